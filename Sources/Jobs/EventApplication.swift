@@ -1,6 +1,6 @@
-// What an event from outside does to a job. The ledger is asked twice: once for where the job stands, from which EventOrder
-// decides, and once to change it, from exactly there. The second also says whether the event was there before, which goes
-// before whatever was decided.
+// Applies events from other systems to jobs. The ledger is called twice: first to read the job's status, from which EventOrder
+// decides, then to change the job, only if it still has that status. The second call also reports whether the event was applied
+// before; that takes precedence over the decision.
 
 package import EnrouteWire
 package import Events
@@ -8,28 +8,28 @@ internal import LiveState
 package import NIOCore
 internal import Redis
 
-/// What became of an event.
+/// The result of an event.
 package enum EventOutcome: Sendable, Hashable {
-    /// Done. `isRepeat`: it had been done already.
+    /// The event was applied. `isRepeat`: it had already been applied before.
     case applied(StatusID?, isReplicationUnconfirmed: Bool, isRepeat: Bool)
-    /// The job stands further, or something newer was decided.
+    /// The job has already moved beyond this status, or a newer decision exists.
     case superseded(JobStatus?)
-    /// What must come before it is missing.
+    /// Something that must come first is missing; the event may be sent again.
     case notYet(String, JobStatus?)
-    /// It can never be done.
+    /// The event can never be applied.
     case rejected(String, JobStatus?)
 }
 
-/// Something newer was decided about who has the job.
+/// A newer decision about the job's rider or customer exists.
 struct Superseded: Error {
     let status: JobStatus
 }
 
 extension JobService {
-    /// Others may change the job in between; so many times it is begun anew.
+    /// How often a change is retried when others change the job concurrently.
     private static let mostEventAttempts = 5
 
-    /// - Parameter actor: who sent it.
+    /// - Parameter actor: the sender of the event.
     /// - Returns: fails with `Refused` when Redis does not answer.
     package func apply(_ event: JobEvent, of cloudEvent: CloudEvent, by actor: PersonID) -> EventLoopFuture<
         EventOutcome
@@ -41,7 +41,7 @@ extension JobService {
         }
     }
 
-    /// The epoch is the event's own, so that a job it has made already is known as such.
+    /// Uses the event's epoch for the record, so a job that this event already created is recognized.
     private func create(
         _ created: CreatedJob, _ event: CloudEvent, _ actor: PersonID
     ) -> EventLoopFuture<EventOutcome> {
@@ -92,14 +92,14 @@ extension JobService {
                     return self.reach(job, status, event, actor, attempt: attempt + 1)
                 case .notAllowed, .overtaken:
                     return loop.makeFailedFuture(
-                        Refused(code: .unavailable, message: "Others change the job at the same time. Try again."))
+                        Refused(code: .unavailable, message: "The job is being changed concurrently. Try again."))
                 case .noSuchJob, .notTheirs: return loop.makeSucceededFuture(Self.notCreatedYet)
                 }
             }
         }
     }
 
-    /// Also when it is repeated: whoever came first may not have come so far.
+    /// Finishes repeated events too, because the first attempt may have been interrupted before this step.
     private func ending(
         _ job: JobID, _ status: JobStatus, _ outcome: EventOutcome, _ actor: PersonID
     ) -> EventLoopFuture<EventOutcome> {
@@ -107,7 +107,7 @@ extension JobService {
             return self.ledger.eventLoop.makeSucceededFuture(outcome)
         }
         guard isRepeat else { return self.finish(job, as: status, by: actor).map { outcome } }
-        // Since then the job may have gone on, and travel mode with it.
+        // The job may have moved on since, with travel mode on again.
         return self.ledger.recover(job).flatMap { recovery in
             guard recovery?.record.status.endOfTravel != nil else {
                 return self.ledger.eventLoop.makeSucceededFuture(outcome)
@@ -130,17 +130,18 @@ extension JobService {
             switch error {
             case let superseded as Superseded: return .superseded(superseded.status)
             case let refused as Refused where refused.code == .notFound: return Self.notCreatedYet
-            // The rider may come online, or be done with another.
+            // The rider may come online or finish another task.
             case let refused as Refused where refused.isOfRider:
                 return .notYet(refused.message, nil)
-            // It has ended since.
+            // The job has ended in the meantime.
             case let refused as Refused where refused.code == .illegalTransition: return .superseded(refused.status)
             default: throw error
             }
         }
     }
 
-    /// Nothing newer was decided about who has the job. Read after the record: what comes later draws another fence.
+    /// Verifies that no newer decision about the job's rider or customer exists. Read after the record: a later decision
+    /// would draw another fence.
     ///
     /// - Returns: fails with `Superseded`.
     func isNewest(
@@ -154,16 +155,16 @@ extension JobService {
         }
     }
 
-    private static let notCreatedYet = EventOutcome.notYet("There is no such job yet.", nil)
+    private static let notCreatedYet = EventOutcome.notYet("The job does not exist yet.", nil)
 }
 
 extension EventOutcome {
     fileprivate init(_ order: EventOrder, _ current: JobStatus) {
         self =
             switch order {
-            case .next: .notYet("The job changed in between.", current)
+            case .next: .notYet("The job was changed concurrently.", current)
             case .superseded: .superseded(current)
-            case .notYet: .notYet("The job is \(current.rawValue): what comes before this is missing.", current)
+            case .notYet: .notYet("The job is \(current.rawValue): an earlier step is missing.", current)
             case .rejected(let reason): .rejected(reason, current)
             }
     }

@@ -1,5 +1,5 @@
-// From an address to a place when a job is written, once for each address: what is found is kept with the job. Nobody waits
-// longer than for any service, and a job is written whatever comes of it.
+// Geocodes an address when a job is written, once for each address; the result is stored with the job. The request has the same
+// timeout as any provider request, and the job is written whatever the result.
 
 internal import Crypto
 package import EnrouteWire
@@ -11,11 +11,11 @@ internal import NIOCore
 package import Routing
 internal import Telemetry
 
-/// Asks for places. Safe from any thread.
+/// Requests places from the geocoding provider. Safe to use from any thread.
 package struct Geocoder: Sendable {
     package let service: MapboxGeocoding
     package let client: ProviderClient
-    /// Questions of all gateways in a day of UTC; `nil` for no bound.
+    /// Maximum number of requests by all gateways per UTC day; `nil` for no limit.
     package let dailyBudget: Int?
     package let arrivals: JobArrivals
     package let logger: Logger
@@ -30,9 +30,9 @@ package struct Geocoder: Sendable {
         self.logger = logger
     }
 
-    /// Its name where questions are counted.
+    /// The provider's name in the daily count.
     private static let name = "mapbox_geocoding"
-    /// Bytes of an address' digest: two addresses of a job are as good as never the same.
+    /// Size of an address's digest in bytes: long enough that two addresses of a job never have the same digest in practice.
     private static let digestBytes = 8
 
     package static func digest(of address: String) -> String {
@@ -40,7 +40,7 @@ package struct Geocoder: Sendable {
             .map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }.joined()
     }
 
-    /// - Returns: a place that a rider may be sent to, and what to say of it.
+    /// - Returns: a place to which a rider may be sent, and the state to store with it.
     package func find(_ address: String) async -> (place: Coordinate?, state: GeocodingState) {
         guard let request = self.service.request(address: address), await self.mayAsk() else { return (nil, .nothing) }
         do throws(ProviderFailure) {
@@ -49,7 +49,7 @@ package struct Geocoder: Sendable {
         } catch {
             if error != .noPlace {
                 self.logger.log(
-                    level: error.needsSomebody ? .error : .warning, "an address was not looked up",
+                    level: error.needsSomebody ? .error : .warning, "geocoding failed",
                     metadata: [LogKey.provider: "\(Self.name)", LogKey.reason: "\(error)"])
             }
             return (nil, .nothing)
@@ -59,10 +59,10 @@ package struct Geocoder: Sendable {
     private func mayAsk() async -> Bool {
         guard let budget = self.dailyBudget else { return true }
         let asked = try? await self.arrivals.count(Self.name, day: DailyBudget.day(of: .now)).get()
-        // Every number comes once, at one gateway.
+        // The count reaches each number once, so only one gateway logs this.
         if asked == Int64(budget) + 1 {
             self.logger.warning(
-                "the day's budget is spent: addresses are not looked up until tomorrow (UTC)",
+                "daily geocoding budget exhausted; skipping requests until midnight UTC",
                 metadata: [LogKey.provider: "\(Self.name)", LogKey.count: "\(budget)"])
         }
         return asked.map { $0 <= budget } ?? false

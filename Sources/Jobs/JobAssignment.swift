@@ -1,6 +1,7 @@
-// Whose a job is. Two arbiters agree on that: the zone, which gives a rider a task only while it may have one, and the job's
-// record, which draws the fence. The zone is asked first, so that no rider is offline with a job; what one of them refuses
-// is taken back at the other. Riders that the service never put into a zone have no availability, and are given what it says.
+// Assignment: which rider and customer a job belongs to. Two parties must agree: the zone, which gives a rider a task only if
+// the rider may have it, and the job's record, which draws the fence. The zone decides first, so that no rider is offline
+// with a job; if the record refuses, the task is released again. A rider that the service never added to a zone has no
+// availability and accepts every assignment.
 
 internal import Access
 package import EnrouteWire
@@ -9,36 +10,36 @@ package import LiveState
 package import NIOCore
 package import Redis
 
-/// A task that was taken for a rider, and may have to be given back.
+/// A task that was acquired for a rider and may have to be released again.
 private struct TakenTask {
     let zone: ZoneID
-    /// It was not its task before.
+    /// The rider did not have the task before.
     let isNew: Bool
-    /// Who has it by the job's record.
+    /// The rider that has the job by its record.
     let former: PersonID?
 }
 
 extension JobService {
-    /// Who may have the job now, for it to be given to another.
+    /// Which rider may have the job now, so that it can be assigned to another.
     package enum Holder: Sendable, Hashable {
         case whoever
-        /// Nobody, or this rider: of two who give the same job to different riders one is refused.
+        /// None, or this rider. If two callers assign the same job to different riders, one is refused.
         case only(PersonID?)
     }
 
-    /// Others may switch travel mode on, or assign the same job, in between; so many times it is begun anew.
+    /// How often an assignment is retried when others start travel mode or assign the job concurrently.
     private static let mostAssignAttempts = 5
 
-    /// Gives a job to another rider or customer. What the old rider sent before is not shown any more, what it sends after
-    /// is refused, and followers who may not see the job any more are told so.
+    /// Assigns a job to another rider or customer. Positions of the former rider are no longer shown or accepted, and
+    /// followers who may no longer see the job are notified.
     ///
     /// - Parameters:
-    ///   - rider: `nil` leaves it as it is, `.some(nil)` takes the job from its rider.
-    ///   - customer: `nil` leaves it as it is.
-    ///   - holder: who may have it now.
-    ///   - occurredAt: when it was decided, ms since the epoch; `nil` for now. Fails with `Superseded` when something newer
-    ///     has been decided.
-    ///   - outcome: what becomes of the task of whoever has it now.
+    ///   - rider: `nil` keeps the rider, `.some(nil)` removes it.
+    ///   - customer: `nil` keeps the customer.
+    ///   - holder: which rider may have the job now.
+    ///   - occurredAt: when it was decided, ms since the epoch; `nil` for now. Fails with `Superseded` when a newer decision
+    ///     exists.
+    ///   - outcome: how the former rider's task ends.
     package func assign(
         _ job: JobID, to rider: PersonID??, of customer: PersonID?, by actor: PersonID, from holder: Holder = .whoever,
         occurredAt: Int64? = nil, outcome: TaskOutcome = .reassigned, attempt: Int = 1
@@ -53,7 +54,7 @@ extension JobService {
                 return loop.makeFailedFuture(Refused(jobIsOf: current))
             }
             return self.isNewest(job, parties, record, occurredAt).flatMap {
-                // Whose the job is is not touched where no rider is named.
+                // Tasks are left unchanged when the call names no rider.
                 record.status.end == nil && rider != nil
                     ? self.take(job, for: parties.rider, from: record.rider, by: actor)
                     : loop.makeSucceededFuture(nil)
@@ -74,7 +75,7 @@ extension JobService {
                             outcome: outcome, attempt: attempt + 1)
                     case .overtaken:
                         return loop.makeFailedFuture(
-                            Refused(code: .unavailable, message: "Others change the job at the same time. Try again."))
+                            Refused(code: .unavailable, message: "The job is being changed concurrently. Try again."))
                     }
                 }.flatMapError { error in
                     self.giveBack(job, task, of: parties.rider, by: actor, because: error).flatMapThrowing {
@@ -85,7 +86,7 @@ extension JobService {
         }
     }
 
-    /// In the job's record; its feed is closed before the ledger knows, so that nothing of the old rider comes after.
+    /// Changes the job's record. The feed is closed first, so that nothing of the former rider is published afterwards.
     private func move(
         _ job: JobID, to parties: Parties, _ record: JobRecord, _ occurredAt: Int64?
     ) -> EventLoopFuture<Durable<JobLedger.Assignment>> {
@@ -99,7 +100,7 @@ extension JobService {
         }
     }
 
-    /// Creates a job; it is its rider's task from the beginning. Safe to repeat.
+    /// Creates a job; if it has a rider, it becomes a task of that rider. Safe to repeat.
     package func create(_ new: NewJob, epoch: String) -> EventLoopFuture<Durable<JobLedger.Creation>> {
         self.take(new.job, for: new.rider, from: nil, by: new.actor).flatMap { task in
             self.ledger.createDurably(new, epoch: epoch).flatMap { creation in
@@ -123,12 +124,12 @@ extension JobService {
         }
     }
 
-    // MARK: the zone's half
+    // MARK: tasks in the zone
 
-    /// Makes the job a task of its rider-to-be. Whoever has it by its record has it too until `leave`.
+    /// Acquires the job as a task of its new rider. The rider that has it by its record keeps it too until `leave`.
     ///
-    /// - Parameter former: who has the job by its record.
-    /// - Returns: `nil` where no zone keeps this rider. Fails with `Refused` when it may not have one.
+    /// - Parameter former: the rider that has the job by its record.
+    /// - Returns: `nil` when the rider is in no zone. Fails with `Refused` when it may not have the task.
     private func take(
         _ job: JobID, for rider: PersonID?, from former: PersonID?, by actor: PersonID
     ) -> EventLoopFuture<TakenTask?> {
@@ -149,7 +150,7 @@ extension JobService {
             case .assigned: return loop.makeSucceededFuture(TakenTask(zone: zone, isNew: true, former: former))
             case .unchanged: return loop.makeSucceededFuture(TakenTask(zone: zone, isNew: false, former: former))
             case .noSuchRider: return loop.makeSucceededFuture(nil)
-            // By its record it is not that one's: it is being given to it, or what a gateway that died left behind.
+            // By its record the job is not that rider's: either it is being assigned right now, or a gateway died in between.
             case .taken(let other) where mayRepair: inTheWay = ([job], other)
             case .full(let jobs) where mayRepair: inTheWay = (jobs, rider)
             case .full, .taken, .offline, .notApproved, .unreachable, .otherRequest:
@@ -163,20 +164,20 @@ extension JobService {
         }
     }
 
-    /// What was refused is not the rider's task, and is its former rider's alone.
+    /// Releases a task whose assignment was refused, and makes its former rider the only owner again.
     private func giveBack(
         _ job: JobID, _ task: TakenTask?, of rider: PersonID?, by actor: PersonID, because error: any Error
     ) -> EventLoopFuture<Void> {
-        // What became of a decision that Redis did not answer is not known: it may have been made, and then the task is due.
+        // If Redis did not answer, the assignment may have succeeded, so the task is kept.
         guard error is Refused, let task, task.isNew, let rider else { return self.loop.makeSucceededVoidFuture() }
         return self.riders.release(job, of: rider, in: task.zone, because: .reassigned, by: .init(actor)).flatMap { _ in
             guard let former = task.former else { return self.loop.makeSucceededVoidFuture() }
-            // It never ceased to have it; where it is in another zone nothing was changed there.
+            // The former rider never lost the task; in another zone nothing was changed.
             return self.riders.assign(job, to: former, in: task.zone, by: .init(actor)).map { _ in }
         }
     }
 
-    /// Who had the job before has it no more.
+    /// Releases the task of the former rider.
     private func leave(
         _ job: JobID, _ former: PersonID?, _ rider: PersonID?, _ outcome: TaskOutcome, by actor: PersonID
     ) -> EventLoopFuture<Void> {
@@ -184,7 +185,7 @@ extension JobService {
         return self.release(job, of: former, because: outcome, by: actor)
     }
 
-    /// A task is its rider's no more; does nothing where it was none.
+    /// Releases a task of a rider; does nothing if it is not one.
     package func release(
         _ job: JobID, of rider: PersonID, because outcome: TaskOutcome, by actor: PersonID
     ) -> EventLoopFuture<Void> {
@@ -194,12 +195,12 @@ extension JobService {
         }
     }
 
-    // MARK: what a gateway that died left behind
+    // MARK: tasks that a gateway left behind when it died
 
-    /// Releases those tasks whose jobs are done, gone, or somebody else's. A decision that is being made writes the task first
-    /// and the job after, so a rider that changed lately is left alone.
+    /// Releases those tasks whose jobs have ended, are deleted or belong to another rider. An assignment in progress writes
+    /// the task first and the job afterwards, so a rider that changed recently is skipped.
     ///
-    /// - Returns: how many.
+    /// - Returns: how many were released.
     package func releaseDone(_ jobs: [JobID], of rider: PersonID, in zone: ZoneID) -> EventLoopFuture<Int> {
         self.riders.read(rider, in: zone).flatMap { record in
             guard let record, .now - record.version / 1000 > Self.longestDecision else {
@@ -210,7 +211,7 @@ extension JobService {
         }
     }
 
-    /// No assignment takes longer, ms: every answer of Redis has a bound far below.
+    /// No assignment takes longer, ms: the timeouts of Redis are far shorter.
     private static let longestDecision: Int64 = 60_000
 
     private func releaseIfDone(_ job: JobID, of rider: PersonID, in zone: ZoneID) -> EventLoopFuture<Bool> {
@@ -225,19 +226,19 @@ extension JobService {
     }
 }
 
-/// Whose a job is now, and the number of that decision: of two the later one has the greater.
+/// A job's rider and customer, and the fence of that decision: a later decision has a greater fence.
 package struct Assigned: Sendable, Hashable {
     package var parties: Parties
     package var fence: Int64
 }
 
 extension Riders.Asker {
-    /// What nobody asked for.
+    /// Changes that the gateway makes on its own.
     package static let gateway = Self(PersonID("enroute")!)
 }
 
 extension TaskOutcome {
-    /// What the end of a job makes of its task; `nil` where it has not ended.
+    /// How the end of a job ends its task; `nil` while the job has not ended.
     package init?(of status: JobStatus?) {
         switch status?.end {
         case .completed: self = .completed
@@ -248,32 +249,34 @@ extension TaskOutcome {
 }
 
 extension Refused {
-    /// The rider may come online, or be done with another task: later it may do.
+    /// The reason is the rider's current state, so a later attempt may succeed.
     var isOfRider: Bool { [.riderOffline, .riderBusy, .conflict].contains(self.code) }
 
     fileprivate init(jobIsOf rider: PersonID) {
         self.init(
             code: .conflict,
-            message: "The job is \(rider)'s. Name that rider as insteadOf to hand it over, or take it from it first.")
+            message:
+                "The job is assigned to \(rider). Set insteadOf to that rider to hand it over, or unassign it first.")
     }
 
     fileprivate init(nobodysAs status: JobStatus) {
         self.init(
-            code: .illegalTransition, message: "The job is \(status.rawValue): it is nobody's to do.", status: status)
+            code: .illegalTransition, message: "The job is \(status.rawValue) and can no longer be assigned.",
+            status: status)
     }
 
-    /// Why the zone gives a rider no task.
+    /// Why the zone refuses to give a rider the task.
     fileprivate init(_ rider: PersonID, cannotTake answer: Riders.Assignment) {
         switch answer {
         case .full(let jobs):
-            self.init(code: .riderBusy, message: "\(rider) has as many tasks as it may have: \(jobs.count).")
+            self.init(code: .riderBusy, message: "\(rider) already has \(jobs.count) tasks, the maximum.")
             self.tasks = jobs
         case .taken(let other):
             self.init(jobIsOf: other)
         case .notApproved:
-            self.init(code: .riderOffline, message: "\(rider) is not approved: it finishes what it has.")
+            self.init(code: .riderOffline, message: "\(rider) is not approved and gets no new tasks.")
         case .unreachable:
-            self.init(code: .riderOffline, message: "\(rider) is online, and has not been heard from lately.")
+            self.init(code: .riderOffline, message: "\(rider) is online but unreachable: no recent heartbeat.")
         default: self.init(code: .riderOffline, message: "\(rider) is offline.")
         }
     }

@@ -1,5 +1,5 @@
-// What people and services do to a job, in the order that keeps the promises: a position is never visible longer than
-// the ledger allows, so the live half closes as early as it can and opens last. WebSocket and REST both come here.
+// Operations on jobs, for WebSocket and REST. They change the two instances in the order that guarantees that a position is
+// never visible longer than the ledger allows: the live half closes first and opens last.
 
 package import Access
 package import EnrouteWire
@@ -8,19 +8,19 @@ package import LiveState
 package import NIOCore
 package import Redis
 
-/// Reading and changing jobs. May be used from any thread.
+/// Reads and changes jobs. Safe to use from any thread.
 package struct JobService: Sendable {
     package let ledger: JobLedger
     package let feed: JobFeed
     package let riders: Riders
     package let revocations: Revocations
-    /// What is known of the rider's readings.
+    /// Validation results of the rider's fixes.
     package let notes: ValidationSummaryStore
     /// Positions older than this are stale.
     package var freshness: Duration = .seconds(30)
-    /// How long a position is kept, and may be shared.
+    /// How long positions are stored and may be shared.
     package var settings = LiveStateSettings()
-    /// What was erased, and why: keys that held something.
+    /// Called when positions were erased: the job, the number of keys cleared, and the reason.
     package let onErased: @Sendable (JobID, Int, EndReason) -> Void
 
     package init(
@@ -38,7 +38,7 @@ package struct JobService: Sendable {
         self.onErased = onErased
     }
 
-    /// The whole state of a job: what a subscription starts with and what REST answers.
+    /// The complete state of a job, for a new subscription or a REST answer.
     ///
     /// - Returns: `nil` when there is no such job.
     package func view(_ job: JobID, since: ResumePoint? = nil) -> EventLoopFuture<JobView?> {
@@ -48,7 +48,7 @@ package struct JobService: Sendable {
         }
     }
 
-    /// What followers have to agree with: the newest status, and whether and where the rider is.
+    /// What followers must agree with: the newest status, and the rider's last position.
     ///
     /// - Returns: `nil` when there is no such job.
     package func check(_ job: JobID) -> EventLoopFuture<JobCheck?> {
@@ -57,8 +57,9 @@ package struct JobService: Sendable {
         }
     }
 
-    /// - Parameter request: with the same id the same change may be asked for again, by who does not know whether it was
-    ///   made.
+    /// Changes a job's status.
+    ///
+    /// - Parameter request: a client that does not know whether its change was made can repeat it with the same id.
     package func change(
         _ job: JobID, to status: JobStatus, by actor: PersonID, source: String, occurredAt: Int64? = nil,
         request: String = "", expected: ExpectedHead? = nil, party: JobParty = .service
@@ -77,7 +78,7 @@ package struct JobService: Sendable {
                 return loop.makeFailedFuture(
                     Refused(
                         code: .illegalTransition,
-                        message: "The job is \(current.rawValue); it can not become \(status.rawValue) from there.",
+                        message: "The job is \(current.rawValue) and cannot become \(status.rawValue).",
                         status: current))
             case .overtaken(let current, let head):
                 return loop.makeFailedFuture(Refused(overtakenBy: current, head))
@@ -86,7 +87,7 @@ package struct JobService: Sendable {
         }
     }
 
-    /// What ends with a status: the rider's positions, and with the job its task. Safe to repeat.
+    /// Stops what ends with a status: the rider's positions and, when the job ends, its task. Safe to repeat.
     package func finish(_ job: JobID, as status: JobStatus, by actor: PersonID) -> EventLoopFuture<Void> {
         guard let end = status.endOfTravel else { return self.loop.makeSucceededVoidFuture() }
         return self.close(job, because: end).flatMap { _ in
@@ -98,7 +99,7 @@ package struct JobService: Sendable {
         }
     }
 
-    /// - Returns: until when travel mode is on, ms since the epoch.
+    /// - Returns: the deadline of travel mode, ms since the epoch.
     package func startTravel(_ job: JobID, by rider: PersonID) -> EventLoopFuture<Int64> {
         guard !self.revocations.isRevoked(job) else { return self.loop.makeFailedFuture(Refused.noSuchJob) }
         return self.ledger.startTravel(for: job, by: rider).flatMap { travel in
@@ -118,15 +119,15 @@ package struct JobService: Sendable {
                 return loop.makeFailedFuture(
                     Refused(
                         code: .illegalTransition,
-                        message: "Travel mode can be on while the job is \(allowed); it is \(status.rawValue).",
+                        message: "Travel mode requires the status \(allowed); the job is \(status.rawValue).",
                         status: status))
             case .timeLimit: return loop.makeFailedFuture(Self.timeLimit)
             }
         }
     }
 
-    /// After the live instance lost its memory: travel mode is on again, until the same time, when the ledger says that it
-    /// is on for this rider.
+    /// Reopens the feed after the live instance lost its data: travel mode is on again until the same deadline, if the ledger
+    /// has it on for this rider.
     ///
     /// - Returns: whether positions may be published.
     package func reopen(_ job: JobID, for rider: PersonID) -> EventLoopFuture<Bool> {
@@ -140,7 +141,7 @@ package struct JobService: Sendable {
         }
     }
 
-    /// For a job that was revoked while its feed was being opened.
+    /// Closes the feed of a job that was revoked while the feed was being opened.
     private func closeIfRevoked(_ job: JobID) -> EventLoopFuture<Void> {
         guard self.revocations.isRevoked(job) else { return self.loop.makeSucceededVoidFuture() }
         return self.close(job, because: .revoked).flatMapThrowing { _ in throw Refused.noSuchJob }
@@ -157,14 +158,14 @@ package struct JobService: Sendable {
         }
     }
 
-    /// Ends a job's positions, and says what that erased.
+    /// Stops a job's positions and reports what was erased.
     package func close(
         _ job: JobID, of rider: PersonID? = nil, because reason: EndReason, fence: Int64? = nil
     ) -> EventLoopFuture<JobFeed.Closing> {
         self.erasing(job, reason, self.feed.close(job, of: rider, because: reason, fence: fence))
     }
 
-    /// The same when the time is over in which its rider may share its position.
+    /// Stops a job's positions when the deadline for sharing has passed.
     package func close(_ job: JobID, atLimit deadline: Int64) -> EventLoopFuture<JobFeed.Closing> {
         self.erasing(job, .timeLimit, self.feed.close(job, atLimit: deadline))
     }
@@ -180,10 +181,11 @@ package struct JobService: Sendable {
     }
 
     private static let timeLimit = Refused(
-        code: .forbidden, message: "The time for which this job's rider may share its position is used up.")
+        code: .forbidden, message: "The time limit for sharing positions for this job has been reached.")
 
     package var loop: any EventLoop { self.ledger.eventLoop }
 
-    /// After each change of a job, for operations to find it. Nobody waits for it: what fails is made good by the next change.
+    /// Updates the zone's list after a change of the job. Nothing waits for it: after a failure the next change corrects the
+    /// list.
     package func updateZoneListing(of job: JobID) { _ = self.ledger.listing.update(job, now: .now) }
 }

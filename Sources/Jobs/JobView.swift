@@ -1,48 +1,47 @@
-// A job as it is read from both instances at once: whole for who begins to follow, or only what tells whether a follower is
-// up to date.
+// A job as read from both instances: complete for a new follower, or only what shows whether a follower is up to date.
 
 package import Access
 package import EnrouteWire
 package import LiveState
 internal import Tracking
 
-/// Whom a job concerns.
+/// The customer and the rider of a job.
 package struct Parties: Sendable, Hashable {
     package var customer: PersonID
     package var rider: PersonID?
 }
 
-/// A job as it is read for a follower.
+/// A job as a follower receives it.
 package struct JobView: Sendable {
     package var record: JobRecord
     package var snapshot: Snapshot
     /// Id of the position in the snapshot.
     package var positionID: UInt64?
-    /// What the follower saw last is not in the log any more.
+    /// The log no longer holds the last event that the follower saw.
     package var isReset: Bool
-    /// Both instances say that the rider shares its position, whether or not there is one.
+    /// Both instances have travel mode on for the rider, whether or not there is a position.
     package var isTracking: Bool
-    /// Until when, ms since the epoch; `nil` when it does not.
+    /// Deadline of travel mode, ms since the epoch; `nil` when it is off.
     package var deadline: Int64?
-    /// Why nothing is seen of the rider, as was noted last.
+    /// Why the rider's location is unavailable, as last reported.
     package var unavailable: UnavailableReason?
-    /// When a position of the rider was last accepted, and when it began to share, ms since the epoch, as was noted.
+    /// When a position was last accepted, and when the rider started to share it, ms since the epoch.
     var seenAt: Int64?
     var sharingAt: Int64?
 
     package var parties: Parties { Parties(customer: self.record.customer, rider: self.record.rider) }
 }
 
-/// What a follower should have seen by now.
+/// What an up-to-date follower has seen.
 package struct JobCheck: Sendable {
     package var head: JobLedger.Head
-    /// Both instances say that the rider shares its position.
+    /// Both instances have travel mode on for the rider.
     package var isTracking: Bool
-    /// The live instance lets positions through that the ledger does not allow: a word to it was lost.
+    /// The live instance accepts positions although the ledger does not allow it, because an update was lost.
     package var isOpenInVain: Bool
     /// The last position as it was published, and its id.
     package var position: (id: UInt64, message: [UInt8])?
-    /// Until when positions may come, ms since the epoch; `nil` when they may not.
+    /// Deadline of travel mode, ms since the epoch; `nil` when it is off.
     package var deadline: Int64?
     package var parties: Parties
 
@@ -61,14 +60,14 @@ package struct JobCheck: Sendable {
 }
 
 extension JobView {
-    /// What a person is shown: where the vendor is, is for those who go there or send somebody.
+    /// The snapshot for a role. Only those who go to the vendor or dispatch riders see its address; customers do not.
     package func snapshot(for role: Role?) -> Snapshot {
         var snapshot = self.snapshot
         if let role, role != .customer { snapshot.vendorAddress = self.record.vendor?.address }
         return snapshot
     }
 
-    /// The same for who may not be shown where the rider is at the moment.
+    /// The view without the position, while the caller may not show it.
     package var withoutPosition: JobView {
         guard self.positionID != nil else { return self }
         var view = self
@@ -81,7 +80,7 @@ extension JobView {
 
     /// - Parameters:
     ///   - now: ms since the epoch.
-    ///   - freshness: a position that is older is called stale.
+    ///   - freshness: age from which a position is stale.
     package init(
         _ recovery: JobLedger.Recovery, _ feed: JobFeed.State, _ notes: ValidationSummary = ValidationSummary(),
         now: Int64,
@@ -90,7 +89,7 @@ extension JobView {
         let record = recovery.record
         let isTracking = feed.isOpen && record.isTravelling && feed.rider == record.rider
         let id = feed.position.flatMap { $0.withUnsafeBytes { PublishedLocation.id(of: $0) } }
-        // A position's id is the time of Redis when it came in, µs.
+        // A position's id is the time at which Redis stored it, µs.
         let age = id.map { max(0, now - Int64($0 / 1000)) }
         let moment = UInt64(max(0, now)) * 1_000_000
         let facts = ViewFacts(
@@ -118,28 +117,29 @@ extension JobView {
         if isTracking, tracking != .live { self.snapshot.unavailable = notes.unavailable.map { TrackingTextKey($0) } }
     }
 
-    /// What operations are told: a rider that shares and has been silent for as long as a position is kept is lost, and not
-    /// waited for. Where nothing was noted, its silence counts from when it may have begun to share.
+    /// The tracking state for operations staff. A rider whose travel mode is on and who has sent no position for as long as
+    /// positions are stored is lost, not waiting. Without any record, the time counts from the earliest possible start of
+    /// sharing.
     ///
     /// - Parameters:
     ///   - now: ms since the epoch.
-    ///   - settings: how long a position is kept, and for how long it may be shared.
+    ///   - settings: how long a position is stored and may be shared.
     package func tracking(now: Int64, _ settings: LiveStateSettings) -> JobTracking {
         let state = JobTracking(self.snapshot.tracking)
         guard self.isTracking, state == .waiting else { return state }
         let known = [self.seenAt, self.sharingAt].compactMap { $0 }.max()
-        // Neither sum leaves its range: both are times of this age, checked where they are read.
+        // Neither operation overflows: both are recent times, validated when they were read.
         let mayHaveBegun = self.deadline.flatMap { Fix.times.contains($0) ? $0 - settings.travelCap.milliseconds : nil }
         guard let heard = known ?? mayHaveBegun else { return state }
         return now - heard > settings.positionLifetime.milliseconds ? .lost : state
     }
 
-    /// As it was kept, or that it is called into question: its rider is not seen any more.
+    /// The stored estimate, or a note that it is being recalculated because the rider's position is stale.
     private static func eta(_ kept: ArrivalEstimate, isStale: Bool) -> ArrivalEstimate {
         isStale ? ArrivalEstimate(state: .recalculating, at: kept.at, stopsBefore: kept.stopsBefore) : kept
     }
 
-    /// Why nothing is shown of a rider that is underway: it shared its position, and does not any more.
+    /// Why a rider in a travelling status shows no position: it shared one before and stopped.
     private static func pause(
         _ record: JobRecord, _ feed: JobFeed.State, _ notes: ValidationSummary, now: Int64
     ) -> EndReason? {
@@ -149,7 +149,7 @@ extension JobView {
 }
 
 extension ViewState {
-    /// As clients are told.
+    /// The state as clients receive it.
     package var tracking: TrackingState {
         switch self {
         case .waiting: .waiting

@@ -1,20 +1,20 @@
-// How far an order may be carried. Two places that lie on different continents are most often one place with its latitude and
-// longitude swapped, and a rider who is sent there finds out too late.
+// A limit on the distance between pickup place and destination. If the two are on different continents, most often latitude and
+// longitude of one place are swapped, and the rider would find out too late.
 
 package import EnrouteWire
 internal import LiveState
 internal import Tracking
 
-/// What is wrong with a pickup place, given where the order goes.
+/// Checks a pickup place against the destination.
 package struct PickupDistance {
-    /// Kilometres; 0: any.
+    /// Maximum distance in km; 0 for any.
     package let bound: Int
 
     package init(bound: Int) {
         self.bound = bound
     }
 
-    /// - Returns: a sentence for whoever wrote it; `nil` where nothing is wrong, or one of the places is not known.
+    /// - Returns: the reason as a sentence for the client; `nil` if the distance is acceptable or one of the places is unknown.
     package func fault(from vendor: Coordinate?, to destination: Coordinate?) -> String? {
         guard self.bound > 0, let vendor, let destination else { return nil }
         let kilometers = Self.kilometers(vendor, destination)
@@ -35,13 +35,13 @@ package struct PickupDistance {
 }
 
 extension Coordinate {
-    /// `nil` where that is nowhere.
+    /// `nil` when the swapped coordinates are out of range.
     fileprivate var swapped: Coordinate? { Coordinate(latitude: self.longitude, longitude: self.latitude) }
 }
 
 extension JobRecord {
-    /// Where the order is picked up and brought, as far as somebody gave coordinates; what a service found for an address is
-    /// its own to answer for.
+    /// The pickup place and the destination that were given as coordinates. Geocoded places are excluded, because the
+    /// provider is responsible for them.
     package var givenPlaces: (vendor: Coordinate?, destination: Coordinate?) {
         (
             self.vendor?.geocoded == nil ? self.vendor?.place : nil,

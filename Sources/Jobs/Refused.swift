@@ -1,35 +1,37 @@
-// Why a rule of ours, or a failure of Redis, keeps somebody from what they asked for: one value for WebSocket and REST.
+// Why a request is refused, by a rule or by a failure of Redis: one value for WebSocket and REST.
 
 package import EnrouteWire
 internal import Redis
 
-/// A refusal with the sentence that goes with it.
+/// A refusal with its error code and message.
 package struct Refused: Error {
     package let code: ErrorCode
     package let message: String
     package var status: JobStatus?
-    /// Id of the newest status event, where the caller has to know it to go on.
+    /// Id of the newest status event, if the caller needs it to continue.
     package var head: StatusID?
-    /// What stands in the way of a rider, or for it.
+    /// The tasks that cause the refusal.
     package var tasks: [JobID] = []
-    /// Why it failed on our side: for the log, and for nobody else.
+    /// The internal cause of a failure: for the log only.
     package var cause: String?
 
-    package static let noSuchJob = Refused(code: .notFound, message: "There is no such job, or it is not yours.")
+    package static let noSuchJob = Refused(
+        code: .notFound, message: "There is no such job, or you have no access to it.")
 
-    /// What a failure of Redis means to a caller.
+    /// Converts a failure of Redis to a refusal.
     package init(_ error: any Error) {
         switch error {
         case let refused as Refused: self = refused
         case let error as RedisError where error.isOutage:
-            self.init(code: .unavailable, message: "The service is not available at the moment. Try again shortly.")
+            self.init(code: .unavailable, message: "The service is temporarily unavailable. Try again shortly.")
         default:
             self.init(code: .internal, message: "An internal error occurred. The gateway's log contains the cause.")
             self.cause = Self.cause(of: error)
         }
     }
 
-    /// For the log: what an error says of itself may repeat what somebody sent, so of others than ours only the type is named.
+    /// For the log. The description of an error may repeat user input, so for other errors than Enroute's only the type is
+    /// logged.
     package static func cause(of error: any Error) -> String {
         (error as? RedisError)?.withoutArguments ?? "\(type(of: error))"
     }
@@ -40,11 +42,12 @@ package struct Refused: Error {
         self.status = status
     }
 
-    /// The change was to be made on top of another event.
+    /// The change was based on an event that is not the newest.
     package init(overtakenBy status: JobStatus, _ head: StatusID) {
         self.init(
             code: .preconditionFailed,
-            message: "The job has changed since, it is \(status.rawValue): read it, and ask again if that is right.",
+            message:
+                "The job has changed and is now \(status.rawValue). Read it, then repeat the request if it still applies.",
             status: status)
         self.head = head
     }

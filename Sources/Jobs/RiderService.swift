@@ -1,5 +1,5 @@
-// What riders declare of themselves, and what the service and operations say of them, by WebSocket and REST alike. The
-// zone's scripts decide; here are the words for what they answer.
+// Availability and registration of riders, for WebSocket and REST. The zone's scripts decide; this file turns their replies
+// into refusals with messages.
 
 internal import Access
 package import EnrouteWire
@@ -7,19 +7,19 @@ package import LiveState
 package import NIOCore
 package import Redis
 
-/// A rider, and the zone that keeps it.
+/// A rider and its zone.
 package struct KnownRider: Sendable, Hashable {
     package let rider: PersonID
     package let zone: ZoneID
     package let record: RiderRecord
 }
 
-/// Reading and changing riders. May be used from any thread.
+/// Reads and changes riders. Safe to use from any thread.
 package struct RiderService: Sendable {
     package let riders: Riders
     package let places: GeoIndex
     package let jobs: JobService
-    /// A rider with a task was not let go.
+    /// Called when a rider with an active task was refused to go offline.
     package let onKept: @Sendable () -> Void
 
     package init(riders: Riders, places: GeoIndex, jobs: JobService, onKept: @escaping @Sendable () -> Void) {
@@ -29,12 +29,12 @@ package struct RiderService: Sendable {
         self.onKept = onKept
     }
 
-    /// The story's own words (RDR-009-AC-03).
+    /// The exact text that the user story requires (RDR-009-AC-03).
     static let activeTask = "You cannot go offline during an active delivery."
 
     private var loop: any EventLoop { self.riders.eventLoop }
 
-    /// - Returns: fails with `Refused` when no zone keeps this rider.
+    /// - Returns: fails with `Refused` when the rider is in no zone.
     package func read(_ rider: PersonID) -> EventLoopFuture<KnownRider> {
         self.zone(of: rider).flatMap { zone in
             self.riders.read(rider, in: zone).flatMapThrowing { record in
@@ -51,12 +51,12 @@ package struct RiderService: Sendable {
         }
     }
 
-    /// A rider declares whether it works, or operations declare that it does not.
+    /// Sets a rider online or offline, on behalf of the rider or of operations staff.
     ///
     /// - Parameters:
-    ///   - device: is the rider's from now on; `nil` leaves the one it was.
-    ///   - reason: for people; at most `longestReason` bytes.
-    /// - Returns: the rider after it; fails with `Refused`.
+    ///   - device: becomes the rider's device; `nil` keeps the current one.
+    ///   - reason: shown to people; at most `longestReason` bytes.
+    /// - Returns: the rider after the change; fails with `Refused`.
     package func declare(
         _ status: Availability, of rider: PersonID, device: DeviceID? = nil, because reason: String = "",
         by asker: Riders.Asker
@@ -72,10 +72,10 @@ package struct RiderService: Sendable {
         }
     }
 
-    /// Bytes of a reason.
+    /// Maximum size of a reason in bytes.
     package static let longestReason = 200
 
-    /// - Returns: how many replicas have it; `nil` where that is not asked.
+    /// - Returns: how many replicas confirmed it; `nil` if that was not requested.
     private func goOnline(
         _ rider: PersonID, _ zone: ZoneID, _ device: DeviceID?, _ asker: Riders.Asker
     ) -> EventLoopFuture<Int?> {
@@ -84,7 +84,7 @@ package struct RiderService: Sendable {
             case .online, .unchanged: return answer.replicas
             case .noSuchRider: throw Refused.noSuchRider
             case .notApproved:
-                throw Refused(code: .forbidden, message: "Your account is not approved: you cannot go online yet.")
+                throw Refused(code: .forbidden, message: "Your account is not approved yet, so you cannot go online.")
             case .otherRequest: throw Refused.otherRequest
             }
         }
@@ -100,7 +100,7 @@ package struct RiderService: Sendable {
             case .activeTasks(let jobs) where mayRepair:
                 return self.jobs.releaseDone(jobs, of: rider, in: zone).flatMap { released in
                     guard released > 0 else { return self.keep(jobs) }
-                    // Under the same id the same answer would come.
+                    // The same request id would return the stored refusal.
                     let again = Riders.Asker(asker.actor)
                     return self.goOffline(rider, zone, device, reason, again, mayRepair: false)
                 }
@@ -116,9 +116,9 @@ package struct RiderService: Sendable {
         return self.loop.makeFailedFuture(Refused(hasTasks: jobs))
     }
 
-    /// The service puts a rider into a zone, and says what it may.
+    /// Adds a rider to a zone on behalf of the service, and sets its approval and capacity.
     ///
-    /// - Returns: the rider after it, and whether it is new there; fails with `Refused`.
+    /// - Returns: the rider after the change, and whether it is new in the zone; fails with `Refused`.
     package func describe(
         _ rider: PersonID, in zone: ZoneID, isApproved: Bool, capacity: Int, by asker: Riders.Asker
     ) -> EventLoopFuture<(rider: Durable<KnownRider>, isNew: Bool)> {
@@ -142,7 +142,7 @@ package struct RiderService: Sendable {
         }
     }
 
-    /// The service takes a rider out of its zone.
+    /// Removes a rider from its zone on behalf of the service.
     package func remove(_ rider: PersonID, by asker: Riders.Asker) -> EventLoopFuture<Durable<Void>> {
         self.zone(of: rider).flatMap { zone in
             self.riders.remove(rider, from: zone, because: "", by: asker).flatMap { answer in
@@ -157,12 +157,12 @@ package struct RiderService: Sendable {
         }
     }
 
-    /// A rider is there, and where.
+    /// Records a heartbeat of a rider, and its place.
     ///
     /// - Parameters:
-    ///   - place: for whoever looks for the nearest; kept as long as a heartbeat counts.
+    ///   - place: for finding the nearest rider; valid as long as a heartbeat.
     ///   - takesOver: the device has just signed in.
-    /// - Returns: `nil` when it was counted, or the device that is the rider's instead.
+    /// - Returns: `nil` when the heartbeat was recorded; otherwise the rider's current device.
     package func heard(
         from rider: PersonID, at place: Coordinate?, device: DeviceID?, takesOver: Bool = false
     ) -> EventLoopFuture<DeviceID?> {
@@ -182,19 +182,19 @@ package struct RiderService: Sendable {
 }
 
 extension Refused {
-    /// The same for the rider itself: whoever is in no zone is approved in none.
+    /// The same refusal for the rider itself: a rider without a zone is not approved anywhere.
     package var ofItself: Refused { self.code == .notFound ? Refused(code: .forbidden, message: self.message) : self }
 
     static let noSuchRider = Refused(
-        code: .notFound, message: "There is no such rider in any zone: the service puts riders into one.")
+        code: .notFound, message: "The rider is not in any zone. The service must add the rider to a zone first.")
     package static let otherRequest = Refused(
         code: .idempotencyKeyReused,
         message: "This Idempotency-Key was used for another request. Use a new key for a new request.")
 
-    /// It can not go, since it has these.
+    /// The rider cannot go offline or leave the zone because of these tasks.
     fileprivate init(hasTasks jobs: [JobID], in zone: ZoneID? = nil) {
         let message =
-            zone.map { "The rider has an active task in \($0) and can not leave it." } ?? RiderService.activeTask
+            zone.map { "The rider has an active task in zone \($0) and cannot leave it." } ?? RiderService.activeTask
         self.init(code: .activeTask, message: message)
         self.tasks = jobs
     }

@@ -1,5 +1,6 @@
-// What a rider does with a task, and what that makes of the order: picking up brings it on its way, completing delivers it.
-// The order goes first, since it may refuse; who is interrupted in between asks again, and what is so already is passed over.
+// Steps of a rider's task, and their effect on the job: picking up puts it in transit, completing delivers it. The job
+// changes first, because that may be refused. A client that is interrupted in between repeats the request; what is already
+// done is skipped.
 
 internal import Access
 package import EnrouteWire
@@ -7,19 +8,19 @@ internal import LiveState
 package import NIOCore
 internal import Redis
 
-/// What a rider says of a task.
+/// A step that a rider reports for a task.
 package enum TaskStep: String, Sendable, CaseIterable {
     case accepted
     case arrivedAtStore = "arrived_at_store"
     case pickedUp = "picked_up"
     case inTransit = "in_transit"
-    /// It is no task any more.
+    /// The task ends.
     case completed, cancelled
 
-    /// The state of an active task; `nil` at its end.
+    /// The state of an active task; `nil` when the step ends the task.
     package var state: TaskState? { TaskState(rawValue: self.rawValue) }
 
-    /// What it makes of the job; `nil`: nothing.
+    /// The job's status after this step; `nil` when it does not change.
     package func status(of kind: JobKind) -> JobStatus? {
         switch (self, kind) {
         case (.pickedUp, .delivery), (.inTransit, .delivery): .inTransit
@@ -32,7 +33,7 @@ package enum TaskStep: String, Sendable, CaseIterable {
 }
 
 extension RiderService {
-    /// - Returns: the rider after it; fails with `Refused`.
+    /// - Returns: the rider after the step; fails with `Refused`.
     package func take(
         _ step: TaskStep, with job: JobID, by rider: PersonID, source: String, request: String = ""
     ) -> EventLoopFuture<KnownRider> {
@@ -52,16 +53,16 @@ extension RiderService {
 
     private var loop: any EventLoop { self.riders.eventLoop }
 
-    /// Whether the task can come to this, before the order is changed for it.
+    /// Checks that the task allows this step, before the job is changed.
     private func mayTake(
         _ step: TaskStep, with job: JobID, _ record: JobRecord, _ known: KnownRider
     ) -> EventLoopFuture<Void> {
         if record.kind == .service, step == .arrivedAtStore || step == .pickedUp {
             return self.loop.makeFailedFuture(
-                Refused(code: .illegalTransition, message: "A visit has no store.", status: record.status))
+                Refused(code: .illegalTransition, message: "A service visit has no store.", status: record.status))
         }
         guard let current = known.record.tasks[job] else {
-            // It is done with: whoever asks again is told so.
+            // The task has already ended: a repeated completion succeeds.
             let isDone = step == .completed && record.status.end == .completed
             return isDone ? self.loop.makeSucceededVoidFuture() : self.loop.makeFailedFuture(Refused.noSuchTask)
         }
@@ -87,7 +88,7 @@ extension RiderService {
         switch step {
         case .completed:
             return self.riders.release(job, of: rider, in: zone, because: .completed, by: asker).map { _ in }
-        // The job is to be given to somebody else.
+        // The job must be assigned to another rider.
         case .cancelled:
             return self.jobs.assign(job, to: .some(nil), of: nil, by: rider, from: .only(rider), outcome: .cancelled)
                 .map { _ in }
@@ -104,7 +105,7 @@ extension RiderService {
             switch answer.value {
             case .advanced, .unchanged: break
             case .notTheirs: throw Refused.noSuchTask
-            // A visit's task is underway, or not.
+            // A visit's task has no intermediate steps.
             case .notAllowed(.accepted) where state == .inTransit: break
             case .notAllowed(let current): throw Refused(task: current, cannotBecome: state)
             case .otherRequest: throw Refused.otherRequest
@@ -114,11 +115,11 @@ extension RiderService {
 }
 
 extension Refused {
-    static let noSuchTask = Refused(code: .notFound, message: "The job is not a task of yours.")
+    static let noSuchTask = Refused(code: .notFound, message: "The job is not one of your tasks.")
 
     fileprivate init(task current: TaskState, cannotBecome state: TaskState) {
         self.init(
             code: .illegalTransition,
-            message: "The task is \(current.rawValue); it can not become \(state.rawValue) from there.")
+            message: "The task is \(current.rawValue) and cannot become \(state.rawValue).")
     }
 }

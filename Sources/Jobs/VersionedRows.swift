@@ -1,21 +1,21 @@
-// The open jobs of a zone from one reading to the next: each row with the version at which it last changed, so that who looks
-// on is told what changed, and not thousands of rows again.
+// The open jobs of a zone across successive reads. Each row carries the version at which it last changed, so a client that
+// polls receives only the changed rows instead of thousands.
 
 package import EnrouteWire
 
-/// What is shown of a zone's jobs, and what of it changed since when. A value: it knows no clock and reads nothing.
+/// The rows of a zone's jobs, with versions. A value: it has no clock and reads nothing.
 package struct VersionedRows: Sendable {
-    /// Tells this history from any other, another gateway's say.
+    /// Distinguishes these rows from those of any other gateway or run.
     let epoch: String
-    /// Of the last change; 0 before the first reading.
+    /// Version of the last change; 0 before the first read.
     private(set) var version = 0
     private var rows: [JobID: (row: JobRow, version: Int)] = [:]
-    /// Jobs that went, oldest first.
+    /// Jobs that were removed, oldest first.
     private var gone: [(job: JobID, version: Int)] = []
-    /// What was seen at an earlier version can not be brought up to date: of that time it is not known any more who went.
+    /// A client with an earlier version must start again, because removals before this version are no longer known.
     private var oldestKnown = 0
 
-    /// Jobs that went and are remembered, at most.
+    /// Maximum number of removals to remember.
     static let mostGone = 5_000
 
     init(epoch: String = String(UInt64.random(in: .min ... .max), radix: 36)) { self.epoch = epoch }
@@ -24,7 +24,7 @@ package struct VersionedRows: Sendable {
 
     package func contains(_ job: JobID) -> Bool { self.rows[job] != nil }
 
-    /// Takes a new reading in. Of two rows of one job the last counts.
+    /// Applies a new read. If a job occurs twice, the last row counts.
     mutating func take(_ reading: [JobRow]) {
         let next = self.version + 1
         var isNews = false
@@ -51,25 +51,25 @@ package struct VersionedRows: Sendable {
         self.gone.removeFirst(excess)
     }
 
-    /// What is to be shown of `zone` to who has seen `seen`: what changed since, or all where that is not known.
+    /// The rows of `zone` for a client that has seen the version `seen`: what changed since, or everything if that is unknown.
     ///
-    /// - Parameter seen: a version of `rows`; `nil`: none.
+    /// - Parameter seen: a version of `rows`; `nil` for none.
     package func rows(of zone: ZoneID, since seen: String?) -> JobRows {
         guard let seen = seen.flatMap({ self.known($0) }) else {
             return self.page(of: zone, limit: self.rows.count) { _ in true }
         }
         let rows = self.rows.values.filter { $0.version > seen }.map(\.row)
-        // Who went and came back is among the rows.
+        // A job that was removed and added again is among the rows.
         let gone = Set(self.gone.filter { $0.version > seen && self.rows[$0.job] == nil }.map(\.job))
         return JobRows(
             zone: zone, version: self.name, isReset: false, rows: rows, gone: Array(gone), count: self.count)
     }
 
-    /// The jobs that `isWanted`, in the order of their names.
+    /// The jobs that `isWanted` selects, ordered by id.
     ///
     /// - Parameters:
-    ///   - last: those after this one.
-    ///   - limit: so many at most.
+    ///   - last: only jobs after this one.
+    ///   - limit: maximum number of rows.
     package func page(of zone: ZoneID, after last: JobID? = nil, limit: Int, _ isWanted: (JobRow) -> Bool) -> JobRows {
         let wanted = self.rows.values.map(\.row).filter { row in
             (last.map { row.job.text > $0.text } ?? true) && isWanted(row)
@@ -82,7 +82,7 @@ package struct VersionedRows: Sendable {
 
     private var name: String { "\(self.epoch).\(self.version)" }
 
-    /// The version of this history that goes by that name, if what changed since is still known.
+    /// The version with this name, if everything that changed since is still known.
     private func known(_ name: String) -> Int? {
         let parts = name.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 2, parts[0] == self.epoch, let version = Int(parts[1]),

@@ -1,13 +1,13 @@
-// The open jobs of a zone as operations look at them. To read a zone of thousands costs Redis some of its time, so it is read
-// once for all who look at it through this gateway, piece by piece, when somebody asks, and then not again for nine times as
-// long as that took, or 5 s. Nobody looks: nothing is read.
+// A cache of the open jobs of each zone, for the operations page. Reading a zone of thousands of jobs costs Redis noticeable
+// time, so this gateway reads it once for all clients, in batches and only on request. After a read it serves the cached result
+// for nine times as long as the read took, at most 5 s.
 
 package import EnrouteWire
 internal import HTTPValues
 package import LiveState
 internal import NIOCore
 
-/// What a gateway knows of the zones that are looked at.
+/// Caches the zones that operations staff watch.
 package actor ZoneJobsCache {
     private let jobs: JobService
     private let registry: GatewayRegistry
@@ -15,12 +15,12 @@ package actor ZoneJobsCache {
     private var entries: [ZoneID: Entry] = [:]
     private var readings: [ZoneID: EventLoopFuture<[ReadJob]>] = [:]
 
-    /// How long a reading is shown before the next: so many times as long as it took, within these bounds.
+    /// How long a result is served: this many times as long as the read took, within these limits.
     static let restShare = 9
     static let rests: ClosedRange<TimeAmount> = .seconds(1)...(.seconds(5))
     /// Jobs that are read at the same time.
     static let readAtOnce = 250
-    /// A zone that nobody has asked for so long is forgotten; and of more than so many the one that was asked for first.
+    /// A zone that was not requested for this long is dropped; beyond `mostZones`, the one that was requested longest ago.
     static let interest: TimeAmount = .seconds(60)
     package static let mostZones = 64
 
@@ -30,10 +30,10 @@ package actor ZoneJobsCache {
         (self.jobs, self.registry, self.isRevocationStateStale) = (jobs, registry, isRevocationStateStale)
     }
 
-    /// A zone's jobs at one moment, and how they came to be.
+    /// A zone's jobs at one moment, with their versions.
     package struct ZoneSnapshot: Sendable {
         package var history = VersionedRows()
-        /// Of jobs whose riders have shared their positions.
+        /// Validation results of jobs whose riders have shared positions.
         package var verdicts: [JobID: ValidationSummary] = [:]
     }
 
@@ -43,24 +43,24 @@ package actor ZoneJobsCache {
         var askedAt = NIODeadline.now()
     }
 
-    /// One job, as it was read.
+    /// A job as it was read.
     private struct ReadJob: Sendable {
         var row: JobRow
         package var verdicts: ValidationSummary
     }
 
-    /// - Throws: what Redis throws.
+    /// - Throws: the errors of Redis.
     package func snapshot(of zone: ZoneID) async throws -> ZoneSnapshot {
         self.forget(except: zone)
         self.entries[zone]?.askedAt = .now()
         if let entry = self.entries[zone], .now() < entry.restsUntil { return entry.snapshot }
         let begun = NIODeadline.now()
-        // Ends by itself: every question to Redis does.
+        // The read always completes, because every request to Redis has a timeout.
         let reading = self.readings[zone] ?? self.jobs.loop.makeFutureWithTask { try await self.read(zone) }
         self.readings[zone] = reading
         do {
             let seen = try await reading.get()
-            // Whoever of those that waited comes first takes it in.
+            // Of the callers that waited for this read, the first one stores it.
             if self.readings[zone] === reading {
                 self.readings[zone] = nil
                 self.take(seen, of: zone, begun)
@@ -116,7 +116,7 @@ package actor ZoneJobsCache {
     private nonisolated func readJob(
         _ open: ZoneJobs.Open, followers: Int, isRevocationStateStale: Bool
     ) -> EventLoopFuture<ReadJob> {
-        // Nobody has shared a position for it yet: there is nothing to read.
+        // No position has been shared for this job yet, so there is nothing to read at the live instance.
         let live =
             open.record.travelDeadline == nil
             ? self.jobs.loop.makeSucceededFuture((JobFeed.State(), ValidationSummary()))
@@ -143,7 +143,7 @@ extension JobRow {
         guard view.isTracking, tracking != .live else { return }
         self.unavailable = notes.unavailable ?? (tracking == .stale || tracking == .lost ? .unknown : nil)
         switch tracking {
-        // A position's id is the time of Redis when it came in, µs.
+        // A position's id is the time at which Redis stored it, µs.
         case .stale: self.seenAt = view.positionID.map { Int64(clamping: $0 / 1000) }
         case .lost: self.seenAt = notes.seenAt
         default: self.seenAt = nil

@@ -1,9 +1,9 @@
-// Comma-separated values (RFC 4180) with a header: the names say which column is what.
+// Comma-separated values (RFC 4180) with a header line: the names of the columns determine their meaning.
 
 internal import Foundation
 
 enum CSV {
-    /// Names a column may have, by what it holds.
+    /// Accepted column names for each kind of value.
     private static let names: [String: [String]] = [
         "time": ["unix_ms", "unix_s", "time", "timestamp"], "latitude": ["lat", "latitude"],
         "longitude": ["lon", "lng", "longitude"], "accuracy": ["accuracy_m", "accuracy", "acc"],
@@ -11,7 +11,7 @@ enum CSV {
         "heading": ["heading_deg", "heading", "hdg", "bearing", "course"], "trip": ["trip_id", "trip"],
     ]
 
-    /// - Parameter trip: value of the trip column; `nil` for the first trip of the file.
+    /// - Parameter trip: value of the trip column; `nil` for the first trip in the file.
     static func fixes(_ data: Data, trip: String?) throws(JourneyError) -> [LocatedFix] {
         let lines = RecordingFile.lines(data).filter { !$0.text.isEmpty }
         guard let header = lines.first else { throw .empty }
@@ -30,7 +30,7 @@ enum CSV {
             let fields = try self.fields(line.text, line.number)
             guard fields.count == titles.count else {
                 throw .malformed(
-                    line: line.number, reason: "there are \(fields.count) fields where the header names \(titles.count)"
+                    line: line.number, reason: "the line has \(fields.count) fields, but the header has \(titles.count)"
                 )
             }
             if let tripColumn {
@@ -59,7 +59,7 @@ enum CSV {
         return fixes
     }
 
-    /// Milliseconds, seconds or ISO 8601: by the column's name, and where that leaves it open by the size.
+    /// Parses milliseconds, seconds or ISO 8601: by the column's name or, if that is ambiguous, by the size of the number.
     private static func time(_ text: String, _ title: String, _ line: Int) throws(JourneyError) -> Int64 {
         guard !text.isEmpty else { throw .missingTime(line: line) }
         if let value = Double(text), value.isFinite, abs(value) < 1e15 {
@@ -72,7 +72,7 @@ enum CSV {
         return time
     }
 
-    /// The fields of one line; a quoted one may hold commas and doubled quotes.
+    /// The fields of one line. A quoted field may contain commas and doubled quotes.
     private static func fields(_ line: String, _ number: Int) throws(JourneyError) -> [String] {
         var fields: [String] = []
         var field = ""
@@ -92,7 +92,7 @@ enum CSV {
             default: field.append(character)
             }
         }
-        guard !isQuoted else { throw .malformed(line: number, reason: "a quoted field does not end") }
+        guard !isQuoted else { throw .malformed(line: number, reason: "a quoted field is not closed") }
         return fields + [field.trimmingCharacters(in: .whitespaces)]
     }
 }

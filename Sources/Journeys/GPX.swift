@@ -7,11 +7,11 @@ internal import Foundation
 #endif
 
 enum GPX {
-    /// Track points with time; `speed` and `course` are read where a receiver wrote them, as in GPX 1.0 or in extensions.
+    /// Track points with a time. `speed` and `course` are read if present, as in GPX 1.0 or in extensions.
     static func fixes(_ data: Data) throws(JourneyError) -> [LocatedFix] {
-        // Nothing a recording needs is declared in a document type; what is can only grow (entities within entities).
+        // Recordings need no document type declaration, and entities could expand without limit.
         guard data.range(of: Data("<!DOCTYPE".utf8)) == nil, data.range(of: Data("<!ENTITY".utf8)) == nil else {
-            throw .malformed(line: 1, reason: "a document type is not accepted in GPX")
+            throw .malformed(line: 1, reason: "document type declarations are not accepted in GPX")
         }
         guard !data.isEmpty else { throw .empty }
         let parser = XMLParser(data: data)
@@ -22,7 +22,8 @@ enum GPX {
         if let failure = points.failure { throw failure }
         guard isWhole else {
             let reason = parser.parserError.map { "\(($0 as NSError).code)" } ?? "unknown"
-            throw .malformed(line: parser.lineNumber, reason: "this is no well-formed XML (libxml2 error \(reason))")
+            throw .malformed(
+                line: parser.lineNumber, reason: "the file is not well-formed XML (libxml2 error \(reason))")
         }
         return points.fixes
     }
@@ -36,7 +37,7 @@ enum GPX {
     }
 }
 
-/// Collects track points while the parser walks the file.
+/// Collects track points while the parser reads the file.
 private final class TrackPoints: NSObject, XMLParserDelegate {
     private(set) var fixes: [LocatedFix] = []
     private(set) var failure: JourneyError?
@@ -56,18 +57,19 @@ private final class TrackPoints: NSObject, XMLParserDelegate {
             let longitude = attributes["lon"].flatMap(Double.init),
             latitude.isFinite, longitude.isFinite
         else {
-            return self.fail(parser, .malformed(line: parser.lineNumber, reason: "trkpt needs lat and lon, in degrees"))
+            return self.fail(parser, .malformed(line: parser.lineNumber, reason: "trkpt needs lat and lon in degrees"))
         }
         self.point = (latitude, longitude, parser.lineNumber)
         (self.time, self.speed, self.course) = (nil, nil, nil)
     }
 
-    /// Reported before elements are closed on the file's behalf, so the first failure is the true one.
+    /// The parser reports this before it closes open elements, so the first failure is the actual one.
     func parser(_ parser: XMLParser, parseErrorOccurred error: any Error) {
         self.fail(
             parser,
             .malformed(
-                line: parser.lineNumber, reason: "this is no well-formed XML (libxml2 error \((error as NSError).code))"
+                line: parser.lineNumber,
+                reason: "the file is not well-formed XML (libxml2 error \((error as NSError).code))"
             ))
     }
 

@@ -1,15 +1,15 @@
-// A trip along a grid's streets: accelerates, slows down for corners, waits at some of them, arrives.
+// A trip along the streets of a grid: accelerates, slows down for corners, stops at some of them, and arrives.
 
 extension StreetGrid {
-    /// m/s between corners, m/s around them, and m/s gained or lost in a second.
+    /// Speeds between corners and around them, m/s, and acceleration, m/s².
     private static let cruise = 12.0
     private static let cornering = 4.0
     private static let acceleration = 1.8
-    /// One corner in so many has a light that is red, for so many seconds.
+    /// One corner in this many has a red light, for this many seconds.
     private static let lightsOneIn = 5
     private static let redSeconds = 4...14
 
-    /// One fix a second from one corner of the town to the opposite one.
+    /// A trip from one corner of the town to the opposite one, with one fix per second.
     ///
     /// - Parameter start: ms since the epoch.
     package func trip(seed: UInt64, startingAt start: Int64) -> Journey {
@@ -32,7 +32,7 @@ extension StreetGrid {
             var covered = 0.0
             if fixes.isEmpty { add(from, heading: heading) }
             while covered < length {
-                // As fast as still allows to be slow at the next corner: v^2 = u^2 + 2as.
+                // The highest speed from which the rider can still slow down before the next corner: v^2 = u^2 + 2as.
                 let atCorner = isLast ? 1.0 : Self.cornering
                 let allowed = (atCorner * atCorner + 2 * Self.acceleration * (length - covered)).squareRoot()
                 speed = max(1, min(Self.cruise, allowed, speed + Self.acceleration))
@@ -51,7 +51,7 @@ extension StreetGrid {
         return Journey(name: "generated trip \(seed)", fixes: fixes)
     }
 
-    /// Corners from the south-west to the north-east, turning at random.
+    /// Corners from the south-west to the north-east, with random turns.
     private func route(_ random: inout SeededGenerator) -> [Place] {
         var (row, column) = (0, 0)
         var route = [self.corners[0][0]]

@@ -1,4 +1,4 @@
-// Distances and directions on a sphere: close enough for a trip through a city.
+// Distances and directions on a sphere, accurate enough for a trip through a city.
 
 #if canImport(Glibc)
     private import Glibc
@@ -29,7 +29,7 @@ package enum Geodesy {
         return degrees < 0 ? degrees + 360 : degrees
     }
 
-    /// Degrees of latitude, and of longitude at a latitude, that are a metre.
+    /// Degrees of latitude, and of longitude at a latitude, that correspond to one metre.
     static func degreesPerMeter(atLatitude latitude: Double) -> (latitude: Double, longitude: Double) {
         let latitudeDegrees = 180 / (.pi * self.earthRadiusMeters)
         return (latitudeDegrees, latitudeDegrees / cos(radians(latitude)))

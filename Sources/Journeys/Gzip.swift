@@ -1,11 +1,11 @@
-// gzip (RFC 1952) by zlib, in pieces, with a bound on what comes out: a small file may unpack to a very large one.
+// gzip (RFC 1952) with zlib, in chunks and with a limit on the output: a small file may unpack to a very large one.
 
 private import CZlib
 internal import Foundation
 
 enum Gzip {
     private static let pieceBytes = 262_144
-    /// Window of 32 KiB, and a gzip header is expected.
+    /// A window of 32 KiB, with a gzip header.
     private static let windowBits: Int32 = 15 + 16
 
     /// All members of a gzip file, one after the other.
@@ -14,7 +14,7 @@ enum Gzip {
     static func inflate(_ data: Data, limitBytes: Int) throws(JourneyError) -> Data {
         var stream = z_stream()
         guard inflateInit2_(&stream, self.windowBits, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size)) == Z_OK else {
-            throw .corruptGzip(reason: "zlib has no memory")
+            throw .corruptGzip(reason: "zlib could not allocate memory")
         }
         defer { inflateEnd(&stream) }
         var input = [UInt8](data)
@@ -36,12 +36,12 @@ enum Gzip {
                     let isCutOff = status == Z_BUF_ERROR
                     return .corruptGzip(
                         reason: isCutOff
-                            ? "it ends too early" : stream.msg.map { String(cString: $0) } ?? "code \(status)")
+                            ? "the data is truncated" : stream.msg.map { String(cString: $0) } ?? "code \(status)")
                 }
                 guard output.count + count <= limitBytes else { return .tooLarge(limitBytes: limitBytes) }
                 output.append(contentsOf: piece[..<count])
             } while stream.avail_in > 0 || (status == Z_OK && stream.avail_out == 0)
-            return status == Z_STREAM_END ? nil : .corruptGzip(reason: "it ends too early")
+            return status == Z_STREAM_END ? nil : .corruptGzip(reason: "the data is truncated")
         }
         if let failure { throw failure }
         return output

@@ -1,7 +1,7 @@
-// A trip somebody made, or could have made: readings in the order they were taken. What is read from a file is checked
-// once, here, so that whoever travels it later has nothing to doubt.
+// A recorded or generated trip: fixes in the order in which they were captured. A recording is validated once, here, so later
+// code can rely on it.
 
-/// One reading of a recording (WGS 84).
+/// One fix of a recording (WGS 84).
 package struct Fix: Sendable, Hashable {
     /// ms since the epoch
     package var at: Int64
@@ -26,11 +26,11 @@ package struct Fix: Sendable, Hashable {
     }
 }
 
-/// At least two fixes whose times only grow.
+/// At least two fixes with increasing times.
 package struct Journey: Sendable {
     package let name: String
     package let fixes: [Fix]
-    /// What of the recording was doubtful, or passed over: sentences for whoever reads it.
+    /// Problems in the recording that were skipped: sentences for whoever loads it.
     package var warnings: [String] = []
 
     package var duration: Duration { .milliseconds((self.fixes.last?.at ?? 0) - (self.fixes.first?.at ?? 0)) }
@@ -45,16 +45,16 @@ package struct Journey: Sendable {
     }
 }
 
-/// A fix and the line of the file it stands on, counted from 1.
+/// A fix and its line in the file, counted from 1.
 struct LocatedFix {
     var fix: Fix
     var line: Int
 }
 
 extension Journey {
-    /// Checks what a reader found: order, ranges, and that there is a trip at all.
+    /// Validates what a reader found: order, ranges, and that there is a trip at all.
     ///
-    /// A second fix of the same time is passed over: receivers repeat themselves.
+    /// A second fix with the same time is skipped, because receivers repeat themselves.
     init(name: String, checking located: [LocatedFix], warnings: [String] = []) throws(JourneyError) {
         var fixes: [Fix] = []
         fixes.reserveCapacity(located.count)
@@ -76,7 +76,7 @@ extension Journey {
     }
 }
 
-/// Why a recording can not be travelled: what, where, and what to do.
+/// Why a recording cannot be used: what is wrong, where, and what to do.
 package enum JourneyError: Error, Hashable, Sendable, CustomStringConvertible {
     case unreadable(path: String, reason: String)
     case unknownFormat(path: String)
@@ -92,20 +92,20 @@ package enum JourneyError: Error, Hashable, Sendable, CustomStringConvertible {
 
     package var description: String {
         switch self {
-        case .unreadable(let path, let reason): "\(path) can not be read: \(reason)."
+        case .unreadable(let path, let reason): "\(path) cannot be read: \(reason)."
         case .unknownFormat(let path):
-            "\(path) is of no known kind. Its name should end in .gpx, .csv or .nmea, or one of these and .gz."
+            "The format of \(path) is unknown. The name must end in .gpx, .csv or .nmea, optionally followed by .gz."
         case .corruptGzip(let reason): "The gzip data is damaged: \(reason). Fetch the file again."
-        case .tooLarge(let limit): "The file holds more than \(limit / 1_048_576) MiB. Cut out the trip you want."
-        case .empty: "The file holds no fix: there is nothing to travel."
-        case .tooShort: "The file holds one fix only: a trip needs at least two."
+        case .tooLarge(let limit): "The file is larger than \(limit / 1_048_576) MiB. Extract the trip you need."
+        case .empty: "The file contains no fix. A trip needs at least two."
+        case .tooShort: "The file contains only one fix. A trip needs at least two."
         case .malformed(let line, let reason): "Line \(line): \(reason)."
-        case .missingTime(let line): "Line \(line): the fix has no time, so its speed is not known. Export with times."
+        case .missingTime(let line): "Line \(line): the fix has no time. Export the recording with times."
         case .outOfRange(let line):
-            "Line \(line): latitude must be -90 to 90 and longitude -180 to 180 degrees. Are they swapped?"
+            "Line \(line): latitude must be -90 to 90 and longitude -180 to 180 degrees. They may be swapped."
         case .backwards(let line, let previous):
-            "Line \(line): the time is before the one on line \(previous). Sort the recording by time."
-        case .noSuchTrip(let trip): "The file holds no trip named \(trip)."
+            "Line \(line): the time is earlier than on line \(previous). Sort the recording by time."
+        case .noSuchTrip(let trip): "The file contains no trip named \(trip)."
         }
     }
 }

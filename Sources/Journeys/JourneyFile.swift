@@ -1,4 +1,4 @@
-// From a file to a journey: the name says which format, a .gz behind it that it is compressed.
+// Loads a recording: the file name determines the format and, with .gz, the compression.
 
 internal import Foundation
 
@@ -7,7 +7,7 @@ extension Journey {
     ///
     /// - Parameters:
     ///   - path: ends in `.gpx`, `.csv`, `.nmea`, `.nma` or `.log`, or one of these and `.gz`.
-    ///   - trip: which one of a CSV file that holds several; `nil` for the first.
+    ///   - trip: which trip of a CSV file that contains several; `nil` for the first.
     package static func load(path: String, trip: String? = nil) throws(JourneyError) -> Journey {
         var name = path.split(separator: "/").last.map(String.init) ?? path
         let bytes = try RecordingFile.bytes(path)
@@ -24,9 +24,9 @@ extension Journey {
     }
 }
 
-/// Files with recordings and streets, plain or compressed.
+/// Files with recordings or streets, plain or compressed.
 enum RecordingFile {
-    /// Bytes of a file, unpacked, at most.
+    /// Maximum size of an unpacked file in bytes.
     static let largest = 256 * 1_048_576
 
     static func bytes(_ path: String) throws(JourneyError) -> Data {
@@ -36,14 +36,14 @@ enum RecordingFile {
         } catch {
             let reason =
                 (error as NSError).code == NSFileReadNoSuchFileError
-                ? "there is no such file" : "\(error.localizedDescription)"
+                ? "the file does not exist" : "\(error.localizedDescription)"
             throw .unreadable(path: path, reason: reason)
         }
         guard data.count <= self.largest else { throw .tooLarge(limitBytes: self.largest) }
         return path.hasSuffix(".gz") ? try Gzip.inflate(data, limitBytes: self.largest) : data
     }
 
-    /// Lines with their numbers from 1, without what ends them; a byte order mark is passed over.
+    /// Lines with their numbers from 1, without line endings or a byte order mark.
     static func lines(_ data: Data) -> [(number: Int, text: String)] {
         var text = String(decoding: data, as: UTF8.self)
         if text.unicodeScalars.first == "\u{FEFF}" { text.unicodeScalars.removeFirst() }

@@ -1,27 +1,27 @@
-// NMEA 0183: what receivers say, one sentence a line. RMC carries everything a trip needs, whoever the talker is; other
-// sentences, those of makers ($P...) and lines that begin with # are passed over. Real logs are cut off, interleaved and
-// written by programs that leave the checksum out: what cannot be read is passed over with a warning, as long as there is a
-// trip in the rest.
+// NMEA 0183: the output of GNSS receivers, one sentence per line. RMC contains everything a trip needs, whichever talker
+// sends it. Other sentences, proprietary ones ($P...) and lines that start with # are skipped. Real logs are truncated,
+// interleaved or lack checksums, so lines that cannot be parsed are skipped with a warning as long as the rest contains a
+// trip.
 
 internal import Foundation
 
 enum NMEA {
-    /// Metres per second of a knot.
+    /// Metres per second in a knot.
     private static let knot = 1852.0 / 3600
 
-    /// What a line of a log is.
+    /// One line of a log.
     private enum Line {
-        /// Nothing that a trip needs.
+        /// Not needed for a trip.
         case other
         case fix(LocatedFix, hasChecksum: Bool)
-        /// It should be something, and is not.
+        /// A sentence that should be usable but cannot be parsed.
         case damaged(JourneyError)
     }
 
-    /// The fixes of all RMC sentences, of any talker (GP, GN, GL, GA, GB, BD, QZ, ...). Those marked void are passed over.
+    /// The fixes of all RMC sentences of any talker (GP, GN, GL, GA, GB, BD, QZ, ...). Sentences marked void are skipped.
     ///
-    /// - Returns: the fixes, and what was doubtful.
-    /// - Throws: what is wrong with the first damaged line, where there is no fix at all.
+    /// - Returns: the fixes, and warnings.
+    /// - Throws: the error of the first damaged line, if there is no fix at all.
     static func fixes(_ data: Data) throws(JourneyError) -> (fixes: [LocatedFix], warnings: [String]) {
         var fixes: [LocatedFix] = []
         var firstDamage: JourneyError?
@@ -39,15 +39,15 @@ enum NMEA {
         }
         if fixes.isEmpty, let firstDamage { throw firstDamage }
         var warnings: [String] = []
-        if unchecked > 0 { warnings.append("\(unchecked) sentences have no checksum; they were read as they are") }
+        if unchecked > 0 { warnings.append("\(unchecked) sentences have no checksum and were used unverified") }
         if let firstDamage {
-            warnings.append("\(damaged) damaged lines were passed over; the first: \(firstDamage)")
+            warnings.append("\(damaged) damaged lines were skipped; the first: \(firstDamage)")
         }
         return (fixes, warnings)
     }
 
     private static func line(_ text: String, _ number: Int) -> Line {
-        // Comments of the programs that write logs, sentences of AIS, makers' own.
+        // Comments of logging programs, AIS sentences, and proprietary sentences.
         guard !text.isEmpty, !text.hasPrefix("#"), !text.hasPrefix("!"), !text.hasPrefix("$P") else { return .other }
         do throws(JourneyError) {
             let (fields, hasChecksum) = try self.fields(text, number)
@@ -67,25 +67,25 @@ enum NMEA {
         }
     }
 
-    /// Fields between `$` and `*`, the checksum verified where there is one (XOR of the bytes between, NMEA 0183 section 5.2).
+    /// Fields between `$` and `*`. Verifies the checksum if there is one (XOR of the bytes between, NMEA 0183 section 5.2).
     private static func fields(
         _ sentence: String, _ line: Int
     ) throws(JourneyError) -> (fields: [String], hasChecksum: Bool) {
         guard sentence.hasPrefix("$") else {
-            throw .malformed(line: line, reason: "this is no NMEA sentence: it should be $...*hh")
+            throw .malformed(line: line, reason: "this is not an NMEA sentence of the form $...*hh")
         }
         let star = sentence.lastIndex(of: "*")
         let body = sentence[sentence.index(after: sentence.startIndex)..<(star ?? sentence.endIndex)]
         if let star {
             let checksum = body.utf8.reduce(UInt8(0), ^)
             guard UInt8(sentence[sentence.index(after: star)...].prefix(2), radix: 16) == checksum else {
-                throw .malformed(line: line, reason: "the checksum does not fit: the line is damaged")
+                throw .malformed(line: line, reason: "the checksum does not match, so the line is damaged")
             }
         }
         return (body.split(separator: ",", omittingEmptySubsequences: false).map(String.init), star != nil)
     }
 
-    /// `ddmm.mmmm` or `dddmm.mmmm` with a hemisphere.
+    /// Parses `ddmm.mmmm` or `dddmm.mmmm` with a hemisphere.
     private static func degrees(_ text: String, _ hemisphere: String, _ positive: String, _ negative: String) -> Double?
     {
         guard hemisphere == positive || hemisphere == negative, let value = Double(text), value >= 0, value.isFinite
@@ -99,7 +99,7 @@ enum NMEA {
         return hemisphere == positive ? degrees : -degrees
     }
 
-    /// `hhmmss.sss` of the day `ddmmyy`, UTC.
+    /// Parses `hhmmss.sss` of the day `ddmmyy`, UTC.
     private static func time(_ text: String, date: String) -> Int64? {
         guard date.count == 6, let day = Int(date.prefix(2)), let month = Int(date.dropFirst(2).prefix(2)),
             let year = Int(date.suffix(2)), text.count >= 6, let hour = Int(text.prefix(2)),
@@ -107,7 +107,7 @@ enum NMEA {
         else { return nil }
         var calendar = Calendar(identifier: .gregorian)
         calendar.timeZone = .gmt
-        // Receivers write two digits; the system began in 1980.
+        // The year has two digits, and GPS time starts in 1980.
         let parts = DateComponents(
             year: year < 80 ? 2000 + year : 1900 + year, month: month, day: day, hour: hour, minute: minute)
         return calendar.date(from: parts).map { Int64(($0.timeIntervalSince1970 + second) * 1000 + 0.5) }

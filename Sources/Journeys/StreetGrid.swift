@@ -1,4 +1,4 @@
-// Streets and a trip, made up: what a fresh clone has instead of recordings. The same seed gives the same town.
+// Generated streets and a generated trip, for a fresh clone without recordings. The same seed gives the same town.
 
 /// A place in degrees, WGS 84.
 package struct Place: Sendable, Hashable {
@@ -6,7 +6,7 @@ package struct Place: Sendable, Hashable {
     package var longitude: Double
 }
 
-/// SplitMix64 (Steele, Lea, Flood 2014): small, good enough, and the same everywhere.
+/// SplitMix64 (Steele, Lea, Flood 2014): small, sufficient, and identical on every platform.
 package struct SeededGenerator: RandomNumberGenerator, Sendable {
     private var state: UInt64
 
@@ -21,12 +21,12 @@ package struct SeededGenerator: RandomNumberGenerator, Sendable {
     }
 }
 
-/// Blocks of uneven size: streets cross at corners, which are all there is to know.
+/// A street grid with blocks of uneven size, described by its corners.
 package struct StreetGrid: Sendable {
     /// Corners by row (from the south) and column (from the west).
     let corners: [[Place]]
 
-    /// Metres between two streets, about.
+    /// Distance between two streets in metres.
     private static let blockMeters: ClosedRange<Double> = 90...210
 
     /// - Parameters:
@@ -44,7 +44,7 @@ package struct StreetGrid: Sendable {
             return at.map { $0 - middle }
         }
         let (north, east) = (cuts(rows), cuts(columns))
-        // Streets are not quite straight.
+        // Offsets make the streets slightly crooked.
         return StreetGrid(
             corners: north.map { north in
                 east.map { east in
@@ -55,12 +55,12 @@ package struct StreetGrid: Sendable {
             })
     }
 
-    /// Every street as its corners in order.
+    /// Every street as a list of its corners in order.
     package var streets: [[Place]] {
         self.corners + (self.corners.first?.indices.map { column in self.corners.map { $0[column] } } ?? [])
     }
 
-    /// RFC 7946: a FeatureCollection of LineStrings, longitude first.
+    /// The streets as GeoJSON (RFC 7946): a FeatureCollection of LineStrings, longitude first.
     package var geoJSON: String {
         let features = self.streets.map { street in
             let line = street.map { "[\($0.longitude),\($0.latitude)]" }.joined(separator: ",")

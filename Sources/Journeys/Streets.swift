@@ -1,4 +1,4 @@
-// Streets to draw where there are no map tiles: a GeoJSON file, checked so that a page can rely on it.
+// Streets for maps without tiles: a GeoJSON file, validated so that a page can rely on it.
 
 internal import Foundation
 
@@ -6,7 +6,7 @@ internal import Foundation
 package enum Streets {
     private struct Collection: Codable {
         var type: String
-        /// Whose data it is, as its licence wants it shown.
+        /// The attribution that the data's licence requires to be shown.
         var attribution: String?
         var features: [Feature]
     }
@@ -19,7 +19,7 @@ package enum Streets {
         enum CodingKeys: String, CodingKey { case type, properties, geometry }
 
         init(from decoder: any Decoder) throws {
-            // Names and classes of the streets are not drawn, so they are not sent to every customer.
+            // The names and classes of streets are not drawn, so customers do not download them.
             self.geometry = try decoder.container(keyedBy: CodingKeys.self).decode(Geometry.self, forKey: .geometry)
         }
     }
@@ -55,20 +55,20 @@ package enum Streets {
         }
     }
 
-    /// Reads `path` (also `.gz`): a FeatureCollection whose lines and `attribution` are kept, and nothing else of it.
+    /// Reads `path` (also `.gz`): a FeatureCollection, of which only the lines and `attribution` are kept.
     ///
     /// - Returns: compact GeoJSON.
     package static func load(path: String) throws(JourneyError) -> [UInt8] {
         let data = try RecordingFile.bytes(path)
         guard var collection = try? JSONDecoder().decode(Collection.self, from: data),
             collection.type == "FeatureCollection"
-        else { throw .malformed(line: 1, reason: "\(path) is no GeoJSON FeatureCollection of streets") }
+        else { throw .malformed(line: 1, reason: "\(path) is not a GeoJSON FeatureCollection of streets") }
         collection.features.removeAll { !$0.geometry.isDrawable }
         guard !collection.features.isEmpty else {
-            throw .malformed(line: 1, reason: "\(path) holds no LineString with longitudes and latitudes")
+            throw .malformed(line: 1, reason: "\(path) contains no LineString with longitudes and latitudes")
         }
         guard let bytes = try? JSONEncoder().encode(collection) else {
-            throw .malformed(line: 1, reason: "\(path) holds a coordinate that is not finite")
+            throw .malformed(line: 1, reason: "\(path) contains a coordinate that is not finite")
         }
         return Array(bytes)
     }

@@ -73,11 +73,11 @@ import Testing
         (["revoke", "link", "a"], 64, "32 hexadecimal digits"),
         (["revoke", "user", "a", "--actor", ""], 64, "--actor"),
         (["revoke", "user", "a"], 78, "ENROUTE_REDIS_LIVE_URL is not set"),
-        (["replay", "/nowhere.gpx", "--job", "j"], 65, "/nowhere.gpx can not be read"),
+        (["replay", "/nowhere.gpx", "--job", "j"], 65, "/nowhere.gpx cannot be read"),
         (["replay", "a.gpx", "--job", "j j"], 64, "--job must be"),
         (["replay", "a.gpx", "--job", "j", "--speed", "0"], 64, "--speed"),
-        (["score", "/nowhere.gpx"], 65, "/nowhere.gpx can not be read"), (["score"], 64, "files"),
-        (["demo", "--trip", "/nowhere.gpx"], 65, "/nowhere.gpx can not be read"), (["dance"], 64, "dance"),
+        (["score", "/nowhere.gpx"], 65, "/nowhere.gpx cannot be read"), (["score"], 64, "files"),
+        (["demo", "--trip", "/nowhere.gpx"], 65, "/nowhere.gpx cannot be read"), (["dance"], 64, "dance"),
     ])
     func `what can not be done is said, with an exit code of its own`(words: [String], code: Int32, reason: String)
         async throws
@@ -235,8 +235,8 @@ import Testing
 
     @Test(arguments: [
         ("bad.gpx", "<gpx><trk>\n<trkpt lat=\"1\"", "Line 2"), ("empty.csv", "", "holds no fix"),
-        ("one.csv", "unix_ms,lat,lon\n1000,1,1\n", "one fix only"),
-        ("back.csv", "unix_ms,lat,lon\n2000,1,1\n1000,1,1\n", "Line 3: the time is before the one on line 2"),
+        ("one.csv", "unix_ms,lat,lon\n1000,1,1\n", "only one fix"),
+        ("back.csv", "unix_ms,lat,lon\n2000,1,1\n1000,1,1\n", "Line 3: the time is earlier than on line 2"),
     ])
     func `a recording that can not be travelled is refused before anything is started`(
         name: String, text: String, reason: String

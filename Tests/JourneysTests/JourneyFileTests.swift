@@ -31,7 +31,7 @@ import Testing
         (
             "a.gpx",
             "<gpx><trk><trkseg>\n<trkpt lat=\"1\" lon=\"2\"><time>2026-01-01T00:00:00Z</time></trkpt>\n</trk></gpx>",
-            "Line 3: this is no well-formed XML"
+            "Line 3: the file is not well-formed XML"
         ),
         (
             "a.gpx", "<gpx><trk>\n<trkpt lon=\"2\"><time>2026-01-01T00:00:00Z</time></trkpt></trk></gpx>",
@@ -44,19 +44,19 @@ import Testing
         ),
         ("a.gpx", "<!DOCTYPE a [<!ENTITY a \"aa\">]>\n<gpx/>", "Line 1: a document type"),
         ("a.gpx", "", "holds no fix"), ("a.gpx", "<gpx/>", "holds no fix"), ("a.csv", "", "holds no fix"),
-        ("a.gpx", "<gpx><trkpt lat=\"1\" lon=\"2\"><time>2026-01-01T00:00:00Z</time></trkpt></gpx>", "one fix only"),
-        ("a.csv", "unix_ms,lat,lon\n1000,1,1\n\n3000,1,1\n2000,1,1\n", "Line 5: the time is before the one on line 4"),
+        ("a.gpx", "<gpx><trkpt lat=\"1\" lon=\"2\"><time>2026-01-01T00:00:00Z</time></trkpt></gpx>", "only one fix"),
+        ("a.csv", "unix_ms,lat,lon\n1000,1,1\n\n3000,1,1\n2000,1,1\n", "Line 5: the time is earlier than on line 4"),
         ("a.csv", "unix_ms,lat,lon\n1000,91,1\n", "Line 2: latitude must be"),
         ("a.csv", "unix_ms,lat,lon\n1000,1,181\n", "Line 2: latitude must be"),
-        ("a.csv", "unix_ms,lat,lon\n1000,1\n", "Line 2: there are 2 fields where the header names 3"),
+        ("a.csv", "unix_ms,lat,lon\n1000,1\n", "Line 2: the line has 2 fields, but the header has 3"),
         ("a.csv", "unix_ms,lat,lon\n1000,x,1\n", "Line 2: lat is not a number"),
         ("a.csv", "unix_ms,lat,lon\n1000,nan,1\n", "Line 2: lat is not a number"),
         ("a.csv", "unix_ms,lat,lon\n,1,1\n", "Line 2: the fix has no time"),
-        ("a.csv", "unix_ms,lat,lon\n1000,\"1,1\n", "Line 2: a quoted field does not end"),
+        ("a.csv", "unix_ms,lat,lon\n1000,\"1,1\n", "Line 2: a quoted field is not closed"),
         ("a.csv", "name,where\n", "Line 1: the header must name"),
-        ("a.nmea", "$GPRMC,120000,A,4154.0,N,01230.0,E,0,0,010126,,*00\n", "Line 1: the checksum does not fit"),
-        ("a.nmea", "hello\n", "Line 1: this is no NMEA sentence"),
-        ("a.txt", "", "is of no known kind"), ("a.gpx.gz", "not gzip", "gzip data is damaged"),
+        ("a.nmea", "$GPRMC,120000,A,4154.0,N,01230.0,E,0,0,010126,,*00\n", "Line 1: the checksum does not match"),
+        ("a.nmea", "hello\n", "Line 1: this is not an NMEA sentence"),
+        ("a.txt", "", "The format of"), ("a.gpx.gz", "not gzip", "gzip data is damaged"),
     ])
     func `what can not be travelled is refused with its line and a way out`(name: String, text: String, reason: String)
     {
@@ -73,7 +73,7 @@ import Testing
     @Test func `a file that is not there is named`() {
         #expect {
             try Journey.load(path: "/nowhere/trip.gpx")
-        } throws: { "\($0)".contains("/nowhere/trip.gpx can not be read: there is no such file") }
+        } throws: { "\($0)".contains("/nowhere/trip.gpx cannot be read: the file does not exist") }
     }
 
     @Test func `gzip that is cut off or unpacks to too much is refused`() throws {
@@ -121,7 +121,7 @@ import Testing
         #expect(journey.fixes.count == 4)
         #expect(journey.warnings.count == 2)
         #expect(journey.warnings.first?.hasPrefix("1 sentences have no checksum") == true)
-        #expect(journey.warnings.last?.contains("3 damaged lines were passed over; the first: Line 12:") == true)
+        #expect(journey.warnings.last?.contains("3 damaged lines were skipped; the first: Line 12:") == true)
         #expect(try load("a.csv", "unix_ms,lat,lon\n1000,1,1\n2000,1,1\n").warnings.isEmpty)
     }
 
