@@ -1,4 +1,4 @@
-// All loops of a gateway together: what is asked of every one of them, from outside of any.
+// All event loops of a gateway: readiness, metrics and shutdown need every one of them.
 
 internal import Access
 internal import ETA
@@ -9,7 +9,7 @@ internal import REST
 internal import Telemetry
 internal import TrafficControl
 
-/// The loops of one gateway. Safe from any thread.
+/// The event loops of one gateway. Thread-safe.
 struct GatewayLoops: Sendable {
     let loops: [any EventLoop]
     let states: [NIOLoopBound<LoopState>]
@@ -22,7 +22,8 @@ struct GatewayLoops: Sendable {
     let redis: RedisFaultMonitors
     let requests: RequestCounts
 
-    /// What a balancer is told. Asks no loop and no dependency: one that hangs must not hold up the answer.
+    /// The result of `/readyz`. Computing it waits for no event loop and no dependency, because one that hangs must not
+    /// delay the response.
     var readiness: Readiness {
         Readiness(
             .init(
@@ -32,7 +33,7 @@ struct GatewayLoops: Sendable {
                 isOverloaded: self.load.isShedding))
     }
 
-    /// Counts of all loops, and what is at the moment.
+    /// The metrics of the gateway, with the counters of all event loops added up.
     var metrics: String {
         get async {
             var (counts, sessions, jobs) = (Counts(), 0, 0)
@@ -72,9 +73,10 @@ struct GatewayLoops: Sendable {
         for (loop, state) in zip(self.loops, self.states) { loop.execute { state.value.shed(percent: percent) } }
     }
 
-    /// Tells every client to come back elsewhere, each at a time of its own within the drain time, and waits for them.
+    /// Asks every client to reconnect to another gateway, at times spread over the drain time, and waits until they have
+    /// disconnected.
     func drain(_ time: Duration) async {
-        // The last ones are told a little before the end, so that their close frames are answered within it.
+        // The last clients are asked before the drain time is over, so that their close frames still arrive within it.
         let milliseconds = time.milliseconds
         let gone = zip(self.loops, self.states).map { loop, state in
             loop.flatSubmit { state.value.drain(milliseconds: milliseconds * 9 / 10) }
@@ -86,7 +88,7 @@ struct GatewayLoops: Sendable {
             group.addTask { _ = try? await deadline.futureResult.get() }
             await group.next()
             deadline.cancel()
-            // `all` may never come when a peer is gone for good; its promise ends with the loop's state.
+            // `all` may never complete if a peer has disappeared. Its promise fails when the loop state is released.
             group.cancelAll()
         }
     }

@@ -1,6 +1,8 @@
-// Events out of an SQS queue, for systems that write into one instead of asking us. A message is deleted once the ledger has
-// what it says, or has gone beyond it; what is early, or can not be done because Redis is away, is given back for later; what
-// can never be done is left where it is, for the queue's redrive policy to put aside.
+// Consumes events from an Amazon SQS queue, for systems that publish to a queue instead of calling the REST interface.
+//
+// A message is deleted once its event is applied or superseded. If the event cannot be applied yet, or Redis is unavailable,
+// the message is returned to the queue with a delay. If the event can never be applied, the message is not deleted, and the
+// queue's redrive policy moves it to the dead-letter queue.
 
 internal import Access
 internal import EnrouteWire
@@ -12,20 +14,20 @@ internal import ServiceLifecycle
 internal import Telemetry
 internal import TrafficControl
 
-/// Reads one queue until it is cancelled or the gateway drains. Messages are done one after the other.
+/// Consumes one queue until it is cancelled or the gateway shuts down. Messages are processed one at a time.
 struct QueueConsumer: Sendable {
     let queue: EventQueue
     let routes: Routes
     let notes: DependencyStates
     let logger: Logger
 
-    /// When what is early comes again, s.
+    /// The delay in seconds before a message whose event cannot be applied yet is delivered again.
     static let earlyPause = 5
-    /// When what was not done for want of Redis comes again, s.
+    /// The delay in seconds before a message that failed because of Redis is delivered again.
     static let outagePause = 10
-    /// Between two questions to a queue that does not answer.
+    /// The pause in seconds between two requests to a queue that does not answer.
     static let questionPause: ClosedRange<Int> = 1...5
-    /// Who sends what a queue holds.
+    /// The sender of the queue's events.
     private static let grant = Grant(person: PersonID("sqs")!, role: .service)
 
     func run() async {
@@ -47,7 +49,8 @@ struct QueueConsumer: Sendable {
         await self.queue.shutdown()
     }
 
-    /// - Throws: `EventQueue.Failure` when the queue can not be told; then the message comes again, and is known.
+    /// - Throws: `EventQueue.Failure` if the message could not be deleted or returned. SQS delivers it again, and it is then
+    ///   recognized as a repeat.
     private func take(_ message: EventQueue.Message) async throws {
         do {
             let event: CloudEvent

@@ -1,5 +1,5 @@
-// At the listener: whether the next connection may come in. A connection that may not is not refused, it waits in the
-// kernel's queue until there is a token for its handshake and the overload is over.
+// Pauses accepting connections during an overload, and limits the rate of handshakes. Connections are not refused: they wait
+// in the kernel's accept queue until the overload is over and a handshake is allowed.
 
 internal import EnrouteWire
 internal import Fanout
@@ -10,7 +10,7 @@ internal import Realtime
 internal import Telemetry
 internal import TrafficControl
 
-/// First handler of the listening channel. Confined to that channel's loop.
+/// The first handler of the listening channel. Confined to the channel's event loop.
 final class AcceptGate: ChannelDuplexHandler {
     package typealias InboundIn = any Channel
     typealias InboundOut = any Channel
@@ -25,13 +25,13 @@ final class AcceptGate: ChannelDuplexHandler {
     private let shed: (_ percent: Int) -> Void
     private var timer: RepeatedTask?
     private var ticks = 0
-    /// Somebody asked for the next connection while none may come in.
+    /// A read was requested while accepting is paused.
     private var isReadHeld = false
-    /// Descriptors that are no accepted socket: counted once, when the gateway starts.
+    /// File descriptors that are not accepted connections, counted when the gateway starts.
     private let otherDescriptors: Int
     private var memoryBytes = 0
 
-    /// - Parameter shed: lets go that share of the sessions, on every loop.
+    /// - Parameter shed: closes this percentage of the sessions on every event loop.
     init(
         settings: GatewaySettings, load: SharedLoad, loop: LoopState, logger: Logger,
         shed: @escaping (_ percent: Int) -> Void
@@ -80,7 +80,7 @@ final class AcceptGate: ChannelDuplexHandler {
     }
 
     private func tick(_ context: ChannelHandlerContext) {
-        // Memory is read from a file: once a second is enough.
+        // Reading the memory usage opens a file, so it is done once a second only.
         let isSecond = self.ticks % 10 == 0
         self.ticks += 1
         if isSecond { self.memoryBytes = ProcessLoad.residentBytes }
@@ -109,26 +109,26 @@ final class AcceptGate: ChannelDuplexHandler {
     }
 }
 
-/// What the system says of this process.
+/// Resources of this process, as reported by the operating system.
 enum ProcessLoad {
-    /// Descriptors it may have open.
+    /// The limit of open file descriptors.
     static var descriptorLimit: Int {
         var limit = rlimit()
         guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return 1024 }
         return Int(clamping: limit.rlim_cur)
     }
 
-    /// Descriptors it has open. Cost: O(of them).
+    /// The number of open file descriptors. Cost: O(open descriptors).
     static var openDescriptors: Int {
         guard let folder = opendir("/proc/self/fd") else { return 0 }
         defer { closedir(folder) }
         var count = 0
         while readdir(folder) != nil { count += 1 }
-        // Without ".", ".." and the one that reads.
+        // Without ".", ".." and the descriptor of the folder itself.
         return max(0, count - 3)
     }
 
-    /// Memory that is in RAM (proc(5), statm).
+    /// The resident memory in bytes (proc(5), statm).
     static var residentBytes: Int {
         guard let file = fopen("/proc/self/statm", "r") else { return 0 }
         defer { fclose(file) }

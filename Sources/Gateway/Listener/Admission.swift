@@ -1,5 +1,5 @@
-// Who may become a WebSocket, decided from the request's head alone (RFC 6455 section 4.2.1): is it a proper request for
-// one, for our protocol, and with a token that is good, if it has one?
+// Decides from the head of an upgrade request whether it may become a WebSocket (RFC 6455 section 4.2.1): the handshake must
+// be valid, offer Enroute's subprotocol, come from an allowed origin, and its token, if there is one, must be valid.
 
 internal import Access
 internal import EnrouteWire
@@ -9,13 +9,13 @@ internal import NIOHTTP1
 internal import Realtime
 internal import TrafficControl
 
-/// What an upgrade request is answered.
+/// The decision about an upgrade request.
 enum Admission {
-    /// Signed in with the request, or (`nil`) to be signed in by the first message.
+    /// The client is signed in by the token in its request, or, if `nil`, signs in with its first message.
     case session(AuthenticatedClient?)
-    /// To be signed in by a single-use ticket, as soon as it is a session.
+    /// The session signs the client in with this single-use ticket.
     case ticket(String)
-    /// Signed by a key nobody knows yet: to be verified as soon as it is a session, once the issuer has been asked.
+    /// The token's signing key is unknown. The session fetches the issuer's keys and then verifies the token.
     case token(String)
     case echo
     case refused(Refusal)
@@ -29,12 +29,12 @@ enum Admission {
     static let path = "/v1"
     static let echoPath = "/v1/_echo"
     static let version = "13"
-    /// A page can send no header but this one: `new WebSocket(url, ['enroute.v1', 'ticket.…'])`.
+    /// Browsers let a page set no other header of a handshake: `new WebSocket(url, ['enroute.v1', 'ticket.…'])`.
     static let ticketPrefix = "ticket."
 
     /// - Parameters:
-    ///   - address: who is limited; `nil` for nobody.
-    ///   - loop: of the connection.
+    ///   - address: the client address to which limits apply; `nil` if none apply.
+    ///   - loop: the state of the connection's event loop.
     init(
         _ head: HTTPRequestHead, from address: ClientAddress?, origins: AllowedOrigins, _ loop: LoopState
     ) {
@@ -83,7 +83,7 @@ enum Admission {
         }
     }
 
-    /// Whether the path is one of a WebSocket.
+    /// Returns whether the path accepts WebSockets.
     static func isWebSocketPath(_ path: String, _ settings: GatewaySettings) -> Bool {
         path == Self.path || settings.testEcho && path == Self.echoPath
     }
@@ -100,7 +100,9 @@ extension Admission.Refusal {
             headers: ["retry-after": String((wait + 999) / 1000)])
     }
 
-    /// What is wrong with the opening handshake, if anything.
+    /// Validates the opening handshake.
+    ///
+    /// - Returns: `nil` if it is valid.
     fileprivate init?(handshake head: HTTPRequestHead) {
         guard head.method == .GET, head.version == .http1_1 else {
             self.init(bad: "A WebSocket handshake must use GET and HTTP/1.1.")

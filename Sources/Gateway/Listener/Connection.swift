@@ -1,4 +1,4 @@
-// The pipeline of an accepted connection: TLS, then HTTP one request at a time, and from there either the router or a
+// The channel pipeline of an accepted connection: TLS, then HTTP one request at a time, then either the router or a
 // WebSocket session.
 
 internal import EnrouteWire
@@ -11,7 +11,7 @@ internal import SecureSocket
 internal import Telemetry
 internal import TrafficControl
 
-/// Answers a request. Throws when the connection is gone.
+/// Responds to a request. Throws if the connection is closed.
 typealias Responder = @Sendable (Request, ResponseWriter, any Channel) async throws -> Void
 
 /// Sets up accepted connections.
@@ -19,20 +19,20 @@ struct Connections: Sendable {
     let responder: Responder
     let settings: GatewaySettings
     let loops: LoopMap
-    /// The management listener: plain, not limited, and nothing but HTTP.
+    /// Whether this is the management listener, which serves HTTP only, without TLS and without limits.
     var isManagement = false
 
-    /// Bytes of a request's headers, at most.
+    /// The maximum size of a request's headers in bytes.
     static let maxHeaderBytes = 8192
-    /// Headers of one request, at most.
+    /// The maximum number of headers in a request.
     static let maxHeaders = 64
-    /// Seconds a connection may be idle between two requests.
+    /// How long a connection may be idle between two requests, in seconds.
     static let idleSeconds = 60
 
-    /// This address has as many connections as it may.
+    /// The client's address has reached its limit of connections.
     struct TooMany: Error {}
 
-    /// - Parameter arrive: called on the channel's loop when the connection asks for something plain, once.
+    /// - Parameter arrive: called once on the channel's event loop, with the connection's first request for the router.
     func setup(
         channel: any Channel, logger: Logger, arrive: @escaping @Sendable (HTTPConnection) -> Void
     ) -> EventLoopFuture<Void> {
@@ -46,7 +46,7 @@ struct Connections: Sendable {
             let exchange = HTTPExchange(
                 loop: loop, socket: socket, feed: feed, connections: self, logger: logger, arrive: arrive)
             feed.exchange = exchange
-            // The client may end its side and still wait for the answer.
+            // A client may close its side of the connection after the request and still wait for the response.
             try channel.syncOptions?.setOption(.allowRemoteHalfClosure, value: true)
             try sync.addHandler(socket)
             try sync.addHandler(feed)
@@ -56,7 +56,7 @@ struct Connections: Sendable {
         }
     }
 
-    /// Counts the connection for as long as it is open, or refuses it.
+    /// Counts the connection while it is open, or throws `TooMany`.
     private func count(_ channel: any Channel, _ loop: LoopState) throws {
         let (load, quotas) = (loop.load, loop.quotas)
         load.socketOpened()

@@ -1,16 +1,16 @@
-// `/v1/_echo`, for conformance suites from outside: the same socket, the same reader of frames, and nothing of ours
-// behind it. Exists only when the gateway was started with --test-echo.
+// `/v1/_echo`, for external WebSocket conformance suites: the same socket and frame parser as a session, without sign-in and
+// without Enroute's protocol. It exists only if the gateway was started with --test-echo.
 
 internal import EnrouteWire
 internal import NIOCore
 internal import SecureSocket
 internal import WebSocket
 
-/// Sends every message back. Confined to its loop.
+/// Sends every message back. Confined to its event loop.
 final class EchoSession: ChannelInboundHandler {
     package typealias InboundIn = ByteBuffer
 
-    /// What conformance suites send at most.
+    /// The largest messages that conformance suites send.
     static let bounds = WebSocketReader.Bounds(
         messageBytes: 16 << 20, messageFragments: 1 << 20, allowsBinary: true)
 
@@ -20,7 +20,7 @@ final class EchoSession: ChannelInboundHandler {
     init(socket: SecureSocketHandler) { self.socket = socket }
 
     func handlerAdded(context: ChannelHandlerContext) {
-        // Who does not read is not read from.
+        // Backpressure: while the peer does not read the replies, nothing is read from it.
         let channel = NIOLoopBound(context.channel, eventLoop: context.eventLoop)
         self.socket.onDrained = { _ = try? channel.value.syncOptions?.setOption(.autoRead, value: true) }
     }

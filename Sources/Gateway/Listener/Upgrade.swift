@@ -1,5 +1,5 @@
-// From HTTP to a WebSocket, on our side of the handshake (RFC 6455 section 4.2.2). Frames are ours (`WebSocketReader`), so
-// nothing of NIO's stays in the pipeline.
+// The server side of the WebSocket handshake (RFC 6455 section 4.2.2). `WebSocketReader` parses the frames, so all HTTP
+// handlers of NIO leave the pipeline.
 
 internal import Crypto
 internal import EnrouteWire
@@ -10,7 +10,7 @@ internal import Realtime
 internal import SecureSocket
 internal import TrafficControl
 
-/// What an upgrade request that is admitted is answered.
+/// The response to an admitted upgrade request.
 enum WebSocketUpgrade {
     static func headers(for request: HTTPRequestHead) -> HTTPHeaders {
         var headers: HTTPHeaders = [
@@ -30,8 +30,8 @@ enum WebSocketUpgrade {
 }
 
 extension Connections {
-    /// Makes a session of the connection: the handlers of HTTP leave, and the session comes behind `feed`, which is to hand
-    /// over then.
+    /// Turns the connection into a session. The HTTP handlers are removed, and the session is added after `feed`. The caller
+    /// then calls `feed.handOver()`.
     func startSession(
         _ channel: any Channel, _ admission: Admission, _ address: ClientAddress?, after feed: RequestFeed,
         _ exchange: HTTPExchange
@@ -45,9 +45,9 @@ extension Connections {
         ] {
             sync.removeHandler(context: context, promise: nil)
         }
-        // A session has nothing to say to a peer that has left.
+        // A session has nothing to send to a peer that has closed its side.
         try channel.syncOptions?.setOption(.allowRemoteHalfClosure, value: false)
-        // After the session is there: a gateway that is stopping waits until it has neither.
+        // Only after the session is added, because a gateway shuts down as soon as it has neither visitors nor sessions.
         defer { loop.remove(requestChannel: channel) }
         let session: any ChannelHandler
         switch admission {
