@@ -40,7 +40,7 @@ package struct ResyncScheduler<Job: Hashable & Sendable>: Sendable {
         /// The followers are up to date.
         case matches
         /// The followers have received less than is stored.
-        case behind
+        case mismatch
         case failed
     }
 
