@@ -234,7 +234,7 @@ import Testing
     }
 
     @Test(arguments: [
-        ("bad.gpx", "<gpx><trk>\n<trkpt lat=\"1\"", "Line 2"), ("empty.csv", "", "holds no fix"),
+        ("bad.gpx", "<gpx><trk>\n<trkpt lat=\"1\"", "Line 2"), ("empty.csv", "", "contains no fix"),
         ("one.csv", "unix_ms,lat,lon\n1000,1,1\n", "only one fix"),
         ("back.csv", "unix_ms,lat,lon\n2000,1,1\n1000,1,1\n", "Line 3: the time is earlier than on line 2"),
     ])

@@ -80,7 +80,8 @@ import Testing
 
     private static let refusals = [
         Refusal(
-            replyTo: "subscribe", job: visit, code: .notFound, message: "There is no such job, or you have no access to it."),
+            replyTo: "subscribe", job: visit, code: .notFound,
+            message: "There is no such job, or you have no access to it."),
         Refusal(
             replyTo: "travel", job: visit, code: .unavailable, message: "Try again \"shortly\".",
             retryInMilliseconds: 1500),
