@@ -1,4 +1,4 @@
-// A gateway: one listener, as many loops as it is given, and an end that nobody has to notice.
+// The gateway process: one listener, N event loops, and a graceful shutdown.
 
 internal import Access
 internal import ETA
@@ -16,7 +16,7 @@ internal import ServiceLifecycle
 internal import Telemetry
 internal import TrafficControl
 
-/// Accepts connections and serves them until it is told to stop.
+/// Accepts connections and serves them until it is stopped.
 package struct GatewayServer: Service, CustomStringConvertible {
     private let settings: GatewaySettings
     private let group: any EventLoopGroup
@@ -24,10 +24,10 @@ package struct GatewayServer: Service, CustomStringConvertible {
     private let beforeStarting: @Sendable () async throws -> Void
     private let onListening: @Sendable (Ports) async -> Void
 
-    /// HTTP connections that wait to be served, at most; more are closed.
+    /// The maximum number of HTTP connections waiting to be served; further ones are closed.
     private static let maxQueuedConnections = 1024
 
-    /// Where a gateway listens.
+    /// The ports that a gateway listens on.
     package struct Ports: Hashable, Sendable {
         package var gateway: Int
         package var management: Int?
@@ -52,10 +52,10 @@ package struct GatewayServer: Service, CustomStringConvertible {
     }
 
     /// - Parameters:
-    ///   - group: the event loops; each owns its sockets, its follow table and its connections to Redis.
-    ///   - onListening: called with the ports once connections are accepted.
-    ///   - beforeStarting: waits for whatever has to be there first. Meanwhile probes are answered, and the gateway is not
-    ///     ready. It is cancelled by a graceful shutdown.
+    ///   - group: the event loops. Each owns its sockets, its follow table and its connections to Redis.
+    ///   - onListening: called with the ports as soon as the gateway accepts connections.
+    ///   - beforeStarting: returns when everything the gateway needs is available. Until then the management listener answers
+    ///     probes, and the gateway is not ready. A graceful shutdown cancels it.
     package init(
         settings: GatewaySettings, group: any EventLoopGroup, logger: Logger,
         onListening: @escaping @Sendable (Ports) async -> Void = { _ in },
@@ -70,7 +70,7 @@ package struct GatewayServer: Service, CustomStringConvertible {
 
     package var description: String { "gateway" }
 
-    /// Runs until the task is cancelled or a graceful shutdown is asked for.
+    /// Runs until the task is cancelled or a graceful shutdown is triggered.
     ///
     /// - Throws: `StartFailure`, `InvalidProviderSetting`, or `RedisError` when Redis can not be reached at the start.
     package func run() async throws {
@@ -86,7 +86,7 @@ package struct GatewayServer: Service, CustomStringConvertible {
         let revocations = Revocations(
             retentionMilliseconds: self.settings.liveState.revocationRetention.milliseconds)
         for file in Pages.missingFiles(self.settings.pages) {
-            // Said here, and not with each page that asks for it.
+            // Logged once at the start instead of for each request.
             self.logger.error("page asset missing", metadata: [LogKey.path: "\(file)"])
         }
         let witnesses = RedisFaultMonitors(keyspace: self.settings.liveState.keyspace, logger: self.logger)
@@ -112,7 +112,7 @@ package struct GatewayServer: Service, CustomStringConvertible {
         for (loop, state) in zip(loops, states) {
             services.append(try await loop.submit { state.value.services }.get())
         }
-        // The zones that operations look at are read once for all who look, by the first loop.
+        // The first event loop reads the zones for all operations pages, so they are read only once.
         var lookout = OperationsQueries(services[0])
         let healthReporter = HealthReporter(name: self.settings.name, fleet: fleet, registry: lookout.registry)
         lookout.herald = .init(id: healthReporter.id) { await healthReporter.health().health }
@@ -154,7 +154,7 @@ package struct GatewayServer: Service, CustomStringConvertible {
         _ connections: Connections, _ management: Connections, _ fleet: GatewayLoops, _ healthReporter: HealthReporter,
         _ consumer: QueueConsumer?
     ) async throws {
-        // Only connections that stay HTTP become a task; a session costs none.
+        // Only connections with HTTP requests need a task; WebSocket sessions run without one.
         let (http, arrivals) = AsyncStream.makeStream(
             of: HTTPConnection.self, bufferingPolicy: .bufferingOldest(Self.maxQueuedConnections))
         defer { arrivals.finish() }
@@ -172,7 +172,7 @@ package struct GatewayServer: Service, CustomStringConvertible {
             }
         } catch {
             try? await managementListener?.close()
-            // Stopped before it began: nobody is to be told.
+            // Stopped before it started: there is nothing to shut down.
             if error is CancellationError { return }
             throw error
         }
@@ -187,10 +187,10 @@ package struct GatewayServer: Service, CustomStringConvertible {
             if let consumer { group.addTask { await consumer.run() } }
             group.addTask { await healthReporter.run() }
             await self.onListening(ports)
-            // Ends by cancellation too: then there is no time left to drain.
+            // Also returns on cancellation, for example after a second signal; then the drain below is cut short.
             try? await gracefulShutdown()
             fleet.load.drain()
-            // Balancers take a while to see that /readyz fails: until then the connections they send here are served.
+            // Load balancers take a while to notice that /readyz fails. Connections that they open until then are served.
             try? await Task.sleep(for: self.settings.drainAccept)
             try? await listener.close()
             await fleet.drain(self.settings.drain)
@@ -201,7 +201,7 @@ package struct GatewayServer: Service, CustomStringConvertible {
         await answering
     }
 
-    /// Connects every loop to both Redis.
+    /// Connects every event loop to both Redis instances.
     private func start(_ fleet: GatewayLoops) async throws {
         for (loop, state) in zip(fleet.loops, fleet.states) {
             try await loop.flatSubmit { state.value.start() }.get()
@@ -209,7 +209,7 @@ package struct GatewayServer: Service, CustomStringConvertible {
         fleet.load.reachedRedis()
     }
 
-    /// Serves connections until no more arrive.
+    /// Serves HTTP connections until the stream finishes.
     private static func answer(_ http: AsyncStream<HTTPConnection>, _ logger: Logger) async {
         await withDiscardingTaskGroup { group in
             for await connection in http { group.addTask { await connection.serve(logger) } }
@@ -226,7 +226,7 @@ package struct GatewayServer: Service, CustomStringConvertible {
         let bootstrap = ServerBootstrap(group: self.group)
             .serverChannelOption(.backlog, value: 1024)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
-            // One at a time, so that each is asked about.
+            // One connection for each read, so that `AcceptGate` decides about each of them.
             .serverChannelOption(.maxMessagesPerRead, value: 1)
             .serverChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
@@ -261,9 +261,9 @@ package struct GatewayServer: Service, CustomStringConvertible {
         }
     }
 
-    /// What Hummingbird's own server does around a responder: a context, and an answer for what was not caught.
+    /// Wraps a router as Hummingbird's own server does: creates the context of each request, and responds to uncaught errors.
     ///
-    /// - Parameter counts: of what was answered; `nil` where nobody counts.
+    /// - Parameter counts: the request metrics to update; `nil` for the management listener.
     private static func responder(
         _ routes: some HTTPResponder<GatewayRequestContext>, _ logger: Logger, _ counts: RequestCounts?
     ) -> Responder {

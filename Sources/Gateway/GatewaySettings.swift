@@ -1,4 +1,4 @@
-// What a gateway is told when it starts, in three parts: the listener's, the event loops', the pages'.
+// The settings of a gateway in three parts: for the listener, for the event loops and for the pages.
 
 package import Access
 package import Events
@@ -8,28 +8,30 @@ package import Redis
 package import SecureSocket
 package import TrafficControl
 
-/// Everything a gateway needs to know; made by the process from its configuration. Each target sees its own part; whoever
-/// writes settings finds the members of all parts here.
+/// All settings of a gateway. The process creates them from its configuration. Each target receives only its own part; dynamic
+/// member lookup gives access to the members of all parts.
 @dynamicMemberLookup
 package struct GatewaySettings: Sendable {
     package var host: String
-    /// 0 lets the system choose.
+    /// The port to listen on; 0 lets the system choose one.
     package var port: Int
-    /// `nil` for plain sockets, behind a balancer that terminates TLS or on loopback.
+    /// `nil` for plain TCP, on loopback or behind a load balancer that terminates TLS.
     package var credentials: TLSCredentials?
-    /// Where probes and metrics are asked for, in plain HTTP: not a place for the public. `nil`: nowhere.
+    /// The address of the management listener, which serves probes and metrics over plain HTTP and must not be public; `nil`
+    /// for none.
     package var management: (host: String, port: Int)?
-    /// Web pages that may open a WebSocket.
+    /// The origins of web pages that may open a WebSocket.
     package var origins = AllowedOrigins.own
-    /// Opens `/v1/_echo` for conformance suites. Never in production: it has no limits worth the name.
+    /// Opens `/v1/_echo` for WebSocket conformance suites. Never set it in production: it requires no sign-in and has almost
+    /// no limits.
     package var testEcho = false
-    /// Topics of SNS whose events are taken; `nil` for none.
+    /// The Amazon SNS topics whose events are accepted; `nil` for none.
     package var topics: SNSVerifier?
-    /// A queue of SQS whose events are taken; `nil` for none.
+    /// The Amazon SQS queue whose events are consumed; `nil` for none.
     package var queue: EventQueue?
-    /// How long a stopping gateway goes on accepting, while `/readyz` fails already.
+    /// How long a gateway continues to accept connections during shutdown, while `/readyz` already fails.
     package var drainAccept: Duration = .seconds(5)
-    /// How long a stopping gateway waits for its connections to end, after that.
+    /// How long a gateway then waits for its connections to close.
     package var drain: Duration = .seconds(10)
     package var realtime: RealtimeSettings
     package var pages = PageSettings()

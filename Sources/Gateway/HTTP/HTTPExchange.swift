@@ -1,12 +1,11 @@
-// Plain HTTP on an accepted connection: one request, its answer, and only then the next one. Any request may be the one that
-// makes a WebSocket of the connection: proxies keep connections for many clients and send an upgrade on one that served
-// others before. What waits for a peer has a bound in each state:
+// HTTP on an accepted connection: one request, its response, and only then the next request. Any request may be the upgrade
+// to a WebSocket, because proxies reuse connections for several clients. Each state has a deadline:
 //
 //     arriving ──▶ body ──▶ answering ──▶ idle ──▶ head ──▶ body …       lingering ──▶ closed
 //                   └─────▶ a session      └── or, when the answer says close ──▶ ┘
 //
-// A request is read whole before it is answered; a body is short (`Routes.maxBodyBytes`). The routes run in a task of the
-// connection (`HTTPConnection`), which begins with its first request; they write through an `ResponseWriter`.
+// A request is read completely before the router receives it; bodies are short (`Routes.maxBodyBytes`). The routes run in a
+// task of the connection (`HTTPConnection`), which starts with its first request. They respond through a `ResponseWriter`.
 
 internal import EnrouteWire
 internal import HTTPTypes
@@ -22,28 +21,29 @@ internal import SecureSocket
 internal import Telemetry
 internal import TrafficControl
 
-/// The last handler of a connection that is no session. Confined to the channel's loop.
+/// The last handler of a connection that is not a session. Confined to the channel's event loop.
 package final class HTTPExchange: ChannelInboundHandler, RemovableChannelHandler {
     package typealias InboundIn = HTTPServerRequestPart
     typealias OutboundOut = HTTPServerResponsePart
 
     private enum State {
-        /// Nothing was asked yet: the handshake, then the first request's head.
+        /// No request yet: waiting for the TLS handshake, then for the head of the first request.
         case arriving
+        /// Waiting for the next request.
         case idle
-        /// A part of a head is here.
+        /// A part of a head has been received.
         case head
-        /// The head is here, and the rest is on its way.
+        /// The head has been received, and the body is being received.
         case body(HTTPRequestHead)
         case upgrading(HTTPRequestHead, Admission)
         case answering
-        /// Everything is said. The peer is given a moment to take it and to close.
+        /// The last response is written. The client has a moment to read it and to close the connection.
         case lingering
-        /// Closed, or a session.
+        /// Closed, or turned into a session.
         case over
     }
 
-    /// What a deadline waits for.
+    /// The phase that the current deadline limits.
     private enum Wait {
         case handshake, firstHead, head, body, idle, close
     }
@@ -58,18 +58,19 @@ package final class HTTPExchange: ChannelInboundHandler, RemovableChannelHandler
     private var context: ChannelHandlerContext?
     private var state = State.arriving
     private var body = ByteBuffer()
-    /// Of the request that is being read or answered.
+    /// The HTTP version of the current request.
     private var version = HTTPVersion.http1_1
     private var isToHEAD = false
     private var closesAfterAnswer = false
-    /// The gateway is stopping: no request follows the present one.
+    /// The gateway is shutting down: the connection closes after the current request.
     private var isQuiescing = false
     private var tasks: AsyncStream<PlainRequest>.Continuation?
     private var deadline: Deadline?
     private var wait: Wait?
     private let watch: ResponseStallHandler
 
-    /// - Parameter arrive: called once, with the connection's first request for the routes; the connection has to be served.
+    /// - Parameter arrive: called once, with the connection's first request for the router. It must call
+    ///   `HTTPConnection.serve`.
     init(
         loop: LoopState, socket: SecureSocketHandler, feed: RequestFeed, connections: Connections, logger: Logger,
         arrive: @escaping (HTTPConnection) -> Void
@@ -128,9 +129,9 @@ package final class HTTPExchange: ChannelInboundHandler, RemovableChannelHandler
         }
     }
 
-    /// The peer sends no more.
+    /// The client has closed its side of the connection.
     ///
-    /// - Parameter isInRequest: a request has begun and will never be whole.
+    /// - Parameter isInRequest: whether it did so in the middle of a request.
     func inputEnded(isInRequest: Bool) {
         guard let context = self.context else { return }
         switch self.state {
@@ -178,7 +179,8 @@ package final class HTTPExchange: ChannelInboundHandler, RemovableChannelHandler
         context.close(promise: nil)
     }
 
-    /// A part of a request is here, and the rest is not: from now on it has so much time, however often a byte comes.
+    /// A part of a request has been received: sets the deadline for the rest. More bytes do not extend the deadline, so a
+    /// client cannot occupy the connection by sending slowly.
     func waitForRest() {
         switch self.state {
         case .idle:
@@ -261,9 +263,9 @@ package final class HTTPExchange: ChannelInboundHandler, RemovableChannelHandler
 
     // MARK: the answer
 
-    /// Hands the request to the routes.
+    /// Passes the request to the router.
     ///
-    /// - Parameter body: `nil` for one that is too long: a route that asks for it gets that as an error.
+    /// - Parameter body: `nil` if the body is too long. A route that reads it receives an error.
     private func answer(_ head: HTTPRequestHead, body: ByteBuffer?) {
         self.state = .answering
         self.wait = nil
@@ -293,9 +295,9 @@ package final class HTTPExchange: ChannelInboundHandler, RemovableChannelHandler
         self.refuse(.init(malformed: error))
     }
 
-    /// Answers without asking the routes, and closes.
+    /// Responds with a problem, without the router, and closes the connection.
     ///
-    /// - Parameter request: whose trace the answer names; `nil` where it could not be read.
+    /// - Parameter request: the request whose trace the response continues; `nil` if it could not be parsed.
     func refuse(_ refusal: Admission.Refusal, of request: HTTPRequestHead? = nil) {
         guard self.context != nil else { return }
         self.state = .answering
@@ -314,22 +316,23 @@ package final class HTTPExchange: ChannelInboundHandler, RemovableChannelHandler
             HTTPResponseHead(version: self.version, status: refusal.status, headers: headers), body, isLast: true)
     }
 
-    /// Whether the body of this answer is written in chunks, where its length is not known before.
+    /// Whether a body of unknown length is sent with chunked transfer coding.
     var isChunked: Bool { self.version != .http1_0 }
 
-    /// The answer is a stream from now on, which somebody else writes: what the peer sends is read and means nothing, and
-    /// its end ends the stream.
+    /// Turns the response into a stream that a session writes. Bytes from the client are read and discarded, and the stream
+    /// ends when the client closes its side.
     ///
-    /// - Throws: when its end was seen already: no session would hear of it.
+    /// - Throws: `ChannelError.inputClosed` if the client has closed its side already. A session added now would not be
+    ///   notified of it.
     func becomesStream() throws {
         guard !self.feed.isInputOver else { throw ChannelError.inputClosed }
         self.watch.stop()
         self.feed.discard()
     }
 
-    /// Writes a part of the answer.
+    /// Writes a part of the response.
     ///
-    /// - Returns: succeeds when the kernel has taken it; fails when the connection is gone.
+    /// - Returns: a future that succeeds when the kernel has accepted the bytes, and fails if the connection is closed.
     func send(_ head: HTTPResponseHead?, _ piece: ByteBuffer?, isLast: Bool) -> EventLoopFuture<Void> {
         guard case .answering = self.state, let context = self.context else {
             return self.loop.eventLoop.makeFailedFuture(ChannelError.ioOnClosedChannel)
@@ -342,7 +345,7 @@ package final class HTTPExchange: ChannelInboundHandler, RemovableChannelHandler
             if [204, 304].contains(head.status.code) { self.isToHEAD = true }
             parts.append(.head(head))
         }
-        // RFC 9110 section 9.3.2: an answer to HEAD is a head.
+        // A response to HEAD has no body (RFC 9110 section 9.3.2).
         if !self.isToHEAD {
             if let piece, piece.readableBytes > 0 { parts.append(.body(.byteBuffer(piece))) }
             if isLast { parts.append(.end(nil)) }
@@ -369,8 +372,8 @@ package final class HTTPExchange: ChannelInboundHandler, RemovableChannelHandler
         self.feed.next()
     }
 
-    /// Closes so that the peer still gets the answer: a socket that is closed while bytes of the peer are unread is reset,
-    /// and a reset throws away what the peer has not read (RFC 9112 section 9.6).
+    /// Closes the connection in a way that lets the client read the response first. Closing a socket with unread input makes
+    /// the kernel send a reset, and a reset discards data that the client has not read yet (RFC 9112 section 9.6).
     private func linger(_ context: ChannelHandlerContext) {
         self.state = .lingering
         self.tasks?.finish()

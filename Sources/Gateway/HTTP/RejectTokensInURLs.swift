@@ -1,12 +1,12 @@
-// No token in a URL, on any path: what is in a URL ends up in logs and histories. Every request is looked at before the router
-// sees it (`HTTPExchange`).
+// Rejects requests with a token in the URL, because URLs end up in logs and browser histories. `HTTPExchange` checks every
+// request before it reaches the router.
 
 enum RejectTokensInURLs {
     static let refusal = "Tokens are not accepted in URLs. Send the token in the Authorization header."
 }
 
 extension String {
-    /// Whether the query of this URL names a token, however the name is encoded.
+    /// Whether the query of this URL has a parameter for a token, even if its name is percent-encoded.
     var hasTokenInQuery: Bool {
         guard let query = self.split(separator: "?", maxSplits: 1).dropFirst().first else { return false }
         return query.split(separator: "&").contains { member in
@@ -14,7 +14,7 @@ extension String {
         }
     }
 
-    /// Without percent-encoding (RFC 3986 section 2.1); other text stays as it is.
+    /// Decodes percent-encoding (RFC 3986 section 2.1). Invalid sequences stay as they are.
     private static func decoded(_ text: Substring) -> String {
         let bytes = Array(text.utf8)
         var (decoded, index): ([UInt8], Int) = ([], 0)

@@ -1,13 +1,14 @@
-// In front of the HTTP decoder: gives it one request at a time. While an answer is under way nothing is read from the
-// connection, and what was read already waits here: TLS hands over up to 16 KiB at once, and the kernel all it has when the
-// peer closes its side. So a peer that sends requests and takes no answers costs what one request and one answer cost.
+// The handler in front of the HTTP decoder. It passes one request at a time to the decoder. While a response is being
+// written, nothing is read from the connection. Bytes that were read already are buffered here: TLS delivers up to 16 KiB at a
+// time, and the kernel delivers everything it has when the client closes its side. So a client that sends requests without
+// reading the responses uses no more memory than one request and one response.
 
 internal import EnrouteWire
 internal import HTTPValues
 internal import NIOCore
 internal import NIOHTTP1
 
-/// Reads for `HTTPExchange`. Confined to the channel's loop.
+/// Reads requests for `HTTPExchange`. Confined to the channel's event loop.
 final class RequestFeed: ChannelDuplexHandler, RemovableChannelHandler {
     package typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
@@ -16,13 +17,13 @@ final class RequestFeed: ChannelDuplexHandler, RemovableChannelHandler {
 
     private enum Mode {
         case requests
-        /// What comes is read and thrown away: the answer that ends the connection is on its way.
+        /// Received bytes are discarded, because the connection closes after the current response.
         case discarding
-        /// The connection is a session, which is the next handler.
+        /// The connection has become a session, which is the next handler.
         case handedOver
     }
 
-    /// Bytes that wait for their turn, at most; with more the connection is closed.
+    /// The maximum number of buffered bytes. If a client sends more, the connection is closed.
     static let maxBufferedBytes = 262_144
 
     weak var exchange: HTTPExchange?
@@ -30,15 +31,15 @@ final class RequestFeed: ChannelDuplexHandler, RemovableChannelHandler {
     private var mode = Mode.requests
     private var framing = RequestFraming()
     private var held = ByteBuffer()
-    /// Heads and ends that the decoder has found.
+    /// The numbers of heads and ends of requests that the decoder has found.
     private var (heads, ends) = (0, 0)
     private var isFeeding = false
     private var isReplacingDecoder = false
-    /// The decoder reads no further after a request that could have been an upgrade.
+    /// The decoder stops parsing after a request with an `Upgrade` header and must be replaced.
     private var isDecoderDone = false
-    /// Somebody asked for bytes while none may be read.
+    /// A read was requested while reading was paused.
     private var isReadHeld = false
-    /// The peer sends no more.
+    /// The client has closed its side of the connection.
     private(set) var isInputOver = false
 
     func handlerAdded(context: ChannelHandlerContext) { self.context = context }
@@ -78,7 +79,7 @@ final class RequestFeed: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        // The decoder would take this for the end of what it is given, and more of that may wait here.
+        // Not forwarded: the decoder would treat it as the end of its input, but more requests may still be buffered here.
         guard case ChannelEvent.inputClosed? = event as? ChannelEvent else {
             return context.fireUserInboundEventTriggered(event)
         }
@@ -101,7 +102,9 @@ final class RequestFeed: ChannelDuplexHandler, RemovableChannelHandler {
         self.afterFeeding(context)
     }
 
-    /// - Returns: whether there may be more to do.
+    /// Passes bytes of one request to the decoder.
+    ///
+    /// - Returns: whether to call this method again.
     private func feedOnce(_ context: ChannelHandlerContext) -> Bool {
         let count: Int
         do throws(RequestFraming.Violation) {
@@ -116,7 +119,7 @@ final class RequestFeed: ChannelDuplexHandler, RemovableChannelHandler {
         let (heads, ends, isHead, isWhole) = (self.heads, self.ends, self.framing.isHeadEnded, self.framing.isComplete)
         context.fireChannelRead(self.wrapInboundOut(piece))
         guard case .requests = self.mode else { return false }
-        // What ends for us and not for the decoder, two readers understand differently.
+        // The framing found an end that the decoder did not: the request is ambiguous.
         if isHead && self.heads == heads || isWhole && self.ends == ends { self.exchange?.refuseAsMalformed() }
         return true
     }
@@ -134,10 +137,10 @@ final class RequestFeed: ChannelDuplexHandler, RemovableChannelHandler {
 
     // MARK: for the exchange
 
-    /// The decoder has found a head.
+    /// The decoder has found the end of a head.
     ///
-    /// - Parameter isDecoderDone: after this request the decoder reads no further.
-    /// - Returns: whether it ends where we see its end.
+    /// - Parameter isDecoderDone: whether the decoder stops parsing after this request.
+    /// - Returns: whether `RequestFraming` sees the end at the same position.
     func headEnded(_ body: RequestFraming.Body, isDecoderDone: Bool) -> Bool {
         self.heads += 1
         guard self.framing.isHeadEnded else { return false }
@@ -148,13 +151,13 @@ final class RequestFeed: ChannelDuplexHandler, RemovableChannelHandler {
 
     /// The decoder has found the end of a request.
     ///
-    /// - Returns: whether it is where we see it.
+    /// - Returns: whether `RequestFraming` sees the end at the same position.
     func requestEnded() -> Bool {
         self.ends += 1
         return self.framing.isComplete
     }
 
-    /// The answer is taken: on with the next request.
+    /// The response is written: continue with the next request.
     func next() {
         guard case .requests = self.mode, let context = self.context else { return }
         self.framing = RequestFraming()
@@ -171,7 +174,7 @@ final class RequestFeed: ChannelDuplexHandler, RemovableChannelHandler {
         context.read()
     }
 
-    /// The next handler is a session now: it gets what came after the request that made it, and all that follows.
+    /// The next handler is now a session. It receives the bytes that followed the upgrade request, and all later ones.
     func handOver() {
         self.mode = .handedOver
         guard !self.isFeeding, let context = self.context else { return }
@@ -210,7 +213,7 @@ final class RequestFeed: ChannelDuplexHandler, RemovableChannelHandler {
 
     typealias Decoder = ByteToMessageHandler<HTTPRequestDecoder>
 
-    /// With the bounds of a head.
+    /// Returns a decoder with limits for the size and number of headers.
     static func decoder() -> Decoder {
         var limits = NIOHTTPDecoderLimitConfiguration()
         limits.maxHeaderListSize = Connections.maxHeaderBytes

@@ -1,43 +1,46 @@
-// Where a request ends in the bytes of a connection (RFC 9112 sections 2.1, 6 and 7.1).
+// Finds the end of a request in the bytes of a connection (RFC 9112 sections 2.1, 6 and 7.1).
 //
-// NIO's decoder reads all it is given, so one packet of pipelined requests would become hundreds of requests at once. It is
-// therefore given one request at a time, and this value says which bytes are part of it. It understands no more of HTTP
-// than that takes: the decoder checks everything else, and where the two disagree the connection ends.
+// NIO's decoder parses everything it receives, so one packet of pipelined requests would become hundreds of requests in
+// memory. It therefore receives one request at a time, and this type determines which bytes belong to it. It parses only as
+// much of HTTP as that requires and leaves all other checks to the decoder. If the two disagree about the end of a request,
+// the connection is closed.
 
-/// Follows one request from its first byte to its last.
+/// Tracks one request from its first byte to its last.
 struct RequestFraming {
-    /// What follows a head, as the head says.
+    /// The framing of the body, as announced by the head.
     enum Body: Hashable, Sendable {
         case none
         case length(Int)
         case chunked
     }
 
-    /// Longer than a request may be, wherever the decoder does not count.
+    /// A part of the request exceeds a limit that the decoder does not enforce.
     enum Violation: Error, Hashable {
         case head, chunkSize, chunkExtensions, trailers
     }
 
     private enum Place: Hashable {
-        /// Before the first byte of the request line; empty lines before it are passed over (section 2.2).
+        /// Before the first byte of the request line. Empty lines before it are skipped (section 2.2).
         case blank
         case head(isLineEmpty: Bool)
-        /// `expect` has to say what follows.
+        /// The head is complete; waiting for a call of `expect`.
         case headEnded
         case body(remaining: Int)
         case chunkSize(size: Int, digits: Int)
         case chunkExtension(size: Int)
-        /// With the line break behind it.
+        /// The data of a chunk and the line break after it.
         case chunk(remaining: Int)
         case trailers(isLineEmpty: Bool)
         case complete
     }
 
-    /// Bytes of a head, or of trailers, with everything between names and values. The decoder counts names and values alone.
+    /// The maximum size of a head, or of the trailers, in bytes. It includes separators and whitespace; the decoder's limit
+    /// covers only names and values.
     static let maxHeadBytes = 2 * Connections.maxHeaderBytes
-    /// Bytes of chunk extensions in one body (RFC 9112 section 7.1.1): nobody here reads them.
+    /// The maximum size of all chunk extensions of a body in bytes (RFC 9112 section 7.1.1). They are ignored.
     static let maxChunkExtensionBytes = 4096
-    /// Digits of a chunk's size without zeros in front: far more than a body may hold, and no more than an `Int`.
+    /// The maximum number of digits in a chunk size, without leading zeros. It allows far more than a body may contain, and
+    /// prevents an overflow of `Int`.
     private static let maxSizeDigits = 15
 
     private var place = Place.blank
@@ -45,14 +48,14 @@ struct RequestFraming {
     private var extensionBytes = 0
     private var trailerBytes = 0
 
-    /// A byte of the request is here.
+    /// Whether the first byte of the request has been received.
     var hasBegun: Bool { self.place != .blank }
-    /// The head is here, and nobody has said yet what follows it.
+    /// Whether the head is complete and `expect` must be called.
     var isHeadEnded: Bool { self.place == .headEnded }
-    /// The whole request is here: no byte more belongs to it.
+    /// Whether the request is complete.
     var isComplete: Bool { self.place == .complete }
 
-    /// Says what follows the head that has just ended.
+    /// Sets the framing of the body after the head is complete.
     mutating func expect(_ body: Body) {
         precondition(self.isHeadEnded, "a body is expected after a head, and only there")
         self.place =
@@ -63,8 +66,10 @@ struct RequestFraming {
             }
     }
 
-    /// - Returns: how many of these bytes, from the first, belong to the request. Fewer than there are: the head ended there,
-    ///   or the request.
+    /// Consumes bytes of the request.
+    ///
+    /// - Returns: the number of leading bytes that belong to the request. If it is less than `bytes.count`, the head or the
+    ///   request ends there.
     mutating func take(_ bytes: UnsafeRawBufferPointer) throws(Violation) -> Int {
         var index = 0
         while index < bytes.count {
@@ -87,7 +92,7 @@ struct RequestFraming {
         return index
     }
 
-    /// A byte of a part that ends with a line.
+    /// Consumes one byte of a line-based part: head, chunk size, chunk extension or trailers.
     private mutating func take(_ byte: UInt8) throws(Violation) {
         let (isLineFeed, isReturn) = (byte == UInt8(ascii: "\n"), byte == UInt8(ascii: "\r"))
         switch self.place {

@@ -1,12 +1,12 @@
-// What HTTP demands of a request's head before anybody looks at what it asks for: which host, which version, and how long the
-// body is (RFC 9112 sections 3.2 and 6). What two readers could understand differently is refused, because a proxy in front
-// of us may be the other reader.
+// Validates the head of a request: its host, HTTP version and the framing of its body (RFC 9112 sections 3.2 and 6).
+// Ambiguous requests are rejected, because a proxy in front of the gateway might interpret them differently, which allows
+// request smuggling.
 
 internal import EnrouteWire
 internal import HTTPValues
 internal import NIOHTTP1
 
-/// Decides from a head how its body is framed, or why the request is refused.
+/// Decides from a head how its body is framed, or why the request is rejected.
 enum RequestRules {
     struct Violation: Error, Hashable {
         let status: Int
@@ -26,7 +26,7 @@ enum RequestRules {
         guard head.headers["host"].allSatisfy(Self.isHost) else {
             throw Violation(400, "Host must be a name or an address, optionally with a port: app.example:8443.")
         }
-        // The decoder would look for no body, whatever the head says of one.
+        // The decoder expects no body after CONNECT, even if the headers announce one.
         guard head.method != .CONNECT else {
             throw Violation(501, "CONNECT is not supported: this server is not a proxy.")
         }
@@ -48,8 +48,8 @@ enum RequestRules {
         return count == 0 ? .none : .length(count)
     }
 
-    /// Whether it is made of what a host and a port may hold (RFC 9110 section 7.2, RFC 3986 section 3.2.2). An empty one is
-    /// allowed: the request is for no host in particular.
+    /// Returns whether the text contains only characters of a host and a port (RFC 9110 section 7.2, RFC 3986 section 3.2.2).
+    /// An empty Host is valid.
     private static func isHost(_ text: String) -> Bool {
         text.utf8.allSatisfy { byte in
             switch byte {
@@ -63,7 +63,7 @@ enum RequestRules {
 }
 
 extension Admission.Refusal {
-    /// - Parameter error: why the decoder reads no further; `nil`: it and `RequestFraming` disagree.
+    /// - Parameter error: the decoder's error, or `nil` if the decoder and `RequestFraming` disagree.
     init(malformed error: HTTPParserError?) {
         guard case .headerOverflow? = error else {
             self.init(bad: "This is not a valid HTTP/1.1 or HTTP/1.0 request.")

@@ -1,5 +1,5 @@
-// Whether a peer takes its answer, and not just a byte now and then: a connection costs a descriptor and what waits for it,
-// and a peer that reads a few bytes each minute would keep both for ever.
+// Closes connections whose client reads its response too slowly. Each connection uses a file descriptor and a buffer, and
+// without a minimum rate a client that reads a few bytes a minute could occupy both forever.
 
 internal import EnrouteWire
 internal import NIOCore
@@ -8,27 +8,27 @@ internal import SecureSocket
 internal import Telemetry
 internal import TrafficControl
 
-/// What a peer has taken between two looks.
+/// Measures how many bytes a client has read between two checks. A value.
 struct ResponseProgress {
-    /// Bytes that a peer has to take from one look to the next.
+    /// The number of bytes that a client must read between two checks.
     private let leastBytes: Int
     private var written = 0
-    /// Taken when it was looked last: an upper bound, as what was written is counted without TLS' own bytes.
+    /// The number of bytes read at the last check. It is approximate, because `written` does not include the overhead of TLS.
     private var takenBefore = 0
 
     init(_ limits: Limits) {
-        // Nothing at all is never enough.
+        // At least 1, because a client that reads nothing is always too slow.
         self.leastBytes = max(1, limits.answerBytesPerSecond * limits.stallSeconds)
     }
 
     mutating func wrote(_ bytes: Int) { self.written += bytes }
 
-    /// Something begins to wait.
+    /// Starts measuring because bytes are waiting to be sent.
     ///
-    /// - Parameter unsent: bytes that the peer has not taken, here and in the kernel.
+    /// - Parameter unsent: the number of bytes that the client has not acknowledged, in the gateway and in the kernel.
     mutating func begin(unsent: Int) { self.takenBefore = self.written - unsent }
 
-    /// Whether enough was taken since the last look, all through which something waited.
+    /// Returns whether the client has read enough since the last check. Bytes must have been waiting all the time.
     mutating func isEnough(unsent: Int) -> Bool {
         let taken = self.written - unsent
         defer { self.takenBefore = taken }
@@ -36,7 +36,7 @@ struct ResponseProgress {
     }
 }
 
-/// Closes a connection whose peer does not take its answer. Confined to the channel's loop.
+/// Closes a connection whose client reads its response too slowly. Confined to the channel's event loop.
 final class ResponseStallHandler {
     private let loop: LoopState
     private let socket: SecureSocketHandler
@@ -49,7 +49,7 @@ final class ResponseStallHandler {
         self.progress = ResponseProgress(loop.settings.limits)
     }
 
-    /// A piece of an answer was written. From now on it is looked at, if the kernel has not taken it.
+    /// Records that a piece of a response was written. If the kernel has not accepted all of it, the periodic checks start.
     func wrote(_ bytes: Int, to channel: any Channel) {
         self.progress.wrote(bytes)
         guard self.deadline == nil, self.socket.isWaiting else { return }
@@ -57,7 +57,7 @@ final class ResponseStallHandler {
         self.lookLater(channel)
     }
 
-    /// The answer is taken, or it is somebody else's matter.
+    /// Stops the checks: the response is complete, or the connection has become a stream, which has its own limits.
     func stop() {
         self.deadline?.cancel()
         self.deadline = nil

@@ -1,5 +1,6 @@
-// How a route's answer gets to its connection: in pieces, each written when the kernel has taken the one before. So what waits
-// for a peer that reads slowly is one piece, however long the answer is and however many requests the peer has sent.
+// Writes the response of a route to its connection in pieces, each after the kernel has accepted the previous one. So at most
+// one piece is buffered for a client that reads slowly, regardless of the length of the response and the number of requests
+// that the client has sent.
 
 internal import HTTPTypes
 internal import Hummingbird
@@ -10,21 +11,23 @@ internal import NIOHTTPTypesHTTP1
 internal import REST
 internal import Telemetry
 
-/// A connection that asks for something plain, and the requests it makes, one after the other.
+/// A connection that sends HTTP requests, and its requests one after the other.
 struct HTTPConnection: Sendable {
     let channel: any Channel
-    /// Ends with the connection, or when it becomes a session. The next one comes when the one before is answered.
+    /// Finishes when the connection closes or becomes a session. The next request follows after the response to the previous
+    /// one has been written.
     let requests: AsyncStream<PlainRequest>
     let server: Connections
 
-    /// Answers all requests. Ends with them, or when the task is cancelled: then the connection is closed.
+    /// Responds to all requests. Returns after the last one; cancelling the task closes the connection.
     func serve(_ logger: Logger) async {
         await withTaskCancellationHandler {
             for await asked in self.requests {
                 do {
                     try await self.server.responder(asked.request, asked.answer, self.channel)
                 } catch {
-                    // The answer is cut off. The peer has to see that, and the connection can carry no other.
+                    // The response is incomplete. Closing the connection tells the client so, and it could not carry another
+                    // response anyway.
                     logger.trace("response not written", metadata: [LogKey.reason: "\(error)"])
                     self.channel.close(promise: nil)
                 }
@@ -35,34 +38,34 @@ struct HTTPConnection: Sendable {
     }
 }
 
-/// A request, whole, and where its answer goes.
+/// A complete request, and the writer for its response.
 struct PlainRequest: Sendable {
     let request: Request
     let answer: ResponseWriter
 }
 
-/// Writes one answer.
+/// Writes one response.
 struct ResponseWriter: ResponseBodyWriter, Sendable {
     private let exchange: NIOLoopBound<HTTPExchange>
     private let eventLoop: any EventLoop
     private let pieceBytes: Int
-    /// Not written yet.
+    /// The head, until it is written.
     private var head: HTTPResponseHead?
-    /// Bytes of the body that are still to come; `nil` where nobody knows.
+    /// The number of body bytes not written yet; `nil` if the length of the body is unknown.
     private var missing: Int?
-    /// The last bytes, which go with the end.
+    /// The last piece, which is sent together with the end of the response.
     private var last: ByteBuffer?
 
-    /// - Parameter pieceBytes: what may wait for the connection, bytes.
+    /// - Parameter pieceBytes: the maximum size of a piece in bytes.
     init(exchange: NIOLoopBound<HTTPExchange>, eventLoop: any EventLoop, pieceBytes: Int) {
         self.exchange = exchange
         self.eventLoop = eventLoop
         self.pieceBytes = pieceBytes
     }
 
-    /// Returns when the kernel has taken all of it.
+    /// Writes the response. Returns after the kernel has accepted all of it.
     ///
-    /// - Throws: when the connection is gone, and what the body throws.
+    /// - Throws: `ChannelError` if the connection is closed, and any error of the body.
     func write(response head: HTTPResponse, body: consuming ResponseBody) async throws {
         var writer = self
         writer.head = HTTPResponseHead(head)
@@ -95,7 +98,7 @@ struct ResponseWriter: ResponseBodyWriter, Sendable {
     }
 }
 
-/// A body that nobody reads, because it is too long.
+/// Stands for a body that is too long to be read. Reading it throws.
 struct BodyTooLong: AsyncSequence, AsyncIteratorProtocol, Sendable {
     typealias Element = ByteBuffer
 

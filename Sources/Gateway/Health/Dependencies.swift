@@ -1,6 +1,6 @@
-// What this gateway depends on, as it sees it now. Each event loop watches its own connections to Redis (RedisAvailability); services
-// that are asked now and then are noted when they are (DependencyStates). `/healthz` and the metrics show all of it, readiness
-// none of it (Readiness.swift).
+// The state of the gateway's dependencies. Each event loop monitors its own connections to Redis (RedisAvailability); for
+// other services the outcome of the last request counts (DependencyStates). `/healthz` and the metrics report this state.
+// Readiness ignores it (Readiness.swift).
 
 internal import Access
 internal import ETA
@@ -10,19 +10,19 @@ internal import Realtime
 internal import Telemetry
 internal import TrafficControl
 
-/// The body of `/healthz`.
+/// The response body of `/healthz`.
 struct HealthReport: Encodable {
     struct Line: Encodable {
         let name: String
         let state: String
         /// RFC 3339, UTC.
         let since: String
-        /// Where it is, without credentials.
+        /// The address of the dependency, without credentials.
         let place: String?
     }
 
     let gateway: String
-    /// What `/readyz` says.
+    /// The text of `/readyz`.
     let readiness: String
     let status: String
     let dependencies: [Line]
@@ -37,7 +37,8 @@ struct HealthReport: Encodable {
         self.dependencies = dependencies.map { state in
             Line(
                 name: state.dependency.rawValue, state: state.isUp ? "up" : "down",
-                // Half a millisecond more: the style cuts off what a floating-point second lacks.
+                // Adds half a millisecond, because the style truncates and a floating-point number of seconds may be a
+                // little too small.
                 since: Date(timeIntervalSince1970: (Double(state.since) + 0.5) / 1000).formatted(style),
                 place: places[state.dependency])
         }
@@ -45,12 +46,12 @@ struct HealthReport: Encodable {
 }
 
 extension GatewayLoops {
-    /// Everything that is configured and was asked at least once, in the order of `Dependency`.
+    /// The state of every configured dependency that was used at least once, in the order of `Dependency`.
     var dependencies: [DependencyState] {
         get async {
             var states = self.arrivalCounts.services.all
             for (loop, state) in zip(self.loops, self.states) {
-                // A loop that does not answer says nothing; readiness does.
+                // An event loop that does not answer is skipped here; `/readyz` reports it.
                 guard let seen = try? await loop.submit({ state.value.redisAvailability }).get() else { continue }
                 states += [seen.live, seen.ledger]
             }

@@ -1,4 +1,4 @@
-// Tells the other gateways, by way of Redis, and this one's operations how this gateway is.
+// Publishes this gateway's health to Redis, from where every gateway reads it for the operations page.
 
 internal import EnrouteWire
 internal import HTTPValues
@@ -8,9 +8,9 @@ internal import Realtime
 internal import REST
 internal import TrafficControl
 
-/// Says how this gateway is, every few seconds.
+/// Publishes this gateway's health every few seconds.
 package actor HealthReporter {
-    /// No other gateway's, nor that of this one when it starts again.
+    /// The ID of this gateway. It is unique, and changes with every start.
     nonisolated let id: String
     private let name: String
     private let fleet: GatewayLoops
@@ -18,7 +18,7 @@ package actor HealthReporter {
     private let startedAt = Int64.now
     private var (live, ledger) = (Trips(), Trips())
 
-    /// Round trips that are remembered: of five minutes.
+    /// The number of round-trip times to keep: those of the last five minutes.
     private static let maxRoundTrips = 60
 
     private struct Trips {
@@ -38,29 +38,29 @@ package actor HealthReporter {
     }
 
     init(name: String, fleet: GatewayLoops, registry: GatewayRegistry) {
-        // A host's name may hold what a key's name is better without.
+        // The ID is part of a Redis key, so characters that need escaping there are replaced.
         let readable = name.map { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "-") ? $0 : "-" }.prefix(40)
         self.id = "\(String(readable))-\(String(UInt64.random(in: .min ... .max), radix: 36))"
         (self.name, self.fleet, self.registry) = (name, fleet, registry)
     }
 
-    /// Until it is cancelled; then it is not missed.
+    /// Publishes until the task is cancelled, and then removes this gateway from Redis.
     func run() async {
         while !Task.isCancelled {
             let trips = await self.fleet.roundTrips()
             self.live.add(trips.live)
             self.ledger.add(trips.ledger)
             let (health, followed) = await self.health()
-            // Where Redis is away nobody hears it, and the next word says the same.
+            // Failures are ignored: the next report replaces this one anyway.
             try? await self.registry.announce(self.id, try JSONDocument.bytes(health), followed: followed, now: .now)
                 .get()
             try? await Task.sleep(for: GatewayRegistry.pace)
         }
-        // Not waited for: the connections to Redis end soon.
+        // Not awaited, because the connections to Redis close soon.
         _ = self.registry.withdraw(self.id)
     }
 
-    /// How it is now, and how many follow which job.
+    /// Returns the current health and the number of followers of each job.
     func health() async -> (health: GatewayHealth, followed: [JobID: Int]) {
         let census = await self.fleet.census()
         let load = self.fleet.load
@@ -77,10 +77,10 @@ package actor HealthReporter {
 }
 
 extension GatewayLoops {
-    /// What is at the moment, on all loops together.
+    /// A snapshot of all event loops together.
     struct Census: Sendable {
         var (sessions, jobs) = (0, 0)
-        /// How many follow each job, of so many jobs as a gateway tells of.
+        /// The number of followers by job, for at most `GatewayRegistry.mostFollowed` jobs.
         var followed: [JobID: Int] = [:]
         var isDegraded = false
     }
@@ -102,7 +102,7 @@ extension GatewayLoops {
         return census
     }
 
-    /// How long each instance takes to answer, as the first loop sees it; `nil`: it does not.
+    /// Measures the round-trip time to both Redis instances on the first event loop; `nil` for one that does not answer.
     func roundTrips() async -> (live: TimeAmount?, ledger: TimeAmount?) {
         let (loop, state) = (self.loops[0], self.states[0])
         return (try? await loop.flatSubmit { state.value.roundTrips() }.get()) ?? (nil, nil)

@@ -1,4 +1,4 @@
-// What the balancer, the orchestrator and the metrics' collector ask, on a listener that the public does not reach.
+// Probes for load balancers and orchestrators, and the metrics, on a listener that must not be public.
 
 internal import HTTPTypes
 internal import HTTPValues
@@ -7,20 +7,21 @@ internal import NIOCore
 internal import REST
 internal import Telemetry
 
-/// Probes and metrics of one gateway.
+/// The routes of the management listener.
 struct ManagementRoutes: Sendable {
     let fleet: GatewayLoops
 
     func router() -> Router<GatewayRequestContext> {
         let router = Router(context: GatewayRequestContext.self, options: .autoGenerateHeadEndpoints)
         router.add(middleware: SecurityHeaders())
-        // No dependency: a gateway without Redis must not be started anew, its clients stay connected.
+        // Checks no dependency: restarting a gateway because Redis is down would only disconnect its clients.
         router.get("livez") { _, _ in Self.text(.ok, "live") }
         router.get("readyz") { _, _ in
             let readiness = self.fleet.readiness
             return Self.text(readiness == .ready ? .ok : .serviceUnavailable, readiness.text)
         }
-        // For people and alerts: always 200, so that no balancer takes a gateway out for what all gateways share.
+        // For people and alerts. The status is always 200, so that no load balancer removes a gateway because of a dependency
+        // that all gateways share.
         router.get("healthz") { _, _ in
             Response(
                 status: .ok, headers: [.contentType: "application/json"],

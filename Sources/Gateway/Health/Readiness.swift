@@ -1,28 +1,28 @@
-// What `/readyz` tells a balancer: only what another gateway could do better. Redis is shared by all gateways, so a gateway that
-// lost it says so in `/healthz` and in the metrics and stays in rotation: a balancer that took every gateway out at once would
-// cut every session, and nobody would gain anything by it.
+// The result of `/readyz`. It fails only for reasons that another gateway may not have. All gateways share Redis, so a gateway
+// without Redis stays ready and reports the outage in `/healthz` and the metrics. If readiness failed instead, the load
+// balancer would remove all gateways at the same time and disconnect every client.
 
 /// Whether new clients should be sent to this gateway.
 enum Readiness: Hashable {
     case ready
-    /// It is stopping.
+    /// The gateway is shutting down.
     case draining
-    /// Redis was never reached since the start: it has nothing to serve yet.
+    /// Redis has not been reached since the start, so there is nothing to serve yet.
     case starting
-    /// An event loop has not run for `stuckMilliseconds`: its clients get nothing, and new ones would get nothing either.
+    /// An event loop has not run for `stuckMilliseconds`, so its clients receive nothing.
     case stuck
-    /// It takes no new connections at the moment.
+    /// The gateway accepts no new connections because of overload.
     case overloaded
 
-    /// How long an event loop may be silent, ms.
+    /// How long an event loop may be blocked before the gateway is unready, in milliseconds.
     static let stuckMilliseconds = 2_000
 
-    /// What a gateway knows of itself.
+    /// The inputs of the decision.
     struct Facts: Hashable {
         var isDraining = false
-        /// Every event loop reached both roles of Redis once.
+        /// Every event loop has connected to both Redis instances at least once.
         var hasReachedRedis = true
-        /// How long the most silent event loop has been silent, ms.
+        /// How long the slowest event loop is overdue, in milliseconds.
         var silentMilliseconds = 0
         var isOverloaded = false
     }
@@ -42,7 +42,7 @@ enum Readiness: Hashable {
             }
     }
 
-    /// The answer's text.
+    /// The response text.
     var text: String {
         switch self {
         case .ready: "ready"

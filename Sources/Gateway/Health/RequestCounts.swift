@@ -1,10 +1,11 @@
-// Counts of REST's answers, a part for each event loop, so that no two loops wait for each other; added up for a scrape.
+// Request metrics of the REST interface. Each event loop has its own part, so loops never contend for a lock; a scrape adds up
+// the parts.
 
 internal import NIOCore
 internal import Synchronization
 internal import Telemetry
 
-/// Requests of one gateway. Safe from any thread.
+/// The request metrics of one gateway. Thread-safe.
 final class RequestCounts: Sendable {
     private final class Part: Sendable {
         let metrics = Mutex(RequestMetrics())
@@ -12,7 +13,8 @@ final class RequestCounts: Sendable {
 
     private let parts: [ObjectIdentifier: Part]
 
-    /// Where no route fits, Hummingbird's router names its own fallback; paths of templates begin with a slash.
+    /// Returns the `route` label. Without a matching route, Hummingbird's router reports the name of its fallback, which unlike
+    /// a route template does not start with a slash.
     private static func label(_ route: String?) -> String {
         route.flatMap { $0.hasPrefix("/") ? $0 : nil } ?? RequestMetrics.unknownRoute
     }
@@ -22,8 +24,8 @@ final class RequestCounts: Sendable {
     }
 
     /// - Parameters:
-    ///   - route: a template of the router; `nil` where none fits.
-    ///   - loop: of the request's connection.
+    ///   - route: a template of the router; `nil` if none matches.
+    ///   - loop: the event loop of the request's connection.
     func answered(_ route: String?, status: Int, after time: TimeAmount, on loop: any EventLoop) {
         self.parts[ObjectIdentifier(loop)]?.metrics.withLock {
             $0.answered(
@@ -31,7 +33,7 @@ final class RequestCounts: Sendable {
         }
     }
 
-    /// Prometheus' text format.
+    /// The metrics in Prometheus text format.
     var text: String {
         var all = RequestMetrics()
         for part in self.parts.values { all.add(part.metrics.withLock { $0 }) }
