@@ -103,7 +103,7 @@ package struct GatewayServer: Service, CustomStringConvertible {
         }
         defer { for (loop, state) in zip(loops, states) { loop.execute { state.value.stop() } } }
         let eventCounts = EventCounts()
-        let fleet = GatewayLoops(
+        let gatewayLoops = GatewayLoops(
             loops: loops, states: states, load: load, quotas: quotas, settings: self.settings,
             issuerKeys: self.settings.issuerKeys, eventCounts: eventCounts, arrivalCounts: routing.counts,
             redis: witnesses, requests: RequestCounts(loops: loops))
@@ -114,7 +114,8 @@ package struct GatewayServer: Service, CustomStringConvertible {
         }
         // The first event loop reads the zones for all operations pages, so they are read only once.
         var lookout = OperationsQueries(services[0])
-        let healthReporter = HealthReporter(name: self.settings.name, fleet: fleet, registry: lookout.registry)
+        let healthReporter = HealthReporter(
+            name: self.settings.name, gatewayLoops: gatewayLoops, registry: lookout.registry)
         lookout.herald = .init(id: healthReporter.id) { await healthReporter.health().health }
         let shared = SharedServices(
             settings: self.settings.realtime, pages: Pages(settings: self.settings.pages), topics: self.settings.topics,
@@ -130,7 +131,7 @@ package struct GatewayServer: Service, CustomStringConvertible {
             uniqueKeysWithValues: zip(loops, routes).map { loop, routes in
                 (
                     ObjectIdentifier(loop),
-                    Self.responder(routes.router().buildResponder(), self.logger, fleet.requests)
+                    Self.responder(routes.router().buildResponder(), self.logger, gatewayLoops.requests)
                 )
             })
         let connections = Connections(
@@ -142,16 +143,18 @@ package struct GatewayServer: Service, CustomStringConvertible {
             },
             settings: self.settings, loops: shared.loops)
         let management = Connections(
-            responder: Self.responder(ManagementRoutes(fleet: fleet).router().buildResponder(), self.logger, nil),
+            responder: Self.responder(
+                ManagementRoutes(gatewayLoops: gatewayLoops).router().buildResponder(), self.logger, nil),
             settings: self.settings, loops: connections.loops, isManagement: true)
         let consumer = self.settings.queue.map {
             QueueConsumer(queue: $0, routes: routes[0], notes: routing.counts.services, logger: self.logger)
         }
-        try await self.serve(connections, management, fleet, healthReporter, consumer)
+        try await self.serve(connections, management, gatewayLoops, healthReporter, consumer)
     }
 
     private func serve(
-        _ connections: Connections, _ management: Connections, _ fleet: GatewayLoops, _ healthReporter: HealthReporter,
+        _ connections: Connections, _ management: Connections, _ gatewayLoops: GatewayLoops,
+        _ healthReporter: HealthReporter,
         _ consumer: QueueConsumer?
     ) async throws {
         // Only connections with HTTP requests need a task; WebSocket sessions run without one.
@@ -166,8 +169,8 @@ package struct GatewayServer: Service, CustomStringConvertible {
         let listener: any Channel
         do {
             try await cancelWhenGracefulShutdown { try await self.beforeStarting() }
-            try await self.start(fleet)
-            listener = try await self.listen(self.settings.host, self.settings.port, connections, fleet) {
+            try await self.start(gatewayLoops)
+            listener = try await self.listen(self.settings.host, self.settings.port, connections, gatewayLoops) {
                 arrivals.yield($0)
             }
         } catch {
@@ -189,11 +192,11 @@ package struct GatewayServer: Service, CustomStringConvertible {
             await self.onListening(ports)
             // Also returns on cancellation, for example after a second signal; then the drain below is cut short.
             try? await gracefulShutdown()
-            fleet.load.drain()
+            gatewayLoops.load.drain()
             // Load balancers take a while to notice that /readyz fails. Connections that they open until then are served.
             try? await Task.sleep(for: self.settings.drainAccept)
             try? await listener.close()
-            await fleet.drain(self.settings.drain)
+            await gatewayLoops.drain(self.settings.drain)
             try? await managementListener?.close()
             group.cancelAll()
         }
@@ -202,11 +205,11 @@ package struct GatewayServer: Service, CustomStringConvertible {
     }
 
     /// Connects every event loop to both Redis instances.
-    private func start(_ fleet: GatewayLoops) async throws {
-        for (loop, state) in zip(fleet.loops, fleet.states) {
+    private func start(_ gatewayLoops: GatewayLoops) async throws {
+        for (loop, state) in zip(gatewayLoops.loops, gatewayLoops.states) {
             try await loop.flatSubmit { state.value.start() }.get()
         }
-        fleet.load.reachedRedis()
+        gatewayLoops.load.reachedRedis()
     }
 
     /// Serves HTTP connections until the stream finishes.
@@ -217,9 +220,9 @@ package struct GatewayServer: Service, CustomStringConvertible {
         }
     }
 
-    /// - Parameter fleet: of a listener that is guarded against overload; `nil` for the management listener.
+    /// - Parameter gatewayLoops: of a listener that is guarded against overload; `nil` for the management listener.
     private func listen(
-        _ host: String, _ port: Int, _ connections: Connections, _ fleet: GatewayLoops?,
+        _ host: String, _ port: Int, _ connections: Connections, _ gatewayLoops: GatewayLoops?,
         _ arrive: @escaping @Sendable (HTTPConnection) -> AsyncStream<HTTPConnection>.Continuation.YieldResult
     ) async throws -> any Channel {
         let (logger, settings) = (self.logger, self.settings)
@@ -230,10 +233,10 @@ package struct GatewayServer: Service, CustomStringConvertible {
             .serverChannelOption(.maxMessagesPerRead, value: 1)
             .serverChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
-                    guard let fleet else { return }
+                    guard let gatewayLoops else { return }
                     let gate = AcceptGate(
-                        settings: settings, load: fleet.load, loop: connections.loops[channel.eventLoop],
-                        logger: logger, shed: { fleet.shed(percent: $0) })
+                        settings: settings, load: gatewayLoops.load, loop: connections.loops[channel.eventLoop],
+                        logger: logger, shed: { gatewayLoops.shed(percent: $0) })
                     try channel.pipeline.syncOperations.addHandler(gate)
                 }
             }
@@ -252,7 +255,7 @@ package struct GatewayServer: Service, CustomStringConvertible {
             return try await bootstrap.bind(host: host, port: port).get()
         } catch {
             if let error = error as? IOError, error.errnoCode == EADDRINUSE {
-                throw StartFailure.portTaken(host: host, port: port, isManagement: fleet == nil)
+                throw StartFailure.portTaken(host: host, port: port, isManagement: gatewayLoops == nil)
             }
             if case SocketAddressError.unknown = error {
                 throw StartFailure.notBound(host: host, port: port, reason: "the host name cannot be resolved")

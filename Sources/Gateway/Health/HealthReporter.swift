@@ -13,7 +13,7 @@ package actor HealthReporter {
     /// The ID of this gateway. It is unique, and changes with every start.
     nonisolated let id: String
     private let name: String
-    private let fleet: GatewayLoops
+    private let gatewayLoops: GatewayLoops
     private let registry: GatewayRegistry
     private let startedAt = Int64.now
     private var (live, ledger) = (Trips(), Trips())
@@ -37,11 +37,11 @@ package actor HealthReporter {
         }
     }
 
-    init(name: String, fleet: GatewayLoops, registry: GatewayRegistry) {
+    init(name: String, gatewayLoops: GatewayLoops, registry: GatewayRegistry) {
         // The ID is part of a Redis key, so characters that need escaping there are replaced.
         let readable = name.map { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "-") ? $0 : "-" }.prefix(40)
         self.id = "\(String(readable))-\(String(UInt64.random(in: .min ... .max), radix: 36))"
-        (self.name, self.fleet, self.registry) = (name, fleet, registry)
+        (self.name, self.fleet, self.registry) = (name, gatewayLoops, registry)
     }
 
     /// Publishes until the task is cancelled, and then removes this gateway from Redis.

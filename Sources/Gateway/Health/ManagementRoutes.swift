@@ -9,7 +9,7 @@ internal import Telemetry
 
 /// The routes of the management listener.
 struct ManagementRoutes: Sendable {
-    let fleet: GatewayLoops
+    let gatewayLoops: GatewayLoops
 
     func router() -> Router<GatewayRequestContext> {
         let router = Router(context: GatewayRequestContext.self, options: .autoGenerateHeadEndpoints)
