@@ -1,22 +1,26 @@
-// Types of enroute.js. Times are ms; `at`, `received`, `statusAt` and `arrivesAt` since the epoch, by the gateway's
-// clock.
+// Types of enroute.js. All times are in ms. `at`, `received`, `statusAt` and `arrivesAt` count from the epoch by the gateway's
+// clock. The guide is Sources/WebAssets/enroute-js.md.
 
 export interface EnrouteOptions {
-  /** Where the WebSocket is: `https://host/v1` or `wss://host/v1`; without it, of the page's own origin. */
+  /** Address of the WebSocket: `https://host/v1` or `wss://host/v1`. Default: `/v1` on the page's own origin. */
   url?: string;
-  /** Who signs in, asked at each connection and request. `null`: nobody, and the connection is refused. May throw:
-   * asked again. */
+  /**
+   * Returns the credential. It is called for each connection and each request, so it can return a fresh token. `null` means
+   * that nobody is signed in: the connection is refused. If it throws, the client tries again later.
+   */
   credential: () => Promise<Credential | null> | Credential | null;
-  /** The REST interface, `/api/v1` where not named. */
+  /** Base address of the REST API. Default: `/api/v1`. */
   rest?: string;
-  /** Nobody gets there faster, m/s: 60 where not named. Higher for trips that are replayed faster than they were. */
+  /**
+   * Highest plausible speed in m/s; faster positions are not shown. Default: 60. Raise it for trips replayed in fast motion.
+   */
   fastest?: number;
-  /** Where there is none (Node 20): a class like the browser's. */
+  /** A class like the browser's `WebSocket`, for environments without one (Node 18 and 20). */
   WebSocket?: unknown;
   fetch?: typeof fetch;
-  /** A clock that does not go back, ms. `performance.now()` where not named. */
+  /** A monotonic clock in ms. Default: `performance.now()`. */
   now?: () => number;
-  /** The wall clock, ms since the epoch. */
+  /** The wall clock in ms since the epoch. Default: `Date.now()`. */
   wall?: () => number;
   random?: () => number;
   timers?: {setTimeout(action: () => void, delay: number): unknown; clearTimeout(timer: unknown): void};
@@ -25,17 +29,21 @@ export interface EnrouteOptions {
 export type Credential = {token: string} | {link: string};
 
 export interface Connection {
-  /** `waiting`: gone, and coming back at `retryAt`, or the system says that it is offline; with a `close` of 4009 there
-   * was no room. `refused`: coming back is of no use. */
+  /**
+   * `waiting`: disconnected; the client reconnects at `retryAt`, or when the device is online again. A `close` code of 4009
+   * means that the session limit is reached. `refused`: reconnecting would not help; sign in again or fix the request.
+   */
   readonly state: 'connecting' | 'open' | 'waiting' | 'refused' | 'stopped';
-  /** The gateway hears nothing from Redis: what is shown may be old. */
+  /** The gateway has lost Redis: what is shown may be out of date. */
   readonly degraded: boolean;
-  /** The connection stands, and nothing has come for longer than it should: the gateway was asked and has not answered
-   * within 4 s. What is shown may be old, until something comes. */
+  /**
+   * The connection is open, but the gateway is overdue and did not answer a ping within 4 s. What is shown may be out of date
+   * until the next message.
+   */
   readonly silent?: boolean;
-  /** When the next attempt is made, by `Date.now()`. */
+  /** Time of the next attempt, by `Date.now()`. */
   readonly retryAt?: number;
-  /** How the last connection ended (PROTOCOL.md, "Close codes"). */
+  /** Why the last connection closed: a close code of the protocol and its reason. */
   readonly close?: {readonly code: number; readonly reason: string};
 }
 
@@ -52,24 +60,24 @@ export type UnavailableReason =
 export interface Place { readonly lat: number; readonly lon: number }
 
 export interface Position extends Place {
-  /** 16 digits; a later one is greater. */
+  /** 16 digits; a later position has a greater id. */
   readonly id: string;
   readonly at: number;
   readonly received: number;
   readonly job: string;
-  /** m */ readonly acc?: number;
-  /** m/s */ readonly spd?: number;
-  /** Degrees clockwise from north. */ readonly hdg?: number;
+  /** Accuracy radius in m. */ readonly acc?: number;
+  /** Speed in m/s. */ readonly spd?: number;
+  /** Heading in degrees clockwise from north. */ readonly hdg?: number;
 }
 
 export interface Eta {
   readonly state: 'ok' | 'recalculating' | 'unavailable';
   readonly arrivesAt?: number;
-  /** s from `at`. */ readonly seconds?: number;
+  /** Seconds from `at` to the arrival. */ readonly seconds?: number;
   readonly source?: string;
   readonly confidence?: 'low' | 'medium' | 'high';
   readonly at: number;
-  /** Stops before. */ readonly stopsBefore?: number;
+  /** Number of stops before this one. */ readonly stopsBefore?: number;
 }
 
 export interface Step {
@@ -77,10 +85,10 @@ export interface Step {
   readonly state: 'complete' | 'active' | 'upcoming' | 'cancelled';
 }
 
-/** What a follower sees of one job; frozen, a new one for each change. */
+/** What a follower sees of one job. Frozen; each change creates a new view. */
 export interface View {
   readonly job: string;
-  /** A whole state came. */
+  /** Whether a snapshot was received. Until then the other members have their defaults. */
   readonly known: boolean;
   readonly kind: 'delivery' | 'service' | null;
   readonly status: Status | null;
@@ -88,34 +96,33 @@ export interface View {
   readonly steps: readonly Step[];
   readonly tracking: Tracking;
   readonly reason: EndReason | null;
-  /** Names words of `GET texts`, under `tracking`. */
+  /** Key of the tracking text in `GET /api/v1/texts`, under `tracking`. */
   readonly text: string | null;
-  /** The same of why nothing new is seen: shown with `stale` and `waiting`. */
+  /** Key of the text that explains why no new location arrives; shown with `stale` and `waiting`. */
   readonly unavailable: string | null;
   readonly proximity: 'approaching' | 'arrived' | 'left' | null;
-  /** What may be drawn; `null` when nothing may. */
+  /** The position to draw; `null` when none may be shown. */
   readonly position: Position | null;
-  /** When it was received, by `now` (in a browser `performance.now()`). */
+  /** When it was received, by the monotonic clock `now`. */
   readonly positionReceivedAt: number | null;
-  /** The same by `Date.now()`. `performance.now()` may stand still while a phone sleeps: of two ages the greater is
-   * true. */
+  /** The same by `Date.now()`. Use the greater of the two ages: the monotonic clock may stop while a phone sleeps. */
   readonly positionReceivedAtWall: number | null;
   readonly destination: Place | null;
-  /** What the vendor is called, where the gateway tells it. */
+  /** The vendor's name, where the viewer may see it. */
   readonly vendor: string | null;
-  /** Where that is, as it was written. */
+  /** The vendor's address as the order system wrote it. */
   readonly vendorAddress: string | null;
   readonly geocoding: 'ok' | 'low' | 'none' | null;
   readonly eta: Eta | null;
-  /** Following is over. */
+  /** Why following ended; `null` while it continues. */
   readonly ended: EndReason | null;
-  /** There is nothing to follow, or not for us. */
+  /** Why the gateway refused to let this session follow the job. */
   readonly refused: {readonly code: string; readonly message: string} | null;
   readonly epoch: string | null;
-  /** Of the newest status. */
+  /** Id of the newest status. */
   readonly id: string | null;
   readonly travelDeadline: number | null;
-  /** The gateway's clock minus `Date.now()`. */
+  /** The gateway's clock minus `Date.now()`, in ms. */
   readonly clockOffset: number;
 }
 
@@ -129,7 +136,7 @@ export interface PoolRider {
   readonly rider: string;
   readonly available: boolean;
   readonly heartbeat?: number;
-  /** The rest is known of riders whose change was seen. */
+  /** This and the following members are known only of riders that changed while the zone was watched. */
   readonly change?: string;
   readonly status?: 'online' | 'offline';
   readonly reachable?: boolean;
@@ -146,33 +153,37 @@ export interface Pool {
   readonly known: boolean;
   readonly version: number | null;
   readonly riders: ReadonlyMap<string, PoolRider>;
-  /** Of all who may get a task, shown or not. */
+  /** Number of riders who can be assigned a task, whether listed in `riders` or not. */
   readonly count: number;
   readonly refused: {readonly code: string; readonly message: string} | null;
 }
 
 export interface Watch { readonly pool: Pool; stop(): void }
 
-/** One reading. `at` is by `Date.now()`, as browsers say it; a clock that is off is put right on the way. */
+/** One reading of the phone's receiver. `at` is by `Date.now()`; the client corrects a clock that is wrong. */
 export interface Fix extends Place {
   readonly at: number;
-  /** m */ readonly acc?: number | null;
-  /** m/s */ readonly spd?: number | null;
-  /** Degrees clockwise from north. */ readonly hdg?: number | null;
-  /** What is left of the phone's, 0 to 1; left out while it is charged. */ readonly battery?: number | null;
+  /** Accuracy radius in m. */ readonly acc?: number | null;
+  /** Speed in m/s. */ readonly spd?: number | null;
+  /** Heading in degrees clockwise from north. */ readonly hdg?: number | null;
+  /** Battery level, 0 to 1; omit it while the phone is charging. */ readonly battery?: number | null;
 }
 
 export interface Ok { readonly type: 'ok'; readonly replyTo: string; readonly job?: string; readonly deadline?: number }
 
-/** What was not done: `code` of PROTOCOL.md, or `network` when nobody could be asked or nobody answered. */
+/**
+ * Why a request failed. `code` is an error code of the protocol, or `network` if the gateway could not be reached or did not
+ * answer.
+ */
 export class EnrouteError extends Error {
   readonly code: string;
-  /** The same may succeed later; in so many ms, where that is known. */
+  /** Whether the same request may succeed later. */
   readonly retry: boolean;
+  /** When to retry, in ms, if the gateway said so. */
   readonly retryInMs?: number;
-  /** Of HTTP. */
+  /** The HTTP status. */
   readonly status?: number;
-  /** What a rider has to do first, with `active_task`. */
+  /** With `active_task`: the tasks that the rider must finish or return first. */
   readonly tasks?: readonly string[];
   readonly reason?: string;
 }
@@ -180,24 +191,24 @@ export class EnrouteError extends Error {
 export interface Events {
   connection: Connection;
   welcome: {readonly session: string; readonly serverTime: number; readonly pingIntervalSeconds: number};
-  /** s from one position to the next, from now on; `publish` keeps to it by itself. */
+  /** The reporting interval that the gateway asks for, in seconds. `publish` follows it automatically. */
   rate: {readonly intervalSeconds: number};
   proximity: {readonly job: string; readonly state: 'approaching' | 'arrived' | 'left'};
   unavailable: {readonly job: string; readonly text: string; readonly reason?: UnavailableReason};
-  /** To riders too, who do not follow: `ended` by `time_limit`. */
+  /** Riders receive this too: `ended` with the reason `time_limit` when their sharing time is over. */
   tracking: {readonly job: string; readonly state: Tracking; readonly reason?: EndReason};
-  /** Of a location: taken. */
+  /** The gateway accepted a location report. */
   ok: Ok & {readonly seq?: number};
-  /** Nobody waits for it: above all of locations (`replyTo`). */
+  /** An error that no promise reports, above all a rejected location report; `replyTo` is the type of the rejected message. */
   error: {readonly replyTo: string; readonly job?: string; readonly code: string; readonly message: string;
     readonly retry: boolean; readonly retryInMs?: number; readonly reason?: string};
   goaway: {readonly retryInMs: number};
-  /** The gateway hears nothing from Redis, and hears it again: `connection` says so too. */
+  /** The gateway lost Redis, and reached it again. `connection.degraded` shows the same. */
   degraded: object;
   restored: object;
-  /** The time was asked for. */
+  /** The answer to a ping. */
   pong: {readonly serverTime: number};
-  /** What became of a follow, a job or a zone, as the gateway says it; follows and watches are given what it means. */
+  /** The protocol's messages about jobs and zones, unchanged. `follow` and `watch` turn them into views and pools. */
   subscribed: {readonly job: string};
   reset: {readonly job: string};
   status: {readonly job: string; readonly status: Status; readonly at: number};
@@ -211,36 +222,50 @@ export interface Events {
 export class Enroute {
   constructor(options: EnrouteOptions);
   readonly connection: Connection;
-  /** When the gateway was heard last, by `Date.now()`; `null` before it was. What is shown is from then. */
+  /** When the last message arrived, by `Date.now()`; `null` before the first. What is shown is from that time. */
   readonly heardAt: number | null;
-  /** The gateway's clock, ms since the epoch. */
+  /** The gateway's time, in ms since the epoch. */
   readonly serverTime: number;
-  /** Connects, and again after `stopped` or `refused`. */
+  /** Connects; also after `stop()` and after the connection was refused. */
   start(): void;
+  /** Disconnects and stays disconnected. Views keep their last state. */
   stop(): void;
-  /** The network or the app is back, for systems whose events are not a browser's (React Native: AppState, NetInfo). */
+  /**
+   * Reconnects or checks the connection immediately. Call it when the network or the app is back, where no browser event says
+   * so (React Native).
+   */
   wake(): void;
+  /** Adds a listener. @returns removes it */
   on<Type extends keyof Events>(type: Type, listener: (event: Events[Type]) => void): () => void;
-  /** A newer token of the same person. @throws EnrouteError, and nothing has changed */
+  /** Replaces the session's token with a newer one of the same person. @throws EnrouteError; the old token then stays in use */
   refresh(token: string): Promise<Ok>;
 
+  /** Follows a job. The listener is called with each new view, and with the current one if the job is followed already. */
   follow(job: string, listener?: (view: View, change: Change) => void): Follow;
-  /** @param listener is told the change of a rider, or `'pool'`, or `'refused'` */
+  /**
+   * Watches a zone's pool of riders. @param listener receives the pool and what changed: a rider's change, `'pool'` or
+   * `'refused'`
+   */
   watch(zone: string, listener?: (pool: Pool, change: object | 'pool' | 'refused') => void): Watch;
 
-  /** Travel mode on or off. @throws EnrouteError */
+  /** Switches travel mode of a job on or off. @throws EnrouteError */
   travel(job: string, active: boolean): Promise<Ok>;
-  /** For 1 to 10 jobs, in the order of their stops. Waits for a connection, the newest first, and for the pace asked
-   * for. */
+  /**
+   * Queues a position for 1 to 10 jobs, in the order of their stops. The client sends the newest positions first, once it is
+   * connected and no faster than the gateway asks for.
+   */
   publish(jobs: string | readonly string[], fix: Fix): void;
-  /** @throws EnrouteError: `active_task` with `tasks`, `forbidden`, `rate_limited`, `network` */
+  /**
+   * Declares the rider online or offline. @throws EnrouteError: `active_task` with `tasks`, `forbidden`, `rate_limited`,
+   * `network`
+   */
   availability(status: 'online' | 'offline', options?: {device?: string}): Promise<Ok>;
-  /** Why there is no position to tell, for a job or for all. @returns whether the gateway knows; never throws */
+  /** Reports why there is no position, for one job or for all. Never throws. @returns whether the gateway accepted it */
   reportUnavailable(reason: UnavailableReason, job?: string): Promise<boolean>;
-  /** @returns whether the gateway knows; never throws */
+  /** Sends a heartbeat of a rider who is online, with a rough place. Never throws. @returns whether the gateway accepted it */
   presence(options?: {lat?: number; lon?: number; device?: string}): Promise<boolean>;
 
-  /** A request to the REST interface. @throws EnrouteError with the problem's code */
+  /** Sends a request to the REST API. @throws EnrouteError with the code of the problem document */
   rest<Body = unknown>(
     method: string, path: string, options?: {body?: unknown; headers?: Record<string, string>},
   ): Promise<{status: number; headers: Headers; body: Body}>;
