@@ -62,7 +62,7 @@ import Testing
     ]
 
     @Test(arguments: rows.indices)
-    private func `what README promises reaches the gateway`(index: Int) async throws {
+    private func `a documented setting reaches the gateway`(index: Int) async throws {
         let row = Self.rows[index]
         let (settings, _) = try await Self.settings([row.name: row.value])
         #expect(row.effect(settings) == row.expected, "\(row.name)")
@@ -136,11 +136,11 @@ import Testing
         }
     }
 
-    @Test func `every setting of README is set by some test`() throws {
+    @Test func `every documented setting is set by some test`() throws {
         let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent()
-        let readme = try String(contentsOf: root.appending(path: "README.md"), encoding: .utf8)
-        let names = Set(readme.matches(of: /ENROUTE_[A-Z0-9_]*[A-Z0-9]/).map { String($0.0) })
+        let reference = try String(contentsOf: root.appending(path: "deploy/configuration.md"), encoding: .utf8)
+        let names = Set(reference.matches(of: /ENROUTE_[A-Z0-9_]*[A-Z0-9]/).map { String($0.0) })
         #expect(names.count > 60)
         var tests = ""
         let files = FileManager.default.enumerator(atPath: root.appending(path: "Tests").path)
@@ -148,6 +148,6 @@ import Testing
             guard [".swift", ".py", ".mjs", "run"].contains(where: path.hasSuffix) else { continue }
             tests += try String(contentsOf: root.appending(path: "Tests/\(path)"), encoding: .utf8)
         }
-        for name in names.sorted() { #expect(tests.contains(name), "\(name): README promises it and no test sets it") }
+        for name in names.sorted() { #expect(tests.contains(name), "\(name) is documented and no test sets it") }
     }
 }

@@ -72,14 +72,14 @@ import Testing
         #expect(
             faults == [
                 "/etc/enroute.env, line 2: ENROUTE_LISTEN_ALLOWED_ORIGIN is not a setting; did you mean ENROUTE_LISTEN_ALLOWED_ORIGINS?",
-                "/etc/enroute.env, line 3: TZ is not a setting; README.md lists them all.",
+                "/etc/enroute.env, line 3: TZ is not a setting; deploy/configuration.md lists them all.",
                 "ENROUTE_LISTEN_PORTT is not a setting; did you mean ENROUTE_LISTEN_PORT?",
             ])
     }
 
     /// A setting that the code reads and the list lacks would be refused; one that the list has and nothing reads would be
     /// passed over, which is what the list is to prevent.
-    @Test func `the names are those that the code reads and README.md lists`() throws {
+    @Test func `the names are those that the code reads and deploy/configuration.md lists`() throws {
         let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent()
         let folder = root.appending(path: "Sources/enroute")
@@ -99,8 +99,8 @@ import Testing
         ]
         let limits = Set(LimitSetting.all.map { "ENROUTE_LIMIT_\($0.name)" })
         #expect(names.subtracting(read).subtracting(derived).subtracting(limits).isEmpty)
-        let readme = try String(contentsOf: root.appending(path: "README.md"), encoding: .utf8)
-        for name in names.subtracting(limits).subtracting(derived) { #expect(readme.contains(name), "\(name)") }
+        let reference = try String(contentsOf: root.appending(path: "deploy/configuration.md"), encoding: .utf8)
+        for name in names.subtracting(limits).subtracting(derived) { #expect(reference.contains(name), "\(name)") }
     }
 
     // MARK: the command

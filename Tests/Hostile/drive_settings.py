@@ -1,5 +1,5 @@
-"""(f) Settings that are wrong in every way: each name of README's table and of PROTOCOL.md's limits with words, signs, huge
-numbers, files that are none. A gateway refuses them with 78 and a line that names the setting or the value; it neither
+"""(f) Settings that are wrong in every way: each name of deploy/configuration.md and of PROTOCOL.md's limits with words,
+signs, huge numbers, files that are none. A gateway refuses them with 78 and a line that names the setting or the value; it neither
 traps nor starts as if nothing were set. What is empty counts as not set."""
 
 from __future__ import annotations
@@ -78,7 +78,8 @@ TLS = dict(TLS="on", TLS_CERTIFICATE_FILE="{certificate}", TLS_KEY_FILE="{key}")
 SNS = dict(SNS_TOPICS="arn:aws:sns:eu-central-1:123456789012:orders")
 OSRM = dict(ETA_OSRM_URL="http://127.0.0.1:5000")
 SQS = dict(AWS_ACCESS_KEY_ID="a", AWS_SECRET_ACCESS_KEY="b")
-# What cannot be known from a default. A name of README that is neither here nor has a number or on and off for its default
+# What cannot be known from a default. A name of deploy/configuration.md that is neither here nor has a number or on and
+# off for its default
 # is tried with words of all kinds, and may be refused or not, but must not trap.
 KINDS: dict[str, Kind] = {
     "MODE": kind(["word", "PRODUCTION", "dev"]),
@@ -162,9 +163,9 @@ class Case:
 
 
 def documented() -> dict[str, str]:
-    """Names of README's table and of PROTOCOL.md's limits, without ENROUTE_, with their defaults."""
+    """Names of deploy/configuration.md and of PROTOCOL.md's limits, without ENROUTE_, with their defaults."""
     names: dict[str, str] = {}
-    for line in (ROOT / "README.md").read_text().splitlines():
+    for line in (ROOT / "deploy/configuration.md").read_text().splitlines():
         cells = [cell.strip() for cell in line.split("|")]
         if len(cells) > 3 and cells[1].startswith("`ENROUTE_"):
             found = re.findall(r"`ENROUTE_([A-Z0-9_]+)`", cells[1])

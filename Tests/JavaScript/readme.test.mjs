@@ -1,5 +1,5 @@
-// What is written for who builds apps: the example of the README runs, the types say what is there, the package
-// leads to it, and the files are as short as they are to be.
+// What app developers read: the example in the README runs, the types match the library, the package exports the
+// library, and the files stay small.
 
 import assert from 'node:assert/strict';
 import {readFileSync, readdirSync} from 'node:fs';
@@ -15,26 +15,35 @@ const types = text('Sources/WebAssets/web/enroute.d.ts');
 const skip = isBuilt ? false : 'there is no gateway: swift build, or name one in ENROUTE_EXECUTABLE';
 
 test('the example of the README follows a rider', {skip, timeout: 2 * PATIENCE}, async () => {
-  const [, example] = /## Build an app[^]*?```js\n([^]*?)```/.exec(text('README.md'));
+  const [, example] = /## Follow a job[^]*?```js\n([^]*?)```/.exec(text('README.md'));
+  assert.ok(example.includes('https://track.example/v1'));
   const stage = await Stage.open();
-  const begun = [];
+  const started = [];
   class Enroute extends library.Enroute {
-    constructor(options) { super({...options, WebSocket: Socket}); begun.push(this); }
+    constructor(options) { super({...options, WebSocket: Socket}); started.push(this); }
   }
   const lines = [];
   try {
     const tokenOf = (role, name) => stage.token(role, name);
-    const token = await tokenOf('service', 'orders');
-    const service = new Enroute({url: stage.url, credential: async () => ({token})});
+    const signedIn = (role, name) => new Enroute({
+      url: stage.url, credential: async () => ({token: await tokenOf(role, name)}),
+    });
+    const service = signedIn('service', 'orders');
     await service.rest('POST', '/jobs', {body: {job: 'visit-1', kind: 'service', customer: 'anna', rider: 'rider-7'}});
     await service.rest('POST', '/jobs/visit-1/status', {body: {status: 'on_the_way'}});
-    const code = example.replace(/^import .*$/m, '').replace('https://localhost:8443/v1', stage.url);
+    const code = example.replace(/^import .*$/m, '').replace('https://track.example/v1', stage.url);
     const run = Object.getPrototypeOf(async () => {}).constructor;
     await run('Enroute', 'tokenOf', 'console', code)(Enroute, tokenOf, {log: (...all) => lines.push(all)});
-    await until('the rider is seen', () => lines.some(([, , , lat]) => lat === 41.9));
-    assert.deepEqual(lines[0], ['connecting', false]);
+    const rider = signedIn('rider', 'rider-7');
+    rider.on('welcome', async () => {
+      await rider.travel('visit-1', true);
+      rider.publish(['visit-1'], {at: Date.now(), lat: 41.9, lon: 12.49, acc: 5});
+    });
+    rider.start();
+    await until('the customer sees the rider', () => lines.some(([, , lat, lon]) => lat === 41.9 && lon === 12.49));
+    assert.equal(lines[0][0], 'on_the_way');
   } finally {
-    for (const enroute of begun) enroute.stop();
+    for (const enroute of started) enroute.stop();
     await stage.close();
   }
 });

@@ -19,8 +19,9 @@ struct ServeCommand: AsyncParsableCommand {
         usage: "enroute serve [<options>]",
         discussion: wrappable(
             """
-            Configured by the environment, or by a file of NAME=value lines; README.md lists the names. It waits for a
-            Redis that is away, and does not start where `enroute check` finds an error (ENROUTE_MODE=development does).
+            Configured by the environment, or by a file of NAME=value lines; deploy/configuration.md lists the names. It
+            waits for a Redis that is away, and does not start where `enroute check` finds an error
+            (ENROUTE_MODE=development does).
             SIGTERM drains and stops, a second one ends at once; SIGHUP reads the certificate files again and drops no
             connection.
 

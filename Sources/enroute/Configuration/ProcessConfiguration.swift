@@ -1,4 +1,4 @@
-// What the environment and a file say, turned into the gateway's settings. README.md lists the names.
+// What the environment and a file say, turned into the gateway's settings. deploy/configuration.md lists the names.
 
 import Access
 import Configuration

@@ -1,5 +1,5 @@
 // Every name that a setting can have. What is set under another name would have no effect, so it is refused, with the name that
-// was probably meant. A test compares the list with the code that reads settings and with README.md.
+// was probably meant. A test compares the list with the code that reads settings and with deploy/configuration.md.
 
 /// Names of settings.
 enum SettingNames {
@@ -69,7 +69,7 @@ enum SettingNames {
     }
 
     private static func fault(_ name: String) -> String {
-        let meant = Self.nearest(to: name).map { "did you mean \($0)?" } ?? "README.md lists them all."
+        let meant = Self.nearest(to: name).map { "did you mean \($0)?" } ?? "deploy/configuration.md lists them all."
         return "\(name) is not a setting; \(meant)"
     }
 
