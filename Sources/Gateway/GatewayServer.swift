@@ -113,14 +113,14 @@ package struct GatewayServer: Service, CustomStringConvertible {
             services.append(try await loop.submit { state.value.services }.get())
         }
         // The first event loop reads the zones for all operations pages, so they are read only once.
-        var lookout = OperationsQueries(services[0])
+        var operations = OperationsQueries(services[0])
         let healthReporter = HealthReporter(
-            name: self.settings.name, gatewayLoops: gatewayLoops, registry: lookout.registry)
-        lookout.herald = .init(id: healthReporter.id) { await healthReporter.health().health }
+            name: self.settings.name, gatewayLoops: gatewayLoops, registry: operations.registry)
+        operations.healthSource = .init(id: healthReporter.id) { await healthReporter.health().health }
         let shared = SharedServices(
             settings: self.settings.realtime, pages: Pages(settings: self.settings.pages), topics: self.settings.topics,
             quotas: quotas, revocations: revocations, eventCounts: eventCounts, loops: LoopMap(states, loops: loops),
-            lookout: lookout, tiles: tiles,
+            operations: operations, tiles: tiles,
             becomeStream: { channel in
                 let exchange = try channel.pipeline.syncOperations.handler(type: HTTPExchange.self)
                 try exchange.becomesStream()

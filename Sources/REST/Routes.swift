@@ -37,7 +37,7 @@ package struct Routes: Sendable {
     package var revocations: Revocations { self.shared.revocations }
     package var eventCounts: EventCounts { self.shared.eventCounts }
     package var loops: LoopMap { self.shared.loops }
-    package var lookout: OperationsQueries { self.shared.lookout }
+    package var operations: OperationsQueries { self.shared.operations }
     var earlyEvents: DeferredEventCache { self.shared.earlyEvents }
     package var tiles: TileProxy? { self.shared.tiles }
 

@@ -18,7 +18,7 @@ package struct SharedServices: Sendable {
     package let revocations: Revocations
     package let eventCounts: EventCounts
     package let loops: LoopMap
-    package let lookout: OperationsQueries
+    package let operations: OperationsQueries
     /// `nil` where none are configured.
     package let tiles: TileProxy?
     /// Makes the answer under way on a connection a stream, which a session writes. Called on the connection's loop.
@@ -30,12 +30,12 @@ package struct SharedServices: Sendable {
 
     package init(
         settings: RealtimeSettings, pages: Pages, topics: SNSVerifier?, quotas: Quotas, revocations: Revocations,
-        eventCounts: EventCounts, loops: LoopMap, lookout: OperationsQueries, tiles: TileProxy?,
+        eventCounts: EventCounts, loops: LoopMap, operations: OperationsQueries, tiles: TileProxy?,
         becomeStream: @escaping @Sendable (any Channel) throws -> Bool
     ) {
         (self.settings, self.pages, self.topics) = (settings, pages, topics)
         (self.quotas, self.revocations, self.eventCounts) = (quotas, revocations, eventCounts)
-        (self.loops, self.lookout, self.tiles) = (loops, lookout, tiles)
+        (self.loops, self.operations, self.tiles) = (loops, operations, tiles)
         self.becomeStream = becomeStream
     }
 }

@@ -41,13 +41,13 @@ package actor HealthReporter {
         // The ID is part of a Redis key, so characters that need escaping there are replaced.
         let readable = name.map { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "-") ? $0 : "-" }.prefix(40)
         self.id = "\(String(readable))-\(String(UInt64.random(in: .min ... .max), radix: 36))"
-        (self.name, self.fleet, self.registry) = (name, gatewayLoops, registry)
+        (self.name, self.gatewayLoops, self.registry) = (name, gatewayLoops, registry)
     }
 
     /// Publishes until the task is cancelled, and then removes this gateway from Redis.
     func run() async {
         while !Task.isCancelled {
-            let trips = await self.fleet.roundTrips()
+            let trips = await self.gatewayLoops.roundTrips()
             self.live.add(trips.live)
             self.ledger.add(trips.ledger)
             let (health, followed) = await self.health()
@@ -62,8 +62,8 @@ package actor HealthReporter {
 
     /// Returns the current health and the number of followers of each job.
     func health() async -> (health: GatewayHealth, followed: [JobID: Int]) {
-        let census = await self.fleet.census()
-        let load = self.fleet.load
+        let census = await self.gatewayLoops.census()
+        let load = self.gatewayLoops.load
         let state: GatewayHealth.State =
             load.isDraining ? .draining : load.isShedding ? .overloaded : census.isDegraded ? .degraded : .serving
         let lag = load.loopLag(now: NIODeadline.now().uptimeNanoseconds, tick: UInt64(Deadlines.tick.nanoseconds))

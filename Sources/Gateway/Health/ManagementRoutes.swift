@@ -17,7 +17,7 @@ struct ManagementRoutes: Sendable {
         // Checks no dependency: restarting a gateway because Redis is down would only disconnect its clients.
         router.get("livez") { _, _ in Self.text(.ok, "live") }
         router.get("readyz") { _, _ in
-            let readiness = self.fleet.readiness
+            let readiness = self.gatewayLoops.readiness
             return Self.text(readiness == .ready ? .ok : .serviceUnavailable, readiness.text)
         }
         // For people and alerts. The status is always 200, so that no load balancer removes a gateway because of a dependency
@@ -25,12 +25,13 @@ struct ManagementRoutes: Sendable {
         router.get("healthz") { _, _ in
             Response(
                 status: .ok, headers: [.contentType: "application/json"],
-                body: ResponseBody(byteBuffer: ByteBuffer(bytes: try JSONDocument.bytes(await self.fleet.health))))
+                body: ResponseBody(
+                    byteBuffer: ByteBuffer(bytes: try JSONDocument.bytes(await self.gatewayLoops.health))))
         }
         router.get("metrics") { _, _ in
             Response(
                 status: .ok, headers: [.contentType: Exposition.mediaType],
-                body: ResponseBody(byteBuffer: ByteBuffer(string: await self.fleet.metrics)))
+                body: ResponseBody(byteBuffer: ByteBuffer(string: await self.gatewayLoops.metrics)))
         }
         return router
     }

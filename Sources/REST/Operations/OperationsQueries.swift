@@ -16,7 +16,7 @@ package struct OperationsQueries: Sendable {
     package let registry: GatewayRegistry
     let zoneJobs: ZoneJobsCache
     /// This gateway's own word; `nil` where none speaks.
-    package var herald: HealthSource?
+    package var healthSource: HealthSource?
 
     /// How this gateway is, as it says itself.
     package struct HealthSource: Sendable {
@@ -80,7 +80,9 @@ package struct OperationsQueries: Sendable {
     /// - Returns: `isComplete`: the others could be asked for too.
     func gateways() async -> (gateways: [Gateway], isComplete: Bool) {
         let own: Gateway? =
-            if let herald { Gateway(id: herald.id, at: .now, health: await herald.health()) } else { nil }
+            if let healthSource { Gateway(id: healthSource.id, at: .now, health: await healthSource.health()) } else {
+                nil
+            }
         let heard = try? await self.registry.heard(now: .now).get()
         let others = (heard ?? []).filter { $0.id != own?.id }.map { heard in
             let health = heard.facts.flatMap { JSONDocument.value(GatewayHealth.self, of: $0) }

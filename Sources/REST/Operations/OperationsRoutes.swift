@@ -42,7 +42,7 @@ extension Routes {
 
     @Sendable private func readZones(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
         _ = try self.grant(request, context, .lookAtZones)
-        let zones = try await self.answering { try await self.lookout.zones() }
+        let zones = try await self.answering { try await self.operations.zones() }
         return try Self.json(
             ZonesDocument(
                 zones: zones.map {
@@ -96,7 +96,7 @@ extension Routes {
         // What changed is told of all jobs. Whoever wants some of them gets them as they are (`reset`), whatever was seen before.
         let isWhole = after == nil && statuses == nil && trackings == nil && query["limit"] == nil
         let since = isWhole ? query["since"].map { String($0) } : nil
-        let history = try await self.answering { try await self.lookout.zoneJobs.snapshot(of: zone).history }
+        let history = try await self.answering { try await self.operations.zoneJobs.snapshot(of: zone).history }
         guard since == nil else { return Self.json(history.rows(of: zone, since: since).json) }
         let page = history.page(of: zone, after: after, limit: limit) { row in
             statuses?.contains(row.status) != false && trackings?.contains(row.tracking) != false
@@ -130,8 +130,8 @@ extension Routes {
         let zone = try self.zone(request, context)
         let (shown, sizes) = try await self.answering {
             (
-                try await self.lookout.riders.online(in: zone).get(),
-                try await self.lookout.listing.sizes(of: zone).get()
+                try await self.operations.riders.online(in: zone).get(),
+                try await self.operations.listing.sizes(of: zone).get()
             )
         }
         let riders = shown.map { shown in
@@ -167,7 +167,7 @@ extension Routes {
         _ request: Request, _ context: GatewayRequestContext
     ) async throws -> Response {
         let zone = try self.zone(request, context)
-        let verdicts = try await self.answering { try await self.lookout.zoneJobs.snapshot(of: zone).verdicts }
+        let verdicts = try await self.answering { try await self.operations.zoneJobs.snapshot(of: zone).verdicts }
         var sums: [String: Int] = [:]
         for summary in verdicts.values { sums.merge(summary.counts) { $0 + $1 } }
         func counts(_ counts: [String: Int]) -> [VerdictsDocument.Count] {
@@ -196,7 +196,7 @@ extension Routes {
     {
         let zone = try self.zone(request, context)
         let limit = try Self.number(request, "limit", Self.auditEntryLimits, else: Self.defaultAuditEntries)
-        let (changes, accesses) = try await self.answering { try await self.lookout.audit(of: zone, limit: limit) }
+        let (changes, accesses) = try await self.answering { try await self.operations.audit(of: zone, limit: limit) }
         func told(_ entries: [AuditStreams.Kept], _ names: [String]) -> [[String: String]] {
             entries.map { entry in
                 var members = ["id": entry.id]
@@ -228,11 +228,11 @@ extension Routes {
     /// Without Redis the gateway speaks for itself.
     @Sendable private func readGateways(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
         _ = try self.grant(request, context, .lookAtZones)
-        let (gateways, isComplete) = await self.lookout.gateways()
+        let (gateways, isComplete) = await self.operations.gateways()
         return try Self.json(
             GatewaysDocument(
                 gateways: gateways.map { .init(id: $0.id, at: $0.at, health: $0.health) },
-                answeredBy: self.lookout.herald?.id ?? "", complete: isComplete))
+                answeredBy: self.operations.healthSource?.id ?? "", complete: isComplete))
     }
 }
 

@@ -51,7 +51,7 @@ import Testing
             SharedServices(
                 settings: gateway.settings.realtime, pages: Pages(settings: gateway.settings.pages), topics: nil,
                 quotas: Quotas(limits: Limits()), revocations: revocations, eventCounts: EventCounts(),
-                loops: LoopMap([], loops: []), lookout: OperationsQueries(services), tiles: nil,
+                loops: LoopMap([], loops: []), operations: OperationsQueries(services), tiles: nil,
                 becomeStream: { _ in false }))
     }
 
