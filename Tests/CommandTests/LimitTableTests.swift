@@ -4,14 +4,14 @@ import Testing
 
 @testable import enroute
 
-/// PROTOCOL.md's table of limits and the settings that the process reads.
+/// The limits that protocol/limits.md documents, compared with the settings that the process reads.
 @Suite struct LimitTableTests {
     private static let table = try! String(
         contentsOfFile: URL(filePath: #filePath).deletingLastPathComponent().appending(
-            path: "../../Sources/EnrouteWire/PROTOCOL.md"
+            path: "../../Sources/EnrouteWire/protocol/limits.md"
         ).path, encoding: .utf8)
 
-    @Test func `every limit that can be set stands in the table, and 0 where it switches one off`() {
+    @Test func `the table lists every limit that can be set, and marks those that 0 switches off`() {
         for setting in LimitSetting.all {
             let base = setting.name.replacing("_BURST", with: "_PER_SECOND")
             let isBurst = setting.name.hasSuffix("_BURST")
@@ -22,7 +22,7 @@ import Testing
             // Of these 0 is none at all.
             let isCount = ["MALFORMED_MESSAGES", "MESSAGES_BEFORE_SIGN_IN"].contains(setting.name)
             guard !isBurst, setting.range.contains(0), !isCount else { continue }
-            #expect(row?.contains("`\(setting.name)` (0)") == true, "\(setting.name): 0 is possible, and not said")
+            #expect(row?.contains("`\(setting.name)` (0)") == true, "\(setting.name): 0 is allowed but not marked")
         }
     }
 

@@ -1,6 +1,6 @@
 """(a) Mutated WebSocket messages of every role: customers, riders, operations, services and guests with a link. The
 messages are those of /asyncapi.json and of Golden/client with faults in their structure or their bytes, and frames that
-break RFC 6455. After each batch a ping must be answered, or the connection must have ended with a code of PROTOCOL.md."""
+break RFC 6455. After each batch a ping must be answered, or the connection must have ended with a documented close code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""(f) Settings that are wrong in every way: each name of deploy/configuration.md and of PROTOCOL.md's limits with words,
+"""(f) Settings that are wrong in every way: each name of deploy/configuration.md and of the protocol's limits with words,
 signs, huge numbers, files that are none. A gateway refuses them with 78 and a line that names the setting or the value; it neither
 traps nor starts as if nothing were set. What is empty counts as not set."""
 
@@ -163,7 +163,7 @@ class Case:
 
 
 def documented() -> dict[str, str]:
-    """Names of deploy/configuration.md and of PROTOCOL.md's limits, without ENROUTE_, with their defaults."""
+    """Names of deploy/configuration.md and of the protocol's limits, without ENROUTE_, with their defaults."""
     names: dict[str, str] = {}
     for line in (ROOT / "deploy/configuration.md").read_text().splitlines():
         cells = [cell.strip() for cell in line.split("|")]
@@ -174,7 +174,7 @@ def documented() -> dict[str, str]:
                 defaults = [number.group(0).replace(",", "")]
             for index, name in enumerate(found):
                 names[name] = defaults[min(index, len(defaults) - 1)] if defaults else ""
-    limits = (ROOT / "Sources/EnrouteWire/PROTOCOL.md").read_text().split("## Limits")[1].split("\n## ")[0]
+    limits = (ROOT / "Sources/EnrouteWire/protocol/limits.md").read_text()
     for line in limits.splitlines():
         cells = [cell.strip() for cell in line.split("|")]
         if len(cells) > 4:

@@ -1,5 +1,5 @@
 """What a gateway says of itself, and whether it keeps to it: /openapi.json for answers, /asyncapi.json for messages,
-PROTOCOL.md for close codes."""
+the protocol's documents for close codes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from urllib.parse import unquote
 from schema import Check, Schemas
 from shared import ROOT
 
-PROTOCOL = ROOT / "Sources/EnrouteWire/PROTOCOL.md"
+CLOSE_CODES = ROOT / "Sources/EnrouteWire/protocol/close-codes.md"
 GOLDEN = ROOT / "Tests/EnrouteWireTests/Golden/client"
 
 
@@ -199,13 +199,13 @@ class Messages:
 
 
 def close_codes() -> set[int]:
-    """Those of PROTOCOL.md's table."""
+    """The codes in the tables of protocol/close-codes.md."""
     codes: set[int] = set()
-    for line in PROTOCOL.read_text().splitlines():
+    for line in CLOSE_CODES.read_text().splitlines():
         if found := re.match(r"\|\s*((?:\d{4}(?:,\s*)?)+)\s*\|", line):
             codes |= {int(code) for code in found.group(1).split(",")}
     if 4500 not in codes:
-        raise ValueError("PROTOCOL.md has no table of close codes any more that interface.py can read.")
+        raise ValueError("interface.py found no table of close codes in protocol/close-codes.md.")
     return codes
 
 

@@ -83,9 +83,9 @@ import Testing
         }
     }
 
-    /// PROTOCOL.md names a message in the first column of its tables: `auth {token}`.
-    @Test func `the text of the protocol names the same messages`() throws {
-        let file = Checkout.root.appending(path: "Sources/EnrouteWire/PROTOCOL.md")
+    /// protocol/messages.md names every message in the first column of two tables.
+    @Test func `the protocol's documentation lists the same messages`() throws {
+        let file = Checkout.root.appending(path: "Sources/EnrouteWire/protocol/messages.md")
         let text = try String(contentsOf: file, encoding: .utf8)
         let cell = /(?m)^\| (`[a-z]+[^|]*) \|/
         func named(from start: String, to end: String) throws -> Set<String> {
@@ -94,9 +94,9 @@ import Testing
             let part = rest[..<(try #require(rest.range(of: end))).lowerBound]
             return Set(part.matches(of: cell).flatMap { $0.1.matches(of: /`([a-z]+)/).map { String($0.1) } })
         }
-        let client = try named(from: "## From the client", to: "\n`fixes`").subtracting(["job", "jobs"])
+        let client = try named(from: "## From the client", to: "\n### `ref`")
         #expect(client == Set(try Self.messages("hear").values.compactMap { $0["name"]?.text }))
-        let server = try named(from: "## From the gateway", to: "\n`snapshot {")
+        let server = try named(from: "## From the gateway", to: "\n### `welcome`")
         #expect(server == Set(try Self.messages("tell").values.compactMap { $0["name"]?.text }))
     }
 

@@ -1,4 +1,4 @@
-// What a client may say. The text of the protocol stands beside this file, in PROTOCOL.md.
+// The messages a client sends. They are documented in protocol/messages.md.
 
 /// What a client shows to be let in.
 public enum Credential: Hashable, Sendable {

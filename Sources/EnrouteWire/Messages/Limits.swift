@@ -1,4 +1,4 @@
-// Every bound that a peer can meet: its name, its unit, and what happens there. PROTOCOL.md has the same as a table.
+// Every limit a client can exceed, with its unit and the consequence. protocol/limits.md lists the same limits.
 
 /// Bounds of a connection, of a person and of an address. Rates refill steadily up to their burst.
 public struct Limits: Hashable, Sendable {

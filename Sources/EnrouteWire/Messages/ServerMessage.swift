@@ -1,4 +1,4 @@
-// What a gateway may say. The text of the protocol stands beside this file, in PROTOCOL.md.
+// The messages a gateway sends. They are documented in protocol/messages.md.
 
 /// The answer to signing in.
 public struct Welcome: Hashable, Sendable {

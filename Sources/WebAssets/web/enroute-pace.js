@@ -34,7 +34,7 @@ export function reconnectDelay(failures, notBefore, now, random) {
 export const FULL = 4009;
 
 /**
- * What a close means for who was connected (PROTOCOL.md, "Close codes"): whether coming back is of use, in how many ms
+ * What a close means for who was connected (protocol/close-codes.md): whether coming back is of use, in how many ms
  * at the soonest (`null`: at the usual pace), and what it is called.
  *
  * @param {number} code

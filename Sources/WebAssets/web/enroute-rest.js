@@ -3,7 +3,7 @@
 /** ms for an answer. */
 export const ANSWER_WITHIN = 15_000;
 
-/** What was not done: `code` of PROTOCOL.md, or `network` when nobody could be asked or nobody answered. */
+/** What was not done: `code` of protocol/messages.md, or `network` when nobody could be asked or nobody answered. */
 export class EnrouteError extends Error {
   /** @param {{code: string, message: string, retry?: boolean, retryInMs?: number}} what and what else is known of it */
   constructor({code, message, retry = false, retryInMs, ...more}) {

@@ -1,7 +1,7 @@
 // Enroute for pages and apps: follow jobs, travel, watch pools, over one WebSocket that comes back by itself. One ES
 // module and its neighbours, without a build step or a dependency; in a browser, in Node and in React Native.
 // What is shown is a value (enroute-view.js), when to do what is decided from times (enroute-pace.js), the socket is
-// kept by enroute-line.js; this file is who may ask for what. The protocol: Sources/EnrouteWire/PROTOCOL.md. Types:
+// kept by enroute-line.js; this file is who may ask for what. The protocol: Sources/EnrouteWire/protocol. Types:
 // enroute.d.ts.
 
 import {Line} from './enroute-line.js';

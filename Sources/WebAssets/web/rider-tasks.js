@@ -1,5 +1,5 @@
 // What a rider can do next with a job: from its kind, its status and, where the rider has a zone, the state of its
-// task. A task moves the order along with it (PROTOCOL.md, "Riders"); without a zone there are no tasks, and the status
+// task. A task moves the order along with it (protocol/rest-and-events.md); without a zone there are no tasks, and the status
 // is said itself. Pure, so that Tests/JavaScript/rider-tasks.test.mjs asks for every one of them.
 
 /** Statuses in which a position may be shared: the rider is underway to the customer. */

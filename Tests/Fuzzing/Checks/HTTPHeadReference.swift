@@ -1,4 +1,4 @@
-// What ought to become of a connection's first request, from its head alone, as PROTOCOL.md and RFC 6455 section 4.2.1 say.
+// What ought to become of a connection's first request, from its head alone, as the protocol and RFC 6455 section 4.2.1 say.
 //
 // The head is decoded by NIO's decoder with the gateway's limits, whole and with nothing else in the pipeline; what is
 // decided from it is written here once more, without a look at Admission.
