@@ -1,33 +1,33 @@
-// What is to be written down and is not yet: a queue with a bound, sent in batches, one at a time. What was not acknowledged
-// stays in front and is sent again, so an entry is written at least once, and perhaps twice.
+// A bounded buffer of audit entries that are not written yet. It sends them in batches, one batch at a time. Entries that are
+// not acknowledged stay at the front and are sent again, so an entry is written at least once and may be written twice.
 
-/// Entries that wait to be acknowledged. A value: its clock is the ticks it is told.
+/// Entries waiting to be acknowledged. A value that measures time in ticks passed in by its owner.
 struct AuditBuffer<Entry> {
     private var waiting: [Entry] = []
-    /// How many of the first are on their way.
+    /// The number of entries at the front that have been sent and not answered.
     private var inFlight = 0
-    /// Not before this tick, after a failure.
+    /// After a failure, no batch is sent before this tick.
     private var retryTick: UInt64 = 0
 
-    /// Entries that wait, at most: in an outage later ones are lost.
+    /// The maximum number of buffered entries. During a long outage, later entries are dropped.
     static var capacity: Int { 1_000 }
-    /// Entries on their way at once.
+    /// The maximum number of entries in a batch.
     static var maxBatch: Int { 100 }
-    /// Ticks before what failed is sent again.
+    /// The number of ticks to wait before a failed batch is sent again.
     static var retryTicks: UInt64 { 10 }
 
     var isEmpty: Bool { self.waiting.isEmpty }
-    /// A batch is full, and would be sent now.
+    /// A full batch is buffered and could be sent now.
     var isBatchReady: Bool { self.inFlight == 0 && self.retryTick == 0 && self.waiting.count >= Self.maxBatch }
 
-    /// - Returns: `false` when there is no room: the entry is lost.
+    /// - Returns: `false` if the buffer is full and the entry was dropped.
     mutating func add(_ entry: Entry) -> Bool {
         guard self.waiting.count < Self.capacity else { return false }
         self.waiting.append(entry)
         return true
     }
 
-    /// What is to be sent now; nothing while a batch is on its way.
+    /// The entries to send now. Empty while a batch is in flight.
     mutating func nextBatch(at tick: UInt64) -> [Entry] {
         guard self.inFlight == 0, tick >= self.retryTick else { return [] }
         self.retryTick = 0
@@ -35,7 +35,7 @@ struct AuditBuffer<Entry> {
         return Array(self.waiting.prefix(self.inFlight))
     }
 
-    /// - Parameter acknowledged: for each entry of the batch, in its order.
+    /// - Parameter acknowledged: one result per entry of the batch, in the order of the batch.
     mutating func complete(_ acknowledged: [Bool], at tick: UInt64) {
         precondition(acknowledged.count == self.inFlight, "a batch must be completed once, with one result per entry")
         let again = zip(self.waiting, acknowledged).filter { !$1 }.map(\.0)

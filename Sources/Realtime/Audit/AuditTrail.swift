@@ -1,5 +1,6 @@
-// Writes down what has to be accounted for, and holds nobody up: whatever happens is queued here and goes to the ledger within
-// a tick of the loop. At least once: what an outage kept from being acknowledged is sent again under the same number.
+// Records audit entries without delaying the sessions that cause them. Entries are buffered and written to the ledger within
+// one tick of the event loop. Delivery is at least once: an entry that is not acknowledged, for example because of an outage,
+// is sent again with the same number.
 
 internal import Access
 internal import EnrouteWire
@@ -19,10 +20,10 @@ final class AuditTrail {
     private let logger: Logger
     private var buffer = AuditBuffer<AuditEntry>()
     private var tickCount: UInt64 = 0
-    /// Tells this loop's numbers from those of all others, and of this gateway's life before.
+    /// Distinguishes the numbers of this loop from those of other loops, and from those of earlier runs of this gateway.
     private let origin = String(UInt64.random(in: .min ... .max), radix: 36)
     private var lastNumber = 0
-    /// It was said that entries are lost, or that they can not be written; said again after it went well.
+    /// The warning has been logged. Reset by the next successful write, so each outage logs it once.
     private var hasLoggedOverflow = false
     private var hasLoggedFailure = false
     private var flushPromises: [EventLoopPromise<Void>] = []
@@ -37,7 +38,7 @@ final class AuditTrail {
         self.logger = logger
     }
 
-    /// Never waits and never fails: without room the entry is lost, and counted.
+    /// Never waits and never fails. If the buffer is full, the entry is dropped and counted.
     func record(_ entry: AuditEntry) {
         self.eventLoop.preconditionInEventLoop()
         var entry = entry
@@ -52,16 +53,16 @@ final class AuditTrail {
         if self.buffer.isBatchReady { self.send() }
     }
 
-    /// Every tick of the loop.
+    /// Called on every tick of the loop.
     func tick() {
         self.tickCount += 1
         self.send()
     }
 
-    /// What a stopping gateway waits for the ledger to take its last entries; then they are lost.
+    /// The maximum time a stopping gateway waits for the ledger to accept the remaining entries. After that they are lost.
     static let flushTimeout = TimeAmount.seconds(2)
 
-    /// Succeeds when all that was recorded is written, after `flushTimeout`, or when the loop stops.
+    /// Succeeds when all recorded entries are written, when `flushTimeout` has passed, or when the loop stops.
     func flushed() -> EventLoopFuture<Void> {
         guard !self.buffer.isEmpty else { return self.eventLoop.makeSucceededVoidFuture() }
         let promise = self.eventLoop.makePromise(of: Void.self)
@@ -110,9 +111,9 @@ final class AuditTrail {
 }
 
 extension AuditTrail {
-    /// Somebody is shown a job from now on.
+    /// Records that the session starts to see a job.
     ///
-    /// - Returns: what to give `left` in the end; `nil` when the session ended meanwhile.
+    /// - Returns: the value to pass to `recordUnfollowed`; `nil` if the session has ended in the meantime.
     func recordFollowed(_ job: JobID, by session: Session) -> FollowedAccess? {
         guard let admitted = session.life.admitted else { return nil }
         let access = FollowedAccess(

@@ -1,9 +1,9 @@
-// The state of each event loop of a gateway, for whoever comes from a connection, or with a rider in hand.
+// The state of every event loop of a gateway, found by a connection's event loop or by a rider's home loop.
 
 package import EnrouteWire
 package import NIOCore
 
-/// The state of each event loop, found by the loop.
+/// The states of a gateway's event loops, indexed by event loop.
 package struct LoopMap: Sendable {
     private let states: [ObjectIdentifier: NIOLoopBound<LoopState>]
     private let all: [(loop: any EventLoop, state: NIOLoopBound<LoopState>)]
@@ -13,7 +13,7 @@ package struct LoopMap: Sendable {
         self.states = Dictionary(uniqueKeysWithValues: zip(loops.map { ObjectIdentifier($0) }, states))
     }
 
-    /// Must be called on `eventLoop`, which must be one of the gateway's.
+    /// Must be called on `eventLoop`, which must be one of the gateway's loops.
     package subscript(eventLoop: any EventLoop) -> LoopState {
         guard let state = self.states[ObjectIdentifier(eventLoop)] else {
             preconditionFailure("connection on an event loop of another gateway")
@@ -21,7 +21,8 @@ package struct LoopMap: Sendable {
         return state.value
     }
 
-    /// Runs on the loop that keeps what is known of a rider between its requests: always the same one.
+    /// Runs `body` on the rider's home loop, which stores what is known about the rider between REST requests. A rider always
+    /// has the same home loop.
     package func onHomeLoop<Value: Sendable>(
         of rider: PersonID, _ body: @escaping @Sendable (LoopState) -> EventLoopFuture<Value>
     ) -> EventLoopFuture<Value> {

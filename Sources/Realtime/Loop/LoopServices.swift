@@ -1,5 +1,5 @@
-// What REST uses of the event loop that a request arrived on: the same rules and the same connections to Redis as the sessions
-// of that loop. The parts may be used from any thread.
+// The services that REST handlers use on the event loop on which a request arrived. They share the rules and the Redis
+// connections of the sessions on that loop, and can be used from any thread.
 
 internal import Access
 package import Jobs
@@ -14,21 +14,21 @@ package struct LoopServices: Sendable {
     package let tickets: Tickets
     package let signInCodes: SignInCodes
     package let links: TrackingLinks
-    /// What was asked for under an Idempotency-Key.
+    /// Responses stored under an Idempotency-Key.
     package let requests: IdempotencyRecords
     package let riders: RiderService
     package let pool: ZonePool
     package let revocationLog: RevocationLog
-    /// `nil` where none is configured.
+    /// `nil` if no geocoding provider is configured.
     package let geocoder: Geocoder?
     package let streams: AuditStreams
     package let registry: GatewayRegistry
-    /// It may be unknown who may see what: no position is shown.
+    /// Whether the loop's revocation state is stale. If so, no position may be shown.
     package let isRevocationStateStale: @Sendable () async throws -> Bool
 }
 
 extension LoopState {
-    /// Made once, when the gateway is put together.
+    /// Created once, when the gateway is assembled.
     package var services: LoopServices {
         let (eventLoop, bound) = (self.eventLoop, NIOLoopBound(self, eventLoop: self.eventLoop))
         return LoopServices(

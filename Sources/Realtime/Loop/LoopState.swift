@@ -1,4 +1,4 @@
-// What one event loop owns: nothing here is shared with another loop, so nothing needs a lock.
+// Everything that one event loop owns. Loops do not share this state, so nothing in it needs a lock.
 
 package import Access
 internal import EnrouteWire
@@ -14,7 +14,7 @@ package import SecureSocket
 package import Telemetry
 package import TrafficControl
 
-/// Connections to Redis, follow table and sessions of one event loop. Confined to it.
+/// The Redis connections, followers and sessions of one event loop. Confined to it.
 package final class LoopState {
     package let eventLoop: any EventLoop
     package let settings: RealtimeSettings
@@ -23,7 +23,7 @@ package final class LoopState {
     package let relay: LoopRelay
     package let publisher: LocationPublisher
     package let notes: ValidationSummaryStore
-    /// Of riders who report by REST.
+    /// The trips of riders who report by REST.
     package private(set) lazy var restTrips = TripValidators(loop: self, most: Self.maxRESTTrips)
     package private(set) lazy var restReporters = RESTReporters(loop: self, most: Self.maxRESTTrips)
     package let jobs: JobService
@@ -33,12 +33,12 @@ package final class LoopState {
     package let riders: RiderService
     package let pool: ZonePool
     let stopSequences: StopSequenceStore
-    /// `nil` where no place of an address is looked up.
+    /// `nil` if addresses are not geocoded.
     package let geocoder: Geocoder?
-    /// Shared with the other loops.
+    /// Shared by all loops.
     package let revocations: Revocations
     private let revocationReader: RevocationReader
-    /// On one loop of a gateway.
+    /// Only set on one loop of each gateway.
     private let sweep: RiderSweep?
     let trail: AuditTrail
     private let live: RedisClient
@@ -47,33 +47,34 @@ package final class LoopState {
     private let witnesses: RedisFaultMonitors
     private var outage = Outage()
     package private(set) var redisAvailability = RedisAvailability(now: .now)
-    /// Shared with the other loops.
+    /// Shared by all loops.
     package let quotas: Quotas
     package let load: SharedLoad
     package let deadlines = Deadlines(now: .now())
     let personBuckets: SharedBuckets<PersonID>
     let addressBuckets: SharedBuckets<ClientAddress>
     package let counts: LoopCounts
-    /// Ticks since the loop began: a clock that costs nothing to read.
+    /// Ticks since the loop started: a clock that costs nothing to read.
     private(set) var ticks: UInt64 = 0
     private let pulse: SharedLoad.Pulse
     private(set) var sessions: [UInt64: Session] = [:]
     private var riderSessions: [UInt64: RiderSession] = [:]
-    /// Connections that are no session, or not yet one.
+    /// HTTP connections that have not become a session, or not yet.
     private var requestChannels: [ObjectIdentifier: any Channel] = [:]
     private var lastNumber: UInt64 = 0
     private var originNotices = LogThrottle()
     private var timer: RepeatedTask?
     private var whenEmpty: EventLoopPromise<Void>?
 
-    /// Subscriber connections of a gateway at each of the two instances, spread over its loops; a loop has at least one.
+    /// Subscriber connections of a gateway to each of the two Redis instances. They are spread over the loops, and each loop
+    /// has at least one.
     static let subscriberConnections = 4
-    /// Trips by REST that a loop knows at once, and their riders, about a KiB each.
+    /// The maximum number of REST trips and REST reporters a loop remembers, about 1 KiB each.
     static let maxRESTTrips = 10_000
-    /// Jobs that a gateway reads again at the same time, at most.
+    /// The maximum number of jobs that a gateway resyncs at the same time.
     static let maxResyncs = 500
 
-    /// - Parameter index: of the loop among the gateway's `loops`, from 0.
+    /// - Parameter index: the index of this loop among the gateway's `loops`, from 0.
     package init(
         eventLoop: any EventLoop, index: Int, loops: Int, settings: RealtimeSettings, quotas: Quotas, load: SharedLoad,
         revocations: Revocations, routing: ArrivalRouting, witnesses: RedisFaultMonitors, logger: Logger
@@ -185,19 +186,20 @@ package final class LoopState {
         self.eventLoop.scheduleTask(in: Self.pendingRequestLimit) { withExtendedLifetime(bound) {} }
     }
 
-    /// What was asked before the loop stopped is answered, or given up, within this time, and whoever hears of it may name
-    /// the loop, which they do not own. So it is kept until then, or until the event loop ends. Longer than Redis (3 s), a
-    /// provider of routes and the close of a TLS connection (5 s each) may take.
+    /// After a loop stops, the callbacks of pending requests may still reference it without owning it. The loop is therefore
+    /// kept alive for this time, or until the event loop shuts down. It is longer than Redis (3 s), a routing provider (5 s)
+    /// and the close of a TLS connection (5 s) can take.
     static let pendingRequestLimit = TimeAmount.seconds(30)
 
     package var requests: IdempotencyRecords {
         IdempotencyRecords(writes: self.writes, settings: self.settings.liveState)
     }
 
-    /// For writing: as what is told has to be durable, it goes where writes wait for each other.
+    /// For writing revocations. Uses the connection for writes that wait for a replica, because a revocation is only reported
+    /// once it is durable.
     package var revocationLog: RevocationLog { RevocationLog(ledger: self.writes, settings: self.settings.liveState) }
 
-    /// How long each of them takes to answer; `nil`: it does not.
+    /// The round-trip time to each instance; `nil` if the instance does not answer.
     package func roundTrips() -> EventLoopFuture<(live: TimeAmount?, ledger: TimeAmount?)> {
         let begun = NIODeadline.now()
         let trips = [self.live, self.ledger].map { client in
@@ -221,7 +223,8 @@ package final class LoopState {
         if let retryIn = self.drainMilliseconds { session.goAway(retryInMilliseconds: .random(in: 0...retryIn)) }
     }
 
-    /// The session has reported, travelled or declared its rider: what that came to is told when it ends.
+    /// Registers a session whose rider has reported locations, switched travel mode or set an availability. When the session
+    /// ends, the loop publishes its final state.
     package func add(_ rider: RiderSession, of session: Session) { self.riderSessions[session.number] = rider }
 
     package func remove(_ session: Session) {
@@ -245,7 +248,8 @@ package final class LoopState {
         if self.sessions.isEmpty, self.requestChannels.isEmpty { self.whenEmpty?.succeed() }
     }
 
-    /// A page of this origin wanted to connect, and may not: an attack, or an origin that is missing in the configuration.
+    /// A page of this origin tried to connect and was refused. Either this is an attack, or the origin is missing in the
+    /// configuration.
     package func refused(origin: String) {
         self.counts.add(.originsRefused)
         guard let unsaid = self.originNotices.next(at: NIODeadline.now().uptimeNanoseconds) else { return }
@@ -256,7 +260,7 @@ package final class LoopState {
             ])
     }
 
-    /// What is at the moment, for a scrape.
+    /// The current values for a metrics scrape.
     package var census: (counts: Counts, sessions: Int, jobs: Int) {
         (self.counts.values, self.sessions.count, self.relay.followedJobs)
     }
@@ -272,7 +276,7 @@ package final class LoopState {
         self.updateOutage(now)
     }
 
-    /// Tells every client when what it sees may be old, and when it is not any more.
+    /// Notifies every client when its view may be stale (`degraded`), and when it is current again (`restored`).
     private func updateOutage(_ now: NIODeadline) {
         let channels = self.relay.unresponsiveSince
         let live = [self.live.unresponsiveSince, channels.live, self.witnesses.live.refusingSince].compactMap { $0 }
@@ -298,10 +302,10 @@ package final class LoopState {
         for session in self.sessions.values { session.send(notice == .degraded ? .degraded : .restored) }
     }
 
-    /// Which roles of Redis are silent, and where they are.
+    /// Which Redis roles do not answer, and their addresses.
     private var unresponsiveRoles: Logger.Metadata {
         var silent = self.redisAvailability.unresponsive.map(\.dependency)
-        // It answers, but too late for what is revoked, which is at the ledger.
+        // Redis answers, but too slowly for revocations, which are on the ledger.
         if silent.isEmpty { silent = [.redisLedger] }
         let places = silent.map { "\($0 == .redisLive ? self.settings.live : self.settings.ledger)" }
         return [
@@ -310,17 +314,17 @@ package final class LoopState {
         ]
     }
 
-    /// It may be unknown who may see what.
+    /// Revocations may be missing, so positions must not be shown.
     package var isRevocationStateStale: Bool { self.revocationReader.isRevocationStateStale }
 
-    /// Clients were told that what they see may be old.
+    /// Clients have been notified that their view may be stale.
     package var isDegraded: Bool { self.outage.isDegraded }
 
-    /// Set once the gateway is stopping: within how many ms its sessions end.
+    /// Set once the gateway is stopping: the time in ms within which its sessions close.
     private var drainMilliseconds: Int64?
 
-    /// Tells every session to come back elsewhere, each after a time of its own within `milliseconds`, and ends it then;
-    /// lets every request be answered, and none follow it. Succeeds when all are gone.
+    /// Asks every session to reconnect elsewhere, each after a random time within `milliseconds`, and closes it then. Requests
+    /// in progress are completed and no further ones are accepted. Succeeds when all connections are closed.
     package func drain(milliseconds: Int64) -> EventLoopFuture<Void> {
         self.drainMilliseconds = max(1, milliseconds)
         guard !self.sessions.isEmpty || !self.requestChannels.isEmpty else { return self.trail.flushed() }
@@ -332,14 +336,14 @@ package final class LoopState {
         for channel in self.requestChannels.values {
             channel.pipeline.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent())
         }
-        // Who leaves now is written down too.
+        // The sessions that close now are also recorded in the audit trail.
         let bound = NIOLoopBound(self.trail, eventLoop: self.eventLoop)
         return promise.futureResult.flatMap { bound.value.flushed() }
     }
 
-    /// Lets go of idle sessions, the newest first.
+    /// Closes idle sessions to free memory, the newest first.
     ///
-    /// - Parameter percent: of all sessions of the loop; at least one.
+    /// - Parameter percent: the share of the loop's sessions to close; at least one session is closed.
     package func shed(percent: Int) {
         let most = max(1, self.sessions.count * percent / 100)
         let idleTicks = UInt64(self.settings.overload.idleSeconds) * 10
@@ -352,6 +356,6 @@ package final class LoopState {
         }
     }
 
-    /// When who was let go may try again.
+    /// When clients of shed sessions may reconnect.
     static let shedRetryMilliseconds: ClosedRange<Int64> = 5_000...30_000
 }

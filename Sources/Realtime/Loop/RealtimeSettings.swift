@@ -1,4 +1,4 @@
-// What the event loops are told when a gateway starts: where Redis is, whose tokens count, and how much of everything.
+// The settings that event loops receive when a gateway starts: the Redis addresses, the accepted tokens and the limits.
 
 package import Access
 package import ETA
@@ -8,34 +8,35 @@ package import Redis
 package import Tracking
 package import TrafficControl
 
-/// What sessions, relay and REST handlers need to know.
+/// The settings of sessions, relay and REST handlers.
 package struct RealtimeSettings: Sendable {
     package var live: RedisAddress
     package var ledger: RedisAddress
     package var redisTiming = RedisTiming()
     package var liveState = LiveStateSettings()
     package var tokens: TokenVerifier
-    /// Keeps the keys of `tokens` those that an issuer publishes; `nil` where they are all configured.
+    /// Keeps the keys of `tokens` in step with those the issuer publishes; `nil` if all keys are configured.
     package var issuerKeys: JWKSSource?
-    /// How arrival times are calculated, and who is asked.
+    /// How arrival times are calculated, and by which providers.
     package var arrivals = ArrivalSettings()
     package var limits = Limits()
-    /// A position that came longer ago is called stale (US-072: 30 s).
+    /// A position older than this is called stale (US-072: 30 s).
     package var freshness: Duration = .seconds(30)
-    /// Travel mode is switched off when a rider stands at the door; else that is only told.
+    /// Whether travel mode is switched off when a rider arrives at the destination. Otherwise the arrival is only reported.
     package var arrivalStopsTravel = false
-    /// What of a rider's readings is believed.
+    /// The bounds for validating locations.
     package var validation = LocationValidator.Bounds()
     package var overload = OverloadBounds()
-    /// Balancers whose `X-Forwarded-For` is believed.
+    /// Load balancers whose `X-Forwarded-For` header is trusted.
     package var trustedProxies = TrustedProxies.none
-    /// What the gateway is called in the audit trail.
+    /// The name of this gateway in the audit trail.
     package var name = "gateway"
-    /// How often a guest's place is renewed: twice before it would be somebody else's (`TrackingLinks.hold`).
+    /// How often a viewer lease is renewed. A lease lasts long enough to miss one renewal (`TrackingLinks.hold`).
     package var viewerLeaseRenewal: Duration = .seconds(60)
-    /// How often silent riders are looked for, on average.
+    /// The average interval between two rider sweeps.
     package var sweepPace: Duration = .seconds(3)
-    /// How old what is known of revocations may be before no position is shown: part of the promise of a second.
+    /// The maximum age of the revocation state. If it is older, no positions are shown. Part of the promise that a revocation
+    /// takes effect within a second.
     package var revocationPatience: Duration = .seconds(1)
 
     package init(live: RedisAddress, ledger: RedisAddress, tokens: TokenVerifier) {

@@ -1,10 +1,10 @@
-// Whether both roles of Redis answer, as one event loop sees it.
+// Whether both Redis roles answer, as seen by one event loop.
 
 package import Logging
 internal import NIOCore
 package import Telemetry
 
-/// What one event loop sees of both roles of Redis. A value.
+/// The availability of both Redis roles, as seen by one event loop. A value.
 package struct RedisAvailability {
     package private(set) var live: DependencyState
     package private(set) var ledger: DependencyState
@@ -16,21 +16,22 @@ package struct RedisAvailability {
     }
 
     /// - Parameters:
-    ///   - live: since when a connection to it has been silent; `nil` while all of them answer.
-    ///   - now: by the clock of `live` and `ledger`.
-    ///   - time: the same moment, ms since the epoch.
+    ///   - live: when the first unresponsive connection to the live instance stopped answering; `nil` while all of them answer.
+    ///   - ledger: the same for the ledger.
+    ///   - now: the current time on the clock of `live` and `ledger`.
+    ///   - time: the current time in ms since the epoch.
     mutating func observe(live: NIODeadline?, ledger: NIODeadline?, now: NIODeadline, time: Int64) {
         func since(_ silent: NIODeadline?) -> Int64 { time - (silent.map { (now - $0).nanoseconds / 1_000_000 } ?? 0) }
         self.live.heard(isUp: live == nil, since: since(live))
         self.ledger.heard(isUp: ledger == nil, since: since(ledger))
     }
 
-    /// Roles that do not answer, for a line of the log.
+    /// The roles that do not answer, for log messages.
     var unresponsive: [DependencyState] { [self.live, self.ledger].filter { !$0.isUp } }
 }
 
 extension Dependency {
-    /// The role's name in a line of the log; empty for what is no Redis.
+    /// The role's name in log messages; empty for dependencies other than Redis.
     var redisRole: String {
         switch self {
         case .redisLive: "live"
@@ -41,7 +42,7 @@ extension Dependency {
 }
 
 extension Logger {
-    /// The same for lines about one role of Redis, which they then name.
+    /// A logger for messages about one Redis role, which includes the role in their metadata.
     package func of(_ redis: Dependency) -> Logger {
         var logger = self
         logger[metadataKey: LogKey.role] = "\(redis.redisRole)"

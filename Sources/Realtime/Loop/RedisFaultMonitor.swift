@@ -1,6 +1,7 @@
-// What goes wrong with Redis, heard in one place for each of its two instances: counted each time, and logged so that
-// somebody sees it, and not again and again. That writes are refused for want of memory or of a disk is an outage like any
-// other, although every read is answered: it is known here, and told to clients by the loops.
+// Collects the errors of each of the two Redis instances. Every error is counted, and logged at a limited rate.
+//
+// When Redis refuses writes because it lacks memory or disk space, this counts as an outage although reads still succeed. The
+// monitor detects it, and the loops report it to their clients.
 
 package import LiveState
 package import Logging
@@ -10,13 +11,13 @@ internal import Synchronization
 internal import Telemetry
 internal import TrafficControl
 
-/// Hears of the failures of one role's Redis, from all loops of a gateway. Safe from any thread.
+/// Monitors the errors of one Redis role, for all loops of a gateway. Safe to use from any thread.
 package final class RedisFaultMonitor: RedisObserver {
     private struct State {
         var metrics = RedisMetrics()
         var errors = KeyedLogThrottle<RedisMetrics.Failure>(most: RedisMetrics.Failure.allCases.count)
         var names = KeyedLogThrottle<String>(most: RedisFaultMonitor.maxNames)
-        /// Since when Redis refuses writes, and when it last did.
+        /// When Redis started to refuse writes, and when it last did.
         var refusing: (since: NIODeadline, last: NIODeadline)?
     }
 
@@ -25,14 +26,14 @@ package final class RedisFaultMonitor: RedisObserver {
     private let logger: Logger
     private let clock: @Sendable () -> NIODeadline
     private let state = Mutex(State())
-    /// The same as `refusing`, for the look before every plain command.
+    /// Whether `refusing` is set, readable without the lock before every plain command.
     private let isRefusing = Atomic(false)
 
-    /// Names of keys and channels that hold what is not ours, as far as they are remembered: further ones are counted and
-    /// not logged.
+    /// The maximum number of keys and channels with malformed data that are remembered. Further ones are counted but not
+    /// logged.
     static let maxNames = 1_000
-    /// After a refused write, for how long it counts as an outage where no write tells more. A gateway writes to each
-    /// instance every few seconds.
+    /// How long a refused write counts as an outage if no other write succeeds or fails. A gateway writes to each instance
+    /// every few seconds.
     static let refusalLifetime = TimeAmount.seconds(12)
 
     init(
@@ -60,12 +61,12 @@ package final class RedisFaultMonitor: RedisObserver {
             LogKey.reason: "\(error.withoutArguments)",
         ]
         if unlogged > 0 { metadata[LogKey.count] = "\(unlogged)" }
-        // What passes by itself is a warning; the rest needs somebody.
+        // Temporary errors are warnings. All other errors need an operator.
         let level: Logger.Level = error.isOutage && !failure.refusesWrites ? .warning : .error
         self.logger.log(level: level, "redis command failed", metadata: metadata)
     }
 
-    // MARK: values that are not ours
+    // MARK: malformed data
 
     package func refused(_ names: [String], by command: String) {
         let (name, now) = (names.first ?? "", self.clock())
@@ -90,7 +91,7 @@ package final class RedisFaultMonitor: RedisObserver {
 
     package func wrote() { self.state.withLock { self.clearRefusal(&$0) } }
 
-    /// Since when Redis refuses writes; `nil` while it takes them, as far as is known.
+    /// When Redis started to refuse writes; `nil` while it accepts them, as far as is known.
     var refusingSince: NIODeadline? {
         guard self.isRefusingWrites else { return nil }
         let now = self.clock()
@@ -108,7 +109,7 @@ package final class RedisFaultMonitor: RedisObserver {
     var metrics: RedisMetrics { self.state.withLock { $0.metrics } }
 }
 
-/// Both roles.
+/// The monitors of both roles.
 package struct RedisFaultMonitors: Sendable {
     package let live: RedisFaultMonitor
     package let ledger: RedisFaultMonitor
@@ -118,10 +119,10 @@ package struct RedisFaultMonitors: Sendable {
         self.ledger = RedisFaultMonitor(.ledger, keyspace: keyspace, logger: logger)
     }
 
-    /// Since when one of the two refuses writes.
+    /// When one of the two roles started to refuse writes.
     var refusingSince: NIODeadline? { [self.live.refusingSince, self.ledger.refusingSince].compactMap { $0 }.min() }
 
-    /// Prometheus' text format.
+    /// The metrics of both roles in the Prometheus text format.
     package var text: String {
         var metrics = self.live.metrics
         metrics.add(self.ledger.metrics)
@@ -150,6 +151,6 @@ extension RedisMetrics.Failure {
         "ASK": .clusterDown,
     ]
 
-    /// Reads are answered, and nothing new is taken.
+    /// Reads are answered, but writes are refused.
     var refusesWrites: Bool { [.outOfMemory, .diskRefused, .tooFewReplicas].contains(self) }
 }

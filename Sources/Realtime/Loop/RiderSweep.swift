@@ -1,10 +1,11 @@
-// Looks for riders that are silent, on one loop of each gateway: who was not heard from in time leaves the pool, and
-// later, if it has no task, is set offline. Any number of gateways may do so at once, since the script looks again
-// before it decides; so nobody is in charge, and a gateway that dies takes nothing with it. A failure of Redis only
-// puts it off.
+// Finds riders that have not been heard from, on one loop of each gateway. A rider whose heartbeats time out leaves the pool.
+// Later, if the rider has no task, it is set offline.
 //
-// Nothing has to be swept at the live instance: `place_rider` removes ten old places for each that comes, and all of
-// a zone's go by their lifetime once none comes.
+// Any number of gateways may sweep at the same time, because the script checks again before it decides. There is no leader, so
+// a gateway that dies leaves no gap. If Redis fails, the sweep is only delayed.
+//
+// The live instance needs no sweep: `place_rider` removes up to ten expired places for each rider it adds, and the places of an
+// idle zone expire with their key.
 
 internal import EnrouteWire
 internal import Jobs
@@ -15,33 +16,36 @@ internal import Redis
 internal import Telemetry
 internal import TrafficControl
 
-/// Sweeps every zone's silent riders, again and again. Confined to its event loop.
+/// Repeatedly sweeps the unresponsive riders of every zone. Confined to its event loop.
 final class RiderSweep {
     private let eventLoop: any EventLoop
     private let riders: Riders
     private let jobs: JobService
-    /// ms between two rounds, on average.
+    /// The average interval between two runs, ms.
     private let pace: Int64
     private let counts: LoopCounts
     private let logger: Logger
-    /// Zones of this round that were not swept yet.
+    /// The zones of this run that have not been swept yet.
     private var remainingZones: [ZoneID] = []
     private var next: Scheduled<Void>?
     private var isStopped = false
-    /// When tasks are next compared with their jobs, and whether they are in this round of all zones.
+    /// When tasks are next compared with their jobs, and whether the current pass over all zones compares them.
     private var comparesAt = NIODeadline.now()
     private var isComparing = false
 
-    /// Zones that one round sweeps, each for at most `Riders.sweepBatch` riders; the rest follow soon.
+    /// The maximum number of zones per run, each with at most `Riders.sweepBatch` riders. The remaining zones follow after a
+    /// short pause.
     static let zonesPerRound = 50
-    /// Tasks of a zone, and riders with theirs, that are compared with their jobs at a time, those that come to hand.
+    /// The maximum number of tasks of a zone, and of riders with their tasks, that are compared with their jobs in one run.
+    /// They are chosen at random.
     static let maxTasksCompared = 500
-    /// Rounds of sweeping to one of comparing.
+    /// Tasks are compared once in this many sweep intervals.
     static let roundsPerComparison: Int64 = 20
-    /// Until the next round when there is more to do than one round does, ms.
+    /// The pause before the next run if one run could not do all the work, ms.
     static let shortPause: ClosedRange<Int64> = 50...150
 
-    /// - Parameter pace: between two rounds, on average; each waits for half of it to one and a half.
+    /// - Parameter pace: the average interval between two runs. Each interval is random between half and one and a half times
+    ///   this value.
     init(eventLoop: any EventLoop, riders: Riders, jobs: JobService, pace: Duration, counts: LoopCounts, logger: Logger)
     {
         self.eventLoop = eventLoop
@@ -88,9 +92,9 @@ final class RiderSweep {
         }
     }
 
-    /// One zone after the other; what is wrong with one holds up no other.
+    /// Sweeps one zone after the other. A failure in one zone does not stop the others.
     ///
-    /// - Returns: whether one of them had as many riders due as are looked at at once.
+    /// - Returns: whether any zone had a full batch of riders to sweep.
     private func sweep(_ zones: ArraySlice<ZoneID>, isFull: Bool) -> EventLoopFuture<Bool> {
         guard let zone = zones.first, !self.isStopped else { return self.eventLoop.makeSucceededFuture(isFull) }
         let bound = NIOLoopBound(self, eventLoop: self.eventLoop)
@@ -105,15 +109,16 @@ final class RiderSweep {
         }
     }
 
-    /// Without Redis nothing can be done for any zone; what else is wrong concerns this one.
+    /// If Redis is unavailable, no zone can be swept. Any other error only concerns this zone.
     private func skip(_ zone: ZoneID, _ error: any Error) throws {
         guard (error as? RedisError)?.isOutage != true else { throw error }
         self.logger.warning(
             "rider sweep of a zone failed", metadata: [LogKey.zone: "\(zone)", LogKey.reason: "\(error)"])
     }
 
-    /// Now and then: releases tasks whose jobs are done or another's, which a gateway that ended in between left behind: as
-    /// the zone has them, and as each rider has them, which may be more.
+    /// Releases tasks whose jobs are finished or belong to another rider. A gateway that stopped between two writes can leave
+    /// such tasks behind. Both the zone's list and each rider's list are checked, because a rider may have tasks that the
+    /// zone's list lacks.
     private func releaseFinishedTasks(in zone: ZoneID) -> EventLoopFuture<Void> {
         guard self.isComparing else { return self.eventLoop.makeSucceededVoidFuture() }
         let (riders, jobs, loop) = (self.riders, self.jobs, self.eventLoop)
@@ -145,7 +150,7 @@ final class RiderSweep {
         case .offline: self.counts.add(.ridersExpired)
         case .unreachableWithTasks(let jobs, _):
             self.counts.add(.ridersUnreachableWithTask)
-            // Once, by the gateway that found it.
+            // The script reports each expiry to one gateway only, so it is logged once.
             self.logger.notice(
                 "rider with active task is unreachable",
                 metadata: [LogKey.rider: "\(rider)", LogKey.zone: "\(zone)", LogKey.count: "\(jobs.count)"])

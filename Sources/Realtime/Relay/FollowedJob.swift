@@ -1,4 +1,5 @@
-// One session's following of one job: what comes is compared with what the follower has seen, and written to its socket.
+// One session's subscription to one job. It compares each message with what the follower has already seen, and writes new
+// messages to the session's socket.
 //
 // Step 9 of 10 of the hot path. Before: Realtime/Relay/LoopRelay.swift
 // Next: SecureSocket/SecureSocketHandler.swift (by `Session.send`, which lets a frame wait where the socket is slow)
@@ -12,37 +13,37 @@ internal import LiveState
 internal import NIOCore
 internal import WebSocket
 
-/// One session's following of one job. Confined to the session's loop.
+/// One session's subscription to one job. Confined to the session's loop.
 final class FollowedJob {
     let job: JobID
     unowned let session: Session
-    /// What the client called the message that asked for it.
+    /// The client's reference for its `subscribe` message.
     let ref: MessageRef?
     private var following = FollowerSyncState<StatusID>()
-    /// Positions of the job may be shown at all: its rider is underway.
+    /// Positions of the job may be shown, because its rider is on the way.
     private var isUnderway = true
-    /// The follower was told that the rider shares its position.
+    /// The follower has been notified that the rider shares its position.
     private var isTracking = false
-    /// What it was told last of whether positions come.
+    /// The last tracking state sent to the follower.
     private(set) var lastSentState = TrackingState.waiting
-    /// A position may be shown now: asked when one comes, and again when one that waited is written.
+    /// Whether a position may be shown now. Checked when a position arrives, and again before a queued one is written.
     var showsPositions: Bool { self.isUnderway && self.isTracking }
-    /// The first snapshot was shown.
+    /// The first snapshot has been sent.
     private(set) var hasSentSnapshot = false
-    /// Whom the job concerned when it was last read.
+    /// The job's customer and rider when it was last read.
     private var parties: Parties?
-    /// What came while a snapshot is read: the newest of it.
+    /// The newest status event that arrived while a snapshot was being read.
     private var newestPendingStatus: StatusEvent?
-    /// It was told so, and is about to be left.
+    /// The follower has been sent `ended` and will be unfollowed.
     private var hasEnded = false
-    /// What was written down when following began.
+    /// The audit entry for the start of this subscription.
     var access: FollowedAccess?
-    /// It asked for what it missed since it followed before.
+    /// The client asked for the events it missed since an earlier subscription.
     let resumes: Bool
     private var firstViewReads = 0
 
-    /// First views that are read for one follower, at most, before it is shown one that something is missing of, and then
-    /// a `reset`.
+    /// The maximum number of times the first view is read. After that, the follower is sent the last view although it may be
+    /// incomplete, and then a `reset`.
     private static let maxFirstViewReads = 3
 
     init(job: JobID, session: Session, resumes: Bool, ref: MessageRef? = nil) {
@@ -52,8 +53,8 @@ final class FollowedJob {
         self.ref = ref
     }
 
-    /// Positions began or ended while its first view was read: which of the two is the later is not known, so that the view
-    /// is read again before anything is shown.
+    /// Sharing started or stopped while the first view was being read. The order of the two is unknown, so the view is read
+    /// again before anything is sent.
     ///
     /// - Returns: whether to read it again.
     func shouldRereadFirstView() -> Bool {
@@ -67,11 +68,11 @@ final class FollowedJob {
         return true
     }
 
-    /// - Parameter now: read once for all followers.
-    /// - Returns: whether it is shown, and so is news.
+    /// - Parameter now: the current time, read once for all followers.
+    /// - Returns: whether the position was newer than the last one and was sent.
     @discardableResult
     func offerPosition(_ id: UInt64, _ frame: [UInt8], at now: NIODeadline) -> Bool {
-        // What comes before the snapshot waits for it, and is shown by it or not at all.
+        // A position that arrives before the snapshot is buffered, and sent with the snapshot if it is newer.
         guard self.isUnderway, self.isTracking || !self.following.isLive, self.following.position(id, frame) else {
             return false
         }
@@ -80,16 +81,17 @@ final class FollowedJob {
         return true
     }
 
-    /// Operations and services are told what is not for customers.
+    /// Operations staff and services receive details that customers do not.
     var seesOperationalDetails: Bool { self.session.grant.map { $0.role == .ops || $0.role == .service } ?? false }
 
-    /// Something of the rider that is neither a position nor an end; nothing is lost with one that is not told.
+    /// Sends a message that is neither a position nor an end. Followers that do not qualify can miss it without losing
+    /// anything.
     func sendNotice(_ frame: [UInt8], isForAll: Bool) {
         guard self.following.isLive, self.showsPositions, isForAll || self.seesOperationalDetails else { return }
         self.session.send(frame, .kept)
     }
 
-    /// Positions come again, or have become old.
+    /// Sends that positions have become current or stale, unless the follower already knows.
     func sendTrackingState(_ state: TrackingState, _ frame: [UInt8]) {
         guard self.following.isLive, self.showsPositions, self.lastSentState != state else { return }
         self.lastSentState = state
@@ -105,7 +107,7 @@ final class FollowedJob {
         self.session.send(frame, .kept)
     }
 
-    /// What is not live yet is shown the newest with its snapshot.
+    /// A follower that is not live yet receives the newest arrival time with its snapshot.
     func offerETA(_ frame: [UInt8]) {
         if self.following.isLive, self.showsPositions { self.session.send(frame, .kept) }
     }
@@ -128,15 +130,16 @@ final class FollowedJob {
         self.following.invalidate()
     }
 
-    /// As whom its person follows.
+    /// The role of the following client.
     var role: Role? { self.session.grant?.role }
 
-    /// Only what was read since it was unsynchronised may be shown next.
+    /// Only data read after the last desynchronisation may be sent next.
     var needsResync: Bool { self.following.needsResync }
 
-    /// Shows the whole state, and what came while it was read; ends when it is not this person's to see any more.
+    /// Sends the whole state, and the messages that arrived while it was read. Ends the subscription if the client is no longer
+    /// authorized.
     ///
-    /// - Returns: whether that is all: `false` when something between the two is missing and the job has to be read again.
+    /// - Returns: `false` if messages between the two are missing and the job has to be read again.
     func sendSnapshot(_ view: JobView, _ frame: [UInt8]) -> Bool {
         guard !self.following.isLive, self.reauthorize(view.parties) else { return true }
         self.hasSentSnapshot = true
@@ -156,26 +159,26 @@ final class FollowedJob {
         return waited != nil
     }
 
-    /// Whether the follower has seen what is. Who has not been shown anything yet is about to be.
+    /// Whether the follower has seen the current state. A follower without a first snapshot is about to receive it.
     func agrees(with check: JobCheck) -> Bool {
         guard self.hasSentSnapshot else { return true }
         return self.following.isLive && self.following.agrees(epoch: check.head.epoch, status: check.head.id)
             && self.isTracking == check.isTracking
     }
 
-    /// The grant is the job's record: whoever it does not name any more follows no longer.
+    /// Authorization follows the job's record: a client that the record no longer names may not follow the job any longer.
     func reauthorize(_ parties: Parties) -> Bool {
         self.parties = parties
         guard let grant = self.session.grant else { return false }
         if grant.reaches(self.job, customer: parties.customer, rider: parties.rider) { return true }
         let isRiders = grant.role == .rider || grant.rider != nil && grant.rider != parties.rider
         self.end(isRiders ? .reassigned : .revoked)
-        // What the kernel still holds of it is not this person's any more either.
+        // Data that the kernel has not sent yet must not reach this client either.
         self.session.resetUnlessFlushed()
         return false
     }
 
-    /// The grant was renewed.
+    /// Called when the grant was renewed.
     func reauthorize() { if let parties { _ = self.reauthorize(parties) } }
 
     func end(_ reason: EndReason) {

@@ -1,4 +1,4 @@
-// The jobs one session follows: subscribing without a gap, and leaving. What comes for one of them goes through
+// The jobs that one session follows: subscribing without a gap, and unsubscribing. Messages for a single job go through
 // `FollowedJob`.
 
 package import Access
@@ -19,8 +19,8 @@ package final class FollowerSession {
         self.loop = loop
     }
 
-    /// The order that misses nothing: authorise, subscribe and have it acknowledged, read, show what was read, then what
-    /// came meanwhile and is newer, then what comes.
+    /// Subscribes in an order that misses no message: authorize, subscribe and await the acknowledgement, read, send the
+    /// snapshot, then the messages that arrived in the meantime and are newer, then further messages.
     package func subscribe(_ job: JobID, since: ResumePoint?, _ grant: Grant, _ ref: MessageRef? = nil) {
         guard self.followed[job] == nil else {
             return self.session.refuse("subscribe", job, .badRequest, "This connection already follows the job.", ref)
@@ -38,7 +38,8 @@ package final class FollowerSession {
         self.followed[job] = followed
         let bound = NIOLoopBound((self.session, followed), eventLoop: self.loop.eventLoop)
         self.loop.jobs.ledger.recover(job).flatMapThrowing { recovery in
-            // Who may not see it does not begin to wait for it either: a repair for others would show it.
+            // Check the authorization before subscribing: a resync for other followers would otherwise show the job to this
+            // one.
             guard let record = recovery?.record, grant.reaches(job, customer: record.customer, rider: record.rider),
                 !bound.value.0.loop.revocations.hides(job, from: grant.role)
             else { throw Refused.noSuchJob }
@@ -58,7 +59,7 @@ package final class FollowerSession {
         }
     }
 
-    /// Reads what a follower is shown first.
+    /// Reads the first view for a new follower.
     private func read(_ followed: FollowedJob, since: ResumePoint?, _ grant: Grant) {
         let job = followed.job
         let bound = NIOLoopBound((self.session, followed), eventLoop: self.loop.eventLoop)
@@ -79,7 +80,7 @@ package final class FollowerSession {
         }
     }
 
-    /// The session, or its interest in the job, ended while the job was being read.
+    /// The session or its subscription ended while the job was being read.
     private struct Unfollowed: Error {}
 
     private func firstViewRead(_ followed: FollowedJob, _ result: Result<JobView, any Error>) {
@@ -92,7 +93,7 @@ package final class FollowerSession {
             let (job, snapshot) = (followed.job, view.snapshot(for: self.session.grant?.role))
             let message: ServerMessage =
                 view.isReset ? .reset(job: job, snapshot) : .subscribed(job: job, snapshot)
-            // Its channel was lost while the view was read: the repair that is on its way is the first thing it is shown.
+            // The channel was lost while the view was being read. The pending resync will send the first view.
             guard !followed.needsResync else { break }
             if !followed.sendSnapshot(view, Frame.text(message.encoded)) { self.loop.relay.resync(followed.job) }
         case .failure(is Unfollowed): break
@@ -103,7 +104,7 @@ package final class FollowerSession {
         }
     }
 
-    /// Jobs are being read, and the client waits for them.
+    /// Whether jobs are being read whose snapshots the client is waiting for.
     var isReadingSnapshots: Bool { self.followed.values.contains { !$0.hasSentSnapshot } }
 
     /// Whether a position of the job may be written now.
@@ -115,7 +116,7 @@ package final class FollowerSession {
         self.session.send(.ok(replyTo: "unsubscribe", job: job, sequence: nil, deadline: nil, ref: ref))
     }
 
-    /// Leaves in the loop's next tick: the relay may be walking its followers now.
+    /// Unfollows on the loop's next tick, because the relay may be iterating over its followers now.
     func unfollowSoon(_ followed: FollowedJob) {
         let bound = NIOLoopBound((self, followed), eventLoop: self.loop.eventLoop)
         self.loop.eventLoop.execute { bound.value.0.unfollow(bound.value.1) }
@@ -129,13 +130,14 @@ package final class FollowerSession {
         if self.session.framing == .events { self.closeSoon() }
     }
 
-    /// What follows one job ends with it, in the next tick: the reason is still to be said.
+    /// A stream that follows one job closes when the subscription ends. It closes on the next tick, so the reason can be sent
+    /// first.
     private func closeSoon() {
         let bound = NIOLoopBound(self.session, eventLoop: self.loop.eventLoop)
         self.loop.eventLoop.execute { bound.value.close(.normal, "nothing more to follow") }
     }
 
-    /// The grant was renewed: what it does not reach any more ends.
+    /// The grant was renewed. Subscriptions that the new grant does not cover end.
     func reauthorizeAll() { for followed in self.followed.values { followed.reauthorize() } }
 
     func unfollowAll() {
@@ -148,7 +150,7 @@ package final class FollowerSession {
 }
 
 extension Limits {
-    /// Jobs that one connection of this role may follow.
+    /// The maximum number of jobs that one connection of this role may follow.
     func subscriptions(of role: Role) -> Int {
         role == .customer || role == .rider ? self.subscriptions : self.operationsSubscriptions
     }

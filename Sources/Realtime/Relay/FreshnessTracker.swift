@@ -1,17 +1,17 @@
-// When a followed job's last position is old: counted by this machine's monotonic clock from when the position came
-// here, so that all followers of a loop are told at the same time, and no clock of a phone, of Redis or of a browser
-// matters.
+// Decides when the last position of a followed job becomes stale. The age is measured with this machine's monotonic clock from
+// the arrival of the position. All followers on a loop are therefore notified at the same time, and the clocks of phones, Redis
+// and browsers do not matter.
 
 internal import EnrouteWire
 internal import LiveState
 internal import NIOCore
 internal import TrafficControl
 
-/// How old the last positions of the jobs are that one loop follows. Confined to it.
+/// The age of the last position of each job followed on one loop. Confined to it.
 final class FreshnessTracker {
     private struct Entry {
         var shownAt: NIODeadline
-        /// Set while it is not old.
+        /// Set while the position is fresh.
         var deadline: Deadline?
     }
 
@@ -20,10 +20,10 @@ final class FreshnessTracker {
     private let clock: () -> NIODeadline
     private var entries: [JobID: Entry] = [:]
 
-    /// A job's position has become old.
+    /// Called when a job's position becomes stale.
     var onStale: (JobID) -> Void = { _ in }
 
-    /// - Parameter freshness: a position is old when it came longer ago.
+    /// - Parameter freshness: a position older than this is stale.
     init(
         deadlines: Deadlines, freshness: Duration, clock: @escaping () -> NIODeadline = { .now() }
     ) {
@@ -32,9 +32,9 @@ final class FreshnessTracker {
         self.freshness = .milliseconds(freshness.milliseconds)
     }
 
-    /// A position came. Cost: one look-up; a deadline that stands is moved when it happens, not here.
+    /// Records that a position arrived. Costs one lookup: an existing deadline is moved when it fires, not here.
     ///
-    /// - Parameter age: when it was read, not heard: how long ago it was published.
+    /// - Parameter age: how long ago the position was published, if it was read rather than received.
     func positionReceived(_ job: JobID, age: TimeAmount = .zero) {
         let now = self.clock()
         let shownAt = now - age
@@ -47,10 +47,10 @@ final class FreshnessTracker {
         if self.entries.values[index].deadline == nil { self.scheduleStale(job, now) }
     }
 
-    /// Nothing is shown of it any more.
+    /// Positions of this job are no longer shown.
     func forget(_ job: JobID) { self.entries.removeValue(forKey: job)?.deadline?.cancel() }
 
-    /// `live` or `stale`; `nil` when no position came.
+    /// `live` or `stale`; `nil` if no position has arrived.
     func state(of job: JobID) -> TrackingState? {
         guard let entry = self.entries[job] else { return nil }
         return entry.deadline == nil ? .stale : .live

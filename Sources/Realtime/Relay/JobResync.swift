@@ -1,6 +1,6 @@
-// Making good what followers may have missed. Which job is read again, and when, is decided by `ResyncScheduler`; here it is read,
-// and the followers are shown it. Two ways: a repair shows the whole state as a `reset`; a check, every few seconds for
-// every followed job, compares, since a message that pub/sub lost leaves nothing behind that would reveal it.
+// Recovers messages that followers may have missed. `ResyncScheduler` decides which job is read and when. This class reads it
+// and updates its followers in one of two ways. A *repair* sends the whole state as a `reset`. A *check* compares the state,
+// every few seconds for every followed job, because a message lost by pub/sub leaves no trace that would reveal the loss.
 
 internal import Access
 internal import EnrouteWire
@@ -13,7 +13,7 @@ internal import Telemetry
 internal import TrafficControl
 internal import WebSocket
 
-/// Reads the jobs followed on one loop again. Confined to it.
+/// Resyncs the jobs followed on one loop. Confined to it.
 final class JobResync {
     private let eventLoop: any EventLoop
     private let jobs: JobService
@@ -21,20 +21,20 @@ final class JobResync {
     private let limits: TimeLimits
     private let logger: Logger
     private var scheduler: ResyncScheduler<JobID>
-    /// Jobs that the ledger knows no more, and since when.
+    /// Jobs that the ledger no longer knows, and since when.
     private var missingSince: [JobID: NIODeadline] = [:]
-    /// Jobs whose positions the live instance let through, at the last look, although the ledger did not allow it.
+    /// Jobs whose feed was open at the last check although the ledger did not allow it.
     private var wronglyOpen: Set<JobID> = []
 
-    /// Who follows a job here.
+    /// The followers of a job on this loop.
     package var followers: (JobID) -> ContiguousArray<FollowedJob> = { _ in [] }
-    /// What of a view may be shown now.
+    /// The part of a view that may be shown now.
     var showable: (JobView, JobID) -> JobView = { view, _ in view }
-    /// A position was read that a message may have been lost of.
+    /// Called with a position that was read, because its message may have been lost.
     var onPosition: (_ id: UInt64, _ frame: [UInt8], _ job: JobID) -> Void = { _, _, _ in }
 
-    /// A job that the ledger does not know for so long is over: its record has expired, or was lost for good. Until then
-    /// it may be written again, by the order system for instance, and goes on with a `reset`.
+    /// A job that the ledger has not known for this time has ended: its record expired or was lost. Until then the record may
+    /// be written again, for example by the order system, and followers continue with a `reset`.
     static let missingTimeout = TimeAmount.seconds(60)
 
     init(
@@ -59,17 +59,17 @@ final class JobResync {
         self.wronglyOpen.remove(job)
     }
 
-    /// - Parameter spread: within how many ns to begin, at random; 0 for at once.
+    /// - Parameter spread: the time in ns within which the read starts, at random; 0 to start immediately.
     func schedule(_ job: JobID, within spread: UInt64) {
         guard self.scheduler.repair(job, within: spread, now: Self.now) else { return }
         for follower in self.followers(job) { follower.invalidate() }
         if spread == 0 { self.startDue() }
     }
 
-    /// No follower waits for a repair.
+    /// No follower is waiting for a repair.
     var isSettled: Bool { self.scheduler.repairsOutstanding == 0 }
 
-    /// Sends the reads whose time has come.
+    /// Starts the reads that are due.
     func startDue() {
         let bound = NIOLoopBound(self, eventLoop: self.eventLoop)
         for read in self.scheduler.due(now: Self.now) {
@@ -93,15 +93,15 @@ final class JobResync {
             self.missingSince[job] = nil
             self.limits.setLimit(job, to: view.deadline)
             let view = self.showable(view, job)
-            // Most are customers, who are shown the same.
+            // Most followers are customers, who all receive the same frame.
             let frame = Frame.text(ServerMessage.reset(job: job, view.snapshot(for: .customer)).encoded)
             var isWhole = true
-            // Who has just come is about to be shown a view of its own.
+            // New followers are about to receive their own first view.
             for follower in self.followers(job) where follower.needsResync {
                 let own = follower.role == .customer ? nil : view.snapshot(for: follower.role)
                 var frame = own.map { Frame.text(ServerMessage.reset(job: job, $0).encoded) } ?? frame
                 if !follower.hasSentSnapshot, !follower.resumes {
-                    // Nothing is taken back from who has been shown nothing.
+                    // A follower that has not received anything yet needs no `reset`.
                     let first = own ?? view.snapshot(for: .customer)
                     frame = Frame.text(ServerMessage.subscribed(job: job, first).encoded)
                 }
@@ -115,7 +115,7 @@ final class JobResync {
         self.startDue()
     }
 
-    /// After a read that something came in between of.
+    /// The delay before a second read if a message between the view and the buffered messages is missing.
     private static let rereadSpread = UInt64.milliseconds(250)
 
     private func checked(_ read: ResyncScheduler<JobID>.Read, _ result: Result<JobCheck?, any Error>) {
@@ -139,8 +139,8 @@ final class JobResync {
         self.startDue()
     }
 
-    /// A failover can lose the word that closed a feed. Seen twice, it is said again, and who follows is told with it; seen
-    /// once, it may be on its way.
+    /// A failover can lose the message that closed a feed. If two checks in a row find the feed open, it is closed again, which
+    /// also notifies the followers. After one check, the message may still be on its way.
     private func closeWronglyOpenFeed(_ job: JobID, _ check: JobCheck) {
         guard check.isOpenInVain else {
             self.wronglyOpen.remove(job)

@@ -1,5 +1,5 @@
-// From Redis to the followers on one loop: a message becomes one frame, and every follower of its job is offered it.
-// A job is subscribed when its first follower comes and left when its last one goes.
+// Relays messages from Redis to the followers on one loop. Each message becomes one frame, which is offered to every follower
+// of its job. The loop subscribes to a job with its first follower and unsubscribes with its last one.
 //
 // Step 8 of 10 of the hot path. Before: Redis/RedisChannelHandler.swift
 // Next: Realtime/Relay/FollowedJob.swift
@@ -19,7 +19,7 @@ internal import Telemetry
 internal import TrafficControl
 internal import WebSocket
 
-/// Relays the messages of the jobs that are followed on one event loop. Confined to it.
+/// Relays the messages of all jobs followed on one event loop. Confined to it.
 package final class LoopRelay {
     private let eventLoop: any EventLoop
     private let keyspace: Keyspace
@@ -28,12 +28,12 @@ package final class LoopRelay {
     private let events: Subscriptions
     private let counts: LoopCounts
     private let logger: Logger
-    /// Jobs whose channels were lost together are read again within this time, not all at once.
+    /// Jobs that lost their channels together are resynced within this time rather than all at once.
     private static let resyncSpread = UInt64.milliseconds(250)
 
     private var table = FollowTable<JobID, FollowedJob>()
     private let jobResync: JobResync
-    /// The pools of zones, whose channels are at the ledger too.
+    /// The rider pools of zones, whose channels are on the ledger too.
     let zones: ZoneRelay
     let limits: TimeLimits
     private let arrivals: ArrivalTimes
@@ -41,7 +41,7 @@ package final class LoopRelay {
 
     private var withheld = SuppressedPositions()
 
-    /// Whether it may be unknown who may see what: no position is shown then.
+    /// Whether the revocation state is stale. No positions are shown then.
     private let isRevocationStateStale: () -> Bool
 
     init(
@@ -92,9 +92,9 @@ package final class LoopRelay {
         self.events.stop()
     }
 
-    // MARK: who follows
+    // MARK: followers
 
-    /// Succeeds when no message of the job can be missed any more.
+    /// Succeeds when no further message of the job can be missed.
     func follow(_ followed: FollowedJob) -> EventLoopFuture<Void> {
         _ = self.table.follow(followed.job, by: followed)
         let bound = NIOLoopBound((self, followed.job), eventLoop: self.eventLoop)
@@ -106,8 +106,8 @@ package final class LoopRelay {
         ).map { bound.value.0.channelsSubscribed(bound.value.1) }
     }
 
-    /// Both channels are: from now on the job is looked at, and not before, since a repair would make a follower live while
-    /// one of its channels is still missing.
+    /// Both channels are subscribed, so the job takes part in resyncs from this point. Starting earlier would make a follower
+    /// live while one of its channels is still missing.
     private func channelsSubscribed(_ job: JobID) {
         if !self.table.followers(of: job).isEmpty { self.jobResync.follow(job) }
     }
@@ -123,16 +123,16 @@ package final class LoopRelay {
         self.events.unsubscribe(self.keyspace.events(of: followed.job))
     }
 
-    /// Jobs that somebody on this loop follows.
+    /// The number of jobs that have followers on this loop.
     var followedJobs: Int { self.table.topics.count }
 
-    /// How many follow each job on this loop, of at most `most` jobs. Cost: O(most).
+    /// The number of followers on this loop for at most `most` jobs. Costs O(most).
     package func followers(most: Int) -> [JobID: Int] {
         Dictionary(
             uniqueKeysWithValues: self.table.topics.prefix(most).map { ($0, self.table.followers(of: $0).count) })
     }
 
-    // MARK: what is said
+    // MARK: relaying messages
 
     private func relayFeed(_ channel: UnsafeRawBufferPointer, _ payload: UnsafeRawBufferPointer) {
         guard let job = self.keyspace.job(ofChannel: channel) else { return }
@@ -150,7 +150,8 @@ package final class LoopRelay {
         self.counts.add(.messagesRelayed, followers.count)
     }
 
-    /// Shows what is only said here: an arrival that is called into question for want of positions, or is not any more.
+    /// Sends an arrival time that this loop decided locally: it has become uncertain because positions are missing, or is
+    /// certain again.
     private func offerEstimate(_ estimate: ArrivalEstimate, of job: JobID) {
         if self.isRevocationStateStale() {
             self.logger.trace(
@@ -161,15 +162,15 @@ package final class LoopRelay {
             Frame.text(ServerMessage.eta(job: job, estimate).encoded), of: job, to: self.table.followers(of: job))
     }
 
-    /// While it may be unknown who may see what, nothing is shown; `release` makes it good.
+    /// Arrival times are suppressed while the revocation state is stale. `showSuppressedPositions` sends them later.
     private func offerETA(_ frame: [UInt8], of job: JobID, to followers: ContiguousArray<FollowedJob>) {
         guard !self.isRevocationStateStale() else { return self.withheld.keepArrival(of: job) }
         for follower in followers { follower.offerETA(frame) }
     }
 
-    /// What is not a position: rare.
+    /// Relays a message that is not a position. These are rare.
     ///
-    /// - Returns: whether it is a word of this job's feed.
+    /// - Returns: whether the message is valid for this job's feed.
     private func relayNotice(
         _ message: ServerMessage, _ frame: [UInt8], of job: JobID, to followers: ContiguousArray<FollowedJob>
     ) -> Bool {
@@ -196,18 +197,18 @@ package final class LoopRelay {
         return true
     }
 
-    /// How long ago a position was published, by the clock of Redis, whose time its id is, in µs.
+    /// How long ago a position was published, by the clock of Redis: its id is a Redis time in µs.
     private static func age(of id: UInt64) -> TimeAmount { .milliseconds(max(0, .now - Int64(clamping: id / 1000))) }
 
-    /// Tells the followers of a job that its positions are live or old: those who were told otherwise.
+    /// Notifies the followers of a job that its positions are live or stale, unless they already know.
     private func sendTrackingState(_ state: TrackingState, _ job: JobID) {
         let frame = Frame.text(ServerMessage.tracking(job: job, state, nil).encoded)
         for follower in self.table.followers(of: job) { follower.sendTrackingState(state, frame) }
     }
 
-    /// Shows a position, or keeps it until it is known again who may see it.
+    /// Offers a position to the followers, or buffers it while the revocation state is stale.
     ///
-    /// - Parameter age: of a position that was read, not heard.
+    /// - Parameter age: how long ago the position was published, if it was read rather than received.
     private func offerPosition(
         _ id: UInt64, _ frame: [UInt8], of job: JobID, to followers: ContiguousArray<FollowedJob>,
         age: TimeAmount = .zero
@@ -227,7 +228,7 @@ package final class LoopRelay {
         if !isTold { self.sendTrackingState(self.freshness.state(of: job) ?? .live, job) }
     }
 
-    /// What of a view may be shown now: its position is kept as well while it may be unknown who may see it.
+    /// The part of a view that may be shown now. While the revocation state is stale, its position is buffered instead.
     func showable(_ view: JobView, of job: JobID) -> JobView {
         let view = self.arrivals.saw(view, of: job)
         guard self.isRevocationStateStale() else {
@@ -248,7 +249,7 @@ package final class LoopRelay {
         guard let job = self.keyspace.job(ofChannel: channel) else {
             return self.zones.relay(channel, payload)
         }
-        // Who may see the job may have changed: until it is read again nothing of it is shown.
+        // The job has been reassigned, so its followers may no longer be authorized. Nothing is shown until it is read again.
         guard !payload.elementsEqual(Self.assigned) else { return self.resync(job) }
         guard case .status(job, let event)? = ServerMessage(ours: payload) else { return self.events.refuse(channel) }
         let status = FollowerSyncState<StatusID>.Status(
@@ -263,12 +264,12 @@ package final class LoopRelay {
         if isGap { self.resync(job) }
     }
 
-    /// As assign_job publishes it.
+    /// The message that assign_job publishes.
     private static let assigned = Array(#"{"type":"assigned"}"#.utf8)
 
-    // MARK: what is revoked
+    // MARK: revocation
 
-    /// What was withheld is shown to those who still follow.
+    /// Offers suppressed positions to the clients that still follow.
     func showSuppressedPositions() {
         guard !self.withheld.isEmpty else { return }
         var arrivals = self.withheld.takeArrivals()
@@ -287,27 +288,27 @@ package final class LoopRelay {
         for follower in self.table.followers(of: job) { follower.revoke() }
     }
 
-    // MARK: when something may be missing
+    // MARK: resync
 
-    /// Reads a job again for all its followers here, who are sent a `reset`.
+    /// Reads a job again for all its followers on this loop and sends them a `reset`.
     func resync(_ job: JobID) {
         self.withheld.drop(job)
         self.jobResync.schedule(job, within: 0)
     }
 
-    /// Every tick of the loop.
+    /// Called on every tick of the loop.
     func tick() {
         self.jobResync.startDue()
         self.arrivals.tick()
         self.zones.tick()
     }
 
-    /// Everything is subscribed, and nothing waits to be read again.
+    /// All channels are subscribed, and no resync is pending.
     var isSettled: Bool {
         self.feeds.isSettled && self.events.isSettled && self.jobResync.isSettled && self.zones.isSettled
     }
 
-    /// Since when some subscriber connection at that role is gone or does not answer.
+    /// When the first subscriber connection of each role was lost or stopped answering.
     var unresponsiveSince: (live: NIODeadline?, ledger: NIODeadline?) {
         (self.feeds.unresponsiveSince, self.events.unresponsiveSince)
     }

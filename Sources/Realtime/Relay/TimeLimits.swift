@@ -1,6 +1,6 @@
-// The end of the time in which a rider may share its position (BR-002). Every gateway with a follower of the job, and the
-// one with its rider, closes the feed when the time has come: the first does it, and the message it publishes tells all.
-// Redis would let nothing through in any case; here is who says so.
+// Enforces the limit on how long a rider may share its position (BR-002). Every gateway with a follower of the job, and the one
+// with its rider, closes the feed at the limit. The first one succeeds, and the message it publishes notifies all others. Redis
+// refuses later positions in any case; this class ensures that followers are notified.
 
 internal import EnrouteWire
 internal import HTTPValues
@@ -9,7 +9,7 @@ internal import LiveState
 internal import NIOCore
 internal import TrafficControl
 
-/// Closes the feeds of jobs at their limits. Confined to its loop.
+/// Closes the feeds of jobs when their time limit is reached. Confined to its loop.
 final class TimeLimits {
     private let deadlines: Deadlines
     private let jobs: JobService
@@ -21,7 +21,7 @@ final class TimeLimits {
         let deadline: Deadline
     }
 
-    /// After Redis could not be asked.
+    /// The delay before another attempt if Redis did not answer.
     private static let retryDelay = TimeAmount.seconds(1)
 
     init(deadlines: Deadlines, jobs: JobService, eventLoop: any EventLoop) {
@@ -30,14 +30,14 @@ final class TimeLimits {
         self.eventLoop = eventLoop
     }
 
-    /// - Parameter limit: ms since the epoch; `nil` when there is nothing to end.
+    /// - Parameter limit: ms since the epoch; `nil` if sharing is off.
     func setLimit(_ job: JobID, to limit: Int64?) {
         guard limit != self.scheduled[job]?.limit else { return }
         self.forget(job)
         if let limit { self.scheduleClose(job, limit, after: .until(limit)) }
     }
 
-    /// Somebody was told by Redis that the time is over.
+    /// Redis reported that the time limit has been reached.
     func closeNow(_ job: JobID, _ limit: Int64) {
         self.forget(job)
         self.scheduleClose(job, limit, after: .zero)
@@ -56,7 +56,7 @@ final class TimeLimits {
             let limits = bound.value
             guard limits.scheduled[job]?.limit == limit else { return }
             switch result {
-            // The clock of Redis is behind ours, or ours has jumped.
+            // The clock of Redis is behind this machine's clock, or this machine's clock has jumped.
             case .success(.early(let milliseconds)):
                 limits.scheduleClose(job, limit, after: .milliseconds(milliseconds))
             case .success: limits.forget(job)

@@ -1,6 +1,6 @@
-// The watching half of a session: the pools of zones, for whoever gives out tasks and for operations. The same order
-// as in following a job misses nothing: subscribe and have it acknowledged, read, show what was read, then what came
-// meanwhile and is newer, then what comes.
+// The rider pools that one session watches, for services that assign tasks and operations staff. Subscribing works as for jobs and misses no
+// message: subscribe and await the acknowledgement, read, send the view, then the changes that arrived in the meantime and are
+// newer, then further changes.
 
 internal import Access
 internal import EnrouteWire
@@ -10,11 +10,11 @@ internal import LiveState
 internal import NIOCore
 internal import WebSocket
 
-/// One session's view of one zone's pool. Confined to the session's loop.
+/// One session's subscription to one zone's pool. Confined to the session's loop.
 final class WatchedZone {
     let zone: ZoneID
     unowned let session: Session
-    /// What the client called the message that asked for it.
+    /// The client's reference for its `watch` message.
     let ref: MessageRef?
     private var watching: PoolSyncState
 
@@ -25,10 +25,10 @@ final class WatchedZone {
         self.watching = PoolSyncState(since: version)
     }
 
-    /// The newest version that it has seen.
+    /// The newest version the client has seen.
     var seen: Int64? { self.watching.seen }
     var isLive: Bool { self.watching.isLive }
-    /// Only what was read since it was unsynchronised may be shown next.
+    /// Only data read after the last desynchronisation may be sent next.
     var needsResync: Bool { self.watching.needsResync }
 
     func invalidate() { self.watching.invalidate() }
@@ -39,10 +39,9 @@ final class WatchedZone {
         return verdict
     }
 
-    /// Shows what was read, and what came while it was.
+    /// Sends the view that was read, and the changes that arrived in the meantime.
     ///
-    /// - Returns: whether that is all: `false` when something between the two is missing and the zone has to be read
-    ///   again.
+    /// - Returns: `false` if changes between the two are missing and the zone has to be read again.
     func sendView(at version: Int64, _ frame: [UInt8]) -> Bool {
         guard !self.watching.isLive else { return true }
         let waited = self.watching.view(at: version)
@@ -65,7 +64,7 @@ final class WatcherSession {
 
     private var relay: ZoneRelay { self.loop.relay.zones }
 
-    /// - Parameter version: the newest that the client has seen of the zone; `nil` for the pool itself.
+    /// - Parameter version: the newest version of the zone that the client has seen; `nil` to start with the whole pool.
     func watch(_ zone: ZoneID, since version: Int64?, _ grant: Grant, _ ref: MessageRef?) {
         let most = self.loop.settings.limits.watchedZones
         guard grant.allows(.followPool) else {
@@ -91,7 +90,7 @@ final class WatcherSession {
         guard self.watched[watched.zone] === watched else { return }
         switch result {
         case .success(let view):
-            // Its channel was lost meanwhile: the repair that is on its way is the first thing it is shown.
+            // The channel was lost while the view was being read. The pending resync will send the first view.
             guard !watched.needsResync else { break }
             if !watched.sendView(at: view.version, Frame.text(view.encoded)) { self.relay.resync(watched.zone) }
         case .failure(let error):
@@ -106,7 +105,7 @@ final class WatcherSession {
         self.session.send(.ok(replyTo: "unwatch", job: nil, sequence: nil, deadline: nil, ref: ref))
     }
 
-    /// The grant was renewed: one that is narrower may not allow it any more.
+    /// The grant was renewed. A narrower grant may not allow watching pools.
     func reauthorizeAll() {
         guard self.session.grant?.allows(.followPool) != true else { return }
         for watched in Array(self.watched.values) {

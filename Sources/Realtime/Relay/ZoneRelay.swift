@@ -1,6 +1,6 @@
-// From Redis to the watchers of pools on one loop, as LoopRelay does it for jobs: one subscription for each zone that
-// is watched here, one frame for each change, offered to every watcher. A gap, a lost channel or a lost message lead
-// to the zone being read again (ZoneResync).
+// Relays the pool changes of zones from Redis to the watchers on one loop, as LoopRelay does for jobs: one subscription per
+// watched zone and one frame per change, which is offered to every watcher. After a gap, a lost channel or a lost message, the
+// zone is read again (ZoneResync).
 
 package import EnrouteWire
 internal import Fanout
@@ -13,7 +13,7 @@ internal import Telemetry
 internal import TrafficControl
 internal import WebSocket
 
-/// Relays the changes of the zones that are watched on one event loop. Confined to it.
+/// Relays the pool changes of all zones watched on one event loop. Confined to it.
 final class ZoneRelay {
     private let eventLoop: any EventLoop
     private let keyspace: Keyspace
@@ -22,11 +22,11 @@ final class ZoneRelay {
     private let counts: LoopCounts
     private var table = FollowTable<ZoneID, WatchedZone>()
     private let zoneResync: ZoneResync
-    /// Zones whose channels were lost together are read again within this time, not all at once.
+    /// Zones that lost their channels together are resynced within this time rather than all at once.
     private static let resyncSpread = UInt64.milliseconds(250)
 
-    /// - Parameter channels: at the ledger, shared with the status events of jobs. What comes from them is handed
-    ///   over by their owner.
+    /// - Parameter channels: the ledger's channels, shared with the status events of jobs. Their owner passes the messages of
+    ///   zones to `relay`.
     init(
         eventLoop: any EventLoop, keyspace: Keyspace, pool: ZonePool, channels: Subscriptions, counts: LoopCounts,
         logger: Logger
@@ -40,14 +40,14 @@ final class ZoneRelay {
         self.zoneResync.watchers = { [unowned self] in self.table.followers(of: $0) }
     }
 
-    // MARK: who watches
+    // MARK: watchers
 
-    /// Succeeds when no change of the zone can be missed any more.
+    /// Succeeds when no further change of the zone can be missed.
     func follow(_ watched: WatchedZone) -> EventLoopFuture<Void> {
         _ = self.table.follow(watched.zone, by: watched)
         let bound = NIOLoopBound((self, watched.zone), eventLoop: self.eventLoop)
         return self.channels.subscribe(self.keyspace.changes(in: watched.zone)).map {
-            // Not before: a repair would make a watcher live while its channel is still missing.
+            // Starting earlier would make a watcher live while its channel is still missing.
             let (relay, zone) = bound.value
             if !relay.table.followers(of: zone).isEmpty { relay.zoneResync.follow(zone) }
         }
@@ -59,14 +59,14 @@ final class ZoneRelay {
         self.channels.unsubscribe(self.keyspace.changes(in: watched.zone))
     }
 
-    /// The pool as it is, or what changed since a version where the log holds it.
+    /// Reads the pool, or the changes since a version if the log still holds them.
     func read(_ zone: ZoneID, since version: Int64?) -> EventLoopFuture<PoolView> {
         self.pool.read(zone, since: version).map { PoolView(zone, $0) }
     }
 
-    // MARK: what is said
+    // MARK: relaying messages
 
-    /// A message of a channel that is no job's.
+    /// Relays a message of a channel that belongs to no job.
     func relay(_ channel: UnsafeRawBufferPointer, _ payload: UnsafeRawBufferPointer) {
         guard let zone = self.keyspace.zone(ofChannel: channel) else { return }
         let watchers = self.table.followers(of: zone)
@@ -82,21 +82,21 @@ final class ZoneRelay {
         if isGap { self.resync(zone) }
     }
 
-    // MARK: when something may be missing
+    // MARK: resync
 
-    /// Reads a zone again for all its watchers here.
+    /// Reads a zone again for all its watchers on this loop.
     func resync(_ zone: ZoneID) { self.zoneResync.schedule(zone, within: 0) }
 
-    /// A channel was lost and is there again.
+    /// A lost channel is subscribed again.
     func resubscribed(_ channel: String) {
         let zone = Array(channel.utf8).withUnsafeBytes { self.keyspace.zone(ofChannel: $0) }
         if let zone { self.zoneResync.schedule(zone, within: Self.resyncSpread) }
     }
 
-    /// Every tick of the loop.
+    /// Called on every tick of the loop.
     func tick() { self.zoneResync.startDue() }
 
-    /// Nothing waits to be read again.
+    /// No resync is pending.
     var isSettled: Bool { self.zoneResync.isSettled }
 }
 

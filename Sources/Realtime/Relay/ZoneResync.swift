@@ -1,5 +1,5 @@
-// Carries out what `ResyncScheduler` decides for the zones that are watched on one loop: reads a zone again for all its
-// watchers at once, and looks every few seconds whether a message was lost on its way.
+// Carries out the decisions of `ResyncScheduler` for the zones watched on one loop. A repair reads a zone once for all its
+// watchers. A check, every few seconds, detects lost messages.
 
 internal import EnrouteWire
 internal import Fanout
@@ -11,7 +11,7 @@ internal import Telemetry
 internal import TrafficControl
 internal import WebSocket
 
-/// Rereads and checks of one loop's zones. Confined to it.
+/// Resyncs the zones watched on one loop. Confined to it.
 final class ZoneResync {
     private let eventLoop: any EventLoop
     private let pool: ZonePool
@@ -20,12 +20,12 @@ final class ZoneResync {
     private var scheduler: ResyncScheduler<ZoneID>
     private var looks: [ZoneID: PoolConsistencyCheck] = [:]
 
-    /// Who watches a zone here.
+    /// The watchers of a zone on this loop.
     var watchers: (ZoneID) -> ContiguousArray<WatchedZone> = { _ in [] }
 
-    /// Zones that a loop reads again at the same time, at most: each may be 10,000 riders.
+    /// The maximum number of zones a loop reads at the same time. Each may have 10,000 riders.
     private static let mostInFlight = 8
-    /// After a read that something came in between of.
+    /// The delay before a second read if a message between the view and the buffered messages is missing.
     private static let rereadSpread = UInt64.milliseconds(250)
 
     init(eventLoop: any EventLoop, pool: ZonePool, counts: LoopCounts, logger: Logger) {
@@ -47,17 +47,17 @@ final class ZoneResync {
         self.looks[zone] = nil
     }
 
-    /// - Parameter spread: within how many ns to begin, at random; 0 for at once.
+    /// - Parameter spread: the time in ns within which the read starts, at random; 0 to start immediately.
     func schedule(_ zone: ZoneID, within spread: UInt64) {
         guard self.scheduler.repair(zone, within: spread, now: Self.now) else { return }
         for watcher in self.watchers(zone) { watcher.invalidate() }
         if spread == 0 { self.startDue() }
     }
 
-    /// No watcher waits for a repair.
+    /// No watcher is waiting for a repair.
     var isSettled: Bool { self.scheduler.repairsOutstanding == 0 }
 
-    /// Sends the reads whose time has come.
+    /// Starts the reads that are due.
     func startDue() {
         for read in self.scheduler.due(now: Self.now) {
             switch read.purpose {
@@ -73,7 +73,8 @@ final class ZoneResync {
         self.counts.add(.zoneRepairResyncs)
         let watchers = self.watchers(read.job)
         for watcher in watchers { watcher.invalidate() }
-        // What was missed will do where all have seen the same, which is the rule; else the pool is shown to all.
+        // If all watchers have seen the same version, which is the normal case, the changes since then suffice. Otherwise the
+        // whole pool is sent to all of them.
         let seen = watchers.first?.seen
         let since = watchers.allSatisfy { $0.seen == seen } ? seen : nil
         let bound = NIOLoopBound(self, eventLoop: self.eventLoop)
@@ -87,7 +88,7 @@ final class ZoneResync {
             self.looks[read.job] = nil
             let frame = Frame.text(PoolView(read.job, reading).encoded)
             var isWhole = true
-            // Who has just come is about to be shown a view of its own.
+            // New watchers are about to receive their own first view.
             for watcher in self.watchers(read.job) where watcher.needsResync {
                 if !watcher.sendView(at: reading.version, frame) { isWhole = false }
             }
@@ -99,7 +100,7 @@ final class ZoneResync {
 
     // MARK: checks
 
-    /// Asks since the oldest version that somebody has seen, for which the answer is short when nothing is missing.
+    /// Requests the changes since the oldest version that any watcher has seen. The answer is short if nothing is missing.
     private func check(_ read: ResyncScheduler<ZoneID>.Read) {
         self.counts.add(.zoneCheckResyncs)
         guard let seen = self.oldestSeen(of: read.job) else {
@@ -129,7 +130,7 @@ final class ZoneResync {
         self.startDue()
     }
 
-    /// Who waits for a view is behind by nothing; `nil` when all do.
+    /// Watchers that wait for a view have missed nothing; `nil` if all of them wait.
     private func oldestSeen(of zone: ZoneID) -> Int64? {
         self.watchers(zone).filter(\.isLive).compactMap(\.seen).min()
     }

@@ -1,5 +1,6 @@
-// What a revocation does on one loop: sessions that came by it end, followers of a revoked job are told and leave, and
-// what the kernel still holds for somebody who does not read is thrown away with the connection, in time.
+// Applies revocations on one loop. Sessions with a revoked token or link are closed, and followers of a revoked job are
+// notified and unfollowed. If a client does not read, the connection is reset before the kernel can send it data from before
+// the revocation.
 
 package import Access
 internal import EnrouteWire
@@ -13,12 +14,13 @@ internal import Telemetry
 internal import TrafficControl
 
 extension LoopState {
-    /// - Parameter isFirst: the gateway is starting: nobody is here yet.
+    /// - Parameter isFirst: the gateway is starting and has no sessions yet.
     package func apply(_ revocations: [Revocation], isFirst: Bool) {
         let new = self.revocations.apply(revocations, now: .now)
         self.counts.add(.revocationsApplied, new.count)
-        // The loop that learns it first does it for the gateway; every gateway does, since a rider of its own may just
-        // have switched travel mode on. When it starts, for what may be on yet: perhaps nobody was there to do it.
+        // The first loop that learns of a revoked job closes its feed for the whole gateway. Every gateway does so, because one
+        // of its riders may just have switched travel mode on. A starting gateway also closes feeds that may still be open, in
+        // case no gateway was running when the job was revoked.
         let firstOn = Int64.now - self.settings.liveState.travelCap.milliseconds
         for revocation in new where !isFirst || revocation.at >= firstOn {
             if case .job(let job) = revocation.subject { self.close(job) }
@@ -33,62 +35,62 @@ extension LoopState {
         if !new.isEmpty { self.logger.info("revocations applied", metadata: [LogKey.count: "\(new.count)"]) }
     }
 
-    /// The rider's position is shared no more, with nobody.
+    /// Stops sharing the rider's position with anyone.
     private func close(_ job: JobID) {
         let (ledger, logger) = (self.jobs.ledger, self.logger)
         self.jobs.close(job, because: .revoked).flatMap { _ in
             ledger.stopTravel(for: job, by: nil)
         }.whenFailure { error in
-            // The check of every followed job closes again what is open in vain.
+            // The periodic check of followed jobs also closes feeds that should not be open.
             logger.warning("closing the feed of a revoked job failed", metadata: [LogKey.reason: "\(error)"])
         }
     }
 
-    /// Whether who signs in, or did, is not to be here any more.
+    /// Whether a client that signs in, or is signed in, has been revoked.
     package func isRevoked(_ admitted: AuthenticatedClient) -> Bool {
         if self.revocations.isRevoked(admitted.grant) { return true }
-        // A link shows one job and nothing else.
+        // A link gives access to one job only, so it is revoked with the job.
         guard admitted.grant.link != nil, let job = admitted.grant.job else { return false }
         return self.revocations.hides(job, from: admitted.grant.role)
     }
 }
 
 extension Session {
-    /// How long a peer may take to read what the kernel holds for it, once it may not. With the longest time until a loop
-    /// hears of it (`RevocationReader.pollInterval`) it stays below a second.
+    /// How long a client may take to read the data the kernel holds for it after its access was revoked. Together with the
+    /// longest time until a loop learns of a revocation (`RevocationReader.pollInterval`), this stays below a second.
     static let flushLimitMilliseconds: Int64 = 300
 
     var admitted: AuthenticatedClient? { self.life.admitted }
 
-    /// Ends it: nothing that waits is sent any more, but for the close frame.
+    /// Closes the session. Queued messages are discarded and only the close frame is sent.
     package func revoke() {
         guard self.isOpen else { return }
         self.loop.counts.add(.sessionsRevoked)
         self.close(.forbidden, "access revoked", discardsUnsent: true)
     }
 
-    /// Until when a peer may take what the kernel holds for it.
+    /// Until when the client may read the data the kernel holds for it.
     struct FlushDeadline {
         let end: NIODeadline
-        /// Nothing follows: the connection is closed once all is taken.
+        /// No further messages follow: the connection is closed once everything is sent.
         var closesAfterwards = false
     }
 
-    /// Throws the connection away, with what the kernel holds of it, unless the peer has taken everything in time.
+    /// Resets the connection, which discards the data held by the kernel, unless the client reads all of it in time.
     func resetUnlessFlushed() {
         guard self.flushDeadline == nil, self.socket.unsentBytes > 0 else { return }
-        // Also when the peer closes first: what is unsent then, the kernel would send on.
+        // This also covers a client that closes first. Otherwise the kernel would continue to send the unsent data.
         guard self.socket.setDiscardsUnsent(true) else { return self.reset() }
         self.flushDeadline = FlushDeadline(end: .now() + .milliseconds(Self.flushLimitMilliseconds))
         self.checkFlush()
     }
 
-    /// Looks in every tick: who follows other jobs too, and reads, has taken everything now and then.
+    /// Checks on every tick. A client that also follows other jobs, and reads, reaches an empty send buffer from time to time.
     private func checkFlush() {
         guard let flushDeadline = self.flushDeadline else { return }
         guard self.socket.unsentBytes > 0 else {
             self.flushDeadline = nil
-            // Where the kernel refuses, a later close is a reset, of a connection on which nothing waited: no harm.
+            // If the kernel refuses, a later close resets a connection that has no unsent data, which does no harm.
             _ = self.socket.setDiscardsUnsent(false)
             if flushDeadline.closesAfterwards { self.closeWhenFlushed() }
             return
@@ -106,8 +108,8 @@ extension Session {
 }
 
 extension FollowedJob {
-    /// The job is revoked: it is over for everybody but operations and services. Who was never shown it is answered as if
-    /// there were none.
+    /// The job was revoked. It ends for everyone except operations staff and services. A client that has not received a
+    /// snapshot yet is answered as if the job did not exist.
     package func revoke() {
         guard let role = self.session.admitted?.grant.role, role == .customer || role == .rider else { return }
         if self.hasSentSnapshot {

@@ -1,6 +1,6 @@
-// How one loop learns what is revoked: a channel tells it at once, and twice a second it looks into the stream whether or
-// not it was told. Both go over connections of their own, since a message took seconds when it shared a connection with a
-// backlog of positions. What it learns is applied before anything is shown again.
+// How one loop learns of revocations. A channel message triggers a read of the stream immediately, and a timer reads it twice a
+// second in any case. Both use their own connections, because on a connection shared with a backlog of positions a message took
+// seconds. The loop applies what it reads before it shows anything else.
 
 internal import Access
 internal import EnrouteWire
@@ -23,15 +23,15 @@ final class RevocationReader {
     private var sight: RevocationFreshness
     private var timer: RepeatedTask?
     private var isReading = false
-    /// Something came while it was read.
+    /// A message arrived during the read.
     private var needsAnotherRead = false
 
-    /// Between two looks without being told.
+    /// The interval between two reads without a channel message.
     static let pollInterval = TimeAmount.milliseconds(500)
 
-    /// What was not read before; the first time, all that counts.
+    /// Called with new revocations; the first time with all that are still in effect.
     var onRevoked: (_ revocations: [Revocation], _ isFirst: Bool) -> Void = { _, _ in }
-    /// All that is revoked has been applied.
+    /// Called when all revocations have been applied.
     var onUpToDate: () -> Void = {}
 
     init(eventLoop: any EventLoop, settings: RealtimeSettings, witness: any RedisObserver, logger: Logger) {
@@ -51,7 +51,7 @@ final class RevocationReader {
         self.channel.onResubscribed = { [unowned self] _ in self.poll() }
     }
 
-    /// Succeeds once everything that is revoked has been applied.
+    /// Succeeds once all revocations have been applied.
     func start() -> EventLoopFuture<Void> {
         let bound = NIOLoopBound(self, eventLoop: self.eventLoop)
         return self.client.start().flatMap {
@@ -77,21 +77,21 @@ final class RevocationReader {
         }
     }
 
-    // MARK: what a loop does with it
+    // MARK: freshness
 
     func tick() { self.sight.tick() }
 
-    /// What is revoked may not be known: no position is shown.
+    /// Revocations may be missing, so positions must not be shown.
     var isRevocationStateStale: Bool { self.sight.isRevocationStateStale(now: NIODeadline.now().uptimeNanoseconds) }
-    /// The same, and it is Redis that does not answer.
+    /// The state is stale because Redis does not answer, rather than because the loop was stopped.
     var shouldReportStale: Bool { self.sight.isReportable(now: NIODeadline.now().uptimeNanoseconds) }
     var unresponsiveSince: NIODeadline? {
         [self.client.unresponsiveSince, self.channel.unresponsiveSince].compactMap { $0 }.min()
     }
 
-    // MARK: looking
+    // MARK: reading
 
-    /// One look at a time; what comes meanwhile is looked at right after.
+    /// Runs one read at a time. A message that arrives in the meantime triggers another read afterwards.
     private func poll() {
         guard !self.isReading else {
             self.needsAnotherRead = true
@@ -103,11 +103,11 @@ final class RevocationReader {
             let watch = bound.value
             watch.isReading = false
             if case .failure(let error) = result {
-                // The next look is due soon, and clients are told when none succeeds.
+                // The next read is due soon. If none succeeds, clients are notified.
                 watch.needsAnotherRead = false
                 return watch.logger.debug("reading revocations failed", metadata: [LogKey.reason: "\(error)"])
             }
-            // Of an answer that came late, nobody knows how much happened since it was asked for.
+            // The answer arrived late, so revocations may have been added since the read was sent.
             if watch.needsAnotherRead || watch.isRevocationStateStale {
                 watch.needsAnotherRead = false
                 watch.poll()

@@ -1,11 +1,12 @@
-// What is not shown while it may be unknown who may see it: kept, so that it can be shown as soon as that is known again.
+// Buffers positions while the revocation state is stale and nobody knows who may see them, so they can be shown as soon as the
+// state is fresh again.
 
 internal import EnrouteWire
 
-/// The newest position of each followed job that came while its loop could not know what is revoked. A value.
+/// The newest position of each followed job that arrived while the loop's revocation state was stale. A value.
 struct SuppressedPositions {
     private var newest: [JobID: (id: UInt64, frame: [UInt8])] = [:]
-    /// Jobs of whose arrival something was said.
+    /// Jobs with a suppressed arrival time.
     private var arrivals: Set<JobID> = []
 
     var isEmpty: Bool { self.newest.isEmpty && self.arrivals.isEmpty }
