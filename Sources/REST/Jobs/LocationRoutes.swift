@@ -143,19 +143,19 @@ extension Routes {
             return (.refused(.noSuchJob, reason: nil), false)
         }
         let trip = TripValidators.Key(rider: grant.person, job: job)
-        let judged = try await self.loops.onHomeLoop(of: grant.person) { loop in
+        let validated = try await self.loops.onHomeLoop(of: grant.person) { loop in
             let bound = NIOLoopBound(loop, eventLoop: loop.eventLoop)
             // Each time: the batch before this one may have gone to another gateway.
             return loop.restTrips.read(trip, again: true).map {
-                bound.value.restTrips.judge(
+                bound.value.restTrips.validate(
                     batch.fixes, invalidFixes: batch.invalidFixes, battery: batch.battery, trip)
-                    ?? ValidatedReport(judgement: .held)
+                    ?? ValidatedReport(verdict: .held)
             }
         }.get()
-        switch judged.judgement {
-        case .held: return (.held, judged.refutes)
-        case .refused(let reason): return (BatchOutcome(reason), judged.refutes)
-        case .publish(let fix): return (try await self.publish(fix, trip), judged.refutes)
+        switch validated.verdict {
+        case .held: return (.held, validated.refutes)
+        case .refused(let reason): return (BatchOutcome(reason), validated.refutes)
+        case .publish(let fix): return (try await self.publish(fix, trip), validated.refutes)
         }
     }
 

@@ -8,17 +8,17 @@ internal import NIOCore
 
 /// The newest position of each job that Redis took. A value.
 struct PublishedPositions: Sendable {
-    struct Taken: Sendable {
+    struct Published: Sendable {
         var fix: Fix
         /// ms since the epoch.
         var receivedAt: Int64
     }
 
-    private var newest: [JobID: Taken] = [:]
+    private var newest: [JobID: Published] = [:]
     private let most: Int
 
     /// What was received longer ago is not sent to a new master: followers would be told of it as old anyway.
-    static let repeatedMilliseconds: Int64 = 30_000
+    static let maxAgeMilliseconds: Int64 = 30_000
 
     /// - Parameter most: jobs that are remembered.
     init(most: Int) { self.most = most }
@@ -32,15 +32,15 @@ struct PublishedPositions: Sendable {
         } else if self.newest.count >= self.most {
             return
         }
-        self.newest[job] = Taken(fix: fix, receivedAt: receivedAt)
+        self.newest[job] = Published(fix: fix, receivedAt: receivedAt)
     }
 
     /// Followers may no longer see the positions of this job.
     mutating func forget(_ job: JobID) { self.newest[job] = nil }
 
     /// What another master should be told. Forgets what is too old.
-    mutating func recent(now: Int64) -> [JobID: Taken] {
-        self.newest = self.newest.filter { $0.value.receivedAt >= now - Self.repeatedMilliseconds }
+    mutating func recent(now: Int64) -> [JobID: Published] {
+        self.newest = self.newest.filter { $0.value.receivedAt >= now - Self.maxAgeMilliseconds }
         return self.newest
     }
 }
@@ -48,7 +48,7 @@ struct PublishedPositions: Sendable {
 extension LoopState {
     /// Sends a position to a master that may not have heard of it: where it has, nothing happens. If it knows nothing of the
     /// job, travel mode is opened again, and the position sent after it.
-    func republish(_ taken: PublishedPositions.Taken, of job: JobID, by rider: PersonID) {
+    func republish(_ taken: PublishedPositions.Published, of job: JobID, by rider: PersonID) {
         let bound = NIOLoopBound(self, eventLoop: self.eventLoop)
         self.publisher.publish(taken.fix, for: job, by: rider, receivedAt: taken.receivedAt).whenSuccess { verdict in
             guard case .unknown = verdict else { return }

@@ -116,7 +116,7 @@ package final class RESTReporters {
         {
             self.entries.removeValue(forKey: oldest.key)?.silence?.cancel()
         }
-        return Entry(stopSequence: StopSequence(stopSequences: self.loop.stopSequences))
+        return Entry(stopSequence: StopSequence(store: self.loop.stopSequences))
     }
 
     private func becameSilent(_ rider: PersonID) {

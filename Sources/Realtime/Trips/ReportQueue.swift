@@ -123,9 +123,9 @@ struct ReportQueue: Sendable {
     ///   - now: ns of a clock that does not go back.
     ///   - receivedAt: ms since the epoch.
     mutating func validated(
-        _ answer: Answer, _ judgement: ReportVerdict, at now: UInt64, receivedAt: Int64
+        _ answer: Answer, _ verdict: ReportVerdict, at now: UInt64, receivedAt: Int64
     ) -> Decision {
-        switch judgement {
+        switch verdict {
         case .publish(let fix): self.offer(Report(answer: answer, fix: fix, receivedAt: receivedAt), at: now)
         case .held: self.coverWithQueued(answer) ? .covered : .accept(answer)
         // Older than the one that waits, perhaps: then it is like one that was replaced.
@@ -231,7 +231,7 @@ struct ReportQueue: Sendable {
     /// - Parameter time: ms since the epoch.
     /// - Returns: what it has to be told again, and when the timer is due instead of the one that is set; `nil` leaves that.
     mutating func masterReturned(at now: UInt64, time: Int64) -> (
-        again: [JobID: PublishedPositions.Taken], timer: UInt64?
+        again: [JobID: PublishedPositions.Published], timer: UInt64?
     ) {
         let again = self.published.recent(now: time).filter { self.queued[$0.key] == nil }
         guard !self.queued.isEmpty else { return (again, nil) }

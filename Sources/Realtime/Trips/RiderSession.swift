@@ -31,7 +31,7 @@ package final class RiderSession {
     private(set) lazy var guidance = RiderGuidance(session: self.session, loop: self.loop, trips: self.trips)
     private(set) lazy var presence = RiderPresence(session: self.session, loop: self.loop)
 
-    private lazy var stopSequence = StopSequence(stopSequences: self.loop.stopSequences)
+    private lazy var stopSequence = StopSequence(store: self.loop.stopSequences)
 
     init(session: Session, loop: LoopState) {
         self.session = session
@@ -55,7 +55,7 @@ package final class RiderSession {
         grant.covers(job) && !self.loop.revocations.hides(job, from: grant.role)
     }
 
-    /// For one job: from the phone, or after it waited to be judged.
+    /// For one job: from the phone, or after it waited to be validated.
     private func reportOne(_ report: LocationReport, _ grant: Grant) {
         guard grant.allows(.reportLocation) else {
             return self.session.refuse(
@@ -66,20 +66,20 @@ package final class RiderSession {
         }
         let trip = TripValidators.Key(rider: grant.person, job: report.job)
         guard
-            let judged = self.trips.judge(
+            let validated = self.trips.validate(
                 report.fixes, invalidFixes: report.invalidFixes, battery: report.battery, trip)
         else {
             return self.validateLater(report, grant)
         }
         let answer = ReportQueue.Answer(job: report.job, sequence: report.sequence, ref: report.ref)
         // What was held was answered ok; this is about that, and not the answer to what refutes it.
-        if judged.refutes {
+        if validated.refutes {
             var refuted = answer
             refuted.ref = nil
             self.refuse(refuted, .implausibleSpeed)
         }
         self.decide(
-            self.queue.validated(answer, judged.judgement, at: NIODeadline.now().uptimeNanoseconds, receivedAt: .now),
+            self.queue.validated(answer, validated.verdict, at: NIODeadline.now().uptimeNanoseconds, receivedAt: .now),
             grant)
     }
 

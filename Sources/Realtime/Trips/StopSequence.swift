@@ -7,7 +7,7 @@ internal import NIOCore
 
 /// What one session of a rider tells of its round. Confined to the session's loop.
 final class StopSequence {
-    private let stopSequences: StopSequenceStore
+    private let store: StopSequenceStore
     /// Jobs in the order of their stops, as they were reported previous.
     var stops: [JobID] = []
     /// What was said of each job that is not first, and when.
@@ -16,7 +16,7 @@ final class StopSequence {
     /// Between two times that the same is said: twice before it would be forgotten (`StopSequenceStore.lifetime`).
     private static let renewalInterval = TimeAmount.seconds(50)
 
-    init(stopSequences: StopSequenceStore) { self.stopSequences = stopSequences }
+    init(store: StopSequenceStore) { self.store = store }
 
     /// A position was taken for the job, so it is this rider's.
     func accepted(_ job: JobID) {
@@ -32,6 +32,6 @@ final class StopSequence {
         }
         self.published[job] = before.isEmpty ? nil : (before, now)
         // What is not kept is said again with the renewal.
-        _ = self.stopSequences.store(before, before: job)
+        _ = self.store.store(before, before: job)
     }
 }

@@ -18,12 +18,12 @@ package enum ReportVerdict: Hashable, Sendable {
 
 /// The same, and what it says of a report before it.
 package struct ValidatedReport: Hashable, Sendable {
-    package var judgement: ReportVerdict
+    package var verdict: ReportVerdict
     /// A reading that was held, before or in the same report, is refuted: nobody was there.
     package var refutes = false
 
-    package init(judgement: ReportVerdict, refutes: Bool = false) {
-        (self.judgement, self.refutes) = (judgement, refutes)
+    package init(verdict: ReportVerdict, refutes: Bool = false) {
+        (self.verdict, self.refutes) = (verdict, refutes)
     }
 }
 
@@ -58,16 +58,15 @@ struct TripState: Sendable {
     /// - Parameters:
     ///   - fixes: of one report; with `invalidFixes` one or more.
     ///   - invalidFixes: those that are no place.
-    mutating func judge(_ fixes: [Fix], invalidFixes: [InvalidFix] = [], received: LocationValidator.Receipt)
+    mutating func validate(_ fixes: [Fix], invalidFixes: [InvalidFix] = [], received: LocationValidator.Receipt)
         -> ValidatedReport
     {
         let refuted = self.validator.counts.refused(.implausibleSpeed)
-        let judgement = self.judgement(fixes, invalidFixes, received)
-        return ValidatedReport(
-            judgement: judgement, refutes: self.validator.counts.refused(.implausibleSpeed) > refuted)
+        let verdict = self.verdict(fixes, invalidFixes, received)
+        return ValidatedReport(verdict: verdict, refutes: self.validator.counts.refused(.implausibleSpeed) > refuted)
     }
 
-    private mutating func judgement(
+    private mutating func verdict(
         _ fixes: [Fix], _ invalidFixes: [InvalidFix], _ received: LocationValidator.Receipt
     ) -> ReportVerdict {
         guard fixes.count + invalidFixes.count > 1 else {

@@ -1,4 +1,4 @@
-// Whose reports are judged on one loop, and by what: each trip of a rider begins with what its followers have been
+// Whose reports are validated on one loop, and by what: each trip of a rider begins with what its followers have been
 // shown already, by another gateway perhaps, so that the marker never goes back. Nothing waits for Redis but a trip's
 // first report; what was counted is noted there every few seconds, beside the work.
 //
@@ -52,23 +52,23 @@ package final class TripValidators {
     package init(loop: LoopState, most: Int) { (self.loop, self.most) = (loop, most) }
 
     /// - Returns: `nil` when what followers have been shown has to be read first.
-    package func judge(_ fixes: [Fix], invalidFixes: [InvalidFix], battery: Double?, _ key: Key) -> ValidatedReport? {
+    package func validate(_ fixes: [Fix], invalidFixes: [InvalidFix], battery: Double?, _ key: Key) -> ValidatedReport? {
         guard let index = self.entries.index(forKey: key), self.entries.values[index].isRead else { return nil }
         HotPath.pass(.tripValidators)
         let now = NIODeadline.now()
         self.entries.values[index].usedAt = now
         self.scheduleCount(key)
         self.entries.values[index].trip.reportReceived(battery: battery)
-        let judged = self.entries.values[index].trip.judge(
+        let validated = self.entries.values[index].trip.validate(
             fixes, invalidFixes: invalidFixes, received: .init(monotonic: now.uptimeNanoseconds, wall: .now))
-        if case .refused = judged.judgement { self.entries.values[index].trip.refused(now: now.uptimeNanoseconds) }
-        return judged
+        if case .refused = validated.verdict { self.entries.values[index].trip.refused(now: now.uptimeNanoseconds) }
+        return validated
     }
 
     /// The destination may be another after so long.
     private static let rereadAfter = TimeAmount.seconds(60)
 
-    /// Reads what followers have been shown. Succeeds in any case: without Redis a trip is judged by itself, and what is
+    /// Reads what followers have been shown. Succeeds in any case: without Redis a trip is validated by itself, and what is
     /// accepted waits for Redis anyway.
     ///
     /// - Parameter again: also when that is known; somebody else may have reported since.

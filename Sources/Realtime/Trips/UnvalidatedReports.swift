@@ -19,7 +19,7 @@ struct UnvalidatedReports: Sendable {
     let mostJobs: Int
 
     /// Reports of a job that wait to be judged, at most: a few milliseconds' worth.
-    static let mostOfJob = 16
+    static let maxPerJob = 16
 
     init(mostJobs: Int) { self.mostJobs = mostJobs }
 
@@ -29,8 +29,8 @@ struct UnvalidatedReports: Sendable {
             self.waiting[report.job] = [report]
             return .read
         }
-        self.waiting[report.job] = waiting.suffix(Self.mostOfJob - 1) + [report]
-        return waiting.count < Self.mostOfJob ? .waits : .replaces
+        self.waiting[report.job] = waiting.suffix(Self.maxPerJob - 1) + [report]
+        return waiting.count < Self.maxPerJob ? .waits : .replaces
     }
 
     /// What waits of a job, in the order in which it came.

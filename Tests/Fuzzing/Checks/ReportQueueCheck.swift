@@ -62,13 +62,13 @@ struct ReportQueueCheck {
         return Fix(at: at, place: Coordinate(latitude: 41.9, longitude: 12.5)!)
     }
 
-    private mutating func judge(_ job: JobID, _ judgement: ReportVerdict) throws(Disagreement) {
+    private mutating func judge(_ job: JobID, _ verdict: ReportVerdict) throws(Disagreement) {
         self.sequence += 1
         let answer = ReportQueue.Answer(job: job, sequence: self.sequence, ref: MessageRef("\(self.sequence)"))
-        let expected = try self.model.validated(answer, judgement)
+        let expected = try self.model.validated(answer, verdict)
         let decision = self.queue.validated(
-            answer, judgement, at: self.model.nanoseconds, receivedAt: self.model.time)
-        try require(decision == expected, "\(judgement) of \(job): \(decision) instead of \(expected)")
+            answer, verdict, at: self.model.nanoseconds, receivedAt: self.model.time)
+        try require(decision == expected, "\(verdict) of \(job): \(decision) instead of \(expected)")
     }
 
     private mutating func fire() throws(Disagreement) {
@@ -124,7 +124,7 @@ struct ReportQueueCheck {
             try require(self.taken.contains(job), "\(job) is told again, which Redis did not take")
             try require(!waiting.contains(job), "\(job) is told again, and waits")
             let age = self.model.time - taken.receivedAt
-            try require(age <= PublishedPositions.repeatedMilliseconds, "\(job) is told again after \(age) ms")
+            try require(age <= PublishedPositions.maxAgeMilliseconds, "\(job) is told again after \(age) ms")
         }
     }
 

@@ -71,12 +71,12 @@ struct ReportQueueModel {
 
     // MARK: what happens, and what is to be done
 
-    mutating func validated(_ answer: ReportQueue.Answer, _ judgement: ReportVerdict) throws(Disagreement)
+    mutating func validated(_ answer: ReportQueue.Answer, _ verdict: ReportVerdict) throws(Disagreement)
         -> ReportQueue.Decision
     {
         self.debts[answer.job, default: []].insert(answer.sequence)
         let place = self.line.firstIndex { $0.job == answer.job }
-        switch judgement {
+        switch verdict {
         case .publish(let fix):
             let report = ReportQueue.Report(answer: answer, fix: fix, receivedAt: self.time)
             if self.line.count == (place == nil ? 0 : 1), self.takeToken() {
@@ -99,7 +99,7 @@ struct ReportQueueModel {
                 return .covered
             }
             try self.answer(answer)
-            if case .refused(let reason) = judgement { return .refuse(answer, reason) }
+            if case .refused(let reason) = verdict { return .refuse(answer, reason) }
             return .accept(answer)
         case .refused(let reason):
             try self.answer(answer)

@@ -49,8 +49,8 @@ import Testing
         taken.remember(fix(5), of: second, receivedAt: 5)
         taken.remember(fix(5), of: third, receivedAt: 5)
         #expect(taken.recent(now: 30).mapValues(\.fix.at) == [first: 20, second: 5])
-        #expect(taken.recent(now: 20 + PublishedPositions.repeatedMilliseconds).mapValues(\.fix.at) == [first: 20])
-        #expect(taken.recent(now: 21 + PublishedPositions.repeatedMilliseconds).isEmpty && taken.count == 0)
+        #expect(taken.recent(now: 20 + PublishedPositions.maxAgeMilliseconds).mapValues(\.fix.at) == [first: 20])
+        #expect(taken.recent(now: 21 + PublishedPositions.maxAgeMilliseconds).isEmpty && taken.count == 0)
     }
 
     private static func run(

@@ -178,7 +178,7 @@ import Tracking
     }
 }
 
-@Suite struct UnjudgedReportsTests {
+@Suite struct UnvalidatedReportsTests {
     private static func report(_ sequence: Int64, _ job: String = "a") -> LocationReport {
         let fix = Fix(at: 1_790_000_000_000, place: Coordinate(latitude: 41.9, longitude: 12.5)!)
         return LocationReport(job: JobID(job)!, sequence: sequence, fixes: [fix])
