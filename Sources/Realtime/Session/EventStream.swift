@@ -1,21 +1,21 @@
-// Server-sent events, for where WebSockets are blocked: the same session, the same messages, the same promises; only what
-// goes on the wire differs. A frame becomes an event (html.spec.whatwg.org, section 9.2), and an event one chunk of the
-// answer to the request (RFC 9112 section 7.1), written past the HTTP encoder as frames are.
+// Server-sent events, for networks that block WebSockets. An event stream is the same session with the same messages and
+// guarantees; only the encoding differs. A frame becomes an event (html.spec.whatwg.org, section 9.2), and an event becomes one
+// chunk of the HTTP response (RFC 9112 section 7.1). Chunks bypass the HTTP encoder, as frames do.
 
 internal import EnrouteWire
 internal import HTTPValues
 internal import NIOCore
 
-/// How messages become events.
+/// Converts messages to events.
 package enum EventStream {
     package static let mediaType = "text/event-stream"
 
-    /// When a client comes back whose stream has broken, ms: each is told a time of its own.
+    /// How long a client waits before it reconnects a broken stream, ms. Chosen at random for each client.
     package static let retryMilliseconds: ClosedRange<Int64> = 1_000...4_000
 
     /// - Parameters:
-    ///   - frame: a whole WebSocket frame as a server sends it.
-    ///   - isChunked: `false` for HTTP/1.0, where the answer ends with the connection.
+    ///   - frame: a complete WebSocket frame as sent by a server.
+    ///   - isChunked: `false` for HTTP/1.0, where the response ends with the connection.
     package static func chunk(of frame: [UInt8], isChunked: Bool = true) -> [UInt8] {
         let header = frame[1] < 126 ? 2 : frame[1] == 126 ? 4 : 10
         let payload = frame[header...]
@@ -28,7 +28,7 @@ package enum EventStream {
             let code = UInt16(payload[payload.startIndex]) << 8 | UInt16(payload[payload.startIndex + 1])
             event += CloseEvent(code: code, reason: String(decoding: payload.dropFirst(2), as: UTF8.self)).json
             event += "\n\n".utf8
-        // A comment: it keeps what is between us from closing a silent connection.
+        // A comment. It prevents proxies from closing an idle connection.
         default: event += ":\n\n".utf8
         }
         guard isChunked else { return event }
@@ -36,10 +36,10 @@ package enum EventStream {
         return Self.chunked(event) + (isLast ? Array("0\r\n\r\n".utf8) : [])
     }
 
-    /// Bytes around a message, more or less.
+    /// The approximate number of bytes around a message.
     private static let estimatedOverhead = 200
 
-    /// The id of an event is where to go on from, so what does not move that has none.
+    /// An event's id is the point to resume from. Messages that do not change this point have no id.
     private static func append(_ message: ArraySlice<UInt8>, to event: inout [UInt8]) {
         switch Self.resumeHint(after: message) {
         case .status(let epoch, let id): event += "id: \(epoch).\(id)\n".utf8
@@ -53,7 +53,7 @@ package enum EventStream {
 
     private enum ResumeHint {
         case status(epoch: String, StatusID)
-        /// The gateway is leaving: come back then, ms.
+        /// The gateway is shutting down: reconnect after this time, ms.
         case retry(Int64)
         case unchanged
     }
@@ -75,17 +75,17 @@ package enum EventStream {
     }
 }
 
-/// Why a stream was ended by us: a close code of the protocol and its reason.
+/// Why the gateway ended a stream: a close code of the protocol and its reason.
 private struct CloseEvent: Encodable {
     var code: UInt16
     var reason: String
 
-    /// A number and a text: JSON can say every one of them.
+    /// Encoding a number and a string cannot fail.
     var json: [UInt8] { (try? JSONDocument.bytes(self)) ?? Array(#"{"code":\#(self.code),"reason":""}"#.utf8) }
 }
 
 extension ResumePoint {
-    /// - Parameter id: of the last event that was seen, `<epoch>.<status event>`; `nil` when it is none of ours.
+    /// - Parameter id: the id of the last event received, `<epoch>.<status event>`; `nil` if it is malformed.
     package init?(lastEventID id: String) {
         let parts = id.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 2, let epoch = Identifier<Void>(String(parts[0])), let status = StatusID(parts[1]) else {

@@ -1,5 +1,5 @@
-// One WebSocket: its life from the upgrade to the close, and messages out. What comes in, what a rider does and what a
-// follower gets stand in files of their own.
+// One WebSocket connection from the upgrade to the close, and its outgoing messages. Incoming messages, the rider's part and
+// the follower's part are in separate files.
 
 package import Access
 package import EnrouteWire
@@ -13,25 +13,25 @@ internal import Telemetry
 package import TrafficControl
 internal import WebSocket
 
-/// A signed-in (or not yet signed-in) connection. Confined to its loop.
+/// A connection that is signed in or about to sign in. Confined to its loop.
 package final class Session: ChannelInboundHandler {
     package typealias InboundIn = ByteBuffer
     package typealias OutboundOut = ByteBuffer
 
-    /// How messages are put on the wire.
+    /// How messages are encoded on the wire.
     package enum Framing {
         case webSocket
-        /// Server-sent events, as the chunks of an answer to a request (EventStream).
+        /// Server-sent events, as chunks of an HTTP response (EventStream).
         case events
     }
 
     package let loop: LoopState
     package let framing: Framing
-    /// Of events: whether each is a chunk, as HTTP/1.1 has it.
+    /// For event streams: whether each event is a chunk, as in HTTP/1.1.
     package var isChunked = true
-    /// Grows with every session of the loop: the newest has the greatest.
+    /// Increases with every session of the loop, so the newest session has the greatest number.
     package let number: UInt64
-    /// Tells it from every other session of every gateway.
+    /// Unique among the sessions of all gateways.
     let id: String
     let socket: SecureSocketHandler
     let address: ClientAddress?
@@ -43,24 +43,24 @@ package final class Session: ChannelInboundHandler {
     package var rate: MessageRate
     var keepalive: Keepalive
     package var context: ChannelHandlerContext?
-    /// What came in, and was not acted upon yet.
+    /// What has been received so far.
     package var input = InputState()
-    /// What is to be verified, or was before the session began.
+    /// The credential to verify, or the client verified before the session started.
     private var signInMethod: SignInMethod
-    /// Tick of the loop in which a message last came or went.
+    /// The loop's tick in which a message was last sent or received.
     var lastActive: UInt64
     var timers = Timers()
-    /// Set while something was taken away from this peer that the kernel may still hold for it (LoopRevocations).
+    /// Set while the kernel may still hold data that this client must no longer receive (LoopRevocations).
     var flushDeadline: FlushDeadline?
-    /// Of a tracking link, when it came by one.
+    /// The lease of a tracking link's viewer.
     package var viewerLease: ViewerLease?
     private(set) lazy var rider = RiderSession(session: self, loop: self.loop)
     package private(set) lazy var follower = FollowerSession(session: self, loop: self.loop)
     private(set) lazy var watcher = WatcherSession(session: self, loop: self.loop)
 
     /// - Parameters:
-    ///   - address: whom it counts for; `nil` where addresses are not limited.
-    ///   - admitted: who signed in with the upgrade request; `nil` when the ticket or the first message has to.
+    ///   - address: the address whose limits the session counts toward; `nil` if addresses are not limited.
+    ///   - admitted: the client that signed in with the upgrade request; `nil` if the ticket or the first message has to.
     package init(
         loop: LoopState, socket: SecureSocketHandler, address: ClientAddress?, framing: Framing = .webSocket,
         id: String = Session.newID, admitted: AuthenticatedClient? = nil, ticket: String? = nil, token: String? = nil,
@@ -88,11 +88,11 @@ package final class Session: ChannelInboundHandler {
             } else if let token { .token(token) } else { .message }
     }
 
-    /// By what somebody comes in.
+    /// How the client signs in.
     private enum SignInMethod {
         case admitted(AuthenticatedClient)
         case ticket(String)
-        /// Came with the upgrade request, signed by a key that the issuer has to be asked for.
+        /// A token from the upgrade request, signed with a key that has to be fetched from the issuer.
         case token(String)
         /// The first message signs in.
         case message
@@ -100,17 +100,17 @@ package final class Session: ChannelInboundHandler {
 
     package static var newID: String { String(UInt64.random(in: .min ... .max), radix: 36) }
 
-    /// What ends the session, or a step of its life, when its time has come.
+    /// The deadlines that end the session or one phase of it.
     struct Timers {
-        /// Signing in, then silence, then the answer to our close frame: one after the other.
+        /// The current phase: signing in, then idle time, then waiting for the answer to our close frame.
         var step: Deadline?
-        /// The end of its token.
+        /// The expiry of the token.
         var expiry: Deadline?
-        /// Set while the socket has something to take.
+        /// Set while the socket has unsent data.
         var stall: Deadline?
-        /// It was told to come back elsewhere.
+        /// The client has been asked to reconnect elsewhere.
         var leaving: Deadline?
-        /// Set where sessions have a greatest age.
+        /// Set if sessions have a maximum age.
         var age: Deadline?
 
         func cancel() {
@@ -118,12 +118,13 @@ package final class Session: ChannelInboundHandler {
         }
     }
 
-    // MARK: life
+    // MARK: lifecycle
 
     package func handlerAdded(context: ChannelHandlerContext) {
         let signInMethod = self.signInMethod
         self.signInMethod = .message
-        // Whoever was looked up while the connection ended comes too late to hear of the end: nothing has begun.
+        // If the connection closed while the client was being verified, no further event will arrive, so resources are released
+        // here.
         guard context.channel.isActive else {
             if case .admitted(let admitted) = signInMethod { self.releaseUnusedLease(of: admitted) }
             return self.connectionClosed()
@@ -147,7 +148,7 @@ package final class Session: ChannelInboundHandler {
 
     package func handlerRemoved(context: ChannelHandlerContext) { self.connectionClosed() }
 
-    /// Gives back, once, all that the session has, whichever way it hears first that the connection is gone.
+    /// Releases all resources of the session, once, whichever event reports first that the connection is closed.
     private func connectionClosed() {
         guard let identity = self.life.disconnect() else { return }
         if case .signedIn(let admitted) = identity { self.releaseResources(of: admitted) }
@@ -155,7 +156,8 @@ package final class Session: ChannelInboundHandler {
         if self.context != nil { self.socket.onDrained = nil }
         self.context = nil
         self.timers.cancel()
-        // In the next tick: the relay may be walking its followers now, and one of them may be this session's.
+        // On the next tick, because the relay may be iterating over its followers now, and one of them may belong to this
+        // session.
         let bound = NIOLoopBound(self, eventLoop: self.loop.eventLoop)
         self.loop.eventLoop.execute {
             bound.value.follower.unfollowAll()
@@ -180,7 +182,8 @@ package final class Session: ChannelInboundHandler {
         case .wait(let time): self.keepAlive(until: time)
         case .ping(let time):
             self.send(Frame.ping, .kept)
-            // Nothing answers an event: that it is taken is all there is to know, and a stall says when it is not.
+            // Clients do not answer events. A successful write is the only sign that they receive them; a stalled write closes
+            // the connection.
             if self.framing == .events { self.keepalive.received(.now()) }
             self.keepAlive(until: time)
         case .gone:
@@ -189,16 +192,16 @@ package final class Session: ChannelInboundHandler {
         }
     }
 
-    /// What it may see and do; `nil` before it is signed in, and after its end.
+    /// The session's permissions; `nil` before it has signed in and after it has ended.
     package var grant: Grant? { self.life.admitted?.grant }
 
     var isOpen: Bool { self.life.isOpen }
 
-    // MARK: out
+    // MARK: sending
 
     package func send(_ message: ServerMessage) { self.send(Frame.text(message.encoded), .kept) }
 
-    /// - Parameter ref: what the client called the message that is refused.
+    /// - Parameter ref: the client's reference for the refused message.
     package func refuse(
         _ replyTo: String, _ job: JobID?, _ code: ErrorCode, _ message: String, _ ref: MessageRef?,
         retryIn: Int64? = nil
@@ -210,8 +213,8 @@ package final class Session: ChannelInboundHandler {
                     replyTo: replyTo, job: job, code: code, message: message, retryInMilliseconds: retryIn, ref: ref)))
     }
 
-    /// What a failure means to the client. One that nobody expects is logged, with the session that the client knows it by,
-    /// and counted.
+    /// Converts an error to the answer for the client. An unexpected error is counted and logged with the session id, which the
+    /// client knows too.
     package func refusal(for error: any Error) -> Refused {
         let refused = Refused(error)
         guard refused.code == .internal else { return refused }
@@ -233,10 +236,10 @@ package final class Session: ChannelInboundHandler {
 
     func send(_ frame: [UInt8], _ kind: Outbox<JobID>.Kind) { self.send(frame, kind, at: .now()) }
 
-    /// Sends now, or when the socket has taken what waits. Never ends the session at once: its caller may be walking
-    /// the sessions.
+    /// Sends the frame now, or queues it until the socket has sent the data before it. Never closes the session synchronously,
+    /// because the caller may be iterating over the sessions.
     ///
-    /// - Parameter now: read once for all that one message goes to, when it came.
+    /// - Parameter now: the current time, read once for all recipients of a message.
     func send(_ frame: [UInt8], _ kind: Outbox<JobID>.Kind, at now: NIODeadline) {
         guard now < self.life.sendsUntil else { return }
         self.lastActive = self.loop.ticks
@@ -271,7 +274,7 @@ package final class Session: ChannelInboundHandler {
 
     func dropQueuedPosition(of job: JobID) { self.outbox.drop(job) }
 
-    /// The socket took what waited for it: on with the rest.
+    /// The socket has sent its data, so queued frames can be written.
     private func drained() {
         self.timers.stall?.cancel()
         self.timers.stall = nil

@@ -1,18 +1,18 @@
-// How old one session gets, and within which time its client is to come back: drawn for each, so that sessions which began
-// together do not end together.
+// The maximum age of a session, and the time within which its client reconnects. Both are random for each session, so sessions
+// that started together do not end together.
 
-/// Drawn once for each session. A value.
+/// Chosen at random once for each session. A value.
 struct SessionAge: Hashable {
-    /// When the client is told to come back, after it has signed in, ms.
+    /// When the client is asked to reconnect, ms after it signed in.
     let milliseconds: Int64
-    /// Within which time after that, ms.
+    /// The time after that within which the client reconnects, ms.
     let retryInMilliseconds: Int64
 
-    /// The longest time to come back in, ms; a tenth of the age where that is less.
+    /// The maximum time to reconnect within, ms; a tenth of the maximum age if that is less.
     static let maxRetryMilliseconds: Int64 = 5_000
 
-    /// - Parameter limit: seconds, the greatest age; 0 for none.
-    /// - Returns: `nil` where there is no bound.
+    /// - Parameter limit: the maximum age in seconds; 0 for no limit.
+    /// - Returns: `nil` if there is no limit.
     init?(limit: Int, using generator: inout some RandomNumberGenerator) {
         guard limit > 0 else { return nil }
         let most = Int64(limit) * 1000

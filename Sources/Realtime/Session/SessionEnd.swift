@@ -1,5 +1,5 @@
-// How a session ends: it is asked to go elsewhere, let go, closed with a reason, or its peer says goodbye. Whoever it is, the
-// socket takes what was written last before it is closed, for as long as that may take.
+// How a session ends: the client is asked to reconnect elsewhere, the session is shed, it is closed with a reason, or the
+// client closes it. In every case, the data written last is sent before the connection is closed, within a time limit.
 
 internal import EnrouteWire
 internal import Fanout
@@ -11,7 +11,7 @@ internal import TrafficControl
 internal import WebSocket
 
 extension Session {
-    /// Tells the client to come back elsewhere, and closes when it is this client's turn to do so.
+    /// Asks the client to reconnect elsewhere within this time, and closes the session at the end of it.
     func goAway(retryInMilliseconds: Int64) {
         guard self.timers.leaving == nil else { return }
         self.send(.goaway(retryInMilliseconds: retryInMilliseconds))
@@ -20,8 +20,8 @@ extension Session {
         }
     }
 
-    /// Sends the client elsewhere once its session is as old as it may get. After a rolling restart the gateway that was
-    /// restarted last has no sessions, and nothing else would ever even that out.
+    /// Asks the client to reconnect when its session reaches its maximum age. After a rolling restart, the gateway that
+    /// restarted last has no sessions, and without this limit the load would stay uneven.
     func startAgeTimer() {
         guard let age = SessionAge(limit: self.limits.sessionAgeSeconds) else { return }
         self.timers.age = self.loop.deadlines.after(.milliseconds(age.milliseconds)) { [weak self] in
@@ -31,13 +31,14 @@ extension Session {
         }
     }
 
-    /// Lets the session go because there is no memory for it.
+    /// Closes the session to free memory.
     package func shed(retryInMilliseconds: Int64) {
         self.send(.goaway(retryInMilliseconds: retryInMilliseconds))
         self.close(.overloaded, "gateway overloaded; retry later")
     }
 
-    /// - Parameter discardsUnsent: what the kernel still holds for the peer is not to reach it either, but for a moment.
+    /// - Parameter discardsUnsent: data that the kernel still holds for the client must not reach it either, apart from a short
+    ///   grace period.
     func close(_ code: CloseCode, _ reason: String, discardsUnsent: Bool = false) {
         guard let identity = self.life.close() else { return }
         if case .signedIn(let admitted) = identity { self.releaseResources(of: admitted) }
@@ -55,7 +56,7 @@ extension Session {
         }
     }
 
-    /// Answers the peer's close frame with its own code, and closes (RFC 6455 section 5.5.1).
+    /// Answers the client's close frame with the same code, and closes (RFC 6455 section 5.5.1).
     func peerCloses(_ frame: CloseFrame) {
         if let identity = self.life.close() {
             if case .signedIn(let admitted) = identity { self.releaseResources(of: admitted) }
@@ -64,9 +65,10 @@ extension Session {
         self.closeWhenFlushed()
     }
 
-    /// Closes as soon as the socket has taken what was written last; `timers` bound how long that may take.
+    /// Closes the connection once the data written last has been sent. `timers` limit how long that can take.
     func closeWhenFlushed() {
-        // Closed now, the connection would be out of sight, and the kernel would send on what it holds.
+        // If the connection were closed now, its send buffer could no longer be monitored, and the kernel would send the data
+        // it still holds.
         guard self.flushDeadline == nil else {
             self.outbox.removeAll()
             self.flushDeadline?.closesAfterwards = true

@@ -1,5 +1,5 @@
-// What a session hears: frames become messages, each of which is counted before it is acted upon. Whatever a client sends
-// counts to its rate, pings and pongs too: else they would be a way to keep the gateway busy for nothing.
+// Receives a session's frames and handles their messages. Every frame counts toward the client's rate limit before it is
+// handled, including pings and pongs, because otherwise they would allow a client to keep the gateway busy.
 //
 // Step 1 of 10 of the hot path. Before: the rider's socket.
 // Next: EnrouteWire/Location/LocationReport.swift
@@ -15,20 +15,20 @@ internal import TrafficControl
 internal import WebSocket
 
 extension Session {
-    /// What a session has heard, besides what it did with it at once.
+    /// What a session has received so far, apart from messages that were handled immediately.
     package struct InputState {
-        /// Messages that could not be understood.
+        /// The number of malformed messages.
         var badMessages = 0
-        /// More was said than may be, again and again: it is closed as soon as what was asked before is answered.
+        /// The client exceeded its rate limit repeatedly. The session closes once earlier requests have been answered.
         var isOverRateLimit = false
-        /// It broke the rules of frames, or the rate: nothing is to come any more but the answer to our close.
+        /// The client violated the framing rules or the rate limit. Only its answer to our close frame is expected.
         var hasBrokenRules = false
-        /// Bytes that came since; `Limits.closingBytes` at most.
+        /// Bytes received since then; at most `Limits.closingBytes`.
         var lateBytes = 0
     }
 
     package func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        // One more request, before this one's answer is whole: nobody reads it.
+        // A client of an event stream may pipeline another request before the response is complete. It is ignored.
         guard self.framing == .webSocket else { return }
         let bytes = self.unwrapInboundIn(data)
         self.keepalive.received(.now())
@@ -41,7 +41,7 @@ extension Session {
             case .pong: _ = self.admit(.pong)
             case .binary: self.close(.unsupportedData, "binary messages are not supported")
             case .close(let frame): return self.peerCloses(frame)
-            // What follows is read no more, but for the answer to our close.
+            // Later data is discarded, apart from the answer to our close frame.
             case .refused(let code, let reason):
                 self.input.hasBrokenRules = true
                 self.close(code, reason)
@@ -51,7 +51,7 @@ extension Session {
     }
 
     package func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        // Who reads events has nothing more to say, but its end.
+        // A client of an event stream does not send anything; only the end of its input matters.
         if self.framing == .events, case ChannelEvent.inputClosed? = event as? ChannelEvent {
             return context.close(promise: nil)
         }
@@ -63,7 +63,7 @@ extension Session {
         context.close(promise: nil)
     }
 
-    /// Until a peer answers our close it may say what is on its way, and not much more once it broke a rule.
+    /// Until the client answers our close frame, it may still be sending data. After a violation, the amount is limited.
     private func acceptsLateBytes(_ bytes: Int) -> Bool {
         guard self.input.hasBrokenRules else { return true }
         self.input.lateBytes += bytes
@@ -78,7 +78,7 @@ extension Session {
         case pong
     }
 
-    /// Whether one more frame may be acted upon.
+    /// Counts one more frame, and returns whether it may be handled.
     private func admit(_ frame: CountedFrame) -> Bool {
         guard self.isOpen, !self.input.isOverRateLimit else { return false }
         let isPong = if case .pong = frame { true } else { false }
@@ -104,7 +104,7 @@ extension Session {
         switch frame {
         case .message(let bytes): outline = bytes.withUnsafeReadableBytes { MessageOutline($0) }
         case .ping: outline = MessageOutline()
-        // Nobody waits for an answer to a pong.
+        // Pongs have no answer.
         case .pong: return
         }
         self.send(
@@ -115,7 +115,7 @@ extension Session {
                     retryInMilliseconds: retryIn)))
     }
 
-    /// What was asked within the rate is answered first, for as long as a close may take.
+    /// Requests within the rate limit are answered first. The time for this is limited to that of a close handshake.
     private func closeOnceAnswered(by end: NIODeadline) {
         guard self.isOpen else { return }
         guard self.follower.isReadingSnapshots, .now() < end else { return self.closeOverRate() }
@@ -144,10 +144,10 @@ extension Session {
         }
     }
 
-    /// Each job is read: so many of one `subscribe` count as one more message.
+    /// Each job of a `subscribe` message is read from Redis, so this many jobs count as one more message.
     private static let jobsPerMessage = 10
 
-    /// Acts upon what came before it was known who it is from.
+    /// Handles the messages that arrived before the client was authenticated.
     func handleDeferred(_ waiting: [ClientRequest]) {
         for request in waiting where self.grant != nil { self.handle(request) }
     }

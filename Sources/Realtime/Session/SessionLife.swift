@@ -1,30 +1,31 @@
-// Where a session is in its life: opening, signing in, signed in, closing, closed. Each step is one function, which changes
-// nothing where that step is not possible, and says so: whoever was looked up while the client went away comes too late.
+// The lifecycle of a session: opening, signing in, signed in, closing, closed. Each transition is one function. If a transition
+// is not possible in the current stage, the function changes nothing and reports it, for example when a lookup completes after
+// the client has disconnected.
 //
-// A value. Until when the session may send is part of it, so that every frame asks one question: is it before that time?
+// A value. It includes the time until which the session may send, so every frame needs only one check: is it before that time?
 
 internal import EnrouteWire
 internal import NIOCore
 
-/// The life of one session.
+/// The lifecycle of one session.
 struct SessionLife {
     enum Stage {
-        /// Nobody has said who it is.
+        /// The client has not presented a credential.
         case opening
-        /// Somebody is being looked up. What came since waits, in the order in which it came.
+        /// A credential is being verified. Messages that arrive in the meantime are buffered in order.
         case signingIn(waiting: [ClientRequest])
         case signedIn(AuthenticatedClient)
-        /// Our close frame is out, or the peer's was answered.
+        /// We have sent a close frame, or answered the client's.
         case closing
-        /// The connection is gone.
+        /// The connection is closed.
         case closed
     }
 
     private(set) var stage = Stage.opening
-    /// Nothing is sent from then on.
+    /// Nothing is sent after this time.
     private(set) var sendsUntil = NIODeadline.distantFuture
 
-    /// Whoever leaves gives back what it has: a signed-in person its place among the sessions.
+    /// The client of a session that has just ended. A signed-in client releases its share of the connection limits.
     enum Identity {
         case anonymous
         case signedIn(AuthenticatedClient)
@@ -39,7 +40,7 @@ struct SessionLife {
 
     var isClosed: Bool { if case .closed = self.stage { true } else { false } }
 
-    /// Somebody may still sign in.
+    /// A client may still sign in.
     var awaitsSignIn: Bool {
         switch self.stage {
         case .opening, .signingIn: true
@@ -47,12 +48,12 @@ struct SessionLife {
         }
     }
 
-    /// Who is signed in; `nil` before and after.
+    /// The signed-in client; `nil` before sign-in and after the end.
     var admitted: AuthenticatedClient? { if case .signedIn(let admitted) = self.stage { admitted } else { nil } }
 
-    /// Somebody is being looked up.
+    /// The verification of a credential starts.
     ///
-    /// - Returns: whether that is the next step: one credential is looked up at a time.
+    /// - Returns: `false` if another credential is being verified, or the session is past this stage.
     mutating func startSignIn() -> Bool {
         guard case .opening = self.stage else { return false }
         self.stage = .signingIn(waiting: [])
@@ -62,13 +63,13 @@ struct SessionLife {
     enum Deferral: Hashable {
         case deferred
         case tooMany
-        /// Nobody is being looked up: act upon the message, or pass it over.
+        /// No credential is being verified: handle the message now, or ignore it.
         case notSigningIn
     }
 
-    /// A message came while somebody is looked up.
+    /// Buffers a message that arrived while a credential is being verified.
     ///
-    /// - Parameter most: messages that may wait.
+    /// - Parameter most: the maximum number of buffered messages.
     mutating func deferUntilSignedIn(_ request: ClientRequest, most: Int) -> Deferral {
         guard case .signingIn(var waiting) = self.stage else { return .notSigningIn }
         guard waiting.count < most else { return .tooMany }
@@ -77,9 +78,9 @@ struct SessionLife {
         return .deferred
     }
 
-    /// It is known who it is: looked up, or with the upgrade request.
+    /// The client has been authenticated, by a lookup or by the upgrade request.
     ///
-    /// - Returns: what came meanwhile, to be acted upon; `nil` when nobody is awaited.
+    /// - Returns: the buffered messages, which can be handled now; `nil` if the session is past this stage.
     mutating func signIn(_ admitted: AuthenticatedClient) -> [ClientRequest]? {
         let waiting: [ClientRequest]
         switch self.stage {
@@ -93,7 +94,7 @@ struct SessionLife {
 
     /// A newer token replaced the one the session signed in with, so the older one's expiry no longer applies.
     ///
-    /// - Returns: whether somebody is signed in.
+    /// - Returns: whether a client is signed in.
     mutating func renew(_ admitted: AuthenticatedClient) -> Bool {
         guard case .signedIn = self.stage else { return false }
         self.stage = .signedIn(admitted)
@@ -101,26 +102,26 @@ struct SessionLife {
         return true
     }
 
-    /// The token ends then.
+    /// The token expires at this time.
     ///
-    /// - Returns: whether somebody is signed in.
+    /// - Returns: whether a client is signed in.
     mutating func expire(at time: NIODeadline) -> Bool {
         guard case .signedIn = self.stage else { return false }
         self.sendsUntil = time
         return true
     }
 
-    /// A close frame goes out, ours or the answer to the peer's. Nothing else is sent after it.
+    /// A close frame is sent, either ours or the answer to the client's. Nothing is sent after it.
     ///
-    /// - Returns: who leaves; `nil` when one is out already.
+    /// - Returns: the client of the session; `nil` if a close frame has already been sent.
     mutating func close() -> Identity? {
         guard self.isOpen else { return nil }
         return self.endLife(as: .closing)
     }
 
-    /// The connection is gone.
+    /// The connection is closed.
     ///
-    /// - Returns: who leaves; `nil` when that was known.
+    /// - Returns: the client of the session; `nil` if the session had already ended.
     mutating func disconnect() -> Identity? {
         guard !self.isClosed else { return nil }
         return self.endLife(as: .closed)

@@ -1,5 +1,5 @@
-// How a session learns who it is, and how long that holds: by the upgrade request, a ticket or the first message, renewed by
-// `refresh`, ended when the token ends.
+// Authenticates a session by the upgrade request, a ticket or the first message. A `refresh` message replaces the token, and
+// the session ends when the token expires.
 
 internal import Access
 internal import EnrouteWire
@@ -14,7 +14,8 @@ internal import WebSocket
 extension Session {
     package func signIn(_ admitted: EventLoopFuture<AuthenticatedClient>) {
         let bound = NIOLoopBound(self, eventLoop: self.loop.eventLoop)
-        // The client has done its part; what it waits for now, Redis or the issuer of keys, has a time of its own.
+        // The client has presented its credential. The lookup in Redis or the fetch of the issuer's keys gets a time limit of
+        // its own.
         if self.life.startSignIn() { self.startSignInTimer() }
         admitted.whenComplete { result in
             switch result {
@@ -35,7 +36,7 @@ extension Session {
 
     func signedIn(_ admitted: AuthenticatedClient) {
         guard self.life.awaitsSignIn else { return self.releaseUnusedLease(of: admitted) }
-        // Now, not when it was looked up: it may have been revoked since.
+        // Checked now, because the client may have been revoked since the lookup.
         guard !self.loop.isRevoked(admitted) else {
             self.releaseUnusedLease(of: admitted)
             return self.close(.forbidden, "access revoked")
@@ -92,8 +93,8 @@ extension Session {
         self.send(.ok(replyTo: "refresh", job: nil, sequence: nil, deadline: deadline, ref: ref))
     }
 
-    /// Ends with the token: a little before clocks that differ would say so, and after that instant nothing is sent. The time
-    /// of day may jump, so it is looked at again when the time has come.
+    /// Closes the session shortly before the token expires, with a margin for clock differences; nothing is sent after the
+    /// expiry itself. The system clock may jump, so the time is checked again when the timer fires.
     private func startExpiryTimer(at seconds: Int64) {
         let left = (seconds + TokenVerifier.skew) * 1000 - .now
         guard left > Self.expiryMargin else {
@@ -105,17 +106,17 @@ extension Session {
         }
     }
 
-    /// For the close frame, which goes before the end, ms: the loop looks every 100.
+    /// The time for sending the close frame before the expiry, ms. The loop's deadlines have a resolution of 100 ms.
     private static let expiryMargin: Int64 = 300
 
-    /// The place that came with it is free again, unless this session sits on it.
+    /// Releases the viewer lease that came with this sign-in, unless the session uses it.
     func releaseUnusedLease(of admitted: AuthenticatedClient) {
         if let current = self.life.admitted, current.grant.link == admitted.grant.link { return }
         if let link = admitted.grant.link { _ = self.loop.links.leave(link, as: self.id) }
     }
 
     package func close(_ refusal: SignInRefusal) {
-        // Those of a person and of an address are counted where they are met.
+        // Limits per person and per address are counted where they are checked.
         if refusal.code == .connectionLimit { self.loop.counts.add(.sessionsRefusedByLink) }
         self.close(refusal.code, refusal.reason)
     }

@@ -1,4 +1,5 @@
-// From a credential to a grant: a token is checked here and now (or when its issuer has told its keys), a link is looked up.
+// From a credential to a grant. A token is verified immediately, or after its issuer's keys have been fetched; a link is looked
+// up in Redis.
 
 package import Access
 package import EnrouteWire
@@ -9,16 +10,16 @@ package import NIOCore
 internal import Telemetry
 package import TrafficControl
 
-/// Who signed in, and whom the session counts for.
+/// The authenticated client of a session, and the owner whose limits it counts toward.
 package struct AuthenticatedClient {
     package let grant: Grant
-    /// `nil`: services may have as many sessions as they need.
+    /// `nil` for services, whose sessions are not limited.
     package let owner: SessionOwner?
     let way: FollowedAccess.Way
-    /// ms since the epoch; `nil` when it is no link that it came by.
+    /// ms since the epoch; `nil` unless the client uses a tracking link.
     let linkExpiresAt: Int64?
 
-    /// By a token, or the ticket that was made for one.
+    /// A client that signed in with a token, or with a ticket issued for a token.
     package init(_ grant: Grant, by way: FollowedAccess.Way = .token) {
         self.grant = grant
         self.owner = grant.role == .service ? nil : .person(grant.person)
@@ -26,7 +27,8 @@ package struct AuthenticatedClient {
         self.linkExpiresAt = nil
     }
 
-    /// By a link to `job`, which is its customer's. A link has a cap of its own, across gateways.
+    /// A client that uses a link to `job`, with the permissions of the job's customer. Links have their own viewer limit, which
+    /// applies across gateways.
     package init(link id: String, to job: JobID, customer: PersonID, expiresAt: Int64) {
         self.grant = Grant(person: customer, role: .customer, job: job, link: id)
         self.owner = nil
@@ -35,11 +37,11 @@ package struct AuthenticatedClient {
     }
 }
 
-/// Why somebody may not come in: the close code says what to do.
+/// Why a client could not sign in. The close code tells the client what to do.
 package struct SignInRefusal: Error {
     package let code: CloseCode
     package let reason: String
-    /// Counts against the address that tries.
+    /// Counts as a failed attempt of the client's address.
     var isFailedAttempt = false
 
     package static let tokenExpired = SignInRefusal(code: .tokenExpired, reason: "token expired")
@@ -54,9 +56,9 @@ package struct SignInRefusal: Error {
 }
 
 extension LoopState {
-    /// Fails with `SignInRefusal`. Done at once for a token, but for one whose key the issuer is asked for.
+    /// Fails with `SignInRefusal`. Completes immediately for a token, unless its key has to be fetched from the issuer.
     ///
-    /// - Parameter session: who takes a place of a link; `nil` where only tokens are shown.
+    /// - Parameter session: the id of the session that acquires a viewer lease; `nil` where only tokens are accepted.
     package func signIn(
         _ credential: Credential, from address: ClientAddress?, as session: String? = nil
     ) -> EventLoopFuture<AuthenticatedClient> {
@@ -81,7 +83,7 @@ extension LoopState {
         return self.countingFailedAttempts(admitted, address)
     }
 
-    /// The same, with a ticket: it is gone with the first who shows it.
+    /// Signs in with a ticket, which can be used only once.
     package func signIn(ticket: String, from address: ClientAddress?) -> EventLoopFuture<AuthenticatedClient> {
         if let address, self.quotas.lockoutDelay(address, at: NIODeadline.now().uptimeNanoseconds) != nil {
             return self.eventLoop.makeFailedFuture(SignInRefusal.tooManyFailedAttempts)
@@ -98,8 +100,8 @@ extension LoopState {
         return self.countingFailedAttempts(admitted, address)
     }
 
-    /// A newer token of the same person in the same role takes the place of the one that is about to expire. What is refused,
-    /// with `Refused`, changes nothing: the connection ends when the old one does.
+    /// Replaces a token that is about to expire with a newer one of the same person and role. If the new token is refused, the
+    /// future fails with `Refused` and nothing changes: the session ends when the old token expires.
     func renew(_ old: AuthenticatedClient, by token: String, from address: ClientAddress?) -> EventLoopFuture<
         AuthenticatedClient
     > {

@@ -1,5 +1,5 @@
-// Signing in with a token whose key nobody knows yet: its issuer may have made a new one since it was last asked. Only such a
-// token waits, for one fetch that all of them share (Access/JWKSSource); everybody else is let in or refused meanwhile.
+// Signing in with a token whose key is not known. The issuer may have added a key since the last fetch. Only such tokens wait,
+// and they all share one fetch (Access/JWKSSource). Other clients are not delayed.
 
 package import Access
 internal import EnrouteWire
@@ -7,16 +7,16 @@ internal import HTTPValues
 internal import NIOCore
 
 extension LoopState {
-    /// Whoever was refused for a key nobody knows is let in when the issuer publishes it.
+    /// Verifies a token again after fetching the issuer's keys, if it was refused because its key is not known.
     ///
-    /// - Returns: fails with `SignInRefusal`; at once for every other reason.
+    /// - Returns: fails with `SignInRefusal`, and immediately if the token was refused for any other reason.
     func signInAfterKeyFetch(_ token: String, refusedBecause refusal: TokenRefusal) -> EventLoopFuture<
         AuthenticatedClient
     > {
         guard refusal == .unknownKey, let keys = self.settings.issuerKeys else {
             return self.eventLoop.makeFailedFuture(SignInRefusal(refusal))
         }
-        // Its task ends with the fetch, in seconds; `JWKSSource.mostWaiting` bounds how many wait.
+        // The task ends with the fetch, within seconds. `JWKSSource.mostWaiting` limits the number of waiting tasks.
         return self.eventLoop.makeFutureWithTask { try await keys.verify(token, now: .now / 1000) }
             .flatMapThrowing { AuthenticatedClient($0) }
             .flatMapErrorThrowing { throw SignInRefusal($0 as? TokenRefusal ?? refusal) }
@@ -33,7 +33,7 @@ extension SignInRefusal {
             }
     }
 
-    /// Nobody can say yet whether the token is good: no guess, and worth coming back.
+    /// The token could not be verified. This is no failed attempt, and the client should retry.
     package static let keyUnavailable = SignInRefusal(
         code: .insufficientState, reason: "cannot fetch the token issuer's keys; retry later")
 }

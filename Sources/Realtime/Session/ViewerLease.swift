@@ -1,5 +1,5 @@
-// A session that came by a tracking link holds one of the link's places: taken when it signs in, renewed while it lasts,
-// given back at its end. The ledger counts, so that the cap holds across gateways.
+// A session that uses a tracking link holds one of the link's viewer leases. It acquires the lease when it signs in, renews it
+// while it is open, and releases it when it ends. The leases are counted in the ledger, so the limit applies across gateways.
 
 internal import Access
 internal import EnrouteWire
@@ -9,12 +9,12 @@ internal import LiveState
 internal import NIOCore
 internal import TrafficControl
 
-/// One session's place. Confined to its loop.
+/// The viewer lease of one session. Confined to its loop.
 package final class ViewerLease {
     private unowned let session: Session
     private let links: TrackingLinks
     private let link: String
-    /// ms since the epoch
+    /// ms since the epoch.
     private let expiresAt: Int64
     private var renewal: Deadline?
     private var expiry: Deadline?
@@ -24,20 +24,20 @@ package final class ViewerLease {
         self.links = session.loop.links
     }
 
-    /// From now on it is renewed, and the session ends with the link: at once when its time is over.
+    /// Renews the lease from now on, and closes the session when the link expires; immediately if it already has.
     func start() {
         self.renewLater()
         self.scheduleExpiry()
     }
 
-    /// The session ends.
+    /// Called when the session ends.
     func release() {
         self.renewal?.cancel()
         self.expiry?.cancel()
         _ = self.links.leave(self.link, as: self.session.id)
     }
 
-    /// The time of day may jump, so it is looked at again when the time has come.
+    /// The system clock may jump, so the time is checked again when the timer fires.
     private func scheduleExpiry() {
         let left = TimeAmount.until(self.expiresAt)
         guard left > .zero else { return self.linkExpired() }
@@ -55,9 +55,9 @@ package final class ViewerLease {
             guard bound.value.isOpen, let lease = bound.value.viewerLease else { return }
             switch result {
             case .success(.noSuchLink): lease.linkExpired()
-            // Its place went to somebody else while the ledger could not be asked.
+            // The lease expired while the ledger was unavailable, and another viewer acquired it.
             case .success(.full): bound.value.close(SignInRefusal.linkViewerLimit)
-            // Without the ledger nobody else can take the place either.
+            // While the ledger is unavailable, no other viewer can acquire the lease either.
             case .success(.taken), .failure: lease.renewLater()
             }
         }
@@ -74,10 +74,10 @@ extension SignInRefusal {
 }
 
 extension LoopState {
-    /// From the secret of a link to a place by it. A link to a job that has ended, or that is another customer's by now, is
-    /// answered like one that does not exist.
+    /// Acquires a viewer lease with the secret of a link. A link to a job that has ended, or now belongs to another customer,
+    /// is treated as if it did not exist.
     ///
-    /// - Parameter session: its name.
+    /// - Parameter session: the id of the session.
     func acquireViewerLease(_ secret: String, as session: String) -> EventLoopFuture<AuthenticatedClient> {
         guard let id = TrackingLinks.id(of: secret) else {
             return self.eventLoop.makeFailedFuture(SignInRefusal.badLink)

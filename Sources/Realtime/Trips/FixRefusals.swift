@@ -1,5 +1,5 @@
-// What a rider is told of a reading that nobody is shown: the code for its client to act on, the reason as it is
-// counted, and a sentence for who builds the client.
+// The answer to a rider whose fix was refused: a code for the client to act on, the reason as it is counted, and a message for
+// the developer of the client.
 
 package import EnrouteWire
 internal import Telemetry
@@ -16,7 +16,7 @@ extension FixRefusal {
         }
     }
 
-    /// The same where a request holds it: its JSON can be read, and says what can not be.
+    /// The code for REST, where the body is well-formed JSON with invalid values.
     package var requestCode: ErrorCode { self.code == .badRequest ? .unprocessable : self.code }
 
     package var sentence: String {

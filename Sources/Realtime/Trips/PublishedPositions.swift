@@ -1,12 +1,12 @@
-// What Redis took of a rider, kept for a while: a master that is replaced has taken positions that the new one may lack, and
-// the rider may report the next one only seconds later.
+// The positions of a rider that Redis accepted recently. After a failover, the new master may lack positions that the previous
+// one accepted, and the rider may only report again in some seconds.
 
 internal import EnrouteWire
 internal import Jobs
 internal import LiveState
 internal import NIOCore
 
-/// The newest position of each job that Redis took. A value.
+/// The newest position of each job that Redis accepted. A value.
 struct PublishedPositions: Sendable {
     struct Published: Sendable {
         var fix: Fix
@@ -17,15 +17,15 @@ struct PublishedPositions: Sendable {
     private var newest: [JobID: Published] = [:]
     private let most: Int
 
-    /// What was received longer ago is not sent to a new master: followers would be told of it as old anyway.
+    /// Older positions are not sent to a new master, because followers would see them as stale anyway.
     static let maxAgeMilliseconds: Int64 = 30_000
 
-    /// - Parameter most: jobs that are remembered.
+    /// - Parameter most: the maximum number of jobs.
     init(most: Int) { self.most = most }
 
     var count: Int { self.newest.count }
 
-    /// Redis took it.
+    /// Redis accepted the position.
     mutating func remember(_ fix: Fix, of job: JobID, receivedAt: Int64) {
         if let known = self.newest[job] {
             guard fix.at >= known.fix.at else { return }
@@ -35,10 +35,10 @@ struct PublishedPositions: Sendable {
         self.newest[job] = Published(fix: fix, receivedAt: receivedAt)
     }
 
-    /// Followers may no longer see the positions of this job.
+    /// The positions of this job must no longer be shown.
     mutating func forget(_ job: JobID) { self.newest[job] = nil }
 
-    /// What another master should be told. Forgets what is too old.
+    /// The positions to send to a new master. Removes positions that are too old.
     mutating func recent(now: Int64) -> [JobID: Published] {
         self.newest = self.newest.filter { $0.value.receivedAt >= now - Self.maxAgeMilliseconds }
         return self.newest
@@ -46,8 +46,8 @@ struct PublishedPositions: Sendable {
 }
 
 extension LoopState {
-    /// Sends a position to a master that may not have heard of it: where it has, nothing happens. If it knows nothing of the
-    /// job, travel mode is opened again, and the position sent after it.
+    /// Publishes a position to a master that may not have it; if the master does, nothing happens. If the master does not know
+    /// the job, travel mode is opened again and the position is published after that.
     func republish(_ taken: PublishedPositions.Published, of job: JobID, by rider: PersonID) {
         let bound = NIOLoopBound(self, eventLoop: self.eventLoop)
         self.publisher.publish(taken.fix, for: job, by: rider, receivedAt: taken.receivedAt).whenSuccess { verdict in

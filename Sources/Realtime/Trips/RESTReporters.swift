@@ -1,6 +1,8 @@
-// Riders who report by requests: they are told what a session's rider is told (RiderGuidance, StopSequence), in the answers to
-// their requests. No end of a session says that one of them is gone, so its silence does: when nothing came for so long that
-// what is shown is old, and nobody else has shown anything, its connection is gone.
+// Riders that report by REST requests. They get the same guidance as a rider with a session (RiderGuidance, StopSequence), in
+// the responses to their requests.
+//
+// Such a rider has no session whose end shows that it has disconnected. It counts as disconnected when it has sent no report
+// for so long that its last position is stale, and no other gateway has received a newer one.
 
 package import EnrouteWire
 internal import HTTPValues
@@ -9,16 +11,16 @@ package import NIOCore
 internal import Tracking
 internal import TrafficControl
 
-/// The riders whose reports come in on one loop by requests. Confined to it.
+/// The riders whose REST reports arrive on one loop. Confined to it.
 package final class RESTReporters {
     private struct Entry {
         var rate = ReportRate()
         let stopSequence: StopSequence
         var published = PublishedPositions(most: LocationReport.mostJobs)
-        /// Those it told of last, at most `LocationReport.mostJobs`.
+        /// The jobs of its last reports, at most `LocationReport.mostJobs`.
         var jobs: [JobID] = []
         var lastReportAt = NIODeadline.now()
-        /// When it counts as silent; later with each report.
+        /// When the rider counts as silent. Each report moves it to a later time.
         var silence: Deadline?
     }
 
@@ -26,31 +28,32 @@ package final class RESTReporters {
     private let most: Int
     private var entries: [PersonID: Entry] = [:]
 
-    /// What a report may be late beyond the age at which a position is old.
+    /// How much later than the age at which a position becomes stale a report may arrive.
     private static let grace = TimeAmount.seconds(2)
 
-    /// - Parameter most: riders that are known at once; of more the one heard longest ago is forgotten.
+    /// - Parameter most: the maximum number of riders remembered at the same time. Beyond it, the rider with the oldest report
+    ///   is forgotten.
     init(loop: LoopState, most: Int) { (self.loop, self.most) = (loop, most) }
 
-    /// What an answer tells the rider of itself.
+    /// Guidance for the rider in the response to its report.
     package struct Guidance: Sendable {
-        /// It is to report every so many s; `nil` before its first position.
+        /// The interval at which to report, in seconds; `nil` before the first position.
         package var rate: Double?
-        /// What its place suggests, of the jobs whose destination it is near.
+        /// The proximity state of each job whose destination is near.
         package var proximities: [(job: JobID, state: ProximityState)] = []
     }
 
-    /// A batch was judged.
+    /// Called when a batch of fixes has been validated.
     ///
     /// - Parameters:
-    ///   - jobs: all that it was for, in the order of their stops.
-    ///   - accepted: those of them whose followers are shown it.
+    ///   - jobs: all jobs of the batch, in the order of their stops.
+    ///   - accepted: the jobs whose followers are shown a position of the batch.
     package func batchValidated(_ jobs: [JobID], accepted: [JobID], of rider: PersonID) -> Guidance {
         self.reportReceived(for: jobs, of: rider)
         guard let index = self.entries.index(forKey: rider) else { return Guidance() }
         self.entries.values[index].stopSequence.stops = jobs
         for job in accepted { self.entries.values[index].stopSequence.accepted(job) }
-        // Reports come, and nobody is shown one: that is a silence too.
+        // Reports arrive, but followers are not shown any position, so the location may be unavailable.
         for job in jobs where !accepted.contains(job) {
             self.loop.restTrips.reportUnavailability(of: self.trip(job, rider))
         }
@@ -58,14 +61,14 @@ package final class RESTReporters {
             let trips = self.entries.values[index].jobs.map { self.trip($0, rider) }
             _ = self.entries.values[index].rate.observe(self.loop.restTrips.circumstances(of: trips))
         }
-        // Each time, since the answer before this one may have been lost.
+        // Included in every response, because the previous response may have been lost.
         let proximities = accepted.compactMap { job in
             self.loop.restTrips.proximity(of: self.trip(job, rider)).map { (job: job, state: $0) }
         }
         return Guidance(rate: self.entries.values[index].rate.interval, proximities: proximities)
     }
 
-    /// Redis took a position.
+    /// Redis accepted a position.
     package func published(_ fix: Fix, of job: JobID, by rider: PersonID, receivedAt: Int64) {
         var entry = self.entries[rider] ?? self.newEntry()
         entry.published.remember(fix, of: job, receivedAt: receivedAt)
@@ -75,7 +78,7 @@ package final class RESTReporters {
     /// Travel mode was switched off.
     package func stopped(_ job: JobID, of rider: PersonID) { self.entries[rider]?.published.forget(job) }
 
-    /// Another master of the live instance may lack what the last one took.
+    /// A new master of the live instance may lack positions that the previous one accepted.
     func republish() {
         for rider in Array(self.entries.keys) {
             for (job, taken) in self.entries[rider]?.published.recent(now: .now) ?? [:] {
@@ -84,9 +87,9 @@ package final class RESTReporters {
         }
     }
 
-    /// The phone says why it has no position for a job, which is this rider's.
+    /// The phone reports why it has no location for a job that is assigned to this rider.
     ///
-    /// - Returns: as `TripValidators.reported`.
+    /// - Returns: the same as `TripValidators.reported`.
     package func reported(_ reason: UnavailableReason, for job: JobID, of rider: PersonID) -> EventLoopFuture<Bool> {
         self.reportReceived(for: [job], of: rider)
         return self.loop.restTrips.reported(reason, self.trip(job, rider), isAssigned: true)

@@ -1,126 +1,128 @@
-// What becomes of a rider's reports: which one goes to Redis now, which one waits, and what each is answered. Of each job
-// only the newest report waits, and the job that has waited longest goes next. What Redis could not take goes out again. An
-// answer covers every earlier report of its job, so a report that was replaced by a newer one has no answer of its own.
+// Decides what happens to a rider's reports: which one is published to Redis now, which one waits, and how each is answered.
+// Per job, only the newest report is queued, and the job that has waited longest is published next. A report that Redis did not
+// answer is published again. An answer covers all earlier reports of its job, so a report that is replaced by a newer one gets
+// no answer of its own.
 //
-// A value without a socket, a timer or Redis: it is told what happened and says what to do. RiderSession does it.
+// A value without a socket, a timer or Redis. It receives events and returns what to do; RiderSession does it.
 
 internal import EnrouteWire
 internal import Fanout
 internal import Tracking
 
-/// The judged reports of one rider, on their way to Redis.
+/// The validated reports of one rider on their way to Redis.
 struct ReportQueue: Sendable {
-    /// What the answer to a report names.
+    /// The data for the answer to a report.
     struct Answer: Hashable, Sendable {
         var job: JobID
         var sequence: Int64
         var ref: MessageRef?
     }
 
-    /// One position for Redis.
+    /// One position to publish.
     struct Report: Hashable, Sendable {
         var answer: Answer
         var fix: Fix
         /// ms since the epoch.
         var receivedAt: Int64
-        /// It was sent before, and nobody knows whether Redis took it.
+        /// The report was published before, and it is unknown whether Redis accepted it.
         var isRepeat = false
 
         var job: JobID { self.answer.job }
     }
 
-    /// What to do with a report that was judged.
+    /// What to do with a report that has been validated.
     enum Decision: Hashable, Sendable {
-        /// - Parameter replaces: a report that waited is never sent.
+        /// - Parameter replaces: an older report was queued and will not be published.
         case publish(Report, replaces: Bool)
         /// - Parameters:
-        ///   - timer: set one that is due after so many ns; `nil` when it is set already.
-        ///   - replaces: a report that waited is never sent.
+        ///   - timer: set a timer for this many ns; `nil` if one is set already.
+        ///   - replaces: an older report was queued and will not be published.
         case wait(timer: UInt64?, replaces: Bool)
         /// Answer `ok`.
         case accept(Answer)
         case refuse(Answer, FixRefusal)
-        /// Positions of too many jobs wait already.
+        /// The reports of too many other jobs are queued.
         case refuseTooMany(Answer)
-        /// The answer to the report that waits covers it.
+        /// The answer to the queued report covers this one.
         case covered
     }
 
-    /// What Redis made of a report.
+    /// The result of publishing a report.
     enum Outcome: Hashable, Sendable {
         case accepted(listeners: Int)
-        /// It has one that is as new or newer.
+        /// Redis has a position with the same or a later time.
         case notNewer
         case future
-        /// Travel mode is off, or another rider shares its position.
+        /// Travel mode is off, or another rider is sharing its position.
         case notShared
-        /// It knows nothing of the job.
+        /// Redis does not know the job.
         case unknown
-        /// Travel mode was opened again after `unknown`, or could not be.
+        /// After `unknown`: whether travel mode could be opened again.
         case reopened(Bool)
         /// ms since the epoch.
         case timeLimitReached(since: Int64)
-        /// It did not answer.
+        /// Redis did not answer.
         case noAnswer
     }
 
-    /// What to do with a report after Redis has answered, or has not.
+    /// What to do with a report after it was published, or could not be.
     enum Settlement: Hashable, Sendable {
         /// Answer `ok`.
         ///
-        /// - Parameter listeners: who heard it; `nil` when Redis had taken it before, and nobody knows.
+        /// - Parameter listeners: the number of connections that received the position; `nil` if Redis had already accepted it
+        ///   before.
         case accept(listeners: Int?)
-        /// Redis knows more than this gateway: refuse the report, and correct what it is judged by.
+        /// Redis has newer information than this gateway: refuse the report, and correct the validator.
         case overrule(FixRefusal)
-        /// - Parameter notifiesRider: the rider has not been told yet.
+        /// - Parameter notifiesRider: the rider has not been notified yet.
         case endTravel(since: Int64, notifiesRider: Bool)
-        /// Open travel mode again.
+        /// Open travel mode again in the live instance.
         case reopen
         case publish(Report)
-        /// - Parameter timer: as of `Decision.wait`.
+        /// - Parameter timer: as in `Decision.wait`.
         case buffer(timer: UInt64?)
         case refuseTooMany
-        /// A newer report waits, whose answer covers this one.
+        /// A newer report is queued, and its answer covers this one.
         case covered
     }
 
     private struct Queued {
         var report: Report
-        /// The least has waited longest. A newer report of the job keeps it.
+        /// The lowest value has waited longest. A newer report of the job keeps the value.
         var order: UInt64
     }
 
     private var rate: TokenBucket
-    /// The newest report of each job that came faster than it may be published, or that Redis could not take.
+    /// The newest report of each job that exceeded the publishing rate or that Redis did not answer.
     private var queued: [JobID: Queued] = [:]
     private var lastOrder: UInt64 = 0
     private var isTimerSet = false
-    /// The newest position of each job that Redis took.
+    /// The newest position of each job that Redis accepted.
     private var published: PublishedPositions
-    /// Jobs whose rider was told that the time is over.
+    /// Jobs whose rider has been notified that the time limit was reached.
     private var notifiedOfLimit: Set<JobID> = []
-    /// Jobs of each kind that it knows at once.
+    /// The maximum number of jobs in each of the collections above.
     let mostJobs: Int
 
-    /// Between two attempts to publish what waits, at least, ns.
+    /// The minimum delay before queued reports are published again, ns.
     static let retryNanoseconds: UInt64 = 250_000_000
 
-    /// - Parameter mostJobs: as many as a rider may follow.
+    /// - Parameter mostJobs: the maximum number of jobs a rider may follow.
     init(perSecond: Int, burst: Int, mostJobs: Int) {
         self.rate = TokenBucket(perSecond: perSecond, burst: burst)
         self.published = PublishedPositions(most: mostJobs)
         self.mostJobs = mostJobs
     }
 
-    /// Jobs of which a report waits.
+    /// The number of jobs with a queued report.
     var count: Int { self.queued.count }
 
     // MARK: reports
 
-    /// A report was judged.
+    /// Decides about a report that has been validated.
     ///
     /// - Parameters:
-    ///   - now: ns of a clock that does not go back.
+    ///   - now: ns of a monotonic clock.
     ///   - receivedAt: ms since the epoch.
     mutating func validated(
         _ answer: Answer, _ verdict: ReportVerdict, at now: UInt64, receivedAt: Int64
@@ -128,7 +130,7 @@ struct ReportQueue: Sendable {
         switch verdict {
         case .publish(let fix): self.offer(Report(answer: answer, fix: fix, receivedAt: receivedAt), at: now)
         case .held: self.coverWithQueued(answer) ? .covered : .accept(answer)
-        // Older than the one that waits, perhaps: then it is like one that was replaced.
+        // The fix may be older than the queued one. Then it is treated as if that had replaced it.
         case .refused(let reason) where reason == .outOfOrder || reason == .duplicate:
             self.coverWithQueued(answer) ? .covered : .refuse(answer, reason)
         case .refused(let reason): .refuse(answer, reason)
@@ -146,14 +148,18 @@ struct ReportQueue: Sendable {
         return .wait(timer: self.timer(at: now), replaces: replaces)
     }
 
-    /// Whether a report of the job waits, whose answer is from now on this one's too.
+    /// If a report of the job is queued, lets its answer also cover this one.
+    ///
+    /// - Returns: whether a report of the job is queued.
     private mutating func coverWithQueued(_ answer: Answer) -> Bool {
         guard !self.queued.isEmpty, let index = self.queued.index(forKey: answer.job) else { return false }
         self.queued.values[index].report.answer = answer
         return true
     }
 
-    /// It waits: it replaces an older report of its job, or joins the end of the queue.
+    /// Queues a report. It replaces an older report of its job, or is added at the end.
+    ///
+    /// - Returns: `false` if the queue is full.
     private mutating func enqueue(_ report: Report) -> Bool {
         if let index = self.queued.index(forKey: report.job) {
             self.queued.values[index].report = report
@@ -165,9 +171,9 @@ struct ReportQueue: Sendable {
         return true
     }
 
-    /// The timer is due.
+    /// Called when the timer fires.
     ///
-    /// - Returns: what to publish, in this order, and when to come back, in ns, if there is more.
+    /// - Returns: the reports to publish, in order, and the ns until the timer is next due if any are left.
     mutating func due(at now: UInt64) -> (reports: [Report], timer: UInt64?) {
         self.isTimerSet = false
         var reports: [Report] = []
@@ -179,7 +185,7 @@ struct ReportQueue: Sendable {
         return (reports, self.queued.isEmpty ? nil : self.timer(at: now, least: Self.retryNanoseconds))
     }
 
-    /// After how many ns the timer is due, if it has to be set.
+    /// The ns until the timer is due; `nil` if it is already set.
     private mutating func timer(at now: UInt64, least: UInt64 = 0) -> UInt64? {
         guard !self.isTimerSet else { return nil }
         self.isTimerSet = true
@@ -188,13 +194,13 @@ struct ReportQueue: Sendable {
 
     // MARK: Redis
 
-    /// What was published has come to this.
+    /// Decides about a report that was published.
     mutating func settle(_ report: Report, _ outcome: Outcome, at now: UInt64) -> Settlement {
         switch outcome {
         case .accepted(let listeners):
             self.published.remember(report.fix, of: report.job, receivedAt: report.receivedAt)
             return .accept(listeners: listeners)
-        // The first time Redis may have taken it, and its answer was lost.
+        // If the report is a repeat, Redis may have accepted it the first time and its answer was lost.
         case .notNewer: return report.isRepeat ? .accept(listeners: nil) : .overrule(.outOfOrder)
         case .future: return .overrule(.future)
         case .notShared, .reopened(false): return .overrule(.travelModeOff)
@@ -209,12 +215,12 @@ struct ReportQueue: Sendable {
         }
     }
 
-    /// The newest position of each job is kept until Redis is back.
+    /// Buffers the newest report of each job until Redis is available.
     private mutating func requeue(_ report: Report, at now: UInt64) -> Settlement {
         var again = report
         again.isRepeat = true
         if let waiting = self.queued[report.job]?.report {
-            // The newer reading is not always that of the later report: a phone's clock may have been set back.
+            // The later report does not always contain the newer fix: the phone's clock may have been set back.
             let later = waiting.answer.sequence > report.answer.sequence ? waiting.answer : report.answer
             guard report.fix.at > waiting.fix.at else {
                 _ = self.coverWithQueued(later)
@@ -226,10 +232,10 @@ struct ReportQueue: Sendable {
         return .buffer(timer: self.timer(at: now, least: Self.retryNanoseconds))
     }
 
-    /// Another master answers, which may lack what the last one took.
+    /// A new master answers, and may lack positions that the previous one accepted.
     ///
     /// - Parameter time: ms since the epoch.
-    /// - Returns: what it has to be told again, and when the timer is due instead of the one that is set; `nil` leaves that.
+    /// - Returns: the positions to publish again, and the new ns until the timer is due; `nil` if it does not change.
     mutating func masterReturned(at now: UInt64, time: Int64) -> (
         again: [JobID: PublishedPositions.Published], timer: UInt64?
     ) {
@@ -241,18 +247,18 @@ struct ReportQueue: Sendable {
 
     // MARK: travel mode
 
-    /// Travel mode is on, until a time that the rider was told.
+    /// Travel mode is on, and the rider has been given a new time limit.
     mutating func travelStarted(_ job: JobID) { self.notifiedOfLimit.remove(job) }
 
-    /// Travel mode was switched off: waiting reports are dropped.
+    /// Travel mode was switched off, so queued reports are dropped.
     mutating func travelStopped(_ job: JobID) {
         self.queued[job] = nil
         self.published.forget(job)
     }
 
-    /// The time in which the rider may share its position is over.
+    /// The job's sharing time limit was reached.
     ///
-    /// - Returns: whether the rider is to be told: once, whether it was still sending or not.
+    /// - Returns: whether to notify the rider. It is notified once, whether or not it still sends positions.
     mutating func timeLimitReached(of job: JobID) -> Bool {
         self.travelStopped(job)
         if self.notifiedOfLimit.count >= self.mostJobs { self.notifiedOfLimit.removeAll() }

@@ -1,5 +1,5 @@
-// What a rider's reports lead to beside being shown: how often it is to report, how near it seems to be, and why
-// nothing is seen of it when they fail to come.
+// Guidance for a rider that results from its reports: the interval at which to report, its proximity to the destination, and,
+// for its followers, why its location is unavailable.
 
 internal import Access
 internal import EnrouteWire
@@ -8,7 +8,7 @@ internal import NIOCore
 internal import Tracking
 internal import TrafficControl
 
-/// What one session's rider is told of itself. Confined to the session's loop.
+/// The guidance of one session's rider. Confined to the session's loop.
 final class RiderGuidance {
     private unowned let session: Session
     private let loop: LoopState
@@ -16,20 +16,20 @@ final class RiderGuidance {
     private var rate = ReportRate()
     private var nextCheck: Deadline?
 
-    /// Between two looks at why nothing is seen of a trip.
+    /// The interval at which trips are checked for unavailable locations.
     private static let checkInterval = TimeAmount.seconds(10)
 
     init(session: Session, loop: LoopState, trips: TripValidators) {
         (self.session, self.loop, self.trips) = (session, loop, trips)
     }
 
-    /// Travel mode was switched on by this session.
+    /// This session switched travel mode on.
     func started(_ job: JobID, _ grant: Grant) {
         self.trips.started(.init(rider: grant.person, job: job))
         self.scheduleAvailabilityCheck()
     }
 
-    /// A position was taken, and so many connections heard it.
+    /// Redis accepted a position, and `listeners` connections received it.
     package func published(_ fix: Fix, _ job: JobID, _ grant: Grant, _ listeners: Int) {
         if let state = self.trips.published(fix, .init(rider: grant.person, job: job), listeners: listeners) {
             self.session.send(.proximity(job: job, state))
@@ -40,7 +40,7 @@ final class RiderGuidance {
         self.scheduleAvailabilityCheck()
     }
 
-    /// The phone says why it has no position.
+    /// The phone reports why it has no location.
     package func reported(_ reason: UnavailableReason, for job: JobID?, _ grant: Grant, _ ref: MessageRef?) {
         guard grant.allows(.reportLocation) else {
             return self.session.refuse(
@@ -55,7 +55,7 @@ final class RiderGuidance {
         self.session.send(.ok(replyTo: "unavailable", job: job, sequence: nil, deadline: nil, ref: ref))
     }
 
-    /// The session is over: what its reports came to is not.
+    /// The session ended. Final states and counts of its trips are still to be published.
     func sessionEnded() {
         self.nextCheck?.cancel()
         self.trips.disconnected()

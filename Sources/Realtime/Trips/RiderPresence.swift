@@ -1,5 +1,5 @@
-// A rider's heartbeat: while its session is open, the gateway says so to the rider's zone. The phone need not think of it;
-// a session that is half open ends by its missing pong, and the heartbeats with it.
+// The heartbeats of a rider. While the rider's session is open, the gateway sends them to the rider's zone on its behalf, so
+// the phone does not have to. A half-open session is closed when a pong is missing, which also stops the heartbeats.
 
 internal import Access
 internal import EnrouteWire
@@ -13,35 +13,35 @@ internal import TrafficControl
 final class RiderPresence {
     private unowned let session: Session
     private let loop: LoopState
-    /// What the rider's phone calls itself.
+    /// The id of the rider's phone.
     private var device: DeviceID?
     private var place: Coordinate?
     private var timer: Deadline?
     private var lastBeat: NIODeadline?
-    /// A beat is on its way.
+    /// A heartbeat has been sent and not answered.
     private var isRequestInFlight = false
 
-    /// Beats in the time for which one counts: two may be lost.
+    /// Heartbeats per heartbeat timeout, so two in a row can be lost.
     private static let beatsPerTimeout: Int64 = 3
-    /// Between two beats that tell a new place.
+    /// The minimum interval between two heartbeats that report a new place.
     private static let minPlaceInterval = TimeAmount.seconds(5)
 
     init(session: Session, loop: LoopState) {
         (self.session, self.loop) = (session, loop)
     }
 
-    /// The rider's session has begun: it is heard as long as that is open. A rider that is offline, or in no zone, is passed
-    /// over by the zone.
+    /// The session started. Its rider is reachable while it is open. The zone ignores heartbeats of riders that are offline or
+    /// belong to no zone.
     func start() { self.beat(takesOver: false) }
 
-    /// The rider has declared itself: from now on it is heard as long as it is online.
+    /// The rider set its availability. It is reachable as long as it is online.
     func declared(by device: DeviceID?) {
         if let device { self.device = device }
-        // Going online was a heartbeat.
+        // Setting the availability was a heartbeat.
         self.beatLater()
     }
 
-    /// The phone says that it is there.
+    /// The phone reports its presence.
     func presenceReported(at place: Coordinate?, _ device: DeviceID?, _ grant: Grant, _ ref: MessageRef?) {
         guard grant.allows(.beAvailable) else {
             return self.session.refuse(
@@ -55,7 +55,7 @@ final class RiderPresence {
         self.beat(takesOver: isNew, isAnswered: true, ref)
     }
 
-    /// A position of a journey was taken: it says the same.
+    /// A position of a trip was accepted, which is also a sign of presence.
     func positionAccepted(at place: Coordinate?) {
         if let place { self.place = place }
         guard NIODeadline.now() - (self.lastBeat ?? .uptimeNanoseconds(0)) >= Self.minPlaceInterval else { return }
@@ -72,9 +72,9 @@ final class RiderPresence {
         }
     }
 
-    /// - Parameter isAnswered: the phone waits to hear that it was heard.
+    /// - Parameter isAnswered: the phone expects an answer.
     private func beat(takesOver: Bool, isAnswered: Bool = false, _ ref: MessageRef? = nil) {
-        // A renewed token may be narrower.
+        // A refreshed token may have a narrower grant.
         guard let grant = self.session.grant, grant.allows(.beAvailable) else { return }
         self.beatLater()
         guard !self.isRequestInFlight || isAnswered else { return }
@@ -86,7 +86,7 @@ final class RiderPresence {
             result in
             let (presence, session) = bound.value
             presence.isRequestInFlight = false
-            // Redis that does not answer is no news: the next beat asks again.
+            // If Redis does not answer, nothing changes: the next heartbeat tries again.
             switch result {
             case .success(.some): session.close(.replaced, "replaced by another device of this rider")
             case .success where isAnswered:

@@ -1,4 +1,4 @@
-// The travelling half of a session: a location comes off the socket and goes to Redis.
+// The rider's part of a session: locations arrive from the socket and are published to Redis.
 //
 // Step 3 of 10 of the hot path. Before: EnrouteWire/Location/LocationReport.swift
 // Next: Realtime/Trips/TripValidators.swift
@@ -16,16 +16,16 @@ internal import Telemetry
 internal import Tracking
 internal import TrafficControl
 
-/// Locations and travel mode of one rider. Confined to the session's loop.
+/// The locations and travel mode of one rider. Confined to the session's loop.
 package final class RiderSession {
     private unowned let session: Session
     private let loop: LoopState
-    /// What becomes of its reports; what follows from that is done here.
+    /// Decides about the reports; this class carries out the decisions.
     private var queue: ReportQueue
     private var unvalidated: UnvalidatedReports
     /// When the queue's timer is due.
     private var queueTimer: Deadline?
-    /// When travel mode, switched on by this session, ends by itself.
+    /// When the sharing time limit is reached, per job whose travel mode this session switched on.
     private var travelEnds: [JobID: Deadline] = [:]
     private lazy var trips = TripValidators(loop: self.loop, most: self.loop.settings.limits.subscriptions)
     private(set) lazy var guidance = RiderGuidance(session: self.session, loop: self.loop, trips: self.trips)
@@ -50,12 +50,12 @@ package final class RiderSession {
         for one in report.forEachJob { self.reportOne(one, grant) }
     }
 
-    /// A job that the token does not reach, or that is revoked, is answered like one that does not exist.
+    /// A job that the token does not cover, or that is revoked, is treated as if it did not exist.
     private func reaches(_ job: JobID, _ grant: Grant) -> Bool {
         grant.covers(job) && !self.loop.revocations.hides(job, from: grant.role)
     }
 
-    /// For one job: from the phone, or after it waited to be validated.
+    /// Handles the report for one job, either directly or after it waited for validation.
     private func reportOne(_ report: LocationReport, _ grant: Grant) {
         guard grant.allows(.reportLocation) else {
             return self.session.refuse(
@@ -72,7 +72,8 @@ package final class RiderSession {
             return self.validateLater(report, grant)
         }
         let answer = ReportQueue.Answer(job: report.job, sequence: report.sequence, ref: report.ref)
-        // What was held was answered ok; this is about that, and not the answer to what refutes it.
+        // The held fix was answered `ok`. This error refers to the held fix, so it does not carry the ref of the report that
+        // refuted it.
         if validated.refutes {
             var refuted = answer
             refuted.ref = nil
@@ -114,13 +115,13 @@ package final class RiderSession {
         }
     }
 
-    /// - Parameter wait: ns; `nil` when the timer is set already.
+    /// - Parameter wait: ns; `nil` if the timer is set already.
     private func setQueueTimer(_ wait: UInt64?, _ grant: Grant) {
         guard let wait else { return }
         self.queueTimer?.cancel()
         self.queueTimer = self.loop.deadlines.after(.nanoseconds(Int64(clamping: wait))) {
             [weak self, weak session = self.session] in
-            // A session that is gone has taken its rider with it.
+            // If the session has ended, its rider no longer exists.
             guard let self, session?.isOpen == true else { return }
             let due = self.queue.due(at: NIODeadline.now().uptimeNanoseconds)
             self.setQueueTimer(due.timer, grant)
@@ -166,9 +167,9 @@ package final class RiderSession {
         }
     }
 
-    /// The live instance answers again. A master that was replaced has taken positions that the new one lacks, and a rider may
-    /// report the next one seconds later; so the newest of each job goes out once more, and what waited goes out at once.
-    /// Where the master has it, nothing happens.
+    /// The live instance is available again. A new master may lack positions that the previous one accepted, and the rider may
+    /// only report again in some seconds. The newest position of each job is therefore published again, and queued reports are
+    /// published immediately. If the master already has a position, nothing changes.
     func republish() {
         guard self.session.isOpen, let grant = self.session.grant else { return }
         let returned = self.queue.masterReturned(at: NIODeadline.now().uptimeNanoseconds, time: .now)
@@ -176,7 +177,8 @@ package final class RiderSession {
         self.setQueueTimer(returned.timer, grant)
     }
 
-    /// - Parameter listeners: who heard it; `nil` when it had been taken before, and that is not known.
+    /// - Parameter listeners: the number of connections that received the position; `nil` if Redis had already accepted it
+    ///   before.
     private func accepted(_ report: ReportQueue.Report, _ grant: Grant, listeners: Int?) {
         if grant.allows(.beAvailable) { self.presence.positionAccepted(at: report.fix.place) }
         self.stopSequence.accepted(report.job)
@@ -184,13 +186,14 @@ package final class RiderSession {
         if let listeners { self.guidance.published(report.fix, report.job, grant, listeners) }
     }
 
-    /// Redis knows more than this session.
+    /// Redis has newer information than this session.
     private func overrule(_ report: ReportQueue.Report, _ reason: FixRefusal, _ grant: Grant) {
         self.trips.overrule(reason, .init(rider: grant.person, job: report.job))
         self.refuse(report.answer, reason)
     }
 
-    /// The live instance knows nothing of the job. If it forgot, travel mode is opened again, and the position sent again.
+    /// The live instance does not know the job. If it lost the job, travel mode is opened again and the position is published
+    /// again.
     private func reopen(_ report: ReportQueue.Report, _ grant: Grant) {
         let bound = NIOLoopBound(self.session, eventLoop: self.loop.eventLoop)
         self.loop.jobs.reopen(report.job, for: grant.person).whenComplete { result in
@@ -277,7 +280,7 @@ package final class RiderSession {
         }
     }
 
-    // MARK: the limit of its time
+    // MARK: sharing time limit
 
     private func endTravel(of job: JobID, at deadline: Int64) {
         self.queue.travelStarted(job)
@@ -290,7 +293,7 @@ package final class RiderSession {
         }
     }
 
-    /// The time in which the rider may share its position is over.
+    /// The job's sharing time limit was reached.
     private func ended(_ job: JobID, notifiesRider: Bool) {
         self.travelEnds.removeValue(forKey: job)?.cancel()
         if notifiesRider { self.session.send(.tracking(job: job, .ended, .timeLimit)) }

@@ -1,24 +1,25 @@
-// Several jobs of one rider. Its app names them in one report, in the order of their stops; who follows the second is to be
-// published when the rider comes by way of the first, and never where or whose that is.
+// A rider with several jobs. Its app lists them in one report, in the order of their stops. A follower of a later stop is
+// informed that the rider has other stops before it, but never where they are or whose.
 
 internal import EnrouteWire
 internal import LiveState
 internal import NIOCore
 
-/// What one session of a rider tells of its round. Confined to the session's loop.
+/// The stops that one rider reports. Confined to the rider's loop.
 final class StopSequence {
     private let store: StopSequenceStore
-    /// Jobs in the order of their stops, as they were reported previous.
+    /// The jobs of the last report, in the order of their stops.
     var stops: [JobID] = []
-    /// What was said of each job that is not first, and when.
+    /// What was stored for each job that is not first, and when.
     private var published: [JobID: (before: [JobID], at: NIODeadline)] = [:]
 
-    /// Between two times that the same is said: twice before it would be forgotten (`StopSequenceStore.lifetime`).
+    /// The interval at which an unchanged sequence is stored again. Short enough for two attempts before it expires
+    /// (`StopSequenceStore.lifetime`).
     private static let renewalInterval = TimeAmount.seconds(50)
 
     init(store: StopSequenceStore) { self.store = store }
 
-    /// A position was taken for the job, so it is this rider's.
+    /// A position of the job was accepted, so the job is assigned to this rider.
     func accepted(_ job: JobID) {
         let now = NIODeadline.now()
         let before = self.stops.contains(job) ? Array(self.stops.prefix { $0 != job }) : []
@@ -26,12 +27,12 @@ final class StopSequence {
         guard before != previous?.before ?? [] || previous.map({ now - $0.at > Self.renewalInterval }) ?? false else {
             return
         }
-        // Jobs that are not reported any more: what was said of them is forgotten by itself.
+        // Jobs that are no longer reported are removed. What was stored for them expires.
         if self.published.count >= LocationReport.mostJobs {
             self.published = self.published.filter { self.stops.contains($0.key) }
         }
         self.published[job] = before.isEmpty ? nil : (before, now)
-        // What is not kept is said again with the renewal.
+        // If this fails, the renewal stores it again.
         _ = self.store.store(before, before: job)
     }
 }

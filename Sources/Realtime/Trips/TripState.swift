@@ -1,25 +1,25 @@
-// One rider's trip for one job, as far as its reports tell: which of them may move the marker. A value; who asks Redis
-// and answers the rider is TripValidators, RiderSession and LocationRoutes.
+// The state of one rider's trip for one job: decides which of its fixes are published. A value; TripValidators, RiderSession
+// and LocationRoutes query Redis and answer the rider.
 
 package import EnrouteWire
 internal import Jobs
 internal import LiveState
 package import Tracking
 
-/// What becomes of one report.
+/// The verdict on one report.
 package enum ReportVerdict: Hashable, Sendable {
-    /// This one goes on: the newest of its readings that count.
+    /// Publish this fix, the newest accepted one of the report.
     case publish(Fix)
-    /// Implausible by itself: nobody is shown it, nor is it refused. The next one decides.
+    /// The fix is implausible on its own. It is neither shown nor refused; the next fix decides.
     case held
-    /// None of its readings counts, the newest of them for this reason.
+    /// All fixes were refused, the newest of them for this reason.
     case refused(FixRefusal)
 }
 
-/// The same, and what it says of a report before it.
+/// The verdict on a report, and what the report shows about an earlier one.
 package struct ValidatedReport: Hashable, Sendable {
     package var verdict: ReportVerdict
-    /// A reading that was held, before or in the same report, is refuted: nobody was there.
+    /// The report refutes a fix that was held, from this or an earlier report: the rider was not there.
     package var refutes = false
 
     package init(verdict: ReportVerdict, refutes: Bool = false) {
@@ -27,37 +27,37 @@ package struct ValidatedReport: Hashable, Sendable {
     }
 }
 
-/// What is known of a trip.
+/// The state of a trip.
 struct TripState: Sendable {
     private(set) var validator: LocationValidator
-    /// What was noted of its verdicts already.
+    /// The verdicts that have already been counted.
     private var noted = VerdictCounts()
     private var geofence: Geofence?
-    /// What the place suggests at the moment; `nil` while it is away from its destination.
+    /// The current proximity state; `nil` while the rider is not near the destination.
     var proximity: ProximityState? { self.geofence?.current.map(ProximityState.init) }
     private var unavailability: Unavailability
-    /// What followers were told last of a silence.
+    /// The unavailable reason last published to followers.
     private(set) var noticedReason: UnavailableReason?
-    /// It is not known whether they were.
+    /// It is unknown whether the last reason was published.
     private var noticeMayBeLost = false
-    /// Metres, straight, from the last position to the destination; `nil` when one of the two is not known.
+    /// The straight distance in metres from the last position to the destination; `nil` if either is unknown.
     private(set) var metersToGo: Double?
     private(set) var speedMetersPerSecond = 0.0
-    /// Somebody heard the last position.
+    /// The last position was received by at least one connection.
     private(set) var isFollowed = false
 
-    /// 0 to 100; `nil` when the phone does not say.
+    /// 0 to 100; `nil` if the phone does not report it.
     private(set) var batteryPercent: Int?
 
-    /// - Parameter freshFor: after so long what followers were shown last is called old, ns.
+    /// - Parameter freshFor: the age at which the last position shown becomes stale, ns.
     init(bounds: LocationValidator.Bounds, freshFor: UInt64 = ViewFacts.freshness) {
         self.validator = LocationValidator(bounds: bounds)
         self.unavailability = Unavailability(freshFor: freshFor)
     }
 
     /// - Parameters:
-    ///   - fixes: of one report; with `invalidFixes` one or more.
-    ///   - invalidFixes: those that are no place.
+    ///   - fixes: the valid fixes of one report. Together with `invalidFixes`, there is at least one.
+    ///   - invalidFixes: the fixes of the report whose coordinates are invalid.
     mutating func validate(_ fixes: [Fix], invalidFixes: [InvalidFix] = [], received: LocationValidator.Receipt)
         -> ValidatedReport
     {
@@ -83,7 +83,7 @@ struct TripState: Sendable {
         func newest(_ isMeant: (FixVerdict) -> Bool) -> FixVerdict? {
             verdicts.filter { isMeant($0.1) }.max { $0.0.at < $1.0.at }?.1
         }
-        // What is no place is accepted by nobody, so whatever is accepted is one of the fixes.
+        // A fix with invalid coordinates is never accepted, so each accepted reading is one of `fixes`.
         let accepted = zip(fixes, verdicts).filter { if case .accepted = $0.1.1 { true } else { false } }.map(\.0)
         if let fix = accepted.max(by: { $0.at < $1.at }) { return .publish(fix) }
         if newest({ $0 == .held }) != nil { return .held }
@@ -91,19 +91,19 @@ struct TripState: Sendable {
         return .refused(reason)
     }
 
-    /// A report came, whatever becomes of it.
+    /// A report arrived, whatever its verdict.
     ///
-    /// - Parameter battery: what the phone says of it, 0 to 1.
+    /// - Parameter battery: the phone's battery level, 0 to 1.
     mutating func reportReceived(battery: Double?) {
         self.unavailability.connection(isOpen: true)
         self.batteryPercent = battery.map { Int(($0 * 100).rounded()) }
         self.unavailability.battery(percent: self.batteryPercent)
     }
 
-    /// Redis refused what was accepted here.
+    /// Redis refused a position that this gateway accepted.
     mutating func overrule(_ reason: FixRefusal) { self.validator.overrule(reason) }
 
-    /// Travel mode was switched: what was shown is no measure of what comes.
+    /// Travel mode was switched, so earlier positions no longer count for validation.
     mutating func restart() {
         self.validator.reset()
         self.unavailability.stopped()
@@ -111,9 +111,9 @@ struct TripState: Sendable {
         (self.noticedReason, self.isFollowed, self.metersToGo) = (nil, false, nil)
     }
 
-    /// Redis took a position, and so many heard it.
+    /// Redis accepted a position, and `listeners` connections received it.
     ///
-    /// - Returns: what its place suggests from now on.
+    /// - Returns: a new proximity state.
     package mutating func published(_ fix: Fix, listeners: Int, now: UInt64) -> ProximityState? {
         let reading = Reading(fix)
         self.isFollowed = listeners > 0
@@ -124,9 +124,9 @@ struct TripState: Sendable {
         return self.geofence?.observe(reading).map(ProximityState.init)
     }
 
-    // MARK: why nothing is seen
+    // MARK: unavailable locations
 
-    /// Travel mode is on, since now at the latest.
+    /// Travel mode is on, at the latest since now.
     mutating func started(now: UInt64) {
         guard !self.isStarted else { return }
         self.isStarted = true
@@ -134,9 +134,9 @@ struct TripState: Sendable {
         self.unavailability.connection(isOpen: true)
     }
 
-    /// Travel mode was switched on: whatever was the matter before is not any more.
+    /// Travel mode was switched on. Earlier unavailable reasons no longer apply.
     ///
-    /// - Returns: whether it was not known to be on.
+    /// - Returns: whether travel mode was not known to be on.
     mutating func startTravel(now: UInt64) -> Bool {
         guard !self.isStarted else { return false }
         self.started(now: now)
@@ -153,14 +153,15 @@ struct TripState: Sendable {
 
     mutating func refused(now: UInt64) { self.unavailability.refused(now: now) }
 
-    /// Its session is gone, or it fell silent.
+    /// The session ended, or a REST reporter became silent.
     mutating func disconnected() { self.unavailability.connection(isOpen: false) }
 
-    /// What followers are to be told of a silence, if it is another than they were told: why, or `nil` that it is over.
+    /// The unavailable reason to publish if it differs from the last published one: a reason, or `nil` if the location is
+    /// available again.
     ///
     /// - Parameters:
-    ///   - now: ns; later than now, to know what will be so then.
-    ///   - isOver: a position has come.
+    ///   - now: ns; a later time returns what will apply then.
+    ///   - isOver: a position has arrived.
     mutating func takeUnavailabilityNotice(now: UInt64, isOver: Bool) -> UnavailableReason?? {
         let reason = self.unavailability.reason(now: now)
         guard reason != self.noticedReason || self.noticeMayBeLost, reason != nil || isOver else { return .none }
@@ -168,10 +169,10 @@ struct TripState: Sendable {
         return .some(reason)
     }
 
-    /// What was taken last may not have been told: it is taken again.
+    /// The last reason may not have been published, so it is returned again.
     mutating func noticeWasLost() { self.noticeMayBeLost = true }
 
-    /// What followers have been shown by whomever, as it was read.
+    /// Continues from what followers have been shown by any gateway, as it was read from Redis.
     ///
     /// - Parameter now: ns of this gateway's clock.
     mutating func resume(from view: JobView, now: UInt64) {
@@ -185,7 +186,7 @@ struct TripState: Sendable {
         self.unavailability.resumed(shownAt: shownAt)
     }
 
-    /// What is to be noted since the last time.
+    /// The verdicts since the last call.
     mutating func takeCounts() -> [(verdict: FixVerdictName, count: Int)] {
         let (before, counts) = (self.noted, self.validator.counts)
         guard counts != before else { return [] }
@@ -208,7 +209,7 @@ extension ProximityState {
     }
 }
 
-/// Verdicts by their names, to be counted under.
+/// Verdicts by the names under which they are counted.
 enum FixVerdictName: Hashable, Sendable, CaseIterable {
     case accepted, held
     case refused(FixRefusal)

@@ -1,6 +1,6 @@
-// Whose reports are validated on one loop, and by what: each trip of a rider begins with what its followers have been
-// shown already, by another gateway perhaps, so that the marker never goes back. Nothing waits for Redis but a trip's
-// first report; what was counted is noted there every few seconds, beside the work.
+// Validates the reports that arrive on one loop. Validation of a trip continues from what its followers have already been
+// shown, possibly by another gateway, so the marker never moves back. Only a trip's first report waits for Redis. Verdict
+// counts are written to Redis every few seconds, asynchronously.
 //
 // Step 4 of 10 of the hot path. Before: Realtime/Trips/RiderSession.swift
 // Next: LiveState/Jobs/LocationPublisher.swift
@@ -16,7 +16,7 @@ internal import Telemetry
 package import Tracking
 internal import TrafficControl
 
-/// The trips whose reports come in on one loop, by a session or by requests. Confined to it.
+/// The trips whose reports arrive on one loop, by a session or by REST. Confined to it.
 package final class TripValidators {
     package struct Key: Hashable, Sendable {
         package let rider: PersonID
@@ -30,10 +30,10 @@ package final class TripValidators {
 
     private struct Entry {
         var trip: TripState
-        /// What followers have been shown is known here.
+        /// What followers have been shown has been read.
         var isRead = false
         var reading: EventLoopFuture<Void>?
-        /// The ledger says that the job is this rider's.
+        /// According to the ledger, the job is assigned to this rider.
         var isAssigned = false
         var usedAt: NIODeadline
         var readAt = NIODeadline.uptimeNanoseconds(0)
@@ -45,13 +45,14 @@ package final class TripValidators {
     private var uncounted: Set<Key> = []
     private var countTimer: Deadline?
 
-    /// From a verdict until it is counted in Redis and in the metrics, with those that come meanwhile.
+    /// The delay after a verdict until it is counted in Redis and in the metrics, together with all later ones.
     private static let countInterval = TimeAmount.seconds(5)
 
-    /// - Parameter most: trips that are known at once; of more the one that was used longest ago is read anew.
+    /// - Parameter most: the maximum number of trips remembered at the same time. Beyond it, the least recently used trip is
+    ///   forgotten and has to be read again.
     package init(loop: LoopState, most: Int) { (self.loop, self.most) = (loop, most) }
 
-    /// - Returns: `nil` when what followers have been shown has to be read first.
+    /// - Returns: `nil` if what followers have been shown has to be read first.
     package func validate(_ fixes: [Fix], invalidFixes: [InvalidFix], battery: Double?, _ key: Key) -> ValidatedReport? {
         guard let index = self.entries.index(forKey: key), self.entries.values[index].isRead else { return nil }
         HotPath.pass(.tripValidators)
@@ -65,24 +66,24 @@ package final class TripValidators {
         return validated
     }
 
-    /// The destination may be another after so long.
+    /// After this time the job is read again, because its destination may have changed.
     private static let rereadAfter = TimeAmount.seconds(60)
 
-    /// Reads what followers have been shown. Succeeds in any case: without Redis a trip is validated by itself, and what is
-    /// accepted waits for Redis anyway.
+    /// Reads what followers have been shown. Always succeeds: without Redis, a trip is validated on its own, and accepted
+    /// positions wait for Redis anyway.
     ///
-    /// - Parameter again: also when that is known; somebody else may have reported since.
+    /// - Parameter again: read it even if it is known, because another gateway may have received reports since.
     package func read(_ key: Key, again: Bool = false) -> EventLoopFuture<Void> {
         let entry = self.entry(key)
         if let reading = entry.reading { return reading }
         if entry.isRead, !again { return self.loop.eventLoop.makeSucceededVoidFuture() }
         let bound = NIOLoopBound(self, eventLoop: self.loop.eventLoop)
         let reading = self.loop.jobs.view(key.job).map { view in
-            // It may have been given to another rider since it was read last.
+            // The job may have been assigned to another rider since it was last read.
             bound.value.entries[key]?.isAssigned = false
             bound.value.finishRead(key, view)
         }.flatMapErrorThrowing { _ in bound.value.finishRead(key, nil) }
-        // It may be over already: a client that is not connected fails at once.
+        // The read may have completed already: a disconnected client fails immediately.
         if self.entries[key]?.isRead == false { self.entries[key]?.reading = reading }
         return reading
     }
@@ -108,21 +109,21 @@ package final class TripValidators {
         return entry
     }
 
-    /// Redis refused what was accepted here, so it knows more: what it knows is read before the next report.
+    /// Redis refused a position that this gateway accepted, so Redis has newer information. It is read before the next report.
     package func overrule(_ reason: FixRefusal, _ key: Key) {
         self.entries[key]?.trip.overrule(reason)
         if reason == .travelModeOff { self.restart(key) } else { self.entries[key]?.isRead = false }
         self.scheduleCount(key)
     }
 
-    // MARK: what follows
+    // MARK: after publishing
 
-    /// Redis took a position.
+    /// Redis accepted a position.
     ///
-    /// - Returns: what its place suggests from now on; that was told to others, and is to be told to the rider.
+    /// - Returns: a new proximity state. Followers have been notified of it; the caller notifies the rider.
     package func published(_ fix: Fix, _ key: Key, listeners: Int) -> ProximityState? {
         let now = NIODeadline.now()
-        // Changed where it lies, as in `judge`: a copy of a trip costs more than all that is done with it.
+        // Modified in place, as in `validate`: copying a trip would cost more than everything else here.
         guard let index = self.entries.index(forKey: key) else { return nil }
         let proximity = self.entries.values[index].trip.published(fix, listeners: listeners, now: now.uptimeNanoseconds)
         let isAssigned = self.entries.values[index].isAssigned
@@ -148,21 +149,21 @@ package final class TripValidators {
         return state
     }
 
-    /// What a rider's place suggests at the moment, of a job that is known to be its own.
+    /// The current proximity state, if the job is known to be assigned to the rider.
     package func proximity(of key: Key) -> ProximityState? {
         self.entries[key].flatMap { $0.isAssigned ? $0.trip.proximity : nil }
     }
 
-    /// What the rider of these trips is to be asked for.
+    /// The circumstances that decide how often the rider of these trips reports.
     func circumstances(of keys: [Key]) -> ReportRate.Circumstances {
         self.circumstances(at: keys.compactMap { self.entries.index(forKey: $0) })
     }
 
-    /// What the rider of all trips is to be asked for.
+    /// The circumstances that decide how often the rider of all trips reports.
     var circumstances: ReportRate.Circumstances { self.circumstances(at: self.entries.indices) }
 
-    /// A trip of which nothing came for so long that its last position is old is over, or as good as over: who followed
-    /// it, and how near its door was, is no matter any more.
+    /// A trip whose last report is so old that its position is stale has ended, or as good as. Its followers and its distance
+    /// no longer count.
     private func circumstances(at indices: some Sequence<[Key: Entry].Index>) -> ReportRate.Circumstances {
         let oldest = NIODeadline.now() - self.freshness
         var all = ReportRate.Circumstances(isFollowed: false, metersToGo: nil, speedMetersPerSecond: 0)
@@ -173,7 +174,7 @@ package final class TripValidators {
             if let toGo { all.metersToGo = min(all.metersToGo ?? toGo, toGo) }
             all.speedMetersPerSecond = max(
                 all.speedMetersPerSecond, self.entries.values[index].trip.speedMetersPerSecond)
-            // One phone for all of them: what it said last.
+            // All trips are reported by one phone, so its newest battery level counts.
             guard usedAt >= newest else { continue }
             (newest, all.batteryPercent) = (usedAt, self.entries.values[index].trip.batteryPercent)
         }
@@ -185,9 +186,9 @@ package final class TripValidators {
         let bound = NIOLoopBound(self, eventLoop: self.loop.eventLoop)
         self.read(key).whenComplete { _ in
             let isNew = bound.value.entries[key]?.trip.startTravel(now: NIODeadline.now().uptimeNanoseconds) == true
-            // Only who has the job may switch it on.
+            // Only the assigned rider can switch travel mode on.
             bound.value.entries[key]?.isAssigned = true
-            // What was the matter when travel mode was on before, or with another rider, is over.
+            // Unavailable reasons from an earlier trip, or from another rider, no longer apply.
             var annotations: [ValidationSummaryStore.Annotation] = isNew ? [.unavailable(nil), .sharing] : []
             if bound.value.loop.settings.arrivalStopsTravel { annotations.append(.stoppedByArrival(false)) }
             guard !annotations.isEmpty else { return }
@@ -197,11 +198,11 @@ package final class TripValidators {
         }
     }
 
-    /// The rider's phone says why it has no position.
+    /// The rider's phone reports why it has no location.
     ///
-    /// - Parameter isAssigned: the ledger has just said so.
-    /// - Returns: whether the job is the rider's, and shared, as far as that was asked. Fails when the reason could not
-    ///   be noted.
+    /// - Parameter isAssigned: the ledger has just confirmed that the job is assigned to the rider.
+    /// - Returns: whether the job is assigned to the rider and shared, as far as this was checked. Fails if the reason could
+    ///   not be stored.
     @discardableResult
     package func reported(_ reason: UnavailableReason, _ key: Key, isAssigned: Bool = false) -> EventLoopFuture<Bool> {
         let bound = NIOLoopBound(self, eventLoop: self.loop.eventLoop)
@@ -215,7 +216,7 @@ package final class TripValidators {
 
     package var trips: [Key] { Array(self.entries.keys) }
 
-    /// Looks at every trip: a silence explains itself with time. One that is over is not looked at again.
+    /// Checks every trip, because a location can become unavailable with time. Trips that have ended are not checked again.
     func reportUnavailability() {
         let bound = NIOLoopBound(self, eventLoop: self.loop.eventLoop)
         for key in self.entries.keys {
@@ -223,7 +224,8 @@ package final class TripValidators {
         }
     }
 
-    /// The session is gone: what will be so when its last positions are old is known now, and nobody will be there then.
+    /// The session ended. The reason that will apply when its last positions become stale is published now, because the session
+    /// will not exist then.
     func disconnected() {
         let time = NIODeadline.now() + self.delayUntilStale
         for key in self.entries.keys {
@@ -232,8 +234,8 @@ package final class TripValidators {
         }
     }
 
-    /// Nothing comes of a trip any more, and no session's end says so: its rider's connection is gone, unless positions come
-    /// on another way, or somebody said why not.
+    /// A REST reporter has stopped sending reports for this trip. It counts as disconnected, unless another gateway receives
+    /// its positions or a reason has been reported.
     func becameSilent(_ key: Key) {
         guard self.entries[key]?.isAssigned == true else { return }
         let bound = NIOLoopBound(self, eventLoop: self.loop.eventLoop)
@@ -249,16 +251,16 @@ package final class TripValidators {
         }
     }
 
-    /// After so long what was shown last is old for sure.
+    /// After this time, the last position is certainly stale.
     private var delayUntilStale: TimeAmount { self.freshness + .nanoseconds(1) }
 
     private var freshness: TimeAmount { .milliseconds(self.loop.settings.freshness.milliseconds) }
 
-    /// Tells followers why nothing is seen, if it is something else than they were told.
+    /// Publishes the unavailable reason to followers, if it differs from the last published one.
     ///
-    /// - Parameter time: later than now, to tell what will be so then.
-    /// - Returns: whether the job is this rider's still, and shared, as far as it was asked: it is when there is
-    ///   something to tell. Fails when Redis is away; then it is told at the next look.
+    /// - Parameter time: a later time publishes the reason that will apply then.
+    /// - Returns: whether the job is still assigned to this rider and shared, as far as this was checked; it is only checked if
+    ///   there is a reason to publish. Fails if Redis is unavailable; the next check then publishes the reason.
     @discardableResult
     func reportUnavailability(of key: Key, at time: NIODeadline = .now()) -> EventLoopFuture<Bool> {
         let loop = self.loop.eventLoop
@@ -268,12 +270,12 @@ package final class TripValidators {
         else { return loop.makeSucceededFuture(true) }
         let (bound, notes) = (NIOLoopBound(self, eventLoop: loop), self.loop.notes)
         return self.loop.jobs.ledger.head(key.job).flatMap { head in
-            // It may have been given to another rider, or have ended, since this one reported last.
+            // Since its last report, the rider's job may have been reassigned or may have ended.
             guard let head, head.rider == key.rider, head.isTravelling else {
                 bound.value.entries[key]?.trip.noticeWasLost()
                 return loop.makeSucceededFuture(false)
             }
-            // Meanwhile a position may have come.
+            // A position may have arrived in the meantime.
             if let trip = bound.value.entries[key]?.trip, trip.noticedReason != reason {
                 return loop.makeSucceededFuture(true)
             }
@@ -285,7 +287,7 @@ package final class TripValidators {
         }
     }
 
-    /// A position has come, which the live instance took: followers see that by itself.
+    /// The live instance accepted a position. Followers see from the position itself that the location is available again.
     private func clearUnavailability(of key: Key, at index: [Key: Entry].Index, _ now: NIODeadline) {
         guard self.entries.values[index].trip.takeUnavailabilityNotice(now: now.uptimeNanoseconds, isOver: true) != nil
         else {
@@ -297,7 +299,7 @@ package final class TripValidators {
         }
     }
 
-    /// Travel mode was switched off: nothing is shown any more.
+    /// Travel mode was switched off, so positions are no longer shown.
     package func restart(_ key: Key) { self.entries[key]?.trip.restart() }
 
     // MARK: counting
@@ -308,7 +310,7 @@ package final class TripValidators {
         self.countTimer = self.loop.deadlines.after(Self.countInterval) { [weak self] in self?.countAll() }
     }
 
-    /// Counts what is not counted yet; at the end of a session too.
+    /// Counts all verdicts that have not been counted yet. Also called when a session ends.
     func countAll() {
         self.countTimer?.cancel()
         self.countTimer = nil
@@ -319,11 +321,11 @@ package final class TripValidators {
 
     private func count(_ key: Key) {
         guard let counts = self.entries[key]?.trip.takeCounts(), !counts.isEmpty else { return }
-        // What Redis refused after all is one less of the accepted, which a metric can not say once it was scraped.
+        // A position that Redis refused reduces the number of accepted ones. A metric cannot decrease once it has been scraped.
         for (verdict, count) in counts { self.loop.counts.add(verdict.metric, max(0, count)) }
-        // Of a job of somebody else nothing is counted but here.
+        // For a job that is not assigned to the rider, verdicts are only counted in the metrics.
         guard self.entries[key]?.isAssigned == true else { return }
-        // Lost when Redis is away: they are for people to look at, and the metrics have them.
+        // If Redis is unavailable, these counts are lost. They are for people to look at, and the metrics still contain them.
         _ = self.loop.notes.note(key.job, counts: counts.map { ($0.verdict.text, $0.count) })
     }
 }

@@ -1,24 +1,24 @@
-// Reports that cannot be judged yet: what followers have been shown of their job is being read. Of each job the newest few
-// wait, and of no more jobs than a rider may follow.
+// Reports that cannot be validated yet, because what followers have been shown of their job is being read. Per job, only the
+// newest reports are buffered, and only for as many jobs as a rider may follow.
 
 internal import EnrouteWire
 
-/// The reports of one rider that wait to be judged. A value.
+/// The reports of one rider that wait for validation. A value.
 struct UnvalidatedReports: Sendable {
     enum Outcome: Hashable, Sendable {
-        /// It is the first of its job: read what followers have been shown.
+        /// This is the first report of its job: read what followers have been shown.
         case read
         case waits
-        /// The oldest of its job is given up for it.
+        /// The oldest report of the job was dropped for this one.
         case replaces
-        /// Reports of too many jobs wait: it was not added.
+        /// Reports of too many jobs are waiting, so this one was not added.
         case tooMany
     }
 
     private var waiting: [JobID: [LocationReport]] = [:]
     let mostJobs: Int
 
-    /// Reports of a job that wait to be judged, at most: a few milliseconds' worth.
+    /// The maximum number of waiting reports per job, enough for a few milliseconds.
     static let maxPerJob = 16
 
     init(mostJobs: Int) { self.mostJobs = mostJobs }
@@ -33,6 +33,6 @@ struct UnvalidatedReports: Sendable {
         return waiting.count < Self.maxPerJob ? .waits : .replaces
     }
 
-    /// What waits of a job, in the order in which it came.
+    /// Removes and returns the waiting reports of a job in the order they arrived.
     mutating func take(_ job: JobID) -> [LocationReport] { self.waiting.removeValue(forKey: job) ?? [] }
 }
