@@ -53,7 +53,8 @@ package final class TripValidators {
     package init(loop: LoopState, most: Int) { (self.loop, self.most) = (loop, most) }
 
     /// - Returns: `nil` if what followers have been shown has to be read first.
-    package func validate(_ fixes: [Fix], invalidFixes: [InvalidFix], battery: Double?, _ key: Key) -> ValidatedReport? {
+    package func validate(_ fixes: [Fix], invalidFixes: [InvalidFix], battery: Double?, _ key: Key) -> ValidatedReport?
+    {
         guard let index = self.entries.index(forKey: key), self.entries.values[index].isRead else { return nil }
         HotPath.pass(.tripValidators)
         let now = NIODeadline.now()
