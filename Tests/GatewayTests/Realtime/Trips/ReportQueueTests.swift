@@ -194,7 +194,7 @@ import Tracking
 
     @Test func `the newest few of a job wait, in their order`() {
         var reports = UnvalidatedReports(mostJobs: 1)
-        let most = Int64(UnvalidatedReports.mostOfJob)
+        let most = Int64(UnvalidatedReports.maxPerJob)
         for sequence in 1...most { #expect(reports.add(Self.report(sequence)) == (sequence == 1 ? .read : .waits)) }
         #expect(reports.add(Self.report(most + 1)) == .replaces)
         #expect(reports.take(JobID("a")!).map(\.sequence) == Array(2...most + 1))
