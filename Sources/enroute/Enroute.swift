@@ -1,4 +1,4 @@
-// The command line: one word for each thing the process can be.
+// The command line. Each subcommand is a role that the process can have.
 
 import ArgumentParser
 import EnrouteWire
@@ -10,22 +10,42 @@ struct Enroute: AsyncParsableCommand {
         abstract: "Live tracking of deliveries and service visits.",
         discussion: wrappable(
             """
-            Exit codes: 0 done, 1 failed while running, 64 wrong command line, 65 unusable input file,
-            69 something it needs is not there (Redis, a port, redis-server), 78 wrong configuration.
+            Exit codes: 0 success, 1 failure while running, 64 wrong command line, 65 unusable input file, 69 a required
+            service is unavailable (Redis, a port, redis-server), 78 wrong configuration.
 
             Examples:
-              enroute demo                          a live trip in your browser
-              enroute serve                         a gateway
-              enroute check                         is Redis fit, and what is set?
-              enroute audit --job job-1             who followed it, and when
-              enroute token --role rider rider-7    a token for development
-              enroute revoke user customer-1        ends what this user holds
-              enroute replay trip.gpx --job job-1   a rider on a recorded trip
-              enroute score trip.gpx                how good arrival times were
+              enroute demo                          show a live trip in your browser
+              enroute serve                         run a gateway
+              enroute config                        print the effective configuration
+              enroute check                         check the configuration and Redis
+              enroute audit --job job-1             print who followed a job, and when
+              enroute token --role rider rider-7    make a token for development
+              enroute revoke user customer-1        revoke a user's tokens and sessions
+              enroute replay trip.gpx --job job-1   replay a recorded trip as a rider
+              enroute score trip.gpx                measure the accuracy of arrival times
             """),
         version: EnrouteVersion.current,
         subcommands: [
-            ServeCommand.self, CheckCommand.self, DemoCommand.self, ReplayCommand.self, TokenCommand.self,
-            RevokeCommand.self, AuditCommand.self, ScoreCommand.self, DemoGatewayCommand.self,
+            ServeCommand.self, ConfigCommand.self, CheckCommand.self, DemoCommand.self, ReplayCommand.self,
+            TokenCommand.self, RevokeCommand.self, AuditCommand.self, ScoreCommand.self,
+            DemoGatewayCommand.self,
         ])
+
+    static func main() async {
+        do {
+            var command = try self.parseAsRoot()
+            if var asynchronous = command as? any AsyncParsableCommand {
+                try await asynchronous.run()
+            } else {
+                try command.run()
+            }
+        } catch {
+            // ArgumentParser has no place for settings in its help text.
+            let text = self.fullMessage(for: error)
+            guard self.exitCode(for: error) == .success, text.contains("USAGE: enroute serve ") else {
+                self.exit(withError: error)
+            }
+            say("\(text)\n\n\(SettingsReference.help)")
+        }
+    }
 }

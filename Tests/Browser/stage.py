@@ -112,7 +112,8 @@ class Site:
 
     def environment(self) -> dict[str, str]:
         ours = {
-            "MODE": "development", "REDIS_LIVE_URL": f"unix:{self._socket}", "LISTEN_HOST": "127.0.0.1", "MANAGEMENT": "off",
+            "MODE": "development", "REDIS_LIVE_URL": f"unix:{self._socket}", "LISTEN_HOST": "127.0.0.1",
+            "MANAGEMENT": "off",
             "TOKEN_SECRET": self.secret, "PAGES_DIR": str(PAGES), "LOG_LEVEL": "notice", "DRAIN_SECONDS": "1",
             "DRAIN_ACCEPT_SECONDS": "0",
             "TLS": "on" if self.is_secure else "off",

@@ -32,20 +32,20 @@ import Testing
             ["ENROUTE_ETA_MAPBOX_TOKEN": secret, "ENROUTE_ETA_MAPBOX_URL": "http://api.example?t=\(secret)"],
             ["ENROUTE_ETA_MAPBOX_URL", "must begin with https://"]
         ), (["ENROUTE_ETA_AZURE_KEY": "\(secret) and more"], ["ENROUTE_ETA_AZURE_KEY", "printable ASCII"]),
-        (["ENROUTE_ETA_AZURE_KEY_FILE": "/no.txt"], ["ENROUTE_ETA_AZURE_KEY_FILE names /no.txt", "can not be read"]),
+        (["ENROUTE_ETA_AZURE_KEY_FILE": "/no.txt"], ["ENROUTE_ETA_AZURE_KEY_FILE names /no.txt", "cannot be read"]),
         (
             ["ENROUTE_ETA_OSRM_URL": "http://osrm:5000", "ENROUTE_ETA_PROVIDER_ORDER": "osrm,osrm"],
-            ["ENROUTE_ETA_PROVIDER_ORDER is osrm,osrm", "each of osrm, once"]
+            ["ENROUTE_ETA_PROVIDER_ORDER is osrm,osrm", "each configured provider once: osrm"]
         ),
         (
             ["ENROUTE_ETA_PROVIDER_ORDER": "osrm"],
-            ["ENROUTE_ETA_PROVIDER_ORDER is osrm", "no service, since none is set"]
+            ["ENROUTE_ETA_PROVIDER_ORDER is osrm", "no provider is configured"]
         ),
-        (["ENROUTE_ETA_CA_FILE": "/etc/passwd"], ["ENROUTE_ETA_CA_FILE names /etc/passwd", "no certificate in PEM"]),
+        (["ENROUTE_ETA_CA_FILE": "/etc/passwd"], ["ENROUTE_ETA_CA_FILE names /etc/passwd", "no PEM certificate"]),
         (["ENROUTE_GEOCODING_MAPBOX_TOKEN": "\(secret)\t"], ["ENROUTE_GEOCODING_MAPBOX_TOKEN", "printable ASCII"]),
         (
             ["ENROUTE_GEOCODING_MAPBOX_TOKEN_FILE": "/no.txt"],
-            ["ENROUTE_GEOCODING_MAPBOX_TOKEN_FILE names /no.txt", "can not be read"]
+            ["ENROUTE_GEOCODING_MAPBOX_TOKEN_FILE names /no.txt", "cannot be read"]
         ),
         (
             ["ENROUTE_GEOCODING_MAPBOX_TOKEN": secret, "ENROUTE_GEOCODING_DAILY_LIMIT": "-5"],

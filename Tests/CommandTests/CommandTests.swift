@@ -54,7 +54,9 @@ import Testing
         }.closureResult
     }
 
-    @Test(arguments: [[], ["serve"], ["check"], ["demo"], ["replay"], ["token"], ["revoke"], ["audit"], ["score"]])
+    @Test(arguments: [
+        [], ["serve"], ["check"], ["demo"], ["replay"], ["token"], ["revoke"], ["audit"], ["score"], ["config"],
+    ])
     func `every command has help with examples`(words: [String]) async throws {
         let outcome = try await Self.run(words + ["--help"])
         #expect(outcome.code == 0)
@@ -128,8 +130,8 @@ import Testing
                 "/no.pem"
             ),
             (["ENROUTE_TOKEN_SECRET": "short"], 78, "shorter than 32 bytes"),
-            (["ENROUTE_TOKEN_SECRET": ""], 78, "No key to check tokens"),
-            (["ENROUTE_TOKEN_PUBLIC_KEY_FILES": "/no.pem"], 78, "/no.pem, which can not be read"),
+            (["ENROUTE_TOKEN_SECRET": ""], 78, "No key to verify tokens"),
+            (["ENROUTE_TOKEN_PUBLIC_KEY_FILES": "/no.pem"], 78, "/no.pem, which cannot be read"),
             (["ENROUTE_TOKEN_JWKS_URL": "http://issuer.example/keys"], 78, "must begin with https://"),
             (
                 ["ENROUTE_TOKEN_JWKS_URL": "https://localhost", "ENROUTE_TOKEN_JWKS_CA_FILE": "/no.pem"], 78,
@@ -137,7 +139,7 @@ import Testing
             ),
             (
                 ["ENROUTE_TOKEN_SECRET": "", "ENROUTE_TOKEN_JWKS_URL": "https://127.0.0.1:1/keys"], 69,
-                "There is no key to check tokens with. The issuer of keys cannot be reached"
+                "No key to verify tokens with. The issuer of keys cannot be reached"
             ), (["ENROUTE_TOKEN_JWKS_URL": "https://127.0.0.1:1/keys"], 69, "unix:/nowhere.sock cannot be reached"),
             (["ENROUTE_LISTEN_PORT": "99999"], 78, "ENROUTE_LISTEN_PORT is 99999"),
             (["ENROUTE_TRACKING_MAX_SHARING_SECONDS": "14401"], 78, "ENROUTE_TRACKING_MAX_SHARING_SECONDS"),
@@ -151,7 +153,7 @@ import Testing
             (["ENROUTE_REDIS_LIVE_ADMIN_URL": "http://x"], 78, "its scheme is none of"),
             (
                 ["ENROUTE_PAGES_TRANSLATION_FILES": "/no.json"], 78,
-                "ENROUTE_PAGES_TRANSLATION_FILES names /no.json, which can not be read"
+                "ENROUTE_PAGES_TRANSLATION_FILES names /no.json, which cannot be read"
             ),
         ] as [([String: String], Int32, String)])
     func `a setting that can not be used is named, with what it should be`(
@@ -181,7 +183,8 @@ import Testing
             ["serve"], environment: Self.good.merging(["ENROUTE_PAGES_TRANSLATION_FILES": file.path]) { $1 })
         #expect(outcome.code == 78, "\(outcome)")
         #expect(
-            outcome.error.contains("\(file.path) (ENROUTE_PAGES_TRANSLATION_FILES) can not be used: \(reason)"),
+            outcome.error.contains(
+                "ENROUTE_PAGES_TRANSLATION_FILES names \(file.path), which cannot be used: \(reason)"),
             "\(outcome.error)")
     }
 

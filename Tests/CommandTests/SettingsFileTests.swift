@@ -51,18 +51,18 @@ import Testing
         ("ENROUTE_LIMIT_PING_INTERVAL_SECOND", "ENROUTE_LIMIT_PING_INTERVAL_SECONDS"), ("AWS_REGON", "AWS_REGION"),
     ])
     func `B14: the name that was probably meant is the nearest one`(name: String, meant: String) {
-        #expect(SettingNames.nearest(to: name) == meant)
+        #expect(UnknownSettings.nearest(to: name) == meant)
     }
 
     @Test func `no name is suggested where none is near`() {
         for name in ["ENROUTE_COLOUR_OF_THE_SKY", "PATH", "", "ENROUTE_", String(repeating: "A", count: 100_000)] {
-            #expect(SettingNames.nearest(to: name) == nil, "\(name.prefix(30))")
+            #expect(UnknownSettings.nearest(to: name) == nil, "\(name.prefix(30))")
         }
     }
 
     @Test func `unknown names are told of with their place, and what Kubernetes sets is not ours`() throws {
         let file = try SettingsFile("ENROUTE_LISTEN_PORT=1\nENROUTE_LISTEN_ALLOWED_ORIGIN=hunter2\nTZ=UTC")
-        let faults = SettingNames.faults(
+        let faults = UnknownSettings.faults(
             environment: [
                 "PATH": "/bin", "ENROUTE_LISTEN_PORTT": "hunter2", "ENROUTE_LISTEN_HOST": "::", "ENROUTE_REPORT": "1",
                 "ENROUTE_REDIS_SERVICE_HOST": "10.0.0.1", "ENROUTE_REDIS_SERVICE_PORT": "6379",
@@ -72,35 +72,9 @@ import Testing
         #expect(
             faults == [
                 "/etc/enroute.env, line 2: ENROUTE_LISTEN_ALLOWED_ORIGIN is not a setting; did you mean ENROUTE_LISTEN_ALLOWED_ORIGINS?",
-                "/etc/enroute.env, line 3: TZ is not a setting; deploy/configuration.md lists them all.",
+                "/etc/enroute.env, line 3: TZ is not a setting; `enroute config` lists all settings.",
                 "ENROUTE_LISTEN_PORTT is not a setting; did you mean ENROUTE_LISTEN_PORT?",
             ])
-    }
-
-    /// A setting that the code reads and the list lacks would be refused; one that the list has and nothing reads would be
-    /// passed over, which is what the list is to prevent.
-    @Test func `the names are those that the code reads and deploy/configuration.md lists`() throws {
-        let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent()
-        let folder = root.appending(path: "Sources/enroute")
-        var read = Set<String>()
-        var code = ""
-        for case let path as String in FileManager.default.enumerator(atPath: folder.path) ?? .init()
-        where path.hasSuffix(".swift") && !path.hasSuffix("SettingNames.swift") {
-            let text = try String(contentsOf: folder.appending(path: path), encoding: .utf8)
-            code += text
-            for match in text.matches(of: /"((ENROUTE|AWS)_[A-Z_]*[A-Z])"/) { read.insert(String(match.1)) }
-        }
-        let names = Set(SettingNames.all)
-        #expect(read.subtracting(names).isEmpty)
-        let derived: Set = [
-            "ENROUTE_REDIS_LIVE_ADMIN_URL", "ENROUTE_REDIS_LEDGER_ADMIN_URL", "ENROUTE_ETA_AZURE_KEY_FILE",
-            "ENROUTE_ETA_MAPBOX_TOKEN_FILE", "ENROUTE_GEOCODING_MAPBOX_TOKEN_FILE",
-        ]
-        let limits = Set(LimitSetting.all.map { "ENROUTE_LIMIT_\($0.name)" })
-        #expect(names.subtracting(read).subtracting(derived).subtracting(limits).isEmpty)
-        let reference = try String(contentsOf: root.appending(path: "deploy/configuration.md"), encoding: .utf8)
-        for name in names.subtracting(limits).subtracting(derived) { #expect(reference.contains(name), "\(name)") }
     }
 
     // MARK: the command
@@ -149,7 +123,7 @@ import Testing
         let taken = try await Self.run(
             "serve", ["export ENROUTE_LOG_LEVEL=\"loud\"", "# a comment", "", "ENROUTE_LISTEN_HOST='127.0.0.1' # here"])
         #expect(taken.error.contains("ENROUTE_LOG_LEVEL is loud;"), "\(taken)")
-        let linked = try await Self.run("serve", [], environment: ["ENROUTE_LISTEN_PORT": "tcp://10.0.0.1:8443"])
+        let linked = try await Self.run("serve", [], environment: ["ENROUTE_MANAGEMENT_PORT": "tcp://10.0.0.1:8443"])
         #expect(linked.code == 78 && linked.error.contains("enableServiceLinks: false"), "\(linked)")
     }
 }

@@ -24,7 +24,7 @@ import Testing
             ["ENROUTE_SNS_TOPICS": topic, "ENROUTE_SNS_CERTIFICATE_HOSTS": "sns.example,https://sns.example"],
             ["ENROUTE_SNS_CERTIFICATE_HOSTS contains https://sns.example", "not a host name", "sns.example:8443"]
         ),
-        (["ENROUTE_SNS_CA_FILE": "/no.pem"], ["ENROUTE_SNS_CA_FILE is set", "name the topics in ENROUTE_SNS_TOPICS"]),
+        (["ENROUTE_SNS_CA_FILE": "/no.pem"], ["ENROUTE_SNS_CA_FILE is set", "but ENROUTE_SNS_TOPICS is not"]),
         (["ENROUTE_SNS_CERTIFICATE_HOSTS": "sns.example"], ["ENROUTE_SNS_CERTIFICATE_HOSTS is set", "or unset it"]),
         (["ENROUTE_SQS_QUEUE_URL": "orders"], ["ENROUTE_SQS_QUEUE_URL must look like https://sqs."]),
         (["ENROUTE_SQS_QUEUE_URL": "http://sqs.example/1/orders"], ["http:// is for localhost alone"]),
@@ -37,13 +37,13 @@ import Testing
         ),
         (
             ["ENROUTE_SQS_QUEUE_URL": queue, "AWS_ACCESS_KEY_ID": ""],
-            ["AWS_ACCESS_KEY_ID is not set", "queue of ENROUTE_SQS_QUEUE_URL is asked with it"]
+            ["AWS_ACCESS_KEY_ID is not set", "to the queue of ENROUTE_SQS_QUEUE_URL"]
         ), (["ENROUTE_SQS_QUEUE_URL": queue, "AWS_SECRET_ACCESS_KEY": ""], ["AWS_SECRET_ACCESS_KEY is not set"]),
         (["ENROUTE_TOKEN_JWKS_URL": "keys"], ["ENROUTE_TOKEN_JWKS_URL must"]),
         // Found by Tests/Hostile: a port over 65535 ended the process when the service was asked (a relative of B27).
         (["ENROUTE_TOKEN_JWKS_URL": "https://127.0.0.1:99999/keys"], ["ENROUTE_TOKEN_JWKS_URL must", "1 to 65535"]),
         (["ENROUTE_SQS_QUEUE_URL": "https://sqs.example:65536/1/orders"], ["ENROUTE_SQS_QUEUE_URL must look like"]),
-        (["ENROUTE_ETA_OSRM_URL": "http://127.0.0.1:65536"], ["ENROUTE_ETA_OSRM_URL can not be used"]),
+        (["ENROUTE_ETA_OSRM_URL": "http://127.0.0.1:65536"], ["ENROUTE_ETA_OSRM_URL cannot be used"]),
         (
             ["ENROUTE_PAGES_SIGN_IN_URL": "https://a.example:65536/"],
             ["ENROUTE_PAGES_SIGN_IN_URL is https://a.example:65536/"]
@@ -66,7 +66,7 @@ import Testing
         ),
         (
             ["ENROUTE_TOKEN_JWKS_CA_FILE": "/no.pem"],
-            ["ENROUTE_TOKEN_JWKS_CA_FILE is set", "ENROUTE_TOKEN_JWKS_URL, or unset it"]
+            ["ENROUTE_TOKEN_JWKS_CA_FILE is set", "but ENROUTE_TOKEN_JWKS_URL is not"]
         ),
         (["ENROUTE_ETA_OSRM_URL": "osrm:5000"], ["ENROUTE_ETA_OSRM_URL", "must be like http://osrm:5000"]),
         (
@@ -75,12 +75,12 @@ import Testing
         ),
         (["ENROUTE_ETA_MAPBOX_TOKEN": "\(secret) 2"], ["ENROUTE_ETA_MAPBOX_TOKEN", "printable ASCII"]),
         (["ENROUTE_ETA_MAPBOX_TOKEN_FILE": "/no.txt"], ["ENROUTE_ETA_MAPBOX_TOKEN_FILE names /no.txt"]),
-        (["ENROUTE_ETA_CA_FILE": "/no.pem"], ["ENROUTE_ETA_CA_FILE names /no.pem", "can not be read"]),
+        (["ENROUTE_ETA_CA_FILE": "/no.pem"], ["ENROUTE_ETA_CA_FILE names /no.pem", "cannot be read"]),
         (["ENROUTE_ETA_INTERVAL_SECONDS": "120"], ["ENROUTE_ETA_INTERVAL_SECONDS is 120", "10 to 60"]),
         (["ENROUTE_SNS_MAX_AGE_SECONDS": "-1"], ["ENROUTE_SNS_MAX_AGE_SECONDS is -1", "0 to 31536000"]),
         (
             ["ENROUTE_ETA_OSRM_URL": "http://osrm:5000", "ENROUTE_ETA_PROVIDER_ORDER": "osrm,mapbox"],
-            ["ENROUTE_ETA_PROVIDER_ORDER is osrm,mapbox", "must name each of osrm, once"]
+            ["ENROUTE_ETA_PROVIDER_ORDER is osrm,mapbox", "each configured provider once: osrm"]
         ),
     ]
 

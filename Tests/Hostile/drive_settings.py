@@ -1,5 +1,5 @@
-"""(f) Settings that are wrong in every way: each name of deploy/configuration.md and of the protocol's limits with words,
-signs, huge numbers, files that are none. A gateway refuses them with 78 and a line that names the setting or the value; it neither
+"""(f) Settings that are wrong in every way: each name of deploy/configuration.md with words, signs, huge numbers and
+unsuitable files. A gateway refuses them with 78 and a line that names the setting or the value; it neither
 traps nor starts as if nothing were set. What is empty counts as not set."""
 
 from __future__ import annotations
@@ -78,12 +78,13 @@ TLS = dict(TLS="on", TLS_CERTIFICATE_FILE="{certificate}", TLS_KEY_FILE="{key}")
 SNS = dict(SNS_TOPICS="arn:aws:sns:eu-central-1:123456789012:orders")
 OSRM = dict(ETA_OSRM_URL="http://127.0.0.1:5000")
 SQS = dict(AWS_ACCESS_KEY_ID="a", AWS_SECRET_ACCESS_KEY="b")
-# What cannot be known from a default. A name of deploy/configuration.md that is neither here nor has a number or on and
-# off for its default
-# is tried with words of all kinds, and may be refused or not, but must not trap.
+# What a default does not tell. A name of the reference that is neither here nor has a number, on or off as its default is
+# tried with values of all kinds; they may be refused or not, but must not crash the gateway.
 KINDS: dict[str, Kind] = {
     "MODE": kind(["word", "PRODUCTION", "dev"]),
     "LOG_LEVEL": kind(["word", "INFO", "7"]),
+    "EVENT_LOOPS": kind(NUMBERS),
+    "REDIS_LEDGER_WAIT_REPLICAS": kind(["word", "-1", "101", "1.5"]),
     "TLS_CERTIFICATE_FILE": kind(NO_FILES + ["{key}"], **TLS),
     "TLS_KEY_FILE": kind(NO_FILES + ["{certificate}", "{other_key}"], **TLS),
     "TLS_TICKET_KEY_FILES": kind(["/nonexistent", "{garbage}", "{empty}", "{garbage},{garbage}"], **TLS),
@@ -163,26 +164,13 @@ class Case:
 
 
 def documented() -> dict[str, str]:
-    """Names of deploy/configuration.md and of the protocol's limits, without ENROUTE_, with their defaults."""
+    """Names of the configuration reference, without ENROUTE_, with their defaults."""
     names: dict[str, str] = {}
-    for line in (ROOT / "deploy/configuration.md").read_text().splitlines():
-        cells = [cell.strip() for cell in line.split("|")]
-        if len(cells) > 3 and cells[1].startswith("`ENROUTE_"):
-            found = re.findall(r"`ENROUTE_([A-Z0-9_]+)`", cells[1])
-            defaults = re.findall(r"`([^`]*)`", cells[2])
-            if not defaults and (number := re.match(r"[\d,]+", cells[2])):
-                defaults = [number.group(0).replace(",", "")]
-            for index, name in enumerate(found):
-                names[name] = defaults[min(index, len(defaults) - 1)] if defaults else ""
-    limits = (ROOT / "Sources/EnrouteWire/protocol/limits.md").read_text()
-    for line in limits.splitlines():
-        cells = [cell.strip() for cell in line.split("|")]
-        if len(cells) > 4:
-            found = re.findall(r"`([A-Z][A-Z_]+|…_BURST)`", cells[2])
-            for name in found:
-                # `…_BURST` stands for the name before it with another end.
-                name = re.sub(r"_PER_SECOND$", "", found[0]) + "_BURST" if name.startswith("…") else name
-                names[f"LIMIT_{name}"] = "1"
+    for section in (ROOT / "deploy/configuration.md").read_text().split("\n### `")[1:]:
+        name = section.split("`")[0]
+        if name.startswith("ENROUTE_"):
+            default = re.search(r"^- Default: `([^`]*)`", section, re.MULTILINE)
+            names[name.removeprefix("ENROUTE_")] = default.group(1) if default else ""
     return names
 
 

@@ -51,12 +51,12 @@ struct AuditCommand: AsyncParsableCommand {
         })
     var since: Int64 = 0
 
-    @Option(help: ArgumentHelp("Settings that the environment does not name.", valueName: "file"))
+    @Option(help: configurationFileHelp)
     var config: String?
 
     func run() async throws {
         try await exitingCleanly {
-            let configuration = try await ProcessConfiguration(file: self.config)
+            let configuration = try ProcessConfiguration(file: self.config)
             let settings = try await configuration.gateway(host: nil, port: nil)
             let logger = try configuration.logger()
             let loop = MultiThreadedEventLoopGroup.singleton.next()

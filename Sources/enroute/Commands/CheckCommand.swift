@@ -32,7 +32,7 @@ struct CheckCommand: AsyncParsableCommand {
     @Option(help: "text for people, json for programs.")
     var format = Format.text
 
-    @Option(help: ArgumentHelp("Settings that the environment does not name.", valueName: "file"))
+    @Option(help: configurationFileHelp)
     var config: String?
 
     func run() async throws {
@@ -40,7 +40,7 @@ struct CheckCommand: AsyncParsableCommand {
             var (mode, findings) = (DeploymentMode.production, [Finding]())
             var outcome = RedisInspection.Outcome()
             do {
-                let configuration = try await ProcessConfiguration(file: self.config)
+                let configuration = try ProcessConfiguration(file: self.config)
                 mode = try configuration.mode()
                 findings += try await configuration.findings()
                 let inspection = try configuration.inspection(group: MultiThreadedEventLoopGroup.singleton)
@@ -64,28 +64,11 @@ extension ProcessConfiguration {
     /// What is wrong with the gateway's own settings. The look at Redis needs neither a certificate nor keys for tokens: that
     /// one is not set is no reason not to look, and no error here, since `serve` may run elsewhere with it.
     fileprivate func findings() async throws -> [Finding] {
-        var findings: [Finding] = []
-        func part(mayMiss: Bool = false, _ read: () async throws -> Void) async throws {
-            do {
-                try await read()
-            } catch {
-                findings.append(try Finding(configuration: error, isNeeded: !mayMiss))
-            }
+        var findings = try await self.problems().map { problem in
+            let mayBeMissing = problem.area == .certificate || problem.area == .tokenKeys
+            return try Finding(configuration: problem.error, isNeeded: !mayBeMissing)
         }
-        try await part(mayMiss: true) {
-            guard let problem = try self.credentials()?.dateProblem else { return }
-            findings.append(Finding(development: problem))
-        }
-        try await part(mayMiss: true) { _ = try await self.tokens() }
-        // Those of Redis are said by whoever looks at it.
-        if (try? self.inspection(group: MultiThreadedEventLoopGroup.singleton)) != nil {
-            try await part {
-                let nobody = TokenVerifier(keys: [], issuer: self.tokenIssuer(), audience: self.tokenAudience())
-                _ = try self.gateway(host: nil, port: nil, credentials: nil, tokens: nobody)
-            }
-        }
-        try await part { _ = try self.logger() }
-        try await part { _ = try self.loops() }
+        if let problem = try? self.credentials()?.dateProblem { findings.append(Finding(development: problem)) }
         return findings
     }
 }

@@ -102,7 +102,7 @@ struct ReplayCommand: AsyncParsableCommand {
             }
             return text.trimmingCharacters(in: .whitespacesAndNewlines)
         }
-        let configuration = try await ProcessConfiguration(file: nil)
+        let configuration = try ProcessConfiguration(file: nil)
         if let token = configuration.text("ENROUTE_REPLAY_TOKEN") { return token }
         let secret = try configuration.required(
             "ENROUTE_TOKEN_SECRET",

@@ -40,7 +40,7 @@ struct RevokeCommand: AsyncParsableCommand {
     @Option(help: "Who revokes: 1 to 64 of [A-Za-z0-9_-].")
     var actor = "operator"
 
-    @Option(help: ArgumentHelp("Settings that the environment does not name.", valueName: "file"))
+    @Option(help: configurationFileHelp)
     var config: String?
 
     func validate() throws {
@@ -62,7 +62,7 @@ struct RevokeCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await exitingCleanly {
-            let configuration = try await ProcessConfiguration(file: self.config)
+            let configuration = try ProcessConfiguration(file: self.config)
             let (ledger, state) = (try configuration.redis().ledger, try configuration.liveState())
             let logger = try configuration.logger()
             let loop = MultiThreadedEventLoopGroup.singleton.next()

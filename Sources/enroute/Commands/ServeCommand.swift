@@ -41,18 +41,16 @@ struct ServeCommand: AsyncParsableCommand {
     @Flag(help: "Opens /v1/_echo for WebSocket conformance suites. Not for production.")
     var testEcho = false
 
-    @Option(help: ArgumentHelp("Settings that the environment does not name.", valueName: "file"))
+    @Option(help: configurationFileHelp)
     var config: String?
 
     func run() async throws {
         keepCoresFromDisk()
         endAtOnceOnCrash()
         try await exitingCleanly {
-            let configuration = try await ProcessConfiguration(file: self.config)
-            let settings = try await configuration.gateway(
-                host: self.host, port: self.port, testEcho: self.testEcho)
-            let logger = try configuration.logger()
-            let group = MultiThreadedEventLoopGroup(numberOfThreads: try configuration.loops())
+            let configuration = try ProcessConfiguration(file: self.config)
+            let (settings, logger, loops) = try await self.read(configuration)
+            let group = MultiThreadedEventLoopGroup(numberOfThreads: loops)
             try await fetchFirstKeys(settings)
             if let problem = settings.credentials?.dateProblem {
                 logger.warning("starting although a check failed", metadata: [LogKey.reason: "\(problem)"])
@@ -82,6 +80,18 @@ struct ServeCommand: AsyncParsableCommand {
                 try await group.next()
                 group.cancelAll()
             }
+        }
+    }
+
+    /// - Throws: `ConfigurationError` with everything that is wrong.
+    private func read(_ configuration: ProcessConfiguration) async throws -> (GatewaySettings, Logger, loops: Int) {
+        do {
+            let settings = try await configuration.gateway(host: self.host, port: self.port, testEcho: self.testEcho)
+            return (settings, try configuration.logger(), try configuration.loops())
+        } catch {
+            let problems = await configuration.problems()
+            guard problems.count > 1 else { throw error }
+            throw ConfigurationError(description: problems.map { "\($0.error)" }.joined(separator: "\n"))
         }
     }
 }

@@ -36,7 +36,7 @@ struct TokenCommand: AsyncParsableCommand {
     @Option(help: "Key id to put into the header, with --key.")
     var kid: String?
 
-    @Option(help: ArgumentHelp("Settings that the environment does not name.", valueName: "file"))
+    @Option(help: configurationFileHelp)
     var config: String?
 
     func validate() throws {
@@ -52,7 +52,7 @@ struct TokenCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await exitingCleanly {
-            let configuration = try await ProcessConfiguration(file: self.config)
+            let configuration = try ProcessConfiguration(file: self.config)
             let (issuer, audience) = (configuration.tokenIssuer(), configuration.tokenAudience())
             let mint: TokenMint
             if let key {

@@ -1,9 +1,11 @@
-// What of the pages is the deployment's own: files in the place of ours, and where people sign in.
+// What a deployment changes about the pages: files, languages, streets, map tiles, and where people sign in.
 
+import EnrouteWire
 import Foundation
 import Gateway
-import REST
+import Journeys
 import OutboundHTTP
+import REST
 import Routing
 
 extension ProcessConfiguration {
@@ -12,9 +14,8 @@ extension ProcessConfiguration {
         var isFolder: ObjCBool = false
         guard FileManager.default.fileExists(atPath: folder, isDirectory: &isFolder), isFolder.boolValue else {
             throw ConfigurationError(
-                description:
-                    "ENROUTE_PAGES_DIR names \(folder), which is no folder. Make it, and put files into it that "
-                    + "take the place of the pages' own, by their names: page.css, for example.")
+                description: "ENROUTE_PAGES_DIR names \(folder), which is not a directory. Create it, with files that "
+                    + "replace the built-in ones of the same name, page.css for example.")
         }
         return folder
     }
@@ -23,8 +24,8 @@ extension ProcessConfiguration {
         guard let template = self.text("ENROUTE_TILES_URL") else {
             guard self.text("ENROUTE_TILES_ATTRIBUTION") == nil else {
                 throw ConfigurationError(
-                    description:
-                        "ENROUTE_TILES_ATTRIBUTION is set, but no tiles are: set ENROUTE_TILES_URL too, or unset it.")
+                    description: "ENROUTE_TILES_ATTRIBUTION is set, but ENROUTE_TILES_URL is not. Set it, or unset "
+                        + "ENROUTE_TILES_ATTRIBUTION.")
             }
             return nil
         }
@@ -32,10 +33,10 @@ extension ProcessConfiguration {
         do {
             source = try TileSource(template: template)
         } catch {
-            throw ConfigurationError(description: "ENROUTE_TILES_URL can not be used. \(error.description)")
+            throw ConfigurationError(description: "ENROUTE_TILES_URL cannot be used. \(error.description)")
         }
         let attribution = try self.required(
-            "ENROUTE_TILES_ATTRIBUTION", "who made the tiles, as their licence wants it said on the map.")
+            "ENROUTE_TILES_ATTRIBUTION", "the attribution that the tiles' licence requires on the map.")
         return TileSettings(
             source: source, attribution: attribution, authorities: try self.authorities("ENROUTE_TILES_CA_FILE"))
     }
@@ -49,10 +50,35 @@ extension ProcessConfiguration {
             (1...65_535).contains(url.port ?? 443)
         else {
             throw ConfigurationError(
-                description:
-                    "ENROUTE_PAGES_SIGN_IN_URL is \(text); it must be an address of a page, https://… (http on this "
-                    + "machine alone), without a user or a #.")
+                description: "ENROUTE_PAGES_SIGN_IN_URL is \(SettingMask.url(text)); it must be the URL of a page: "
+                    + "https://… (http://… for this machine only), without a user and without a fragment.")
         }
         return text
+    }
+
+    func languages() throws -> StatusLanguages {
+        StatusLanguages(
+            further: try self.list("ENROUTE_PAGES_TRANSLATION_FILES").map { file in
+                guard let json = FileManager.default.contents(atPath: file) else {
+                    throw ConfigurationError(
+                        description: "ENROUTE_PAGES_TRANSLATION_FILES names \(file), which cannot be read.")
+                }
+                do throws(BadMessage) {
+                    // Both sections must be complete, because a page requests the whole file.
+                    _ = try TrackingTexts(json: Array(json))
+                    return try StatusTexts(json: Array(json))
+                } catch {
+                    throw ConfigurationError(
+                        description:
+                            "ENROUTE_PAGES_TRANSLATION_FILES names \(file), which cannot be used: \(error.reason). "
+                            + "GET /api/v1/texts?language=en returns a complete file.")
+                }
+            })
+    }
+
+    func streets() throws -> [UInt8]? {
+        try self.text("ENROUTE_PAGES_STREETS_FILE").map { path in
+            try self.naming("ENROUTE_PAGES_STREETS_FILE") { try Streets.load(path: path) }
+        }
     }
 }

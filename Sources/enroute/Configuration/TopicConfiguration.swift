@@ -1,19 +1,17 @@
-// Topics of AWS SNS that may send events: which, and where the certificates that sign their messages come from.
+// AWS SNS topics that may send events, and where the certificates that sign their messages come from.
 
 import Events
 
 extension ProcessConfiguration {
-    /// `nil` where no topic is named.
+    /// - Returns: `nil` where no topic is configured.
     func topics() throws -> SNSVerifier? {
-        let oldest = try self.integer(
-            "ENROUTE_SNS_MAX_AGE_SECONDS", in: 0...31_536_000, default: SNSVerifier.usualOldestSeconds)
+        let oldest = try self.integer("ENROUTE_SNS_MAX_AGE_SECONDS")
         let topics = self.list("ENROUTE_SNS_TOPICS")
         guard !topics.isEmpty else {
             for name in ["ENROUTE_SNS_CERTIFICATE_HOSTS", "ENROUTE_SNS_CA_FILE", "ENROUTE_SNS_MAX_AGE_SECONDS"]
-            where self.text(name) != nil {
+            where self.isSet(name) {
                 throw ConfigurationError(
-                    description:
-                        "\(name) is set and no topic may send: name the topics in ENROUTE_SNS_TOPICS, or unset it.")
+                    description: "\(name) is set, but ENROUTE_SNS_TOPICS is not. Set it, or unset \(name).")
             }
             return nil
         }

@@ -135,9 +135,8 @@ struct RedisInspection: Sendable {
 
 extension ProcessConfiguration {
     func mode() throws -> DeploymentMode {
-        // `choice` admits nothing else.
-        DeploymentMode(rawValue: try self.choice("ENROUTE_MODE", DeploymentMode.allCases.map(\.rawValue)))
-            ?? .production
+        // `choice` allows these only.
+        DeploymentMode(rawValue: try self.choice("ENROUTE_MODE"))!
     }
 
     /// Needs no more settings than those of Redis.

@@ -1,12 +1,11 @@
-// How sure a gateway has to be that a change outlives the ledger's master.
+// How many replicas of the ledger must have a change before it is acknowledged.
 
 import Redis
 
 extension ProcessConfiguration {
-    /// More replicas than anybody has.
-    private static let mostReplicas = 100
+    /// More replicas than any installation has.
+    static let mostReplicas = 100
 
-    /// `ENROUTE_REDIS_LEDGER_WAIT_REPLICAS`: replicas that a status or a new job is to reach before it is answered 200.
     func replicaQuorum() throws -> ReplicaQuorum {
         let name = "ENROUTE_REDIS_LEDGER_WAIT_REPLICAS"
         switch self.text(name) {

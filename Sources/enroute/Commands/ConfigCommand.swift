@@ -1,0 +1,69 @@
+// enroute config: the configuration that a gateway would run with, and everything that is wrong with it.
+
+import ArgumentParser
+import Foundation
+
+struct ConfigCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "config",
+        abstract: "Prints the effective configuration and checks it.",
+        discussion: wrappable(
+            """
+            Prints every setting, its value and where the value comes from: the environment, a line of the file, or the
+            default. Secrets and passwords in URLs are masked. It reads the files that settings name, but connects to
+            nothing; `enroute check` also looks at Redis. Exit codes: 0 nothing is wrong, 78 something is; all of it is
+            reported on standard error.
+
+            Examples:
+              enroute config
+              enroute config --config /etc/enroute.env --format json
+            """))
+
+    enum Format: String, ExpressibleByArgument, CaseIterable {
+        case text, json, env
+    }
+
+    @Option(help: "text, json, or env: a configuration file.")
+    var format = Format.text
+
+    @Option(help: configurationFileHelp)
+    var config: String?
+
+    @Flag(help: ArgumentHelp("Prints deploy/configuration.md.", visibility: .hidden))
+    var reference = false
+
+    @Flag(help: ArgumentHelp("Prints deploy/enroute.env.example.", visibility: .hidden))
+    var example = false
+
+    func run() async throws {
+        try await exitingCleanly {
+            guard !self.reference, !self.example else {
+                return Output.say(self.reference ? SettingsReference.page : SettingsReference.example)
+            }
+            var (file, problems): ((path: String, settings: SettingsFile)?, [String]) = (nil, [])
+            do {
+                file = try self.config.map { (path: $0, settings: try SettingsFile(path: $0)) }
+            } catch {
+                problems.append("\(error)")
+            }
+            let environment = ProcessInfo.processInfo.environment
+            let configuration = ProcessConfiguration(SettingSources(environment: environment, file: file))
+            problems += configuration.sources.unknownNames
+            problems += await configuration.problems().map { "\($0.error)" }
+            let effective = EffectiveConfiguration(configuration)
+            switch self.format {
+            case .text: say(effective.text)
+            case .env: say(effective.environmentFile)
+            case .json: say(try effective.json(problems: problems))
+            }
+            guard problems.isEmpty else {
+                for problem in problems { Output.complain("enroute: \(problem)\n") }
+                throw ExitCode.wrongConfiguration
+            }
+        }
+    }
+}
+
+/// The help of --config.
+let configurationFileHelp = ArgumentHelp(
+    "Configuration file; the environment takes precedence.", valueName: "file")

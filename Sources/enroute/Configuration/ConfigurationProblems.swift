@@ -1,0 +1,54 @@
+// Everything that is wrong with the settings at once: somebody who corrects one mistake after the other starts a gateway many
+// times. `enroute config` and `enroute check` report all of it, and `enroute serve` does when it does not start.
+
+import Access
+import NIOPosix
+
+extension ProcessConfiguration {
+    /// Something that keeps a gateway from starting.
+    struct Problem {
+        /// `check` needs the settings of Redis, and does without a certificate and without keys.
+        enum Area { case redis, certificate, tokenKeys, other }
+
+        let area: Area
+        let error: any Error
+    }
+
+    /// Reads every setting.
+    func problems() async -> [Problem] {
+        var problems: [Problem] = []
+        var known: Set<String> = []
+        func attempt(_ area: Problem.Area = .other, _ read: () async throws -> Void) async {
+            do {
+                try await read()
+            } catch {
+                // A setting that several parts use is reported once.
+                if known.insert("\(error)").inserted { problems.append(Problem(area: area, error: error)) }
+            }
+        }
+        await attempt(.redis) { _ = try self.inspection(group: MultiThreadedEventLoopGroup.singleton) }
+        await attempt(.certificate) { _ = try self.credentials() }
+        await attempt(.tokenKeys) { _ = try await self.tokens() }
+        for setting in SettingsTable.all where self.isSet(setting.name) {
+            switch setting.type {
+            case .integer: await attempt { _ = try self.integer(setting.name) }
+            case .choice: await attempt { _ = try self.choice(setting.name) }
+            case .text, .list: break
+            }
+        }
+        let parts: [() throws -> Void] = [
+            { _ = try self.replicaQuorum() }, { _ = try self.topics() }, { _ = try self.queue() },
+            { _ = try self.arrivals() }, { _ = try self.liveState() }, { _ = try self.gatewayName() },
+            { _ = try self.trustedProxies() }, { _ = try self.allowedOrigins() }, { _ = try self.pagesFolder() },
+            { _ = try self.signInURL() }, { _ = try self.tiles() }, { _ = try self.languages() },
+            { _ = try self.streets() },
+        ]
+        for part in parts { await attempt { try part() } }
+        // What the parts above do not cover.
+        if problems.isEmpty {
+            let nobody = TokenVerifier(keys: [], issuer: self.tokenIssuer(), audience: self.tokenAudience())
+            await attempt { _ = try self.gateway(host: nil, port: nil, credentials: nil, tokens: nobody) }
+        }
+        return problems
+    }
+}

@@ -1,0 +1,101 @@
+// The configuration as `enroute config` prints it: each setting, its value, and where the value comes from. Secrets are masked.
+
+import Foundation
+
+/// All settings with their values.
+struct EffectiveConfiguration {
+    struct Entry: Encodable {
+        let name: String
+        /// Masked; `nil` where nothing is set and there is no default.
+        let value: String?
+        /// "environment", "file" or "default".
+        let source: String
+        let file: String?
+        let line: Int?
+        let isSecret: Bool
+        /// What applies where there is no value.
+        let unset: String?
+
+        /// The source for people.
+        var place: String {
+            guard let file, let line else { return self.source }
+            return "\(file), line \(line)"
+        }
+    }
+
+    let groups: [(title: String, entries: [Entry])]
+
+    init(_ configuration: ProcessConfiguration) {
+        self.groups = SettingsTable.groups.map { group in
+            (group.title, group.settings.map { Self.entry($0, configuration) })
+        }
+    }
+
+    private static func entry(_ setting: Setting, _ configuration: ProcessConfiguration) -> Entry {
+        let (source, file, line): (String, String?, Int?) =
+            switch configuration.sources.origin(of: setting.name) {
+            case .environment: ("environment", nil, nil)
+            case .file(let path, let line): ("file", path, line)
+            case .fallback: ("default", nil, nil)
+            }
+        let value = configuration.text(setting.name).map { SettingMask.visible($0, setting.secrecy) }
+        return Entry(
+            name: setting.name, value: value, source: source, file: file, line: line,
+            isSecret: setting.secrecy == .secret,
+            unset: value == nil ? setting.fallback.description.withoutMarkdown : nil)
+    }
+
+    /// A table for people, one for each group.
+    var text: String {
+        self.groups.map { group in
+            let width = group.entries.map(\.name.count).max() ?? 0
+            let rows = group.entries.map { entry in
+                let name = entry.name.padding(toLength: width, withPad: " ", startingAt: 0)
+                guard let value = entry.value else { return "  \(name)  (\(entry.unset ?? "not set"))" }
+                return "  \(name)  \(value)" + (entry.source == "default" ? "" : "    [\(entry.place)]")
+            }
+            return ([group.title] + rows).joined(separator: "\n")
+        }.joined(separator: "\n\n")
+    }
+
+    /// A configuration file: what is set, and the rest as comments. Masked values are comments too, so that they are not used
+    /// by mistake.
+    var environmentFile: String {
+        self.groups.map { group in
+            let rows = group.entries.map { entry in
+                guard let value = entry.value else { return "# \(entry.name)=" }
+                let line = "\(entry.name)=\(Self.quoted(value))"
+                guard entry.source != "default" else { return "# \(line)" }
+                return (value.contains(SettingMask.mask) ? "# \(line)" : line) + "  # \(entry.place)"
+            }
+            return (["# \(group.title)"] + rows).joined(separator: "\n")
+        }.joined(separator: "\n\n")
+    }
+
+    /// As `SettingsFile` reads it.
+    private static func quoted(_ value: String) -> String {
+        guard value.contains(where: { " \t\n#\"'\\$`".contains($0) }) else { return value }
+        var quoted = ""
+        for character in value {
+            switch character {
+            case "\"", "\\", "$", "`": quoted += "\\\(character)"
+            case "\n": quoted += "\\n"
+            case "\t": quoted += "\\t"
+            default: quoted.append(character)
+            }
+        }
+        return "\"\(quoted)\""
+    }
+
+    /// - Parameter problems: what is wrong, a sentence each.
+    func json(problems: [String]) throws -> String {
+        struct Document: Encodable {
+            let settings: [Entry]
+            let problems: [String]
+        }
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+        let document = Document(settings: self.groups.flatMap(\.entries), problems: problems)
+        return String(decoding: try encoder.encode(document), as: UTF8.self)
+    }
+}

@@ -1,0 +1,126 @@
+// The settings of a gateway, from those of the process.
+
+import Access
+import EnrouteWire
+import Foundation
+import Gateway
+import Journeys
+import LiveState
+import REST
+import Realtime
+import Redis
+import SecureSocket
+import Tracking
+import TrafficControl
+
+extension ProcessConfiguration {
+    func loops() throws -> Int { try self.integer("ENROUTE_EVENT_LOOPS") }
+
+    func liveState() throws -> LiveStateSettings {
+        var state = LiveStateSettings()
+        state.keyspace = Keyspace(prefix: try self.prefix())
+        state.travelCap = try self.seconds("ENROUTE_TRACKING_MAX_SHARING_SECONDS")
+        state.positionLifetime = try self.seconds("ENROUTE_TRACKING_POSITION_LIFETIME_SECONDS")
+        state.retention = try self.seconds("ENROUTE_JOB_RETENTION_SECONDS")
+        state.riderReach = try self.seconds("ENROUTE_RIDER_HEARTBEAT_TIMEOUT_SECONDS")
+        state.riderSilence = try self.seconds("ENROUTE_RIDER_AUTO_OFFLINE_AFTER_SECONDS")
+        state.accessEntries = try self.integer("ENROUTE_AUDIT_ACCESS_MAX_ENTRIES")
+        return state
+    }
+
+    func gateway(host: String?, port: Int?, testEcho: Bool = false) async throws -> GatewaySettings {
+        // Redis first: without it nothing else matters, and people who have set nothing yet should read about it.
+        _ = try self.redis()
+        let (verifier, issuerKeys) = try await self.tokens()
+        var settings = try self.gateway(
+            host: host, port: port, testEcho: testEcho, credentials: try self.credentials(), tokens: verifier)
+        settings.issuerKeys = issuerKeys
+        return settings
+    }
+
+    /// The settings of a gateway with the given certificate and token keys.
+    func gateway(
+        host: String?, port: Int?, testEcho: Bool = false, credentials: TLSCredentials?, tokens: TokenVerifier
+    ) throws -> GatewaySettings {
+        let (live, ledger) = try self.redis()
+        var settings = GatewaySettings(
+            host: Self.unbracketed(try host ?? self.required("ENROUTE_LISTEN_HOST", "the address to listen on.")),
+            port: try port ?? self.integer("ENROUTE_LISTEN_PORT"),
+            credentials: credentials, live: live, ledger: ledger, tokens: tokens)
+        settings.redisTiming.quorum = try self.replicaQuorum()
+        settings.topics = try self.topics()
+        settings.queue = try self.queue()
+        settings.arrivals = try self.arrivals()
+        settings.liveState = try self.liveState()
+        settings.name = try self.gatewayName()
+        settings.drainAccept = try self.seconds("ENROUTE_DRAIN_ACCEPT_SECONDS")
+        settings.drain = try self.seconds("ENROUTE_DRAIN_SECONDS")
+        settings.testEcho = testEcho
+        settings.limits = try self.limits()
+        settings.freshness = try self.seconds("ENROUTE_TRACKING_STALE_AFTER_SECONDS")
+        settings.validation.fastestMetersPerSecond = Double(
+            try self.integer("ENROUTE_TRACKING_MAX_PLAUSIBLE_SPEED_MPS"))
+        settings.arrivalStopsTravel = try self.isOn("ENROUTE_TRACKING_STOP_SHARING_ON_ARRIVAL")
+        settings.overload = try self.overload()
+        settings.trustedProxies = try self.trustedProxies()
+        settings.origins = try self.allowedOrigins()
+        settings.management = try self.management()
+        settings.leafletFolder = self.text("ENROUTE_PAGES_LEAFLET_DIR") ?? settings.leafletFolder
+        settings.pagesFolder = try self.pagesFolder()
+        settings.signInURL = try self.signInURL()
+        settings.tiles = try self.tiles()
+        settings.languages = try self.languages()
+        settings.streets = try self.streets()
+        return settings
+    }
+
+    /// An IPv6 address may be in brackets, as in a URL.
+    static func unbracketed(_ host: String) -> String {
+        host.hasPrefix("[") && host.hasSuffix("]") && host.contains(":") ? String(host.dropFirst().dropLast()) : host
+    }
+
+    func trustedProxies() throws -> TrustedProxies {
+        try self.naming("ENROUTE_LISTEN_TRUSTED_PROXIES") {
+            try TrustedProxies(self.list("ENROUTE_LISTEN_TRUSTED_PROXIES"))
+        }
+    }
+
+    func allowedOrigins() throws -> AllowedOrigins {
+        try self.naming("ENROUTE_LISTEN_ALLOWED_ORIGINS") {
+            try AllowedOrigins(self.list("ENROUTE_LISTEN_ALLOWED_ORIGINS"))
+        }
+    }
+
+    func gatewayName() throws -> String {
+        let name = try self.required("ENROUTE_GATEWAY_NAME", "a name for this gateway.")
+        guard name.wholeMatch(of: /[A-Za-z0-9._-]{1,253}/) != nil || !self.isSet("ENROUTE_GATEWAY_NAME") else {
+            throw ConfigurationError(
+                description: "ENROUTE_GATEWAY_NAME is \(name); it must be 1 to 253 characters of A-Z a-z 0-9 . _ -.")
+        }
+        return name
+    }
+
+    private func prefix() throws -> String {
+        let prefix = self.text("ENROUTE_REDIS_PREFIX") ?? ""
+        guard prefix.utf8.count <= 64, !prefix.contains(where: { "{}*?[]\\ ".contains($0) || !$0.isASCII }) else {
+            throw ConfigurationError(
+                description:
+                    "ENROUTE_REDIS_PREFIX is \(prefix); it must be at most 64 ASCII characters without spaces and without "
+                    + "{ } * ? [ ] \\.")
+        }
+        return prefix
+    }
+
+    /// - Returns: `nil` where TLS is off.
+    func credentials() throws -> TLSCredentials? {
+        guard try self.isOn("ENROUTE_TLS") else { return nil }
+        let why = "the path of a PEM file. Behind a load balancer that terminates TLS, set ENROUTE_TLS=off."
+        return try TLSCredentials(
+            certificateChain: self.required("ENROUTE_TLS_CERTIFICATE_FILE", why),
+            privateKey: self.required("ENROUTE_TLS_KEY_FILE", why),
+            ticketKeys: self.list("ENROUTE_TLS_TICKET_KEY_FILES"),
+            ocspResponse: self.text("ENROUTE_TLS_OCSP_RESPONSE_FILE"),
+            makesRecords: try self.choice("ENROUTE_TLS_RECORD_LAYER") == "builtin",
+            acceptsInvalidDates: try self.mode() == .development)
+    }
+}

@@ -1,0 +1,100 @@
+// Settings of the process as a whole, of its listener and of TLS.
+
+import Foundation
+import LiveState
+import Logging
+
+extension SettingsTable {
+    static let general = SettingGroup(
+        "General", "",
+        [
+            Setting(
+                "ENROUTE_MODE", .choice(DeploymentMode.allCases.map(\.rawValue)), default: .value("production"),
+                "Whether a failed check keeps the gateway from starting.",
+                details: """
+                    In `production` the gateway does not start when `enroute check` finds an error, or when its
+                    certificate has expired. In `development` it logs a warning and starts.
+                    """),
+            Setting(
+                "ENROUTE_LOG_LEVEL", .choice(Logger.Level.allCases.map(\.rawValue)), default: .value("info"),
+                "The least severe level that is logged.",
+                details: """
+                    The log goes to standard error, one line of logfmt for each event. Positions and tokens are never
+                    logged, at any level.
+                    """, commands: ["serve", "audit", "revoke"]),
+            Setting(
+                "ENROUTE_GATEWAY_NAME", .text("1 to 253 characters of `A-Z a-z 0-9 . _ -`"),
+                default: .computed("the host's name") { ProcessInfo.processInfo.hostName },
+                "Name of this gateway in the audit trail and on the operations page."),
+            Setting(
+                "ENROUTE_EVENT_LOOPS", .integer(1...256, unit: ""),
+                default: .computed("the number of processor cores") {
+                    "\(ProcessInfo.processInfo.activeProcessorCount)"
+                }, "Number of event loops, each on a thread of its own."),
+            Setting(
+                "ENROUTE_REPLAY_TOKEN", .text("a JSON Web Token"),
+                "The rider's token for `enroute replay`, unless --token-file names a file.", secrecy: .secret,
+                commands: ["replay"]),
+        ])
+
+    static let listener = SettingGroup(
+        "Listener", "Where clients connect: WebSocket, REST and pages share one port.",
+        [
+            Setting(
+                "ENROUTE_LISTEN_HOST", .text("IP address or host name; an IPv6 address may be in brackets"),
+                default: .value("0.0.0.0"), "Address to listen on.", details: "`--host` takes precedence."),
+            Setting(
+                "ENROUTE_LISTEN_PORT", .integer(0...65535, unit: ""), default: .number(8443),
+                "TCP port to listen on; 0 selects a free one.",
+                details: "`--port` takes precedence. The first line on standard output names the port in use."),
+            Setting(
+                "ENROUTE_LISTEN_ALLOWED_ORIGINS", .list("an origin such as `https://app.example:8443`"),
+                default: .described("the gateway's own origin"), "Web pages that may open a WebSocket.",
+                details: """
+                    Write origins as browsers send them: lower case, without a path and without the default port. An
+                    upgrade from any other origin is refused with status 403. Apps that send no `Origin` header are not
+                    affected.
+                    """),
+            Setting(
+                "ENROUTE_LISTEN_TRUSTED_PROXIES", .list("an IP address, or a network such as `10.0.0.0/8`"),
+                "Load balancers whose X-Forwarded-For header is trusted.",
+                details: """
+                    Without it, all clients behind a load balancer share the balancer's address, and with it the limits
+                    per address. Addresses in the header may have ports. If an entry of the header is not an address,
+                    the connection counts as the balancer's. The PROXY protocol is not supported.
+                    """),
+        ])
+
+    static let tls = SettingGroup(
+        "TLS", "All files are read again on SIGHUP, without closing a connection.",
+        [
+            Setting(
+                "ENROUTE_TLS", .onByDefault, default: .value("on"),
+                "Whether the listener uses TLS; off behind a balancer that terminates it."),
+            Setting(
+                "ENROUTE_TLS_CERTIFICATE_FILE", .text("path of a PEM file"),
+                "The gateway's certificate, followed by intermediate certificates.",
+                details: "Required unless `ENROUTE_TLS` is `off`."),
+            Setting(
+                "ENROUTE_TLS_KEY_FILE", .text("path of a PEM file"), "The private key of the certificate.",
+                details: "Required unless `ENROUTE_TLS` is `off`."),
+            Setting(
+                "ENROUTE_TLS_TICKET_KEY_FILES", .list("path of a file of 80 random bytes"),
+                "Keys of TLS session tickets, the newest first.",
+                details: """
+                    Give every gateway the same files (`openssl rand 80`). A client that loses its gateway then resumes
+                    its TLS session on another one. Without them each gateway has a key of its own.
+                    """),
+            Setting(
+                "ENROUTE_TLS_OCSP_RESPONSE_FILE", .text("path of a file in DER"),
+                "OCSP response to staple for clients that request it.",
+                details: "An expired response is not sent. Replace the file in time and send SIGHUP."),
+            Setting(
+                "ENROUTE_TLS_RECORD_LAYER", .choice(["builtin", "openssl"]), default: .value("builtin"),
+                "Who encrypts outgoing records: the gateway, or OpenSSL (slower).",
+                details: """
+                    OpenSSL does the handshake in both cases. `openssl` is a fallback for the case that the built-in
+                    record layer causes trouble.
+                    """),
+        ])
+}

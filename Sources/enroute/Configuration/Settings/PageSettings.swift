@@ -1,0 +1,59 @@
+// Settings of the pages and of the map tiles under them.
+
+import Gateway
+import REST
+
+extension SettingsTable {
+    static let pages = SettingGroup(
+        "Pages", "",
+        [
+            Setting(
+                "ENROUTE_PAGES_DIR", .text("path of a directory"), "Directory whose files replace the built-in pages.",
+                details: """
+                    Files replace built-in ones of the same name (`track.html`, `page.css`, …): for a logo, colours or
+                    wording. They are read at each request. A page's script (`track.js`, `rider.js`, `ops.js`) is sent as
+                    one file together with the modules it imports.
+                    """),
+            Setting(
+                "ENROUTE_PAGES_SIGN_IN_URL", .text("`https://…`; `http://…` for this machine only"),
+                "Page where people sign in.",
+                details: """
+                    The pages redirect there with `?return=<the page>` and expect the user back with a sign-in code.
+                    Without it the pages ask for a code.
+                    """),
+            Setting(
+                "ENROUTE_PAGES_TRANSLATION_FILES", .list("path of a JSON file"),
+                "Further languages for statuses and pages.",
+                details: """
+                    Each file must be complete; a missing text is an error that names it.
+                    `GET /api/v1/texts?language=en` returns a complete file. A file for `en` or `de` replaces the built-in
+                    one.
+                    """),
+            Setting(
+                "ENROUTE_PAGES_STREETS_FILE", .text("path of a GeoJSON file, also with .gz"),
+                "Streets to draw on a map without tiles."),
+            Setting(
+                "ENROUTE_PAGES_LEAFLET_DIR", .text("path of a directory"),
+                default: .value(libraryDefaults.leafletFolder), "Directory of Leaflet's files.",
+                details: "The default is where Debian's package libjs-leaflet installs them."),
+        ])
+
+    static let tiles = SettingGroup(
+        "Map tiles",
+        """
+        Gateways fetch the tiles, so an access key in the URL stays on the gateway and no browser contacts another site. Each
+        gateway caches 32 MiB.
+        """,
+        [
+            Setting(
+                "ENROUTE_TILES_URL", .text("`https://tiles.example/{z}/{x}/{y}.png`; `http://…` for this machine only"),
+                "Where map tiles come from.", details: "Requires `ENROUTE_TILES_ATTRIBUTION`.", secrecy: .url),
+            Setting(
+                "ENROUTE_TILES_ATTRIBUTION", .text("any text"), "Attribution shown on the map, as the licence asks for."
+            ),
+            Setting(
+                "ENROUTE_TILES_CA_FILE", .text("path of a PEM file"),
+                default: .described("the system's certificate authorities"),
+                "Certificate authorities trusted for the tile server."),
+        ])
+}

@@ -1,0 +1,120 @@
+// Settings of services that a gateway calls: providers of arrival times and of geocoding, and queues of events.
+
+import ETA
+import Events
+import Gateway
+import Realtime
+import Routing
+
+extension SettingsTable {
+    private static let dailyLimit = SettingType.integer(0...1_000_000_000, unit: "requests a day; 0 for no limit")
+    private static let systemAuthorities = SettingDefault.described("the system's certificate authorities")
+    private static let httpsURL = SettingType.text("`https://…`; `http://…` for this machine only")
+    private static let perDay = "All gateways together, for each day in UTC."
+
+    static let arrivals = SettingGroup(
+        "Arrival times",
+        """
+        Without a provider, and while no provider answers, the built-in estimator calculates arrival times. Azure Maps and
+        Mapbox know the traffic; they receive the rider's location and its destination.
+        """,
+        [
+            Setting(
+                "ENROUTE_ETA_INTERVAL_SECONDS", .integer(10...60, unit: "seconds"),
+                default: .seconds(libraryDefaults.arrivals.interval),
+                "How often the arrival time of a followed job is updated.",
+                details: "At most one request to a provider for each job in that time, by all gateways together."),
+            Setting(
+                "ENROUTE_ETA_PROVIDER_ORDER", .list("`azure_maps`, `mapbox` or `osrm`"),
+                default: .value(ProcessConfiguration.providerOrder.joined(separator: ",")),
+                "The order in which providers are tried.",
+                details: "Must name each configured provider once."),
+            Setting(
+                "ENROUTE_ETA_CA_FILE", .text("path of a PEM file"), default: systemAuthorities,
+                "Certificate authorities trusted for providers."),
+            Setting(
+                "ENROUTE_ETA_OSRM_URL", .text("a URL such as `http://osrm:5000`"), "Your own OSRM server.",
+                secrecy: .url),
+            Setting(
+                "ENROUTE_ETA_OSRM_DAILY_LIMIT", dailyLimit, default: .number(0), "Requests to OSRM a day.",
+                details: perDay),
+            Setting(
+                "ENROUTE_ETA_AZURE_KEY", .text("printable ASCII without spaces"), "Key for Azure Maps.",
+                secrecy: .secret),
+            Setting("ENROUTE_ETA_AZURE_KEY_FILE", .text("path of a file"), "File with the key for Azure Maps."),
+            Setting(
+                "ENROUTE_ETA_AZURE_URL", httpsURL, default: .value(AzureMaps.usualURL), "Where Azure Maps is.",
+                secrecy: .url),
+            Setting(
+                "ENROUTE_ETA_AZURE_DAILY_LIMIT", dailyLimit, default: .number(ProcessConfiguration.usualBudget),
+                "Requests to Azure Maps a day.", details: perDay + " Above it the next provider is used."),
+            Setting(
+                "ENROUTE_ETA_MAPBOX_TOKEN", .text("printable ASCII without spaces"), "Access token for Mapbox.",
+                secrecy: .secret),
+            Setting("ENROUTE_ETA_MAPBOX_TOKEN_FILE", .text("path of a file"), "File with the access token for Mapbox."),
+            Setting(
+                "ENROUTE_ETA_MAPBOX_URL", httpsURL, default: .value(MapboxDirections.usualURL), "Where Mapbox is.",
+                details: "Used for geocoding too.", secrecy: .url),
+            Setting(
+                "ENROUTE_ETA_MAPBOX_DAILY_LIMIT", dailyLimit, default: .number(ProcessConfiguration.usualBudget),
+                "Requests for arrival times to Mapbox a day.",
+                details: perDay + " Above it the next provider is used."),
+        ])
+
+    static let geocoding = SettingGroup(
+        "Geocoding",
+        """
+        With a token, Mapbox finds the coordinates of addresses that jobs are created with. The results are stored, so
+        requests are sent with `permanent=true`.
+        """,
+        [
+            Setting(
+                "ENROUTE_GEOCODING_MAPBOX_TOKEN", .text("printable ASCII without spaces"),
+                "Access token for geocoding with Mapbox.", secrecy: .secret),
+            Setting(
+                "ENROUTE_GEOCODING_MAPBOX_TOKEN_FILE", .text("path of a file"),
+                "File with the access token for geocoding."),
+            Setting(
+                "ENROUTE_GEOCODING_DAILY_LIMIT", dailyLimit, default: .number(ProcessConfiguration.usualBudget),
+                "Geocoding requests a day.", details: perDay),
+        ])
+
+    static let events = SettingGroup(
+        "Events", "AWS SNS and AWS SQS as sources of events, beside `POST /api/v1/events`.",
+        [
+            Setting(
+                "ENROUTE_SNS_TOPICS", .list("the ARN of a topic"), "AWS SNS topics whose events are accepted.",
+                details: "For example `arn:aws:sns:eu-central-1:123456789012:orders`."),
+            Setting(
+                "ENROUTE_SNS_CERTIFICATE_HOSTS", .list("`host` or `host:port`"),
+                default: .described("`sns.<region>.amazonaws.com`"),
+                "Hosts that SNS signing certificates may come from.",
+                details: "For another service that signs its messages as SNS does."),
+            Setting(
+                "ENROUTE_SNS_CA_FILE", .text("path of a PEM file"), default: systemAuthorities,
+                "Certificate authorities trusted for SNS.",
+                details: """
+                    Used for the certificate hosts, and then required for the signing certificates too. Include
+                    intermediate certificates, because SNS publishes its certificate without them.
+                    """),
+            Setting(
+                "ENROUTE_SNS_MAX_AGE_SECONDS", .integer(0...31_536_000, unit: "seconds; 0 for no limit"),
+                default: .number(SNSVerifier.usualOldestSeconds), "Age above which an SNS message is refused.",
+                details: "Older messages are answered 403. SNS itself retries for an hour at most."),
+            Setting(
+                "ENROUTE_SQS_QUEUE_URL", .text("`https://sqs.<region>.amazonaws.com/<account>/<name>`"),
+                "AWS SQS queue to receive events from.",
+                details: "Every gateway may poll the same queue. `http://…` is allowed for this machine only.",
+                secrecy: .url),
+            Setting(
+                "AWS_REGION", .text("a region such as `eu-central-1`"),
+                default: .described("the region in the queue's URL"), "Region of the SQS queue."),
+            Setting("AWS_ACCESS_KEY_ID", .text("an access key id"), "Access key id for the SQS queue."),
+            Setting(
+                "AWS_SECRET_ACCESS_KEY", .text("a secret access key"), "Secret access key for the SQS queue.",
+                secrecy: .secret),
+            Setting(
+                "AWS_SESSION_TOKEN", .text("a session token"), "Session token, for temporary credentials.",
+                secrecy: .secret),
+        ])
+}

@@ -1,0 +1,90 @@
+// Settings of both Redis, and of the tokens that people sign in with.
+
+extension SettingsTable {
+    private static let redisURL = "a [Redis URL](redis/README.md#redis-urls)"
+
+    static let redis = SettingGroup(
+        "Redis",
+        """
+        Enroute uses Redis in two roles. The *live* Redis holds positions and presence and must not persist anything. The
+        *ledger* Redis holds jobs and statuses and should persist them. [redis](redis/README.md) has a configuration for
+        each.
+        """,
+        [
+            Setting(
+                "ENROUTE_REDIS_LIVE_URL", .text(redisURL), default: .required,
+                "Redis for positions and presence; must not persist.",
+                details: "In production the gateway does not start when this Redis persists anything.", secrecy: .url,
+                commands: ["serve", "audit", "revoke"]),
+            Setting(
+                "ENROUTE_REDIS_LEDGER_URL", .text(redisURL),
+                default: .described("the value of `ENROUTE_REDIS_LIVE_URL`, which only development allows"),
+                "Redis for jobs, statuses, audit trail and revocations; should persist.", secrecy: .url,
+                commands: ["serve", "audit", "revoke"]),
+            Setting(
+                "ENROUTE_REDIS_LIVE_ADMIN_URL", .text(redisURL),
+                "A Redis user of the live Redis that may read its configuration.",
+                details: """
+                    Used for the checks of `enroute check` and before the start, when the gateway's own user must not run
+                    `CONFIG GET`.
+                    """, secrecy: .url),
+            Setting(
+                "ENROUTE_REDIS_LEDGER_ADMIN_URL", .text(redisURL),
+                "A Redis user of the ledger Redis that may read its configuration.",
+                details: "See `ENROUTE_REDIS_LIVE_ADMIN_URL`.", secrecy: .url),
+            Setting(
+                "ENROUTE_REDIS_PREFIX",
+                .text("at most 64 ASCII characters without spaces and without `{ } * ? [ ] \\`"),
+                "Prefix of every key and channel.",
+                details: "Lets several installations share a Redis. All gateways of an installation use the same one.",
+                commands: ["serve", "audit", "revoke"]),
+            Setting(
+                "ENROUTE_REDIS_LEDGER_WAIT_REPLICAS",
+                .text("`majority`, `all`, or a whole number from 0 to \(ProcessConfiguration.mostReplicas)"),
+                default: .value("majority"), "Replicas that must have a change before it is acknowledged.",
+                details: """
+                    Applies to new jobs and statuses. `majority` and `all` refer to the replicas that the master had during
+                    the last minute. When too few replicas answer within 200 ms, the request is answered 202 with
+                    `Enroute-Durability: unknown` instead of 200. See [what each costs](redis/README.md#replicas).
+                    """),
+        ])
+
+    static let tokens = SettingGroup(
+        "Tokens",
+        """
+        A gateway needs at least one key to verify JSON Web Tokens with: public keys in files, an issuer that publishes its
+        keys, or, for development, a shared secret.
+        """,
+        [
+            Setting(
+                "ENROUTE_TOKEN_PUBLIC_KEY_FILES", .list("path of a PEM file"), "Public keys that verify tokens.",
+                details: "P-256 (ES256), RSA with 2048 bits or more (RS256) and Ed25519 (EdDSA)."),
+            Setting(
+                "ENROUTE_TOKEN_KEY_IDS", .list("a key id, the token's `kid`"),
+                "Key ids of these public keys, in the same order.",
+                details: """
+                    Either one for each file or none at all. A token with a `kid` is verified with the key of that id only,
+                    a token without one only with keys that have no id.
+                    """),
+            Setting(
+                "ENROUTE_TOKEN_JWKS_URL", .text("`https://…`; `http://…` for this machine only"),
+                "Where the issuer publishes its keys (JWKS, RFC 7517).",
+                details: """
+                    Fetched every 10 minutes, and at most every 30 s when a token names an unknown key. When a fetch fails,
+                    the previous keys stay in use. May be combined with `ENROUTE_TOKEN_PUBLIC_KEY_FILES`.
+                    """, secrecy: .url),
+            Setting(
+                "ENROUTE_TOKEN_JWKS_CA_FILE", .text("path of a PEM file"),
+                default: .described("the system's certificate authorities"),
+                "Certificate authorities trusted for that URL."),
+            Setting(
+                "ENROUTE_TOKEN_SECRET", .text("at least 32 bytes"), "Secret of HS256 tokens, for development.",
+                secrecy: .secret, commands: ["serve", "token", "replay"]),
+            Setting(
+                "ENROUTE_TOKEN_ISSUER", .text("any text"), default: .value("enroute"),
+                "Required value of the token's `iss` claim.", commands: ["serve", "token", "replay"]),
+            Setting(
+                "ENROUTE_TOKEN_AUDIENCE", .text("any text"), default: .value("enroute"),
+                "Required value of the token's `aud` claim.", commands: ["serve", "token", "replay"]),
+        ])
+}

@@ -1,0 +1,117 @@
+// A setting as the table declares it. Everything that concerns a setting and is not its effect comes from here: its default, the
+// values it allows, the help text, `enroute config`, the example file and the reference page.
+
+/// One setting: an environment variable, which a configuration file may set too.
+struct Setting: Sendable {
+    /// The name of the environment variable.
+    let name: String
+    let type: SettingType
+    let fallback: SettingDefault
+    /// One sentence for help texts.
+    let summary: String
+    /// More for the reference page: consequences, examples, what happens at the limits. Empty where the summary says it all.
+    let details: String
+    let secrecy: Secrecy
+    /// The commands that use it; `check` and `config` read every setting.
+    let commands: [String]
+
+    /// How `enroute config` prints a value.
+    enum Secrecy: Sendable {
+        case visible
+        /// A URL, in which a password or an access key may be part of the value.
+        case url
+        /// Nothing of the value is printed.
+        case secret
+    }
+
+    init(
+        _ name: String, _ type: SettingType, default fallback: SettingDefault = .unset, _ summary: String,
+        details: String = "", secrecy: Secrecy = .visible, commands: [String] = ["serve"]
+    ) {
+        self.name = name
+        self.type = type
+        self.fallback = fallback
+        self.summary = summary
+        self.details = details
+        self.secrecy = secrecy
+        self.commands = commands
+    }
+}
+
+/// The values that a setting allows, as far as they can be checked without looking at other settings.
+enum SettingType: Sendable, Equatable {
+    case choice([String])
+    /// A whole number. The unit is that of the number: "seconds", "bytes".
+    case integer(ClosedRange<Int>, unit: String)
+    /// Any text; the parameter describes what it must look like.
+    case text(String)
+    /// Several values, separated by commas; the parameter describes one.
+    case list(String)
+
+    static let onByDefault = SettingType.choice(["on", "off"])
+    static let offByDefault = SettingType.choice(["off", "on"])
+
+    /// What the reference page says about the values.
+    var description: String {
+        switch self {
+        case .choice(let choices): choices.map { "`\($0)`" }.joined(separator: " or ")
+        case .integer(let range, let unit):
+            "whole number from \(range.lowerBound) to \(range.upperBound)" + (unit.isEmpty ? "" : ", in \(unit)")
+        case .text(let form): form
+        case .list(let form): "list, separated by commas; each item: \(form)"
+        }
+    }
+}
+
+/// The value of a setting that is not set.
+enum SettingDefault: Sendable, Equatable {
+    /// There is none: the feature is off, or the setting is required.
+    case unset
+    /// The command does not work without it.
+    case required
+    case value(String)
+    /// A value that is known only when the process runs, with what it is.
+    case computed(String, value: @Sendable () -> String)
+    /// What applies instead, in words: "the value of ENROUTE_REDIS_LIVE_URL".
+    case described(String)
+
+    static func number(_ value: Int) -> SettingDefault { .value("\(value)") }
+
+    /// A default that a library defines as a duration.
+    static func seconds(_ duration: Duration) -> SettingDefault { .value("\(duration.components.seconds)") }
+
+    static func == (one: SettingDefault, other: SettingDefault) -> Bool { one.text == other.text }
+
+    /// The value itself; `nil` where there is none.
+    var text: String? {
+        switch self {
+        case .value(let value): value
+        case .computed(_, let value): value()
+        case .unset, .required, .described: nil
+        }
+    }
+
+    /// What the reference page says.
+    var description: String {
+        switch self {
+        case .unset: "not set"
+        case .required: "none; the setting is required"
+        case .value(let value): "`\(value)`"
+        case .computed(let what, _), .described(let what): what
+        }
+    }
+}
+
+/// Settings whose names begin alike.
+struct SettingGroup: Sendable {
+    let title: String
+    /// What the settings of the group have in common, for the reference page.
+    let introduction: String
+    let settings: [Setting]
+
+    init(_ title: String, _ introduction: String = "", _ settings: [Setting]) {
+        self.title = title
+        self.introduction = introduction
+        self.settings = settings
+    }
+}

@@ -1,0 +1,131 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import enroute
+
+/// `enroute config`: values and their origins, masked secrets, and everything that is wrong.
+@Suite struct ConfigCommandTests {
+    private static let lines = [
+        "ENROUTE_REDIS_LIVE_URL=redis://gateway:hunter2@redis.example:6379/3?ca=/etc/ca.pem", "ENROUTE_TLS=off",
+        "ENROUTE_TOKEN_SECRET='a secret of at least thirty-two bytes'", "ENROUTE_LISTEN_PORT=9000",
+        "ENROUTE_TILES_URL=https://tiles.example/{z}/{x}/{y}.png?key=hunter2",
+        "ENROUTE_TILES_ATTRIBUTION=\"Map people # and others\"",
+    ]
+
+    private static func run(
+        _ words: [String] = [], _ lines: [String] = lines, environment: [String: String] = [:]
+    ) async throws -> (outcome: CommandTests.Outcome, path: String) {
+        let file = FileManager.default.temporaryDirectory.appending(path: "enroute-\(UUID()).env")
+        defer { try? FileManager.default.removeItem(at: file) }
+        try Data(lines.joined(separator: "\n").utf8).write(to: file)
+        let outcome = try await CommandTests.run(
+            ["config", "--config", file.path] + words, environment: environment)
+        return (outcome, file.path)
+    }
+
+    private struct Document: Decodable {
+        struct Entry: Decodable {
+            let name: String
+            let value: String?
+            let source: String
+            let file: String?
+            let line: Int?
+        }
+
+        let settings: [Entry]
+        let problems: [String]
+    }
+
+    @Test func `each value has its source: the environment, a line of the file, or the default`() async throws {
+        let (outcome, path) = try await Self.run(
+            ["--format", "json"], environment: ["ENROUTE_LISTEN_PORT": "9001", "ENROUTE_LOG_LEVEL": "debug"])
+        #expect(outcome.code == 0 && outcome.error.isEmpty, "\(outcome)")
+        let document = try JSONDecoder().decode(Document.self, from: Data(outcome.output.utf8))
+        #expect(document.settings.map(\.name) == SettingsTable.all.map(\.name) && document.problems.isEmpty)
+        func entry(_ name: String) throws -> Document.Entry {
+            try #require(document.settings.first { $0.name == name })
+        }
+        let port = try entry("ENROUTE_LISTEN_PORT")
+        #expect(port.value == "9001" && port.source == "environment" && port.line == nil)
+        let tls = try entry("ENROUTE_TLS")
+        #expect(tls.value == "off" && tls.source == "file" && tls.file == path && tls.line == 2)
+        let host = try entry("ENROUTE_LISTEN_HOST")
+        #expect(host.value == "0.0.0.0" && host.source == "default")
+        let pages = try entry("ENROUTE_PAGES_DIR")
+        #expect(pages.value == nil && pages.source == "default")
+    }
+
+    @Test(arguments: ["text", "json", "env"])
+    func `secrets, passwords and access keys are masked`(format: String) async throws {
+        let environment = [
+            "ENROUTE_ETA_AZURE_KEY": "hunter2", "ENROUTE_REPLAY_TOKEN": "hunter2", "AWS_SECRET_ACCESS_KEY": "hunter2",
+            "ENROUTE_REDIS_LEDGER_URL": "redis+sentinel://:hunter2@a:1,b:2/m?sentinel_password=hunter2",
+        ]
+        let (outcome, _) = try await Self.run(["--format", format], environment: environment)
+        #expect(outcome.code == 0, "\(outcome)")
+        #expect(!outcome.all.contains("hunter2") && !outcome.all.contains("thirty-two"), "\(outcome)")
+        #expect(outcome.output.contains("redis://gateway:****@redis.example:6379/3?ca=/etc/ca.pem"), "\(outcome)")
+        #expect(outcome.output.contains("redis+sentinel://:****@a:1,b:2/m?sentinel_password=****"), "\(outcome)")
+    }
+
+    @Test(arguments: [
+        ("redis://h:1", "redis://h:1"), ("redis://u:p@h", "redis://u:****@h"), ("redis://token@h", "redis://****@h"),
+        ("redis://u:p@q@h", "redis://u:****@h"), ("redis://u:p?q@h", "redis://u:****@h"),
+        ("redis://u:p/q@h/0", "redis://u:****@h/0"), ("unix:/a.sock?database=3", "unix:/a.sock?database=3"),
+        ("https://a.example/?key=p", "https://a.example/?key=****"),
+        ("https://a.example/?p", "https://a.example/?****"),
+        ("https://a.example/?z={z}&k=p", "https://a.example/?z={z}&k=****"), ("nonsense", "nonsense"),
+        ("u:p@h", "u:****@h"),
+    ])
+    func `a URL is shown without what could be secret in it`(url: String, shown: String) {
+        #expect(SettingMask.url(url) == shown)
+    }
+
+    @Test func `the env format is a configuration file with the same values`() async throws {
+        let (outcome, _) = try await Self.run(["--format", "env"])
+        let values = try SettingsFile(outcome.output).values
+        #expect(
+            values == [
+                "ENROUTE_TLS": "off", "ENROUTE_LISTEN_PORT": "9000",
+                "ENROUTE_TILES_ATTRIBUTION": "Map people # and others",
+            ], "\(outcome.output)")
+    }
+
+    @Test func `everything that is wrong is reported at once`() async throws {
+        let wrong = [
+            "ENROUTE_REDIS_LIVE_URL=http://x", "ENROUTE_LISTEN_PORT=99999", "ENROUTE_LISTEN_PORTT=1",
+            "ENROUTE_LIMIT_QUEUE_BYTES=1", "ENROUTE_LIMIT_PING_INTERVAL_SECONDS=x", "ENROUTE_ORIGINS=https://a.example",
+            "ENROUTE_PAGES_DIR=/nonexistent", "ENROUTE_ETA_CA_FILE=/nonexistent", "ENROUTE_TOKEN_SECRET=short",
+        ]
+        let (outcome, path) = try await Self.run([], wrong)
+        #expect(outcome.code == 78)
+        for reason in [
+            "ENROUTE_REDIS_LIVE_URL: ", "ENROUTE_LISTEN_PORT is 99999; it must be a whole number from 0 to 65535.",
+            "\(path), line 3: ENROUTE_LISTEN_PORTT is not a setting; did you mean ENROUTE_LISTEN_PORT?",
+            "ENROUTE_LIMIT_QUEUE_BYTES is 1", "ENROUTE_LIMIT_PING_INTERVAL_SECONDS is x",
+            "line 6: ENROUTE_ORIGINS is now called ENROUTE_LISTEN_ALLOWED_ORIGINS.",
+            "ENROUTE_PAGES_DIR names /nonexistent", "ENROUTE_ETA_CA_FILE names /nonexistent", "ENROUTE_TOKEN_SECRET: ",
+            "ENROUTE_TLS_CERTIFICATE_FILE is not set",
+        ] {
+            #expect(outcome.error.contains(reason), "\(reason)\n\(outcome.error)")
+        }
+        // The rest is printed nevertheless.
+        #expect(outcome.output.contains("ENROUTE_LISTEN_HOST") && outcome.output.contains("0.0.0.0"))
+        let lines = outcome.error.split(separator: "\n")
+        #expect(Set(lines).count == lines.count && lines.allSatisfy { $0.hasPrefix("enroute: ") }, "\(outcome.error)")
+    }
+
+    @Test(arguments: ["serve", "check"])
+    func `serve and check report everything that is wrong too`(command: String) async throws {
+        let settings = [
+            "ENROUTE_REDIS_LIVE_URL": "redis://127.0.0.1", "ENROUTE_TLS": "off", "ENROUTE_LISTEN_PORT": "99999",
+            "ENROUTE_TOKEN_SECRET": "short", "ENROUTE_LOG_LEVEL": "loud",
+        ]
+        let outcome = try await CommandTests.run([command], environment: settings)
+        #expect(outcome.code == 78)
+        for name in ["ENROUTE_LISTEN_PORT is", "ENROUTE_TOKEN_SECRET: ", "ENROUTE_LOG_LEVEL is"] {
+            #expect(outcome.all.contains(name), "\(outcome)")
+        }
+    }
+}

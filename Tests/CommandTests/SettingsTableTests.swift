@@ -1,0 +1,109 @@
+import EnrouteWire
+import Foundation
+import Testing
+
+@testable import enroute
+
+/// The table of settings against the code that reads them, the documents generated from it, and the tests.
+@Suite struct SettingsTableTests {
+    private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent()
+
+    private static func text(_ path: String) throws -> String {
+        try String(contentsOf: self.root.appending(path: path), encoding: .utf8)
+    }
+
+    private static func files(in folder: String, _ endings: [String]) -> [String] {
+        let paths = FileManager.default.enumerator(atPath: self.root.appending(path: folder).path)?.allObjects ?? []
+        return paths.compactMap { $0 as? String }.filter { path in endings.contains { path.hasSuffix($0) } }
+            .map { "\(folder)/\($0)" }
+    }
+
+    private static let names = SettingsTable.all.map(\.name)
+
+    @Test func `every name is declared once`() {
+        #expect(Set(Self.names).count == Self.names.count)
+        #expect(Self.names.count > 100)
+    }
+
+    @Test func `code reads every declared setting, and no other`() throws {
+        var read = Set<String>()
+        for path in Self.files(in: "Sources/enroute", [".swift"]) where !path.contains("/Settings/") {
+            for match in try Self.text(path).matches(of: /"((ENROUTE|AWS)_[A-Z_]*[A-Z])"/) {
+                read.insert(String(match.1))
+            }
+        }
+        // The code composes these names.
+        for name in read where Self.names.contains(name + "_FILE") { read.insert(name + "_FILE") }
+        read.formUnion(["LIVE", "LEDGER"].map { "ENROUTE_REDIS_\($0)_ADMIN_URL" })
+        read.formUnion(LimitSetting.all.map(\.setting.name))
+        #expect(Set(Self.names).subtracting(read).isEmpty, "declared, but not read")
+        #expect(read.subtracting(Self.names).isEmpty, "read, but not declared")
+    }
+
+    @Test func `a test sets every setting`() throws {
+        var tests = ""
+        for path in Self.files(in: "Tests", [".swift", ".py", ".mjs", "run"]) { tests += try Self.text(path) }
+        for name in Self.names where !name.hasPrefix(LimitSetting.prefix) {
+            let isSet = tests.contains(name) || tests.contains("\"\(name.dropFirst(SettingsTable.prefix.count))\"")
+            #expect(isSet, "no test sets \(name)")
+        }
+    }
+
+    @Test func `only the process names environment variables in its errors`() throws {
+        for path in Self.files(in: "Sources", [".swift"]) where !path.hasPrefix("Sources/enroute/") {
+            let lines = try Self.text(path).split(separator: "\n").filter { !$0.contains("//") }
+            let named = lines.filter { $0.contains(/ENROUTE_[A-Z]+_/) && !$0.contains(/_H\b/) }
+            #expect(named.isEmpty, "\(path): \(named)")
+        }
+    }
+
+    @Test func `defaults are allowed values`() throws {
+        for setting in SettingsTable.all {
+            guard let value = setting.fallback.text else { continue }
+            switch setting.type {
+            case .integer(let range, _): #expect(Int(value).map(range.contains) == true, "\(setting.name)=\(value)")
+            case .choice(let choices): #expect(choices.contains(value), "\(setting.name)=\(value)")
+            case .text, .list: #expect(!value.isEmpty, "\(setting.name)")
+            }
+        }
+    }
+
+    @Test func `a former name is refused with the current one`() throws {
+        for (former, current) in FormerSettings.currentNames {
+            #expect(SettingsTable.setting(former) == nil, "\(former)")
+            #expect(SettingsTable.setting(current) != nil, "\(current)")
+        }
+        let faults = UnknownSettings.faults(environment: ["ENROUTE_LOOPS": "1"], file: nil)
+        #expect(faults == ["ENROUTE_LOOPS is now called ENROUTE_EVENT_LOOPS."])
+    }
+
+    // MARK: documents
+
+    @Test(arguments: [
+        ("deploy/configuration.md", SettingsReference.page, "--reference"),
+        ("deploy/enroute.env.example", SettingsReference.example, "--example"),
+    ])
+    func `a generated document is up to date`(path: String, expected: String, option: String) throws {
+        let text = try Self.text(path)
+        #expect(text == expected, "run: enroute config \(option) > \(path)")
+        #expect(text.split(separator: "\n").allSatisfy { $0.count <= 120 })
+    }
+
+    @Test func `the example file sets nothing, and sets every setting once its comments are removed`() throws {
+        #expect(try SettingsFile(SettingsReference.example).settings.isEmpty)
+        let lines = SettingsReference.example.split(separator: "\n").filter { $0.contains(/^#[A-Z]/) }
+        let settings = try SettingsFile(lines.map { $0.dropFirst() }.joined(separator: "\n")).settings
+        #expect(settings.map(\.name) == Self.names)
+    }
+
+    @Test func `help for serve lists its settings within 80 columns`() async throws {
+        let help = try await CommandTests.run(["serve", "--help"], environment: ["COLUMNS": "80"]).output
+        for setting in SettingsTable.all where setting.commands.contains("serve") {
+            #expect(help.contains("  \(setting.name)"), "\(setting.name)")
+        }
+        #expect(help.contains("LISTENER:") && help.contains("  ENROUTE_LISTEN_PORT=8443\n"))
+        #expect(help.split(separator: "\n").allSatisfy { $0.count <= 80 })
+        #expect(try await !CommandTests.run(["check", "--help"]).output.contains("ENROUTE_LISTEN_PORT"))
+    }
+}
