@@ -13,7 +13,7 @@ import Testing
 /// The tour of the hot path is walked: a map that nobody can walk is worse than none.
 @Suite struct HotPathTests {
     @Test(arguments: [true, false])
-    func `one location passes the stations of the hot path, in order, from the rider's socket to the follower's`(
+    func `one location passes every station of the hot path in order, from the rider's socket to the follower's`(
         isSecure: Bool
     ) async throws {
         try await within {

@@ -20,7 +20,7 @@ import Testing
         weak var state: LoopState?
     }
 
-    @Test func `a loop that has stopped is given back with all that it owns`() async throws {
+    @Test func `a stopped loop is deallocated with everything it owns`() async throws {
         try await within {
             let tokens = TokenVerifier(
                 keys: [try await .hs256(secret: "a secret of at least thirty-two bytes")], issuer: "test",

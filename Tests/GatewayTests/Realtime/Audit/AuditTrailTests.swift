@@ -22,7 +22,7 @@ import Testing
     /// Whether each of the numbers found room.
     private func add(_ numbers: Range<Int>, to queue: inout Queue) -> [Bool] { numbers.map { queue.add($0) } }
 
-    @Test func `a thousand wait and no more`() {
+    @Test func `the buffer holds 1,000 entries and drops further ones`() {
         var queue = Queue()
         let first = self.add(0..<1_001, to: &queue)
         #expect(first == Array(repeating: true, count: 1_000) + [false])
@@ -36,7 +36,7 @@ import Testing
         #expect(third == Array(repeating: true, count: Queue.maxBatch) + [false])
     }
 
-    @Test func `one batch is on its way at a time, and what was not acknowledged is sent again after a pause`() {
+    @Test func `one batch is in flight at a time, and unacknowledged entries are sent again after a pause`() {
         var queue = Queue()
         _ = self.add(0..<5, to: &queue)
         let first = queue.nextBatch(at: 3)
@@ -53,7 +53,7 @@ import Testing
         #expect(queue.isEmpty)
     }
 
-    @Test func `a full batch is urgent, but not in an outage`() {
+    @Test func `a full batch is ready to send, except during an outage`() {
         var queue = Queue()
         _ = self.add(0..<Queue.maxBatch - 1, to: &queue)
         #expect(!queue.isBatchReady)
@@ -86,7 +86,9 @@ import Testing
         return kept.map { entry in names.map { entry.value($0) ?? "-" } }
     }
 
-    @Test func `who followed and left is written down, with what they came by and without a coordinate`() async throws {
+    @Test func `the audit trail records who followed and unfollowed, their credential, and no coordinates`()
+        async throws
+    {
         try await within {
             try await RunningGateway.run(isSecure: false) {
                 $0.name = "gateway-7"
@@ -147,7 +149,7 @@ import Testing
         }
     }
 
-    @Test func `what is erased when a rider stops, arrives or the job ends is written down`() async throws {
+    @Test func `the audit trail records what is erased when a rider stops, arrives or the job ends`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false) { gateway in
                 let token = try await gateway.token("orders", .service)
@@ -183,7 +185,7 @@ import Testing
         }
     }
 
-    @Test func `what a rider's place suggests is written down, and what ended by it`() async throws {
+    @Test func `the audit trail records a rider's proximity, and sharing that it stopped`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false) {
                 $0.arrivalStopsTravel = true
@@ -213,7 +215,7 @@ import Testing
     }
 
     @Test(.needsMachine(for: .faults))
-    func `what happens while the ledger is away is written when it is back`() async throws {
+    func `entries recorded during a ledger outage are written when the ledger is available again`() async throws {
         try await within {
             try await RestartableRedis.running { ledger in
                 let ledgerAddress = try ledger.address
@@ -239,7 +241,7 @@ import Testing
         }
     }
 
-    @Test func `a gateway that stops has written down who left with it`() async throws {
+    @Test func `a stopping gateway records the followers it disconnects`() async throws {
         try await withRedis { client, server in
             let address = server.address
             try await within {
@@ -260,7 +262,7 @@ import Testing
     }
 
     @Test(.needsMachine(for: .faults))
-    func `a gateway stops although the ledger takes nothing`() async throws {
+    func `a gateway stops although the ledger accepts no writes`() async throws {
         try await within {
             try await RestartableRedis.running { ledger in
                 let ledgerAddress = try ledger.address
@@ -281,7 +283,7 @@ import Testing
         }
     }
 
-    @Test func `without a ledger a thousand entries wait, and what is lost is counted`() async throws {
+    @Test func `without a ledger, 1,000 entries are buffered and dropped ones are counted`() async throws {
         let loop = MultiThreadedEventLoopGroup.singleton.next()
         let address = try RedisAddress(url: "unix:/nowhere.sock")
         let lost = try await loop.submit {

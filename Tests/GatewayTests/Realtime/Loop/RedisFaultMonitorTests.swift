@@ -10,7 +10,7 @@ import Testing
 @Suite struct RedisFaultsTests {
     private let start = NIODeadline.uptimeNanoseconds(1_000_000_000_000)
 
-    @Test func `B35: a refused write is an outage until a write is taken, or nothing more is heard of it`() {
+    @Test func `B35: a refused write is an outage until a write succeeds or the refusal expires`() {
         let clock = ManualTime(self.start)
         let faults = RedisFaultMonitor(
             .live, keyspace: Keyspace(), logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }

@@ -15,7 +15,7 @@ import Testing
     /// Nowhere near where the job ends.
     private static let place = Coordinate(latitude: 47.25, longitude: 11.75)!
 
-    @Test func `while it is not known what is revoked no way of reading a job shows its position`() async throws {
+    @Test func `while the revocation state is stale, no way of reading a job shows its position`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false) {
                 $0.revocationPatience = .seconds(1)
@@ -78,7 +78,7 @@ import Testing
         return id
     }
 
-    @Test func `a revoked job is not shown to who asks for it while it is read again for others`() async throws {
+    @Test func `a new follower is not shown a revoked job by a resync for other followers`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false) {
                 $0.limits.allowManyMessages()

@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    @Test func `two customers see one trip to its end, the late one without a gap, and a stranger sees nothing`()
+    @Test func `two customers follow one trip to its end, the late one without a gap, and a stranger sees nothing`()
         async throws
     {
         try await within {
@@ -104,7 +104,7 @@ import Testing
         }
     }
 
-    @Test func `jobs of one rider take turns when they come faster than the rate`() async throws {
+    @Test func `the jobs of one rider are published in turn when reports exceed the rate`() async throws {
         try await within {
             try await RunningGateway.run { settings in
                 settings.limits.positionsPerSecond = 20
@@ -134,7 +134,7 @@ import Testing
         }
     }
 
-    @Test func `positions faster than the rate are conflated, and the last one arrives`() async throws {
+    @Test func `positions that exceed the rate are conflated, and the last one arrives`() async throws {
         try await within {
             try await RunningGateway.run { settings in
                 settings.limits.positionsPerSecond = 4

@@ -12,7 +12,7 @@ import Testing
 /// Positions that one master of the live instance took and the next one lacks.
 @Suite(.serialized, .needsMachine(for: .faults)) struct FailoverPositionTests {
     /// A rider may report its next position seconds later: until then followers of a new master would see an old one.
-    @Test func `B30: a rider's newest position goes out again when another master answers, without another report`()
+    @Test func `B30: after a failover, a rider's newest position is published again without another report`()
         async throws
     {
         try await Self.run { gateway, live, job in
@@ -28,7 +28,9 @@ import Testing
         }
     }
 
-    @Test func `B30: so does the newest position of a rider who reports by requests`() async throws {
+    @Test func `B30: after a failover, the newest position of a rider who reports by REST is published again`()
+        async throws
+    {
         try await Self.run { gateway, live, job in
             let on = try await gateway.rest("PUT", "/api/v1/jobs/\(job)/travel", by: "rider-1", .rider)
             #expect(on.status == 200)
@@ -40,7 +42,7 @@ import Testing
         }
     }
 
-    @Test func `only what was taken lately is sent again, and of a job the newest`() {
+    @Test func `only recent positions are published again, and only the newest of each job`() {
         let fix = { (at: Int64) in Fix(at: at, place: Coordinate(latitude: 48, longitude: 16)!) }
         let (first, second, third) = (JobID("a")!, JobID("b")!, JobID("c")!)
         var taken = PublishedPositions(most: 2)

@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    @Test func `a job given to another rider in mid-stream shows nothing of the first after it shows the second`()
+    @Test func `after a job is reassigned, followers see no position of the first rider after one of the second`()
         async throws
     {
         try await within {
@@ -99,7 +99,8 @@ import Testing
         }
     }
 
-    @Test func `the old rider is told that the job is another's, can not switch it on, and knows it no more`()
+    @Test
+    func `after a reassignment, the previous rider is notified and can no longer see the job or switch travel mode on`()
         async throws
     {
         try await within {
@@ -124,7 +125,8 @@ import Testing
         }
     }
 
-    @Test func `with another customer the first is told so and sees nothing more, and the second may follow`()
+    @Test
+    func `after a change of customer, the first one is notified and sees nothing more, and the second one may follow`()
         async throws
     {
         try await within {
@@ -160,7 +162,7 @@ import Testing
         }
     }
 
-    @Test func `a grant that is renewed narrower ends what it does not reach any more`() async throws {
+    @Test func `refreshing with a narrower token ends the subscriptions it does not cover`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false) { gateway in
                 let kept = try await gateway.travellingJob("kept")
@@ -188,7 +190,7 @@ import Testing
         }
     }
 
-    @Test func `an assignment says what is wrong with it, and repeats without harm`() async throws {
+    @Test func `a refused assignment states the reason, and repeating an assignment does no harm`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false) { gateway in
                 let job = try await gateway.travellingJob()
@@ -214,8 +216,7 @@ import Testing
         }
     }
 
-    @Test func `one report of a round reaches both its jobs, and neither customer learns of the other's`() async throws
-    {
+    @Test func `one report for two jobs reaches both, and neither customer learns of the other's job`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false, Self.fastLimits) { gateway in
                 let first = try await gateway.travellingJob("job-1", customer: "anna")

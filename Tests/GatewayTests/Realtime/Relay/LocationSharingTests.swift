@@ -52,7 +52,7 @@ import Testing
         return [("GET", "/track/\(job)", nil)] + ofJob.map { ($0.0, "/api/v1/jobs/\(job)\($0.1)", $0.2) }
     }
 
-    @Test func `US-072 BR-001: who is not the job's customer is refused by every way of asking`() async throws {
+    @Test func `US-072 BR-001: every way of reading a job refuses a person who is not its customer`() async throws {
         try await Self.run { gateway, job, _ in
             try await gateway.connect("rider-1", .rider) { rider, answers in
                 try await rider.send(.travel(job: job, active: true))
@@ -90,7 +90,7 @@ import Testing
         }
     }
 
-    @Test func `US-072 BR-001: of two visits of one rider only the one with travel mode on shows where it is`()
+    @Test func `US-072 BR-001: of one rider's two jobs, only the one with travel mode on shows its position`()
         async throws
     {
         try await Self.run { gateway, annas, berts in
@@ -128,7 +128,7 @@ import Testing
         }
     }
 
-    @Test func `US-072 BR-001: whoever may not see it any more is cut off in the middle of it`() async throws {
+    @Test func `US-072 BR-001: a follower who loses access is disconnected in the middle of a trip`() async throws {
         try await Self.run { gateway, job, _ in
             let token = try await gateway.token("anna", .customer)
             try await gateway.connect("rider-1", .rider) { rider, answers in

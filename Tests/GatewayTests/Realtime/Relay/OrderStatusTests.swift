@@ -44,7 +44,7 @@ import Testing
         return (StatusTexts.english[snapshot.status], snapshot.steps.compactMap { letters[$0.state] }.joined())
     }
 
-    @Test func `CUS-027 AC-001: an order that waits for its vendor says so, at the first step`() async throws {
+    @Test func `CUS-027 AC-001: an order that waits for its vendor shows this as the first step`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false) { gateway in
                 try await Self.order(gateway)
@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    @Test func `CUS-027 AC-002: while it is prepared, accepted is complete and preparing is the active step`()
+    @Test func `CUS-027 AC-002: while an order is prepared, accepted is complete and preparing is the active step`()
         async throws
     {
         try await within {
@@ -66,7 +66,7 @@ import Testing
         }
     }
 
-    @Test func `CUS-027 AC-003: who looks at the order is told that it is ready without asking`() async throws {
+    @Test func `CUS-027 AC-003: a customer watching an order is notified when it is ready`() async throws {
         try await within {
             try await RunningGateway.run { gateway in
                 let order = Self.order
@@ -96,7 +96,7 @@ import Testing
         }
     }
 
-    @Test func `CUS-027 AC-004: what its rider has picked up is on its way`() async throws {
+    @Test func `CUS-027 AC-004: an order its rider has picked up is on its way`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false) { gateway in
                 try await Self.order(at: [.accepted, .preparing, .readyForPickup], gateway)
@@ -107,7 +107,7 @@ import Testing
         }
     }
 
-    @Test func `CUS-027 AC-005: a delivered order is found again, with every step complete`() async throws {
+    @Test func `CUS-027 AC-005: a delivered order can be read later, with every step complete`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false) { gateway in
                 try await Self.order(at: [.accepted, .preparing, .readyForPickup, .inTransit], gateway)
@@ -119,7 +119,9 @@ import Testing
     }
 
     @Test(arguments: [("anna", Role.customer), ("olga", .ops), ("orders", .service)])
-    func `CUS-027 AC-006: whoever cancels it, it is cancelled for good`(person: String, role: Role) async throws {
+    func `CUS-027 AC-006: a cancelled order stays cancelled, whoever cancelled it`(person: String, role: Role)
+        async throws
+    {
         try await within {
             try await RunningGateway.run(isSecure: false) { gateway in
                 try await Self.order(at: role == .customer ? [] : [.accepted, .preparing], gateway)
@@ -133,7 +135,7 @@ import Testing
         }
     }
 
-    @Test func `CUS-027 AC-007: when no rider is found it says so and what comes next, and is not the end`()
+    @Test func `CUS-027 AC-007: an order without a rider shows this and the next step, and is not final`()
         async throws
     {
         try await within {
@@ -149,7 +151,7 @@ import Testing
         }
     }
 
-    @Test func `CUS-027 AC-008: who was cut off comes back to the status of now, when it began, and what was missed`()
+    @Test func `CUS-027 AC-008: a reconnecting customer gets the current status, its start time and the missed events`()
         async throws
     {
         try await within {
@@ -171,7 +173,7 @@ import Testing
         }
     }
 
-    @Test func `BR-CUS-027-01: an order is its customer's and the platform's, and does not exist for anybody else`()
+    @Test func `BR-CUS-027-01: only an order's customer and the platform can read it; for others it does not exist`()
         async throws
     {
         try await within {

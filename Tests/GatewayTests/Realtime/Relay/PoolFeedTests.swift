@@ -14,7 +14,7 @@ import Testing
 @Suite struct PoolFeedTests {
     private typealias Stage = RunningGateway
 
-    @Test func `RDR-009-AC-01, AC-02: who watches is shown the pool, then sees a rider come into it and leave it`()
+    @Test func `RDR-009-AC-01, AC-02: a watcher receives the pool, then a rider joining and leaving it`()
         async throws
     {
         try await within {
@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test func `RDR-009-AC-03: who watches sees a task, and its rider stay online`() async throws {
+    @Test func `RDR-009-AC-03: a watcher sees a rider's task, and that the rider stays online`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false) { gateway in
                 try await gateway.register(.rider(1))
@@ -72,7 +72,9 @@ import Testing
         }
     }
 
-    @Test func `who comes back is told exactly what it missed, and the pool where that is not known`() async throws {
+    @Test func `a reconnecting watcher receives exactly the missed changes, or the pool if they are unknown`()
+        async throws
+    {
         try await within {
             try await RunningGateway.run(isSecure: false) { gateway in
                 for number in 1...3 { try await gateway.register(.rider(number)) }
@@ -104,7 +106,7 @@ import Testing
         }
     }
 
-    @Test func `a change whose message was lost is made good before the next one is shown`() async throws {
+    @Test func `a lost change is recovered before the next one is shown`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false) { gateway in
                 for number in 1...3 { try await gateway.register(.rider(number)) }
@@ -123,7 +125,7 @@ import Testing
         }
     }
 
-    @Test func `a lost message that none follows is found by the look every few seconds`() async throws {
+    @Test func `a lost message that no other follows is found by the periodic check`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false) { gateway in
                 try await gateway.register(.rider(1))
@@ -140,7 +142,7 @@ import Testing
         }
     }
 
-    @Test func `what somebody else says in the channel is never shown`() async throws {
+    @Test func `an unknown message in the channel is never shown`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false) { gateway in
                 for number in 1...2 { try await gateway.register(.rider(number)) }
@@ -164,7 +166,7 @@ import Testing
         }
     }
 
-    @Test func `when Redis cuts the channels nothing is missed and nobody is disconnected`() async throws {
+    @Test func `when Redis disconnects the channels, no change is missed and no watcher disconnected`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false) { gateway in
                 for number in 0..<20 { try await gateway.register(.rider(number)) }
@@ -186,7 +188,7 @@ import Testing
         }
     }
 
-    @Test func `a Redis that has forgotten the zone is believed, and what it says next is shown`() async throws {
+    @Test func `if Redis lost the zone, watchers receive its new state and later changes`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false) { gateway in
                 try await gateway.register(.rider(1))
@@ -208,7 +210,7 @@ import Testing
         }
     }
 
-    @Test func `two gateways show the same, change by change`() async throws {
+    @Test func `two gateways send the same changes`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false) { first in
                 let address = (live: first.settings.live, ledger: first.settings.ledger)
@@ -241,7 +243,7 @@ import Testing
         }
     }
 
-    @Test func `who may not watch is refused, with the zone, and sees nothing`() async throws {
+    @Test func `an unauthorized watch is refused with the zone's name and receives nothing`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false) { gateway in
                 try await gateway.register(.rider(1))
@@ -264,7 +266,7 @@ import Testing
         }
     }
 
-    @Test func `a connection watches as many zones as it may and not one more, none twice, and may leave one`()
+    @Test func `a connection watches each zone once, up to the limit, and can unwatch one`()
         async throws
     {
         try await within {
@@ -289,7 +291,7 @@ import Testing
         }
     }
 
-    @Test func `a newer token that is narrower ends watching`() async throws {
+    @Test func `refreshing with a narrower token ends watching`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false) { gateway in
                 try await gateway.connect("allocation", .service) { connection, messages in

@@ -12,7 +12,7 @@ import Testing
 @Suite(.serialized, .needsMachine(for: .volume)) struct PoolVolumeTests {
     private static let (riders, rounds) = (50, 50)
 
-    @Test func `5,000 changes from many hands arrive at two watchers in order without loss`() async throws {
+    @Test func `5,000 concurrent changes arrive at two watchers in order and without loss`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false) {
                 // The client shares two cores with all else here.
@@ -73,8 +73,7 @@ import Testing
         }
     }
 
-    @Test func `pools that are larger than what may wait for others are shown whole, one after the other`() async throws
-    {
+    @Test func `pools larger than the normal send queue are sent completely, one after the other`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false) { gateway in
                 let (zones, count) = ((0..<4).map { ZoneID("zone-\($0)")! }, 5_000)

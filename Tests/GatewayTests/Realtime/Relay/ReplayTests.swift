@@ -44,7 +44,7 @@ import Testing
     }
 
     @Test(arguments: [1, 10, 63, 100])
-    func `across a gateway's death who missed so many events gets exactly those, or a reset`(count: Int) async throws {
+    func `after a gateway dies, a follower receives exactly the events it missed, or a reset`(count: Int) async throws {
         try await within {
             try await RunningGateway.run(isSecure: false) { first in
                 let addresses = (first.settings.live, first.settings.ledger)

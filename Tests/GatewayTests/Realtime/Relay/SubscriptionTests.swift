@@ -9,7 +9,7 @@ import Testing
 @Suite struct SubscriptionTests {
     private static let service = PersonID("service")!
 
-    @Test func `a job of somebody else and a job that does not exist get the same answer`() async throws {
+    @Test func `another customer's job and an absent job get the same answer`() async throws {
         try await within {
             try await RunningGateway.run { gateway in
                 let foreign = try await gateway.travellingJob("foreign", customer: "bert")
@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    @Test func `a connection follows ten jobs and not eleven`() async throws {
+    @Test func `a connection can follow ten jobs, and not eleven`() async throws {
         try await within {
             try await RunningGateway.run { gateway in
                 var jobs: [JobID] = []
@@ -48,7 +48,9 @@ import Testing
         }
     }
 
-    @Test func `statuses arrive in order, each naming the one before, and following ends with the last`() async throws {
+    @Test func `statuses arrive in order, each with the previous id, and the subscription ends with the last one`()
+        async throws
+    {
         try await within {
             try await RunningGateway.run { gateway in
                 let job = try await gateway.travellingJob()
@@ -71,7 +73,7 @@ import Testing
         }
     }
 
-    @Test func `who comes back is told what it missed, and a reset when that is lost`() async throws {
+    @Test func `a reconnecting follower receives the events it missed, or a reset if they are lost`() async throws {
         try await within {
             try await RunningGateway.run { gateway in
                 let job = try await gateway.travellingJob()
@@ -96,7 +98,7 @@ import Testing
         }
     }
 
-    @Test func `when travel mode ends the position is gone, its followers know why, and reports are refused`()
+    @Test func `when travel mode stops, the position is erased, followers get the reason, and reports are refused`()
         async throws
     {
         try await within {
@@ -130,7 +132,7 @@ import Testing
         }
     }
 
-    @Test func `S2: another rider can neither travel nor report for a job`() async throws {
+    @Test func `S2: another rider can neither switch travel mode nor report for a job`() async throws {
         try await within {
             try await RunningGateway.run { gateway in
                 let job = try await gateway.travellingJob()
@@ -145,7 +147,8 @@ import Testing
         }
     }
 
-    @Test func `when Redis cuts the subscriptions nobody is disconnected and positions flow again`() async throws {
+    @Test func `when Redis disconnects the subscriptions, no client is disconnected and positions resume`() async throws
+    {
         try await within {
             try await RunningGateway.run { gateway in
                 let job = try await gateway.travellingJob()
@@ -176,7 +179,7 @@ import Testing
         }
     }
 
-    @Test func `who follows is told to come back elsewhere when the gateway stops`() async throws {
+    @Test func `followers are asked to reconnect elsewhere when the gateway stops`() async throws {
         try await within {
             try await RunningGateway.run { gateway in
                 let job = try await gateway.travellingJob()

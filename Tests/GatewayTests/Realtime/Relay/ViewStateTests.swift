@@ -42,7 +42,7 @@ import Testing
         try await gateway.rest("GET", "/api/v1/jobs/\(job)", by: "anna", .customer)
     }
 
-    @Test func `US-072 AC-005: without a position for the time of freshness followers are told stale, once, then live`()
+    @Test func `US-072 AC-005: followers are notified once that a position is stale, then that it is live`()
         async throws
     {
         try await Self.run { gateway, job in
@@ -76,7 +76,7 @@ import Testing
         }
     }
 
-    @Test func `US-072 AC-003: travel mode off by hand is paused, which is not arrival, and arrival is by status`()
+    @Test func `US-072 AC-003: switching travel mode off pauses a trip; only a status reports the arrival`()
         async throws
     {
         try await Self.run(freshness: .seconds(600)) { gateway, job in
@@ -116,7 +116,7 @@ import Testing
         }
     }
 
-    @Test func `US-072 AC-004: on the way without travel mode there is nothing to show, and the words say so`()
+    @Test func `US-072 AC-004: on the way without travel mode, no position is shown and the status text explains it`()
         async throws
     {
         try await Self.run { gateway, job in
@@ -126,7 +126,7 @@ import Testing
         }
     }
 
-    @Test func `a snapshot and the words after it agree, whoever comes when`() async throws {
+    @Test func `a snapshot and the tracking states after it agree for followers who join at any time`() async throws {
         try await Self.run(freshness: .seconds(600)) { gateway, job in
             try await gateway.connect("rider-1", .rider) { rider, answers in
                 try await rider.send(.travel(job: job, active: true))

@@ -50,7 +50,7 @@ import Testing
     }
 
     @Test(arguments: Change.allCases)
-    func `I3: a position that waits when it may be seen no more is never sent`(change: Change) async throws {
+    func `I3: a queued position is never sent after the follower loses access`(change: Change) async throws {
         try await within {
             try await RunningGateway.run(isSecure: false) {
                 $0.limits.stallSeconds = 100

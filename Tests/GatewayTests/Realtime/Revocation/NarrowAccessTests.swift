@@ -11,7 +11,7 @@ import Testing
 
 /// What a narrowed token, a revoked job, or who can only read Redis may not do.
 @Suite struct NarrowAccessTests {
-    @Test func `B49: what lies in Redis of a ticket opens nothing`() async throws {
+    @Test func `B49: what Redis stores of a ticket cannot be used to sign in`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false) { gateway in
                 let made = try await gateway.rest("POST", "/api/v1/tickets", by: "orders", .service)
@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test func `B50: of a revoked job its customer and its rider change nothing, and operations go on`() async throws {
+    @Test func `B50: customer and rider of a revoked job cannot change it, and operations staff can`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false) { gateway in
                 let job = try await gateway.travellingJob()
@@ -95,7 +95,8 @@ import Testing
         }
     }
 
-    @Test func `B55: a rider's token for one job declares nothing of the rider, and reports for its job`() async throws
+    @Test func `B55: a rider's token restricted to one job cannot set availability, and can report for the job`()
+        async throws
     {
         try await within {
             try await RunningGateway.run(isSecure: false) { gateway in
@@ -139,7 +140,7 @@ import Testing
         }
     }
 
-    @Test func `B7: no question about the nearest riders is a mistake of ours`() async throws {
+    @Test func `B7: no request for the nearest riders is answered 500`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false, { $0.limits.requestsPerPersonBurst = 1_000 }) { gateway in
                 let orders = try await gateway.token("orders", .service)

@@ -16,7 +16,7 @@ import Testing
 @Suite(.serialized, .needsMachine(for: .faults)) struct RevocationOutageTests {
     private static let revoked = ClientError.closed(code: CloseCode.forbidden.rawValue, reason: "access revoked")
 
-    @Test func `what no message told is seen by looking`() async throws {
+    @Test func `a revocation without a channel message is found by polling`() async throws {
         try await RevocationStage.run { stage in
             let token = try await stage.first.token("anna", .customer)
             let endings = try await stage.endings(token) {
@@ -26,7 +26,7 @@ import Testing
         }
     }
 
-    @Test func `subscriber connections that are killed cost no revocation`() async throws {
+    @Test func `killing subscriber connections loses no revocation`() async throws {
         try await RevocationStage.run { stage in
             let token = try await stage.first.token("anna", .customer)
             let endings = try await stage.endings(token) {
@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    @Test func `a master that lost entries and gives smaller ids is read anew`() async throws {
+    @Test func `the stream is read again from a master that lost entries and assigns smaller ids`() async throws {
         try await RevocationStage.run { stage in
             try await stage.revoke(.user(PersonID("bert")!))
             let bert = try await stage.first.token("bert", .customer)
@@ -58,7 +58,7 @@ import Testing
             "XADD", "control", id, "kind", "user", "id", user, "actor", "ops-1", "at", "\(now)", "reason", "")
     }
 
-    @Test func `while the ledger is frozen no position is shown, and the newest one is when it is back`() async throws {
+    @Test func `while the ledger is frozen no position is shown, and afterwards the newest one is`() async throws {
         try await within {
             try await RestartableRedis.running { ledger in
                 // Without a turn of its own: it has the one of the other.
@@ -153,7 +153,7 @@ import Testing
 
 /// What is kept while a loop is blind.
 @Suite struct WithheldPositionsTests {
-    @Test func `the newest of each job is kept, and given back once`() {
+    @Test func `the newest position of each job is buffered, and returned once`() {
         var withheld = SuppressedPositions()
         let (one, two) = (JobID("a")!, JobID("b")!)
         #expect(withheld.isEmpty)

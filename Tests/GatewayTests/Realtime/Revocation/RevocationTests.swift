@@ -15,7 +15,7 @@ import Testing
 @Suite(.needsMachine(for: .faults)) struct RevocationTests {
     private static let revoked = ClientError.closed(code: CloseCode.forbidden.rawValue, reason: "access revoked")
 
-    @Test func `a user's sessions end everywhere, and an older token opens none`() async throws {
+    @Test func `revoking a user closes its sessions on all gateways, and older tokens are refused`() async throws {
         try await RevocationStage.run { stage in
             let token = try await stage.first.token("anna", .customer)
             let endings = try await stage.endings(token) { try await stage.revoke(.user(PersonID("anna")!)) }
@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    @Test func `a token is revoked over REST, and its person's other tokens stay good`() async throws {
+    @Test func `revoking a token over REST leaves the person's other tokens valid`() async throws {
         try await RevocationStage.run { stage in
             let (token, other) = (
                 try await stage.first.token("anna", .customer), try await stage.first.token("anna", .customer)
@@ -55,7 +55,7 @@ import Testing
         }
     }
 
-    @Test func `a guest's session ends when its link is revoked, and the link opens none`() async throws {
+    @Test func `revoking a link closes its viewers' sessions, and the link is refused afterwards`() async throws {
         try await RevocationStage.run { stage in
             let links = TrackingLinks(ledger: stage.first.client, settings: stage.first.settings.liveState)
             let secret = try await links.issue(
@@ -80,7 +80,7 @@ import Testing
         }
     }
 
-    @Test func `only services and operations revoke, and what is no id is refused`() async throws {
+    @Test func `only services and operations staff can revoke, and malformed ids are refused`() async throws {
         try await RevocationStage.run { stage in
             for (role, status) in [(Role.customer, 403), (.rider, 403), (.ops, 204), (.service, 204)] {
                 let token = try await stage.first.token("somebody", role)
@@ -110,7 +110,7 @@ import Testing
         }
     }
 
-    @Test func `a revoked job ends for its customer and its rider, and operations see it further`() async throws {
+    @Test func `a revoked job ends for its customer and its rider, and operations staff still see it`() async throws {
         try await RevocationStage.run { stage in
             let second = stage.gateways[1]
             try await stage.first.connect("rider-1", .rider) { rider, heardByRider in
@@ -162,7 +162,7 @@ import Testing
         }
     }
 
-    @Test func `a ticket and a refresh are worth as little as the token behind them`() async throws {
+    @Test func `a ticket or a refresh with a revoked token is refused`() async throws {
         try await RevocationStage.run { stage in
             let (token, other) = (
                 try await stage.first.token("anna", .customer), try await stage.first.token("anna", .customer)
@@ -194,7 +194,9 @@ import Testing
         }
     }
 
-    @Test func `a gateway that starts closes what was revoked while none was there`() async throws {
+    @Test func `a starting gateway closes the feed of a job that was revoked while no gateway was running`()
+        async throws
+    {
         try await within {
             try await RestartableRedis.running { redis in
                 let address = try redis.address
@@ -217,7 +219,7 @@ import Testing
         }
     }
 
-    @Test func `a gateway that starts knows what was revoked before`() async throws {
+    @Test func `a starting gateway applies earlier revocations`() async throws {
         try await RevocationStage.run { stage in
             let token = try await stage.first.token("anna", .customer)
             try await stage.revoke(.user(PersonID("anna")!))

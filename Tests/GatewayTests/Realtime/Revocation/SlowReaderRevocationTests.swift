@@ -24,7 +24,7 @@ import Testing
         arguments: [
             (.user, false), (.token, false), (.job, false), (.user, false), (.token, true),
         ] as [(RevocationSubject.Kind, Bool)])
-    func `I3: a second after a revocation no byte reaches who does not read, 250 times`(
+    func `I3: one second after a revocation, no byte reaches a client that does not read, 250 times`(
         kind: RevocationSubject.Kind, leaves: Bool
     ) async throws {
         try await within {

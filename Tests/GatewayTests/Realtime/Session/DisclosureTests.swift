@@ -22,7 +22,7 @@ import Testing
     private static func job(_ number: Int, of person: Int) -> JobID { JobID("job-\(person)-\(number)")! }
     private static func rider(_ person: Int) -> PersonID { PersonID("rider-\(person)")! }
 
-    @Test func `I1: 10,000 random pairs of user and job give 0 foreign bytes`() async throws {
+    @Test func `I1: 10,000 random pairs of user and job disclose 0 bytes to others`() async throws {
         try await within(.seconds(240)) {
             try await RunningGateway.run(isSecure: false) { settings in
                 settings.limits.allowManyMessages()
@@ -154,7 +154,7 @@ extension DisclosureTests {
             .compactMap { Int($0.2) }.reduce(0, +)
     }
 
-    @Test func `I1: a foreign job and an absent one are answered alike, after equally many questions of Redis`()
+    @Test func `I1: another customer's job and an absent one get the same answer after as many Redis requests`()
         async throws
     {
         try await within {
@@ -181,7 +181,7 @@ extension DisclosureTests {
         }
     }
 
-    @Test func `two jobs of one rider are followed by two customers, and neither learns of the other`() async throws {
+    @Test func `two customers follow two jobs of one rider, and neither learns of the other`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false) { gateway in
                 let jobs = [

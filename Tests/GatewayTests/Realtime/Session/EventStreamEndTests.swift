@@ -19,7 +19,7 @@ import Testing
         try await eventually { try await gateway.manage("/metrics").text.contains(line) }
     }
 
-    @Test func `B45: streams that are reset as they begin leave nothing behind`() async throws {
+    @Test func `B45: streams that are reset while they start leave nothing behind`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false) { gateway in
                 let job = try await gateway.travellingJob()
@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test func `B45: streams that are reset at once use up none of the sessions of their person`() async throws {
+    @Test func `B45: streams that are reset immediately do not count toward their person's sessions`() async throws {
         try await within {
             try await RunningGateway.run(
                 isSecure: false,
@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    @Test func `B45: a link's place is free again when its stream was lost before it began`() async throws {
+    @Test func `B45: a viewer lease is released if its stream disconnects before it starts`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false) { gateway in
                 let job = try await gateway.travellingJob()
@@ -105,7 +105,7 @@ import Testing
     private static let positions = 60
 
     @Test(arguments: Cause.allCases)
-    func `B46: of what may not be seen any more no byte reaches an event stream that does not read`(
+    func `B46: after access is lost, no byte reaches an event stream that does not read`(
         cause: Cause
     ) async throws {
         try await within {
@@ -179,7 +179,7 @@ import Testing
             })
     }
 
-    @Test func `B46: who reads is told that the job is another customer's, and why the stream ends`() async throws {
+    @Test func `B46: a client that reads learns that the job was reassigned and why the stream ends`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false) { gateway in
                 let job = try await gateway.travellingJob()

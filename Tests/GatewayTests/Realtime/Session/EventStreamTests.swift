@@ -10,7 +10,9 @@ import Testing
 
 /// Following by server-sent events, over real sockets: what a WebSocket promises holds here too.
 @Suite struct EventStreamTests {
-    @Test func `the whole state comes first, then every change with the id to go on from, then the end`() async throws {
+    @Test func `a stream sends the whole state, then every change with the id to resume from, then the end`()
+        async throws
+    {
         try await within {
             try await RunningGateway.run(isSecure: false) { gateway in
                 let job = try await gateway.travellingJob()
@@ -68,7 +70,9 @@ import Testing
         }
     }
 
-    @Test func `who comes back gets exactly what was missed, and who lost its place the whole state`() async throws {
+    @Test func `a reconnecting stream receives the missed events, or the whole state if its id is unknown`()
+        async throws
+    {
         try await within {
             try await RunningGateway.run(isSecure: false) { gateway in
                 let job = try await gateway.travellingJob()
@@ -100,7 +104,7 @@ import Testing
         }
     }
 
-    @Test func `who may not follow is told so before a stream begins`() async throws {
+    @Test func `an unauthorized client is refused before a stream starts`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false, { $0.limits.sessionsPerPerson = 1 }) { gateway in
                 let job = try await gateway.travellingJob()
@@ -127,7 +131,7 @@ import Testing
         }
     }
 
-    @Test func `a guest follows by a link, holds its place, and gives it back at the end`() async throws {
+    @Test func `a link viewer's stream holds a viewer lease and releases it at the end`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false) { gateway in
                 let job = try await gateway.travellingJob()
@@ -154,7 +158,7 @@ import Testing
         }
     }
 
-    @Test func `what is revoked ends, and who is to leave is told when to come back`() async throws {
+    @Test func `a revoked stream ends, and a stopping gateway sends the time to reconnect`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false) { gateway in
                 let job = try await gateway.travellingJob()

@@ -60,7 +60,7 @@ import Testing
     private static let isOver = ClientError.closed(code: 4500, reason: "link invalid or expired")
     private static let isFull = ClientError.closed(code: 4009, reason: "viewer limit of this link reached")
 
-    @Test func `as many as the link allows follow at once, whichever gateway they come to`() async throws {
+    @Test func `a link's viewer limit applies across gateways`() async throws {
         try await Self.two { first, second in
             let job = try await first.travellingJob()
             let links = Self.links(first)
@@ -86,7 +86,7 @@ import Testing
         }
     }
 
-    @Test func `a link ends at its time, for who follows by it and for who comes later`() async throws {
+    @Test func `an expired link ends its viewers' sessions and refuses new ones`() async throws {
         try await Self.two { first, second in
             let job = try await first.travellingJob()
             let secret = try await Self.links(first).issue(
@@ -102,7 +102,7 @@ import Testing
         }
     }
 
-    @Test func `I1: a link of the customer before opens nothing once the job is another's`() async throws {
+    @Test func `I1: a link made by the previous customer is refused after the job is reassigned`() async throws {
         try await Self.two { first, second in
             let job = try await first.travellingJob()
             let anna = PersonID("anna")!
@@ -128,7 +128,7 @@ import Testing
         }
     }
 
-    @Test func `a link ends with its job, and is refused like one that never was`() async throws {
+    @Test func `a link ends with its job, and is then refused like an unknown link`() async throws {
         try await Self.two { first, second in
             let job = try await first.travellingJob()
             let link = try await Self.links(first).issueDurably(for: job, of: PersonID("anna")!, by: Self.service).get()
@@ -151,7 +151,7 @@ import Testing
         }
     }
 
-    @Test func `a place is renewed, and a link that is revoked is over with the next renewal`() async throws {
+    @Test func `a viewer lease is renewed, and the next renewal closes the session of a revoked link`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false) {
                 $0.viewerLeaseRenewal = .milliseconds(100)
@@ -207,7 +207,7 @@ import Testing
         }
     }
 
-    @Test func `the secret is shown once, and is nowhere in Redis`() async throws {
+    @Test func `the secret of a link is shown once and never stored in Redis`() async throws {
         // Values as they are: compressed they could hide it.
         try await withRedis(options: ["--rdbcompression", "no"]) { client, server in
             let address = server.address
@@ -241,7 +241,7 @@ import Testing
         }
     }
 
-    @Test func `links are made by services and by the job's customer, within bounds, while the job lasts`() async throws
+    @Test func `services and the job's customer can create a limited number of links until the job ends`() async throws
     {
         try await within {
             try await RunningGateway.run(isSecure: false) { gateway in

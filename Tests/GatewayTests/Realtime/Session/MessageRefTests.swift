@@ -54,7 +54,7 @@ import Testing
         return objects
     }
 
-    @Test func `B4: what cannot be read is answered with as much as could be`() async throws {
+    @Test func `B4: the error for a malformed message names what could be read of it`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false) { gateway in
                 let answers = try await Self.answers(
@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    @Test func `B4: a message that is lost to the rate is named by its error`() async throws {
+    @Test func `B4: the error for a rate-limited message names the message`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false) {
                 ($0.limits.messagesPerSecond, $0.limits.messagesBurst) = (0, 1)
@@ -94,7 +94,7 @@ import Testing
         }
     }
 
-    @Test func `B4: every ok and error repeats what the client calls the message`() async throws {
+    @Test func `B4: every ok and error repeats the message's ref`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false) { gateway in
                 let job = try await gateway.travellingJob()
@@ -127,7 +127,7 @@ import Testing
         }
     }
 
-    @Test func `B5: of more subscriptions than the rate allows those within it are answered before the close`()
+    @Test func `B5: subscriptions within the rate limit are answered before the session closes`()
         async throws
     {
         try await within {
@@ -146,7 +146,7 @@ import Testing
         }
     }
 
-    @Test func `B5: one message subscribes to many jobs, and each is answered`() async throws {
+    @Test func `B5: one message subscribes to many jobs, and each gets an answer`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false) { gateway in
                 let jobs = [try await gateway.travellingJob("job-1"), try await gateway.travellingJob("job-2")]
@@ -160,7 +160,7 @@ import Testing
         }
     }
 
-    @Test func `B5: welcome says the limits that this client can meet`() async throws {
+    @Test func `B5: welcome contains the limits that apply to this client`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false, { $0.limits.messagesBurst = 77 }) { gateway in
                 for (role, most) in [(Role.service, 200), (.ops, 200), (.customer, 10), (.rider, 10)] {

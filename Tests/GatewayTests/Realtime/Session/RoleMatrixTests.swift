@@ -100,7 +100,7 @@ import Testing
         .customer: "anna", .rider: "rider-1", .ops: "olga", .service: "orders",
     ]
 
-    @Test func `E1: the table of roles and verbs is the one that is written down, and says nothing of others`() {
+    @Test func `E1: the table of roles and verbs matches the documented one and is complete`() {
         #expect(Set(Self.allowed.keys) == Set(Verb.allCases))
         for verb in Verb.allCases {
             for role in Role.allCases {
@@ -112,7 +112,7 @@ import Testing
     }
 
     @Test(arguments: Role.allCases)
-    func `E1: each role is let do what the table says, and refused all else, over WebSocket and REST`(
+    func `E1: each role may do what the table allows and nothing else, over WebSocket and REST`(
         role: Role
     ) async throws {
         try await within {
@@ -141,7 +141,7 @@ import Testing
         }
     }
 
-    @Test func `E1: who came by a link follows its job and does nothing else`() async throws {
+    @Test func `E1: a link viewer can follow its job and nothing else`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false, { $0.limits.refusalsPerAddressBurst = 1000 }) { gateway in
                 let job = try await gateway.travellingJob()

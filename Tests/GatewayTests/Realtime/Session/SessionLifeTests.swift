@@ -49,7 +49,7 @@ import Testing
     }
 
     @Test(arguments: Stage.allCases)
-    private func `only a session of nobody begins to look somebody up`(stage: Stage) {
+    private func `only a session in stage opening starts a sign-in`(stage: Stage) {
         var life = Self.life(stage)
         let begins = life.startSignIn()
         #expect(begins == (stage == .opening))
@@ -57,14 +57,14 @@ import Testing
     }
 
     @Test(arguments: Stage.allCases)
-    private func `messages wait only while somebody is looked up`(stage: Stage) {
+    private func `messages are buffered only during a sign-in`(stage: Stage) {
         var life = Self.life(stage)
         let deferral = life.deferUntilSignedIn(Self.request, most: 1)
         #expect(deferral == (stage == .signingIn ? .deferred : .notSigningIn))
         #expect(Self.stage(of: life) == stage)
     }
 
-    @Test func `no more messages wait than may, and those that do are handed over with the sign-in, once`() throws {
+    @Test func `a limited number of messages is buffered and returned once, by the sign-in`() throws {
         var life = Self.life(.signingIn)
         for _ in 0..<3 {
             let deferral = life.deferUntilSignedIn(Self.request, most: 3)
@@ -79,7 +79,7 @@ import Testing
     }
 
     @Test(arguments: Stage.allCases)
-    private func `somebody signs in where nobody has, and not into a session that ends`(stage: Stage) {
+    private func `a client can sign in once, and not into a session that is ending`(stage: Stage) {
         var life = Self.life(stage)
         let isAwaited = stage == .opening || stage == .signingIn
         #expect(life.awaitsSignIn == isAwaited)
@@ -91,7 +91,7 @@ import Testing
     }
 
     @Test(arguments: Stage.allCases)
-    private func `a token is renewed only by somebody who is signed in`(stage: Stage) {
+    private func `only a signed-in client can renew its token`(stage: Stage) {
         var life = Self.life(stage)
         let isRenewed = life.renew(Self.ben)
         #expect(isRenewed == (stage == .signedIn))
@@ -100,7 +100,7 @@ import Testing
     }
 
     @Test(arguments: Stage.allCases)
-    private func `only a token that somebody signed in with ends`(stage: Stage) {
+    private func `an expiry applies only to a signed-in client`(stage: Stage) {
         var life = Self.life(stage)
         let before = life.sendsUntil
         let ends = life.expire(at: Self.end)
@@ -108,7 +108,7 @@ import Testing
         #expect(life.sendsUntil == (ends ? Self.end : before))
     }
 
-    @Test func `with a newer token the end of the old one does not count any more`() {
+    @Test func `renewing a token cancels the expiry of the previous one`() {
         var life = Self.life(.signedIn)
         _ = life.expire(at: Self.end)
         _ = life.renew(Self.anna)
@@ -116,7 +116,7 @@ import Testing
     }
 
     @Test(arguments: Stage.allCases)
-    private func `a close goes out once, from every open session, and nothing is sent after it`(stage: Stage) {
+    private func `every open session sends one close frame and nothing after it`(stage: Stage) {
         var life = Self.life(stage)
         let isOpen = stage != .closing && stage != .closed
         #expect(life.isOpen == isOpen)
@@ -127,7 +127,7 @@ import Testing
     }
 
     @Test(arguments: Stage.allCases)
-    private func `a connection is gone once, whatever went before, and only whoever is signed in gives back`(
+    private func `a disconnect counts once from any stage, and returns the client only if signed in`(
         stage: Stage
     ) {
         var life = Self.life(stage)
@@ -138,7 +138,7 @@ import Testing
         #expect(Self.name(again) == nil)
     }
 
-    @Test func `until its token ends, or it closes, an open session sends`() {
+    @Test func `an open session sends until its token expires or it closes`() {
         for stage in Stage.allCases {
             let sends = Self.life(stage).sendsUntil > .now()
             #expect(sends == (stage != .closing && stage != .closed), "\(stage)")

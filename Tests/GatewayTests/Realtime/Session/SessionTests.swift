@@ -35,7 +35,7 @@ import Testing
         return UInt16(answer[2]) << 8 | UInt16(answer[3])
     }
 
-    @Test func `frames that are not masked close 1002`() async throws {
+    @Test func `an unmasked frame closes 1002`() async throws {
         #expect(try await Self.closeCode(after: RawSocket.frame(0x81, Self.ping, masked: false)) == 1002)
     }
 
@@ -43,11 +43,11 @@ import Testing
         #expect(try await Self.closeCode(after: RawSocket.frame(0xC1, Self.ping)) == 1002)
     }
 
-    @Test func `an opcode that means nothing closes 1002`() async throws {
+    @Test func `an unknown opcode closes 1002`() async throws {
         #expect(try await Self.closeCode(after: RawSocket.frame(0x83, Self.ping)) == 1002)
     }
 
-    @Test func `binary closes 1003`() async throws {
+    @Test func `a binary message closes 1003`() async throws {
         #expect(try await Self.closeCode(after: RawSocket.frame(0x82, Self.ping)) == 1003)
     }
 
@@ -55,12 +55,12 @@ import Testing
         #expect(try await Self.closeCode(after: RawSocket.frame(0x81, [0x22, 0xC3, 0x28, 0x22])) == 1007)
     }
 
-    @Test func `D1: a message over the limit closes 1009 from its header, before its bytes come`() async throws {
+    @Test func `D1: a message over the limit closes 1009 after its header, before its payload arrives`() async throws {
         let announced: [UInt8] = [0x81, 0x80 | 127, 0, 0, 0, 0, 0x7F, 0xFF, 0xFF, 0xFF, 0, 0, 0, 0]
         #expect(try await Self.closeCode(after: announced) == 1009)
     }
 
-    @Test func `D1: fragments that are too long together, or too many, close 1009`() async throws {
+    @Test func `D1: fragments that are too many or too long in total close 1009`() async throws {
         let large = RawSocket.frame(0x00, [UInt8](repeating: 0x20, count: 2100))
         #expect(try await Self.closeCode(after: RawSocket.frame(0x01, [0x20]), large, large) == 1009)
         let small = [[UInt8]](repeating: RawSocket.frame(0x00, [0x20]), count: 16).flatMap { $0 }
@@ -78,15 +78,14 @@ import Testing
         #expect(try await Self.closeCode(after: RawSocket.frame(0x89, [UInt8](repeating: 0, count: 126))) == 1002)
     }
 
-    @Test func `a close is answered with its code, an impossible one with 1002`() async throws {
+    @Test func `a close frame is answered with its code, or 1002 if the code is invalid`() async throws {
         #expect(try await Self.closeCode(after: RawSocket.frame(0x88, [0x03, 0xE8])) == 1000)
         #expect(try await Self.closeCode(after: RawSocket.frame(0x88, [0x0F, 0xA7])) == 4007)
         #expect(try await Self.closeCode(after: RawSocket.frame(0x88, [0x03, 0xED])) == 1002)
         #expect(try await Self.closeCode(after: RawSocket.frame(0x88, [0x03])) == 1002)
     }
 
-    @Test func `a ping between fragments is answered with its bytes, and the message is still understood`() async throws
-    {
+    @Test func `a ping between fragments is answered with its payload, and the message is still valid`() async throws {
         let answer = try await Self.answer(to: [
             RawSocket.frame(0x01, Array(Self.ping.prefix(5))), RawSocket.frame(0x89, [1, 2, 3]),
             RawSocket.frame(0x80, Array(Self.ping.dropFirst(5))), RawSocket.frame(0x88, []),
@@ -95,7 +94,7 @@ import Testing
         #expect(String(decoding: answer, as: UTF8.self).contains(#""type":"pong""#))
     }
 
-    @Test func `what makes no sense is answered, ten times, then closes 4505`() async throws {
+    @Test func `ten malformed messages are answered, and the next one closes 4505`() async throws {
         let nonsense = (0..<11).map { _ in RawSocket.frame(0x81, Array(#"{"type":"dance"}"#.utf8)) }.flatMap { $0 }
         let answer = try await Self.answer(to: [nonsense])
         let text = String(decoding: answer, as: UTF8.self)

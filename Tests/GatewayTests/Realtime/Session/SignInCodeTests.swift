@@ -30,7 +30,7 @@ import Testing
         try await gateway.rest("POST", "\(Self.path)/redeem", as: nil, #"{"code":"\#(code)"}"#)
     }
 
-    @Test func `a code gives the token it was made for, once, and what it is good for`() async throws {
+    @Test func `a sign-in code returns its token and grant once`() async throws {
         try await Self.run { gateway in
             let token = try await gateway.token("rider-1", .rider)
             let code = try await Self.make(gateway, as: token)
@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test func `S1: a sign-in code shown at several places at once gives its token to exactly one`() async throws {
+    @Test func `S1: concurrent redemptions of a sign-in code return its token to exactly one`() async throws {
         try await Self.run { gateway in
             let codes = SignInCodes(live: gateway.client, settings: gateway.settings.liveState)
             for _ in 0..<100 {
@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    @Test func `S6: what Redis holds of a code names neither the code nor the token, and lasts as long as was asked`()
+    @Test func `S6: Redis stores neither a code nor its token, and only for the requested lifetime`()
         async throws
     {
         try await Self.run { gateway in
@@ -82,7 +82,7 @@ import Testing
         }
     }
 
-    @Test func `a code is worth no more than its token, whose revocation ends it`() async throws {
+    @Test func `revoking a token invalidates its sign-in code`() async throws {
         try await Self.run { gateway in
             let code = try await Self.make(gateway, as: try await gateway.token("anna", .customer))
             let revoked = try await gateway.rest("DELETE", "/api/v1/grants/users/anna", by: "olga", .ops)
@@ -101,7 +101,7 @@ import Testing
         }
     }
 
-    @Test func `who guesses codes is told to wait, and nobody may have one for longer than ten minutes`() async throws {
+    @Test func `guessing codes is rate limited, and a code lasts ten minutes at most`() async throws {
         try await Self.run { settings in
             (settings.limits.refusalsPerAddressPerSecond, settings.limits.refusalsPerAddressBurst) = (1, 3)
         } _: { gateway in
@@ -118,7 +118,7 @@ import Testing
         }
     }
 
-    @Test func `codes that are shown too fast are refused by the address they come from`() async throws {
+    @Test func `redeeming codes is rate limited per address`() async throws {
         try await Self.run { settings in
             (settings.limits.visitsPerAddressPerSecond, settings.limits.visitsPerAddressBurst) = (1, 2)
             settings.limits.refusalsPerAddressBurst = 1000

@@ -28,7 +28,7 @@ import Testing
         words.compactMap { text.range(of: $0)?.lowerBound }
     }
 
-    @Test func `B1: a link and what is to be followed by it, said in one breath, are answered in order`() async throws {
+    @Test func `B1: a link's auth and subscribe sent together are answered in order`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false) { gateway in
                 let job = try await gateway.travellingJob()
@@ -59,7 +59,7 @@ import Testing
         }
     }
 
-    @Test func `B1: a ticket's session answers what was sent with the request`() async throws {
+    @Test func `B1: a session opened with a ticket answers messages sent with the upgrade request`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false) { gateway in
                 let token = try await gateway.token("anna", .customer)
@@ -78,7 +78,7 @@ import Testing
         }
     }
 
-    @Test func `B1: more than may wait before the sign-in is over closes, with a code that comes back`() async throws {
+    @Test func `B1: too many messages before welcome close with a code that allows reconnecting`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false, { $0.limits.signInMessages = 2 }) { gateway in
                 let job = try await gateway.travellingJob()

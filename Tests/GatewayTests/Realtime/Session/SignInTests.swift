@@ -12,7 +12,7 @@ import Testing
 
 /// Ways in, and what keeps people out.
 @Suite struct SignInTests {
-    @Test func `S6: a token comes with the request or in the first message`() async throws {
+    @Test func `S6: a token is accepted in the upgrade request or in the first message`() async throws {
         try await within {
             try await RunningGateway.run { gateway in
                 try await gateway.connect("anna", .customer) { _, messages in
@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    @Test func `a tracking link follows its job and no other`() async throws {
+    @Test func `a tracking link gives access to its job and no other`() async throws {
         try await within {
             try await RunningGateway.run { gateway in
                 let job = try await gateway.travellingJob()
@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    @Test func `a token that is narrowed to a job follows and changes no other`() async throws {
+    @Test func `a token restricted to a job can follow and change no other`() async throws {
         try await within {
             try await RunningGateway.run { gateway in
                 let (job, other) = (try await gateway.travellingJob(), try await gateway.travellingJob("job-2"))
@@ -77,7 +77,7 @@ import Testing
         ClientMessage.auth(.token("no token")), .auth(.link(String(repeating: "0", count: 32))), .auth(.link("*")),
         .ping,
     ])
-    func `what does not sign in closes 4500`(message: ClientMessage) async throws {
+    func `a first message that does not sign in closes 4500`(message: ClientMessage) async throws {
         try await within {
             try await RunningGateway.run { gateway in
                 let code = try await gateway.closeCode { try await $0.send(message) }
@@ -86,7 +86,7 @@ import Testing
         }
     }
 
-    @Test func `an expired token closes 4005, in the first message and in the middle`() async throws {
+    @Test func `a token that is expired, or expires later, closes 4005`() async throws {
         try await within {
             try await RunningGateway.run { gateway in
                 let expired = try await gateway.token("anna", .customer, lifetime: -3600)
@@ -98,7 +98,7 @@ import Testing
         }
     }
 
-    @Test func `D3: who does not sign in at all is closed 4008`() async throws {
+    @Test func `D3: a client that does not sign in is closed with 4008`() async throws {
         try await within {
             try await RunningGateway.run { settings in
                 // Time enough to read why, too.
@@ -192,7 +192,7 @@ extension GatewayConnection.Messages.AsyncIterator {
         }
     }
 
-    @Test func `S5: only pages of our own origin, or of one that is named, may connect`() async throws {
+    @Test func `S5: only pages of the gateway's own origin, or of a configured one, can connect`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false) { gateway in
                 let own = "localhost:\(gateway.port)"
@@ -221,11 +221,11 @@ extension GatewayConnection.Messages.AsyncIterator {
     @Test(arguments: [
         "*", "https://*.example", "example.com", "https://a/b", "https://A.example", "ftp://a", "https://u@a",
     ])
-    func `an origin that no browser names is refused when it is configured`(origin: String) {
+    func `an origin that no browser sends is refused in the configuration`(origin: String) {
         #expect(throws: AllowedOrigins.Malformed.self) { try AllowedOrigins([origin]) }
     }
 
-    @Test func `S1: a ticket shown at two places at once lets exactly one in`() async throws {
+    @Test func `S1: concurrent uses of a ticket sign in exactly one client`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false) { gateway in
                 let tickets = Tickets(live: gateway.client, settings: gateway.settings.liveState)
@@ -262,7 +262,7 @@ extension GatewayConnection.Messages.AsyncIterator {
         }
     }
 
-    @Test func `a ticket reaches no further than the token it is made for`() async throws {
+    @Test func `a ticket has the permissions of its token and no more`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false) { gateway in
                 let narrow = try await gateway.mint.token(
@@ -277,7 +277,7 @@ extension GatewayConnection.Messages.AsyncIterator {
         }
     }
 
-    @Test func `a ticket is worth no more than its token once that has expired`() async throws {
+    @Test func `a ticket is refused after its token has expired`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false) { gateway in
                 let tickets = Tickets(live: gateway.client, settings: gateway.settings.liveState)
@@ -293,7 +293,10 @@ extension GatewayConnection.Messages.AsyncIterator {
         }
     }
 
-    @Test func `a newer token of the same person takes over; somebody else's, and none, change nothing`() async throws {
+    @Test
+    func `a newer token of the same person replaces the old one; another person's or an invalid one changes nothing`()
+        async throws
+    {
         try await within {
             try await RunningGateway.run(isSecure: false) { gateway in
                 let later = try await gateway.token("anna", .customer, lifetime: 1800)

@@ -28,7 +28,9 @@ import Testing
         }
     }
 
-    @Test func `S1: a ticket shown to two gateways at once opens exactly one session, 1,000 times`() async throws {
+    @Test func `S1: a ticket used on two gateways at the same time opens exactly one session, 1,000 times`()
+        async throws
+    {
         let settings: @Sendable (inout GatewaySettings) -> Void = {
             $0.limits.sessionsPerPerson = 0
             $0.limits.refusalsPerAddressBurst = 1_000_000

@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    @Test func `US-072: a session's readings get their verdicts, and the marker goes on or stays`() async throws {
+    @Test func `US-072: each fix of a session gets a verdict, and the marker moves or stays`() async throws {
         try await Self.run { gateway, job in
             try await gateway.connect("anna", .customer) { customer, seen in
                 try await customer.send(.subscribe(job: job, since: nil))
@@ -127,7 +127,8 @@ import Testing
         }
     }
 
-    @Test func `US-072: what agrees with itself for ten seconds is believed, and nothing before`() async throws {
+    @Test func `US-072: implausible fixes are accepted after they agree for ten seconds, and not before`() async throws
+    {
         try await Self.run { gateway, job in
             try await gateway.connect("anna", .customer) { customer, seen in
                 try await customer.send(.subscribe(job: job, since: nil))
@@ -150,7 +151,7 @@ import Testing
         }
     }
 
-    @Test func `US-072: batches by REST get the same verdicts, each judged whole`() async throws {
+    @Test func `US-072: REST batches get the same verdicts, each as a whole`() async throws {
         try await Self.run { gateway, job in
             func send(_ fixes: [Fix]) async throws -> RESTAnswer {
                 try await gateway.rest("POST", "/api/v1/jobs/\(job)/locations", by: "rider-1", .rider, Self.body(fixes))
@@ -188,7 +189,7 @@ import Testing
         }
     }
 
-    @Test func `US-072: a second gateway that takes over goes on from what followers see`() async throws {
+    @Test func `US-072: a second gateway continues validation from what followers see`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false, Self.unbounded) { first in
                 let addresses = (first.settings.live, first.settings.ledger)
@@ -219,7 +220,9 @@ import Testing
         }
     }
 
-    @Test func `US-072: readings of no place are refused for their reason, and counted for the job`() async throws {
+    @Test func `US-072: fixes with invalid coordinates are refused with their reason and counted for the job`()
+        async throws
+    {
         try await Self.run { gateway, job in
             let now = Int64.now
             try await gateway.connect("rider-1", .rider) { rider, answers in
@@ -255,7 +258,7 @@ import Testing
         }
     }
 
-    @Test func `a stranger's readings are counted for nobody's job`() async throws {
+    @Test func `fixes of an unassigned rider are not counted for the job`() async throws {
         try await Self.run { gateway, job in
             try await gateway.connect("rider-2", .rider) { thief, answers in
                 try await thief.send(Self.report(job, 1, [Self.fix(.now)]))

@@ -65,7 +65,7 @@ import Testing
     }
 
     @Test
-    func `US-072 AC-001: on the way with travel mode on, the customer is shown rider, door and arrival by itself`()
+    func `US-072 AC-001: with travel mode on, the customer is shown rider, destination and arrival time`()
         async throws
     {
         try await Self.run { gateway in
@@ -97,7 +97,7 @@ import Testing
         }
     }
 
-    @Test func `US-072 AC-002: each position moves the marker, and the arrival is calculated anew every interval`()
+    @Test func `US-072 AC-002: each position moves the marker, and the arrival time is recalculated every interval`()
         async throws
     {
         // In production a minute at most: a longer one can not be configured (ArrivalSettingsTests).
@@ -129,7 +129,7 @@ import Testing
         }
     }
 
-    @Test func `US-072 AC-005: without positions the marker stays, is called old, and the arrival into question`()
+    @Test func `US-072 AC-005: without positions the marker stays and is stale, and the arrival time is uncertain`()
         async throws
     {
         try await Self.run {
@@ -163,7 +163,7 @@ import Testing
         }
     }
 
-    @Test func `US-072 AC-006: a phone without network keeps what it saw, and is given what is when it comes back`()
+    @Test func `US-072 AC-006: a customer without network keeps its view, and gets the current state on reconnecting`()
         async throws
     {
         try await Self.run { gateway in

@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    @Test func `RDR-014: in an address are six decimals and fixed words, whatever the place`() throws {
+    @Test func `RDR-014: a navigation link contains only six decimals and fixed words for any place`() throws {
         var generator = SystemRandomNumberGenerator()
         var places = [
             (90.0, 180.0), (-90, -180), (0.0000001, 0), (-0.0000004, 1e-7), (41.9, 12.5), (-0.5, -179.9999999),
@@ -60,7 +60,7 @@ import Testing
         #expect(DecimalCoordinate(Coordinate(latitude: -0.5, longitude: 12.5)!).latitude == "-0.500000")
     }
 
-    @Test func `RDR-014: where the machine writes a comma, addresses have points all the same`() throws {
+    @Test func `RDR-014: navigation links use decimal points in every locale`() throws {
         // Made for this test, since few machines have one.
         let folder = FileManager.default.temporaryDirectory.appending(path: "enroute-locale-\(UUID())")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -116,7 +116,7 @@ import Testing
         try JSONValue(json: Array(answer.text.utf8))["candidates"]?.array?.compactMap { $0["app"]?.text } ?? []
     }
 
-    @Test func `RDR-014 AC-001: the phone says which apps there are, and the usual one comes first`() async throws {
+    @Test func `RDR-014 AC-001: links are for the apps the phone reports, the default one first`() async throws {
         try await Self.run { gateway in
             try await Self.write(gateway, #","vendor":{"lat":41.8,"lon":12.4,"name":"Da Gino & Söhne"}"#)
             for (query, agent, apps) in [
@@ -143,7 +143,7 @@ import Testing
         }
     }
 
-    @Test func `RDR-014 AC-005: without a place that is known for sure nobody is sent anywhere`() async throws {
+    @Test func `RDR-014 AC-005: without a confirmed place there is no navigation link`() async throws {
         let sentence = "Could not get directions. The vendor address may be incorrect."
         try await ProviderServer.running(ProviderFixtures.mapbox) { server in
             let service = try MapboxGeocoding(key: ProviderKey(ProviderFixtures.keyText)!, url: server.url)
@@ -185,7 +185,7 @@ import Testing
         }
     }
 
-    @Test func `only the job's rider is led anywhere, and only until it is done`() async throws {
+    @Test func `only the job's rider gets navigation links, and only until the job ends`() async throws {
         try await Self.run { gateway in
             try await Self.write(gateway, #","vendor":{"lat":41.8,"lon":12.4}"#)
             let other = try await Self.navigate(gateway, "to=vendor", by: "rider-2")
@@ -201,7 +201,7 @@ import Testing
         }
     }
 
-    @Test func `where the vendor is, is told to its rider and to no customer, at first and after a repair`()
+    @Test func `the vendor's place is sent to the rider and never to a customer, in snapshots and resyncs`()
         async throws
     {
         @Sendable func told(_ message: ServerMessage) -> Snapshot? {
@@ -229,7 +229,7 @@ import Testing
         }
     }
 
-    @Test func `a vendor that says too little, or what can not be, is refused`() async throws {
+    @Test func `an incomplete or invalid vendor is refused`() async throws {
         try await Self.run { gateway in
             for vendor in [
                 "{}", #"{"lat":41.8}"#, #"{"lat":91,"lon":0}"#, #"{"name":""}"#, #"{"name":"a\u0007b"}"#,

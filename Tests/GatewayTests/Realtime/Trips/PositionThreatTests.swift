@@ -29,7 +29,7 @@ import Testing
     }
 
     @Test(arguments: 0..<4 as Range<UInt64>)
-    func `T1: whatever order positions come in, followers see their times grow`(seed: UInt64) async throws {
+    func `T1: followers see increasing times, whatever order positions arrive in`(seed: UInt64) async throws {
         try await Self.run { gateway, job in
             var random = SeededGenerator(seed: seed)
             let now = Int64.now
@@ -57,7 +57,7 @@ import Testing
         }
     }
 
-    @Test func `T1: a position of before does not come back after travel mode was off and on`() async throws {
+    @Test func `T1: an earlier position does not reappear after travel mode was off and on`() async throws {
         try await Self.run { gateway, job in
             try await gateway.connect("rider-1", .rider) { rider, answers in
                 for isActive in [true, false, true] {
@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    @Test func `S2: a rider's position for another's job reaches nobody and is kept nowhere`() async throws {
+    @Test func `S2: a rider's position for another rider's job is neither sent nor stored`() async throws {
         try await Self.run { gateway, job in
             try await gateway.connect("anna", .customer) { customer, seen in
                 try await customer.send(.subscribe(job: job, since: nil))

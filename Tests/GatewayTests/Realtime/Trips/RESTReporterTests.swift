@@ -64,7 +64,7 @@ import Testing
         try await messages.first { if case .unavailable(_, _, let told) = $0, told == reason { () } else { nil } }
     }
 
-    @Test func `US-072: an answer says how often to report, by who follows, how near the door is and the battery`()
+    @Test func `US-072: an answer's report interval depends on followers, distance and battery`()
         async throws
     {
         try await Self.run { gateway in
@@ -86,7 +86,7 @@ import Testing
         }
     }
 
-    @Test func `US-072: an answer says what the place suggests, each time for as long as it is so`() async throws {
+    @Test func `US-072: every answer contains the proximity state while it applies`() async throws {
         try await Self.run(["job-1"], { $0.limits.positionsBurst = 100 }) { gateway in
             func suggested(_ meters: Double, ago: Int64) async throws -> String? {
                 let answer = try await Self.send(gateway, Self.fix(south: meters, ago: ago))
@@ -103,7 +103,7 @@ import Testing
         }
     }
 
-    @Test func `US-072: a batch for several jobs says in which order their stops are made`() async throws {
+    @Test func `US-072: a batch for several jobs states the order of their stops`() async throws {
         try await Self.run(["job-1", "job-2", "job-3"]) { gateway in
             let sent = try await Self.send(
                 gateway, Self.fix(south: 400, ago: 0), to: "job-2", others: #""jobs":["job-1","job-3"],"#)
@@ -116,7 +116,8 @@ import Testing
         }
     }
 
-    @Test func `US-072: so does a session's first report, which waits to be judged`() async throws {
+    @Test func `US-072: a session's first report, which waits for validation, states the order of stops`() async throws
+    {
         try await Self.run(["job-1", "job-2"]) { gateway in
             try await gateway.connect("rider-1", .rider) { rider, answers in
                 let fix = Fix(at: .now, place: Coordinate(latitude: 41.89, longitude: 12.5)!, accuracyMeters: 5)
@@ -134,7 +135,9 @@ import Testing
         }
     }
 
-    @Test func `US-072: a silence is the network's until the next batch, unless the phone says why`() async throws {
+    @Test func `US-072: the unavailable reason is network until the next batch, unless the phone reports another`()
+        async throws
+    {
         try await Self.run(["job-1"], Self.oldSoon) { gateway in
             try await gateway.connect("olga", .ops) { operations, seen in
                 try await operations.send(.subscribe(job: JobID("job-1")!, since: nil))
@@ -158,7 +161,7 @@ import Testing
         }
     }
 
-    @Test func `US-072: readings of no use explain a silence as soon as a position is called old here`() async throws {
+    @Test func `US-072: refused fixes are the unavailable reason as soon as a position is stale`() async throws {
         try await Self.run(["job-1"], Self.oldSoon) { gateway in
             let shown = try await Self.send(gateway, Self.fix(south: 400, ago: 40_000))
             #expect(shown.status == 200)
@@ -171,7 +174,7 @@ import Testing
         }
     }
 
-    @Test func `only a job's own rider explains its silence, and only while it travels`() async throws {
+    @Test func `only the job's rider can report an unavailable reason, and only in travel mode`() async throws {
         try await Self.run { gateway in
             let foreign = try await Self.explain(gateway, "hidden", as: "rider-2")
             #expect(foreign.status == 404)
@@ -186,7 +189,7 @@ import Testing
     }
 
     @Test(.needsMachine(for: .faults))
-    func `why a phone is silent is answered for when it is noted, and to be said again when it could not be`()
+    func `an unavailable reason is confirmed once stored, and must be repeated if it was not`()
         async throws
     {
         try await within {

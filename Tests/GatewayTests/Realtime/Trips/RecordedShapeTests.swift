@@ -105,7 +105,7 @@ import Tracking
     }
 
     @Test(arguments: TripShape.origins)
-    func `US-072 AC-005: with seven long silences it is stale seven times, and live again`(origin: TripShape.Origin)
+    func `US-072 AC-005: a trip with seven long silences is stale seven times, and live again`(origin: TripShape.Origin)
         async throws
     {
         try await Self.run {
@@ -118,7 +118,7 @@ import Tracking
     }
 
     @Test(arguments: TripShape.origins)
-    func `US-072 AC-005: with a silence of 25 s it is never stale`(origin: TripShape.Origin) async throws {
+    func `US-072 AC-005: a trip with a silence of 25 s is never stale`(origin: TripShape.Origin) async throws {
         try await Self.run {
             $0.freshness = .seconds(3)
         } _: { gateway, job in
@@ -182,7 +182,9 @@ import Tracking
     }
 
     @Test(arguments: TripShape.origins)
-    func `US-072: of a trip that jumps nobody is shown a jump, and all else`(origin: TripShape.Origin) async throws {
+    func `US-072: of a trip with jumps, followers see every position but the jumps`(origin: TripShape.Origin)
+        async throws
+    {
         try await Self.run { _ in
         } _: { gateway, job in
             let journey = try await Self.travel(gateway, job, try TripShape.jumps.fixes(origin))
@@ -198,7 +200,7 @@ import Tracking
     }
 
     @Test(arguments: TripShape.origins)
-    func `US-072: of a clean trip nothing is lost`(origin: TripShape.Origin) async throws {
+    func `US-072: of a trip without jumps, followers see every position`(origin: TripShape.Origin) async throws {
         try await Self.run { _ in
         } _: { gateway, job in
             let journey = try await Self.travel(gateway, job, try TripShape.clean.fixes(origin))

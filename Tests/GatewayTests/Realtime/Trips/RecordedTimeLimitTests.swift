@@ -16,7 +16,7 @@ import Testing
     private static let cap = Duration.seconds(3)
 
     @Test(arguments: TripShape.origins)
-    func `US-072 BR-002: a trip of over four hours ends at the limit, and rider and customer are told`(
+    func `US-072 BR-002: a trip of over four hours ends at the limit, and rider and customer are notified`(
         origin: TripShape.Origin
     ) async throws {
         let fixes = try TripShape.overFourHours.fixes(origin)

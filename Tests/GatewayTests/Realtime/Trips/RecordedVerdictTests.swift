@@ -94,7 +94,7 @@ import Testing
     }
 
     @Test(.enabled(if: Self.isThere, "../shared/data is not there"))
-    func `US-072: of a trip with jumps no follower is shown one, and of a clean one nothing is lost`() async throws {
+    func `US-072: followers see no jump of a trip with jumps, and every position of a trip without`() async throws {
         let jumps = try await Self.travel("moscow-jumps")
         #expect(zip(jumps.shown, jumps.shown.dropFirst()).allSatisfy { Self.speed($0, $1) <= 60.5 })
         #expect(!jumps.shown.isEmpty && jumps.counts["held", default: 0] > 0)

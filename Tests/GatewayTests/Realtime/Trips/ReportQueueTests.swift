@@ -34,13 +34,13 @@ import Tracking
         return self.queue.validated(report.answer, .publish(report.fix), at: now, receivedAt: report.receivedAt)
     }
 
-    @Test mutating func `what the rate allows goes out at once, and no timer is set`() {
+    @Test mutating func `reports within the rate are published immediately, without a timer`() {
         #expect(self.offer(1) == .publish(Self.report(1), replaces: false))
         #expect(self.queue.count == 0)
         #expect(self.queue.due(at: 0).timer == nil)
     }
 
-    @Test mutating func `of reports that come too fast the newest is published, as soon as the rate allows`() {
+    @Test mutating func `of reports that exceed the rate, the newest is published as soon as the rate allows`() {
         _ = self.offer(1)
         #expect(self.offer(2) == .wait(timer: Self.oneSecond, replaces: false))
         #expect(self.offer(3) == .wait(timer: nil, replaces: true))
@@ -48,14 +48,14 @@ import Tracking
         #expect(due.reports == [Self.report(3)] && due.timer == nil)
     }
 
-    @Test mutating func `a job whose newer report is allowed at once publishes that, and never the older`() {
+    @Test mutating func `a newer report that the rate allows is published, and the older one never is`() {
         _ = self.offer(1)
         _ = self.offer(2)
         #expect(self.offer(3, at: Self.oneSecond) == .publish(Self.report(3), replaces: true))
         #expect(self.queue.due(at: 2 * Self.oneSecond).reports.isEmpty)
     }
 
-    @Test mutating func `the job that has waited longest goes next, whatever came for it since`() {
+    @Test mutating func `the job that has waited longest is published next, even if its report was replaced`() {
         _ = self.offer(1)
         _ = self.offer(2, Self.second)
         _ = self.offer(3, Self.first)
@@ -66,14 +66,14 @@ import Tracking
         #expect(self.queue.due(at: 2 * Self.oneSecond).reports == [Self.report(3)])
     }
 
-    @Test mutating func `nobody overtakes a job that waits`() {
+    @Test mutating func `no report overtakes a queued job`() {
         _ = self.offer(1)
         _ = self.offer(2)
         #expect(self.offer(3, Self.second, at: Self.oneSecond) == .wait(timer: nil, replaces: false))
         #expect(self.queue.due(at: Self.oneSecond).reports == [Self.report(2)])
     }
 
-    @Test mutating func `reports of no more jobs wait than may`() {
+    @Test mutating func `reports of a limited number of jobs are queued`() {
         _ = self.offer(1)
         _ = self.offer(2, Self.first)
         _ = self.offer(3, Self.second)
@@ -83,7 +83,7 @@ import Tracking
         #expect(self.queue.count == 2)
     }
 
-    @Test mutating func `while a report waits, its answer covers what is held, and what is older than it`() {
+    @Test mutating func `the answer to a queued report covers held and older reports`() {
         _ = self.offer(1)
         _ = self.offer(2)
         #expect(self.queue.validated(Self.answer(3), .held, at: 0, receivedAt: 0) == .covered)
@@ -93,14 +93,14 @@ import Tracking
     }
 
     @Test(arguments: FixRefusal.allCases)
-    mutating func `what is held or refused while nothing waits is answered at once`(reason: FixRefusal) {
+    mutating func `without a queued report, held and refused reports are answered immediately`(reason: FixRefusal) {
         #expect(self.queue.validated(Self.answer(1), .held, at: 0, receivedAt: 0) == .accept(Self.answer(1)))
         #expect(
             self.queue.validated(Self.answer(2), .refused(reason), at: 0, receivedAt: 0)
                 == .refuse(Self.answer(2), reason))
     }
 
-    @Test mutating func `an implausible report is refused although a report waits`() {
+    @Test mutating func `an implausible report is refused although another report is queued`() {
         _ = self.offer(1)
         _ = self.offer(2)
         #expect(
@@ -108,7 +108,7 @@ import Tracking
                 == .refuse(Self.answer(3), .inaccurate))
     }
 
-    @Test mutating func `what Redis could not take goes out again after a quarter of a second, as a repetition`() {
+    @Test mutating func `a report that Redis did not answer is repeated after a quarter of a second`() {
         _ = self.offer(1)
         let wait = ReportQueue.retryNanoseconds
         #expect(self.queue.settle(Self.report(1), .noAnswer, at: Self.oneSecond) == .buffer(timer: wait))
@@ -116,19 +116,19 @@ import Tracking
         #expect(due.reports == [Self.report(1, isRepeat: true)] && due.timer == nil)
     }
 
-    @Test mutating func `a repetition that Redis has already is accepted, a first report is overruled`() {
+    @Test mutating func `a repeated report that Redis already has is accepted, a first one is overruled`() {
         #expect(self.queue.settle(Self.report(1, isRepeat: true), .notNewer, at: 0) == .accept(listeners: nil))
         #expect(self.queue.settle(Self.report(1), .notNewer, at: 0) == .overrule(.outOfOrder))
     }
 
-    @Test mutating func `of two reports that Redis could not take the newer is kept, whichever fails first`() {
+    @Test mutating func `of two reports that Redis did not answer, the newer is queued, whichever fails first`() {
         _ = self.queue.settle(Self.report(2), .noAnswer, at: 0)
         #expect(self.queue.settle(Self.report(1), .noAnswer, at: 0) == .covered)
         #expect(self.queue.settle(Self.report(3), .noAnswer, at: 0) == .buffer(timer: nil))
         #expect(self.queue.due(at: 0).reports == [Self.report(3, isRepeat: true)])
     }
 
-    @Test mutating func `a report that came later is answered although the one kept is newer by the phone's clock`() {
+    @Test mutating func `a later report is answered although the queued one is newer by the phone's clock`() {
         var late = Self.report(7)
         late.fix.at -= 100
         _ = self.queue.settle(Self.report(1), .noAnswer, at: 0)
@@ -136,7 +136,7 @@ import Tracking
         #expect(self.queue.due(at: 0).reports.map(\.answer) == [late.answer])
     }
 
-    @Test mutating func `an answer that the job is unknown opens travel mode again, and the report follows`() {
+    @Test mutating func `if Redis does not know the job, travel mode is opened again and the report repeated`() {
         #expect(self.queue.settle(Self.report(1), .unknown, at: 0) == .reopen)
         #expect(
             self.queue.settle(Self.report(1), .reopened(true), at: 0) == .publish(Self.report(1, isRepeat: true)))
@@ -145,7 +145,7 @@ import Tracking
         #expect(self.queue.settle(Self.report(1), .future, at: 0) == .overrule(.future))
     }
 
-    @Test mutating func `another master is told what the last one took, and what waits goes at once`() {
+    @Test mutating func `a new master receives recent positions again, and queued reports immediately`() {
         _ = self.offer(1)
         #expect(self.queue.settle(Self.report(1), .accepted(listeners: 3), at: 0) == .accept(listeners: 3))
         _ = self.queue.settle(Self.report(2, Self.second), .noAnswer, at: 0)
@@ -157,7 +157,7 @@ import Tracking
         #expect(self.queue.masterReturned(at: Self.oneSecond, time: Self.report(1).receivedAt).again.isEmpty)
     }
 
-    @Test mutating func `once travel mode is off, neither what waits nor what was taken is sent again`() {
+    @Test mutating func `once travel mode is off, neither queued nor accepted positions are published again`() {
         _ = self.offer(1)
         _ = self.queue.settle(Self.report(1), .accepted(listeners: 0), at: 0)
         _ = self.offer(2)
@@ -166,7 +166,7 @@ import Tracking
         #expect(self.queue.masterReturned(at: Self.oneSecond, time: Self.report(1).receivedAt).again.isEmpty)
     }
 
-    @Test mutating func `the end of the time is told once, and again after travel mode was started again`() {
+    @Test mutating func `the time limit is notified once, and again after travel mode was switched on again`() {
         let over = ReportQueue.Outcome.timeLimitReached(since: 5)
         #expect(self.queue.settle(Self.report(1), over, at: 0) == .endTravel(since: 5, notifiesRider: true))
         #expect(self.queue.settle(Self.report(2), over, at: 0) == .endTravel(since: 5, notifiesRider: false))
@@ -184,7 +184,7 @@ import Tracking
         return LocationReport(job: JobID(job)!, sequence: sequence, fixes: [fix])
     }
 
-    @Test func `only the first report of a job asks what followers have been shown`() {
+    @Test func `only the first report of a job triggers a read`() {
         var reports = UnvalidatedReports(mostJobs: 2)
         #expect(reports.add(Self.report(1)) == .read)
         #expect(reports.add(Self.report(2)) == .waits)
@@ -192,7 +192,7 @@ import Tracking
         #expect(reports.add(Self.report(3)) == .read)
     }
 
-    @Test func `the newest few of a job wait, in their order`() {
+    @Test func `the newest reports of a job are buffered in order`() {
         var reports = UnvalidatedReports(mostJobs: 1)
         let most = Int64(UnvalidatedReports.maxPerJob)
         for sequence in 1...most { #expect(reports.add(Self.report(sequence)) == (sequence == 1 ? .read : .waits)) }
@@ -200,7 +200,7 @@ import Tracking
         #expect(reports.take(JobID("a")!).map(\.sequence) == Array(2...most + 1))
     }
 
-    @Test func `reports of no more jobs wait than a rider may follow`() {
+    @Test func `unvalidated reports of a limited number of jobs are buffered`() {
         var reports = UnvalidatedReports(mostJobs: 1)
         _ = reports.add(Self.report(1))
         #expect(reports.add(Self.report(2, "b")) == .tooMany)

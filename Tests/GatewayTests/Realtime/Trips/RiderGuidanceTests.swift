@@ -44,8 +44,7 @@ import Testing
                 ], battery: battery))
     }
 
-    @Test func `US-072: a rider is asked to report rarely while nobody follows, and often near the door`() async throws
-    {
+    @Test func `US-072: a rider reports rarely without followers, and often near the destination`() async throws {
         try await Self.run { gateway, job in
             try await gateway.connect("rider-1", .rider) { rider, answers in
                 try await rider.send(.travel(job: job, active: true))
@@ -67,8 +66,7 @@ import Testing
         }
     }
 
-    @Test func `US-072: an empty battery is asked for less, and explains the silence after it, in words`() async throws
-    {
+    @Test func `US-072: a low battery reduces the report rate and is the reason for a later silence`() async throws {
         try await Self.run { gateway, job in
             try await gateway.connect("anna", .customer) { customer, seen in
                 try await customer.send(.subscribe(job: job, since: nil))
@@ -91,7 +89,7 @@ import Testing
         }
     }
 
-    @Test func `US-072: who stands at the door has arrived, as a suggestion to its rider and to operations`()
+    @Test func `US-072: arriving is suggested to the rider and to operations staff`()
         async throws
     {
         try await Self.run { gateway, job in
@@ -124,7 +122,7 @@ import Testing
         }
     }
 
-    @Test func `US-072: where it is configured travel mode ends with the arrival, which is not paused`() async throws {
+    @Test func `US-072: if configured, travel mode stops on arrival, which is not paused`() async throws {
         try await Self.run {
             $0.arrivalStopsTravel = true
         } _: { gateway, job in
@@ -151,7 +149,7 @@ import Testing
         }
     }
 
-    @Test func `US-072: why nothing is seen is told in words, to operations by its name, and ends with a position`()
+    @Test func `US-072: followers get an unavailable text, operations staff its reason, until a position arrives`()
         async throws
     {
         try await Self.run { gateway, job in
@@ -192,7 +190,7 @@ import Testing
         }
     }
 
-    @Test func `only riders say why they can not be seen`() async throws {
+    @Test func `only riders can report why their location is unavailable`() async throws {
         try await Self.run { gateway, job in
             try await gateway.connect("anna", .customer) { customer, answers in
                 try await customer.send(.unavailable(job: job, .hidden))

@@ -12,7 +12,9 @@ import Testing
 @Suite struct RiderSweepTests {
     private static let pace: @Sendable (inout GatewaySettings) -> Void = { $0.sweepPace = .milliseconds(20) }
 
-    @Test func `two gateways sweep at once, and each silent rider is unreachable once and expires once`() async throws {
+    @Test func `two gateways sweep at the same time, and each silent rider becomes unreachable and expires once`()
+        async throws
+    {
         try await within {
             try await RunningGateway.run(isSecure: false, Self.pace) { first in
                 let address = (live: first.settings.live, ledger: first.settings.ledger)
@@ -46,7 +48,7 @@ import Testing
         }
     }
 
-    @Test func `RDR-009-AC-03: a silent rider with a task stays online, and who watches is told once`() async throws {
+    @Test func `RDR-009-AC-03: a silent rider with a task stays online, and watchers are notified once`() async throws {
         let lines = RecordedLines()
         try await within {
             try await RunningGateway.run(isSecure: false, logger: lines.logger, Self.pace) { gateway in
@@ -83,7 +85,7 @@ import Testing
         #expect(notices.allSatisfy { Set($0.metadata.keys) == ["rider", "zone", "count"] })
     }
 
-    @Test func `a zone that can not be swept holds up no other`() async throws {
+    @Test func `a zone that cannot be swept does not delay the others`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false, Self.pace) { gateway in
                 let keyspace = gateway.settings.liveState.keyspace
@@ -102,7 +104,7 @@ import Testing
         }
     }
 
-    @Test func `a sweep goes on after Redis was away`() async throws {
+    @Test func `a sweep continues after a Redis outage`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false, Self.pace) { gateway in
                 try await gateway.register(.rider(1))

@@ -67,7 +67,7 @@ import Testing
         return try await notes.read(JobID(job)!).get().unavailable
     }
 
-    @Test func `US-072: after a door that somebody watched, a job that nobody follows is asked for reports rarely`()
+    @Test func `US-072: after a followed job has ended, an unfollowed one gets a long report interval`()
         async throws
     {
         try await Self.run { gateway in
@@ -87,8 +87,7 @@ import Testing
     }
 
     @Test(arguments: End.allCases)
-    func `US-072: why nothing is seen is not said of a job that is over, nor of another rider's`(end: End) async throws
-    {
+    func `US-072: no unavailable reason is published for an ended or reassigned job`(end: End) async throws {
         try await Self.run { gateway in
             for job in ["job-1", "job-2"] {
                 let shown = try await Self.send(gateway, job, ago: 40_000)
@@ -105,7 +104,7 @@ import Testing
         }
     }
 
-    @Test func `US-072: a session that goes on says nothing of the job it has completed`() async throws {
+    @Test func `US-072: an open session publishes no unavailable reason for a completed job`() async throws {
         try await Self.run { gateway in
             let (over, other) = (JobID("job-1")!, JobID("job-2")!)
             try await gateway.connect("olga", .ops) { operations, known in
@@ -136,7 +135,7 @@ import Testing
 
     // MARK: travel mode off, and on again
 
-    @Test func `US-072: by REST, a reason from before travel mode was switched off is none once it is on again`()
+    @Test func `US-072: over REST, switching travel mode off and on clears an earlier unavailable reason`()
         async throws
     {
         try await Self.run { gateway in
@@ -152,7 +151,7 @@ import Testing
         }
     }
 
-    @Test func `US-072: in a session, a reason from before travel mode was switched off is shown to nobody after it`()
+    @Test func `US-072: in a session, switching travel mode off and on clears an earlier unavailable reason`()
         async throws
     {
         try await Self.run { gateway in
@@ -175,7 +174,7 @@ import Testing
         }
     }
 
-    @Test func `travel mode that is switched on again while it is on begins nothing, and loses no reason`() {
+    @Test func `switching travel mode on while it is on changes nothing and keeps the reason`() {
         let minute: UInt64 = 60_000_000_000
         var trip = TripState(bounds: .init())
         let isFirst = trip.startTravel(now: 0)

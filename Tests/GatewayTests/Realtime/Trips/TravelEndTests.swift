@@ -35,7 +35,7 @@ import Testing
         return nil
     }
 
-    @Test func `I3: while travel mode goes off and on under load no location is shown while it is off`() async throws {
+    @Test func `I3: under load, no location is shown while travel mode is off`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false, Self.settings) { gateway in
                 let job = try await gateway.travellingJob()
@@ -90,7 +90,7 @@ import Testing
         }
     }
 
-    @Test func `when the time is over rider and customer are told, and nothing of it is kept`() async throws {
+    @Test func `at the time limit, rider and customer are notified and the position is erased`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false) { settings in
                 Self.settings(&settings)
@@ -137,7 +137,7 @@ import Testing
         }
     }
 
-    @Test func `a customer is told that the time is over although the rider is gone`() async throws {
+    @Test func `a customer is notified of the time limit although the rider has disconnected`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false) {
                 $0.liveState.travelCap = Self.shortCap
@@ -161,7 +161,7 @@ import Testing
         }
     }
 
-    @Test func `another rider has a time of its own`() async throws {
+    @Test func `a new rider gets a new time limit`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false) { gateway in
                 let job = try await gateway.travellingJob()
@@ -183,7 +183,7 @@ import Testing
         }
     }
 
-    @Test func `S1: no frame leaves later than 30 seconds after the token's end`() async throws {
+    @Test func `S1: no frame is sent later than 30 seconds after the token's expiry`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false) { settings in
                 Self.settings(&settings)
