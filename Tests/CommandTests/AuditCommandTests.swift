@@ -74,7 +74,7 @@ import Testing
 
     @Test(
         arguments: [
-            (["--since", "yesterday"], 64, "--since must be like"), (["--since", "-5"], 64, "since"),
+            (["--since", "yesterday"], 64, "--since must be a time"), (["--since", "-5"], 64, "since"),
             (["--job", "a b"], 64, "--job must be"), (["--stream", "all"], 64, "stream"),
             (["--stream", "audit"], 69, "can not be reached"),
         ] as [([String], Int32, String)])

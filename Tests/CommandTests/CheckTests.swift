@@ -75,7 +75,7 @@ import Testing
             settings["ENROUTE_REDIS_LIVE_ADMIN_URL"] = Self.url("nobody", live)
             let (third, refused) = try await Self.check(settings)
             #expect(third == 0)
-            #expect(refused.findings.contains { $0.what.hasPrefix("ENROUTE_REDIS_LIVE_ADMIN_URL can not be used") })
+            #expect(refused.findings.contains { $0.what.hasPrefix("ENROUTE_REDIS_LIVE_ADMIN_URL cannot be used") })
             let said = refused.findings.map { $0.what + $0.remedy }.joined()
             #expect(!said.contains(DeployedRedis.password))
         }

@@ -90,7 +90,7 @@ import Testing
                         ], environment: ["ENROUTE_TOKEN_SECRET": Self.secret])
                     #expect(outcome.code == 0, "\(outcome)")
                     // B19: 40 readings in 2 s are more than a gateway publishes: the newest of them were sent, at its pace.
-                    let counts = outcome.output.matches(of: /sent (\d+), passed over (\d+), accepted (\d+)/).first
+                    let counts = outcome.output.matches(of: /sent (\d+), skipped (\d+), accepted (\d+)/).first
                     let (sent, passedOver) = (Int(counts?.1 ?? "") ?? 0, Int(counts?.2 ?? "") ?? 0)
                     #expect(sent + passedOver == 40 && (2...10).contains(sent), "\(outcome.output)")
                     #expect(outcome.output.contains("refused 0, conflated 0, reconnected 0 times"), "\(outcome.output)")

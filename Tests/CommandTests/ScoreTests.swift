@@ -21,8 +21,8 @@ import Testing
             to: still, atomically: true, encoding: .utf8)
         let outcome = try await CommandTests.run(["score", file.path, still.path])
         #expect(outcome.code == 0 && outcome.error.isEmpty)
-        #expect(outcome.output.contains("trip.csv: 29 min to the arrival, 361 readings accepted, 0 held, 0 refused"))
-        #expect(outcome.output.contains("still.csv: no two readings can be believed"))
+        #expect(outcome.output.contains("trip.csv: 29 min to the arrival, 361 fixes accepted, 0 held, 0 refused"))
+        #expect(outcome.output.contains("still.csv: fewer than two fixes were accepted"))
         // On a straight road at an even speed nothing is better than the straight line.
         for minutes in ["| 5 | ", "| 10 | ", "| 20 | "] { #expect(outcome.output.contains("\n" + minutes)) }
     }

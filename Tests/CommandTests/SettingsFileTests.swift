@@ -27,10 +27,11 @@ import Testing
     }
 
     @Test(arguments: [
-        ("garbage line", "neither NAME=value"), ("port: 8443", "YAML"), ("---", "YAML"), ("port:", "YAML"),
-        ("=1", "no name"), ("1A=2", "no name"), ("a b=2", "neither"), ("A=\"open", "quote does not end"),
-        ("A='x' y", "follows its closing quote"), ("A=\u{0}", "control character"), ("export A", "neither"),
-        ("- name: A=b", "YAML"), ("[section]", "neither"), ("{\"a\": 1}", "neither"),
+        ("garbage line", "not NAME=value"), ("port: 8443", "YAML"), ("---", "YAML"), ("port:", "YAML"),
+        ("=1", "no valid name"), ("1A=2", "no valid name"), ("a b=2", "not NAME=value"),
+        ("A=\"open", "closing quote is missing"),
+        ("A='x' y", "text after the closing quote"), ("A=\u{0}", "control character"), ("export A", "not NAME=value"),
+        ("- name: A=b", "YAML"), ("[section]", "not NAME=value"), ("{\"a\": 1}", "not NAME=value"),
     ])
     func `B14: a line that is no setting is an error with its number and without its text`(line: String, why: String) {
         #expect {
@@ -100,8 +101,8 @@ import Testing
                 "ENROUTE_LISTEN_PORTT=1",
                 "line 5: ENROUTE_LISTEN_PORTT is not a setting; did you mean ENROUTE_LISTEN_PORT?"
             ),
-            ("garbage line", "line 5: it is neither NAME=value nor a comment nor blank"),
-            ("port: 8443", "line 5: it looks like YAML"),
+            ("garbage line", "line 5: not NAME=value, a comment or a blank line"),
+            ("port: 8443", "line 5: looks like YAML"),
         ])
     func `B14: what a file gets wrong ends serve and check with 78`(command: String, line: (text: String, said: String))
         async throws

@@ -1,4 +1,4 @@
-// enroute audit: who followed which job, and what was erased, one JSON object a line.
+// enroute audit: prints the audit trail, one JSON object per line.
 
 import ArgumentParser
 import EnrouteWire
@@ -18,34 +18,35 @@ struct AuditCommand: AsyncParsableCommand {
         usage: "enroute audit [<options>]",
         discussion: wrappable(
             """
-            Reads the same settings as serve, and the ledger, and changes nothing there. Each line has the id that Redis gave
-            it, which begins with its time (ms since the epoch), and what the gateway wrote: at is its own clock's time. A
-            line may be there twice, with one number in entry: it was sent again because its answer was lost.
+            Uses the same configuration as serve. It reads the ledger Redis and changes nothing. Each line has the id that
+            Redis assigned, which begins with a time in ms since the epoch, and what the gateway wrote; "at" is the time of
+            the gateway's clock. Two lines with the same "entry" are the same entry, written again because Redis's reply
+            was lost.
 
             Examples:
               enroute audit --stream access --job visit-1
               enroute audit --stream audit --since 2026-11-21T00:00:00Z
             """))
 
-    @Option(help: "access: who followed which job; audit: what was erased, suggested and stopped.")
+    @Option(help: "access: who followed which job; audit: erasures, suggestions and automatic stops.")
     var stream = AuditEntry.Stream.access
 
     @Option(
-        help: ArgumentHelp("Of this job alone.", valueName: "job"),
+        help: ArgumentHelp("Print only entries of this job.", valueName: "job"),
         transform: { text in
             guard let job = JobID(text) else {
-                throw ValidationError("--job must be 1 to \(JobID.longest) of [A-Za-z0-9_-].")
+                throw ValidationError("--job must be 1 to \(JobID.longest) characters of A-Z a-z 0-9 _ -.")
             }
             return job
         })
     var job: JobID?
 
     @Option(
-        help: ArgumentHelp("What was written from then on: ISO 8601, or ms since the epoch.", valueName: "time"),
+        help: ArgumentHelp("Print only entries from this time on: ISO 8601, or ms since the epoch.", valueName: "time"),
         transform: { text in
             if let milliseconds = Int64(text), milliseconds >= 0 { return milliseconds }
             guard let date = try? Date(text, strategy: .iso8601) else {
-                throw ValidationError("--since must be like 2026-11-21T00:00:00Z, or ms since the epoch.")
+                throw ValidationError("--since must be a time such as 2026-11-21T00:00:00Z, or ms since the epoch.")
             }
             return max(0, Int64(date.timeIntervalSince1970 * 1000))
         })
@@ -57,15 +58,15 @@ struct AuditCommand: AsyncParsableCommand {
     func run() async throws {
         try await exitingCleanly {
             let configuration = try ProcessConfiguration(file: self.config)
-            let settings = try await configuration.gateway(host: nil, port: nil)
+            let (ledger, state) = (try configuration.redis().ledger, try configuration.liveState())
             let logger = try configuration.logger()
             let loop = MultiThreadedEventLoopGroup.singleton.next()
             let client = try await loop.submit {
-                RedisClient(address: settings.ledger, eventLoop: loop, logger: logger)
+                RedisClient(address: ledger, eventLoop: loop, logger: logger)
             }.get()
             try await client.start().get()
             defer { client.stop() }
-            try await self.print(AuditStreams(ledger: client, settings: settings.liveState))
+            try await self.print(AuditStreams(ledger: client, settings: state))
         }
     }
 
@@ -84,7 +85,7 @@ struct AuditCommand: AsyncParsableCommand {
 
 extension AuditEntry.Stream: ExpressibleByArgument {}
 
-/// One entry for programs: numbers are numbers, and what is empty is left out.
+/// One entry as JSON: numbers are numbers, and empty fields are omitted.
 struct AuditLine: Encodable {
     private let entry: AuditStreams.Kept
 

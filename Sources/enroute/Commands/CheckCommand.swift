@@ -1,4 +1,4 @@
-// enroute check: is what the configuration names fit to run on?
+// enroute check: checks the configuration and both Redis.
 
 import Access
 import ArgumentParser
@@ -10,15 +10,16 @@ import SecureSocket
 struct CheckCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check",
-        abstract: "Looks at the configuration and at both Redis, and says what is wrong.",
+        abstract: "Checks the configuration and both Redis.",
         discussion: wrappable(
             """
-            Reads the same settings as serve, connects to Redis and changes nothing there. Each finding says what is so,
-            why it matters and what to do. It needs the settings of Redis only; what else serve needs and is not set is a
-            warning. Exit codes: 0 no errors, 78 something is set wrong, 69 Redis is not there.
+            Uses the same configuration as serve. It connects to Redis and changes nothing there. Each finding says what was
+            found, why it matters and what to do. Only the settings of Redis are required; a missing certificate or missing
+            token keys are a warning. Exit codes: 0 no errors, 69 Redis is unavailable, 78 wrong configuration of Enroute
+            or of Redis.
 
-            ENROUTE_REDIS_LIVE_ADMIN_URL and ENROUTE_REDIS_LEDGER_ADMIN_URL may name users that see settings (CONFIG GET).
-            Behind Sentinels or in a cluster it sees the node it is led to, not the others.
+            ENROUTE_REDIS_LIVE_ADMIN_URL and ENROUTE_REDIS_LEDGER_ADMIN_URL may name Redis users that are allowed to read
+            its configuration (CONFIG GET). With Sentinels or in a cluster, only the current master is checked.
 
             Examples:
               enroute check
@@ -29,7 +30,7 @@ struct CheckCommand: AsyncParsableCommand {
         case text, json
     }
 
-    @Option(help: "text for people, json for programs.")
+    @Option(help: "Output format: text or json.")
     var format = Format.text
 
     @Option(help: configurationFileHelp)
@@ -61,8 +62,8 @@ struct CheckCommand: AsyncParsableCommand {
 }
 
 extension ProcessConfiguration {
-    /// What is wrong with the gateway's own settings. The look at Redis needs neither a certificate nor keys for tokens: that
-    /// one is not set is no reason not to look, and no error here, since `serve` may run elsewhere with it.
+    /// What is wrong with the gateway's own settings. Checking Redis requires neither a certificate nor token keys, and `serve`
+    /// may run elsewhere with them, so missing ones are a warning.
     fileprivate func findings() async throws -> [Finding] {
         var findings = try await self.problems().map { problem in
             let mayBeMissing = problem.area == .certificate || problem.area == .tokenKeys
@@ -74,28 +75,29 @@ extension ProcessConfiguration {
 }
 
 extension Finding {
-    /// Of a setting that cannot be used.
+    /// A finding about an invalid setting.
     ///
-    /// - Parameter isNeeded: that it is not set is an error too.
-    /// - Throws: `error`, when it is about something else.
+    /// - Parameter isNeeded: whether it is an error that the setting is missing.
+    /// - Throws: `error` itself when it is not about the configuration.
     fileprivate init(configuration error: any Error, isNeeded: Bool) throws {
         guard let code = exitCode(of: error), code == .wrongConfiguration || code == .unusableInput else { throw error }
         let isMissing = (error as? ConfigurationError)?.isMissing ?? false
         self.init(
             isMissing && !isNeeded ? .warning : .error, nil, .configuration, what: "\(error)",
-            why: "A gateway does not start with this.",
-            remedy: isMissing ? "set it where `enroute serve` runs" : "correct it where `enroute serve` runs")
+            why: "The gateway does not start.",
+            remedy: isMissing ? "set it for `enroute serve`" : "correct it")
     }
 
-    /// Of a certificate that only development starts with.
+    /// A finding about a certificate that only development mode accepts.
     fileprivate init(development problem: TLSConfigurationError) {
         self.init(
-            .warning, nil, .configuration, what: "\(problem)", why: "Clients refuse it, and production does not start.",
-            remedy: "renew it")
+            .warning, nil, .configuration, what: "\(problem)",
+            why: "Clients reject it, and in production the gateway does not start.",
+            remedy: "renew the certificate")
     }
 }
 
-/// All findings, to be read by people or programs.
+/// All findings, as text or JSON.
 struct CheckReport: Encodable {
     let mode: DeploymentMode
     let errors: Int

@@ -1,24 +1,27 @@
-// enroute replay: a rider that travels a recorded trip.
+// enroute replay: replays a recorded trip as a rider.
 
 import Access
 import ArgumentParser
 import EnrouteClient
 import EnrouteWire
 import Foundation
+import Gateway
 import Journeys
+import Realtime
 import Tracking
 
 struct ReplayCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "replay",
-        abstract: "Travels a recorded trip as a rider, over a real connection to a gateway.",
+        abstract: "Replays a recorded trip as a rider of a real gateway.",
         usage: "enroute replay <file> --job <job> [<options>]",
         discussion: wrappable(
             """
             Reads GPX 1.1, CSV and NMEA 0183, each also as .gz. In NMEA, lines that begin with #, proprietary sentences
-            ($P...) and unknown ones are skipped; damaged sentences are skipped with a warning. The job must exist, be this
-            rider's, and be in_transit or on_the_way. Reports are as frequent as the gateway asks for; readings in between
-            are skipped. The token comes from --token-file, from ENROUTE_REPLAY_TOKEN, or is made with ENROUTE_TOKEN_SECRET.
+            ($P...) and unknown ones are skipped; damaged sentences are skipped with a warning. The job must exist, be
+            assigned to this rider, and be in_transit or on_the_way. Reports are as frequent as the gateway requests; fixes
+            in between are skipped. The token comes from --token-file or ENROUTE_REPLAY_TOKEN, or is made with
+            ENROUTE_TOKEN_SECRET.
 
             Examples:
               enroute replay trip.gpx --job job-1 --rider rider-7
@@ -29,33 +32,37 @@ struct ReplayCommand: AsyncParsableCommand {
     @Argument(help: "The recording: .gpx, .csv or .nmea, or one of these with .gz.")
     var file: String
 
-    @Option(help: "The job to travel for.")
+    @Option(help: "The job.")
     var job: String
 
-    @Option(help: "The rider, when the token is made here.")
+    @Option(help: "The rider, where the token is made with ENROUTE_TOKEN_SECRET.")
     var rider: String = "rider"
 
-    @Option(help: "The gateway.")
+    @Option(help: "The gateway's URL.")
     var url: String = "wss://localhost:8443"
 
-    @Option(help: "How many times faster than recorded, 0.1 to 1000.")
+    @Option(help: "Speed as a multiple of the recorded one, 0.1 to 1000.")
     var speed: Double = 1
 
-    @Option(help: "Which trip of a CSV file that holds several.")
+    @Option(help: "The trip to use of a CSV file with several.")
     var trip: String?
 
-    @Option(help: ArgumentHelp("File that holds the rider's token.", valueName: "file"))
+    @Option(help: ArgumentHelp("File with the rider's token.", valueName: "file"))
     var tokenFile: String?
 
-    @Option(help: ArgumentHelp("Certificates to trust instead of the system's.", valueName: "pem"))
+    @Option(help: ArgumentHelp("Certificate authorities to trust instead of the system's.", valueName: "pem"))
     var authorities: String?
 
-    @Flag(help: "Trust any certificate: for development only.")
+    @Flag(help: "Trust any certificate. For development only.")
     var insecure = false
 
     func validate() throws {
-        guard JobID(self.job) != nil else { throw ValidationError("--job must be 1 to 64 of [A-Za-z0-9_-].") }
-        guard PersonID(self.rider) != nil else { throw ValidationError("--rider must be 1 to 64 of [A-Za-z0-9_-].") }
+        guard JobID(self.job) != nil else {
+            throw ValidationError("--job must be 1 to 64 characters of A-Z a-z 0-9 _ -.")
+        }
+        guard PersonID(self.rider) != nil else {
+            throw ValidationError("--rider must be 1 to 64 characters of A-Z a-z 0-9 _ -.")
+        }
         guard (0.1...1000).contains(self.speed) else { throw ValidationError("--speed must be 0.1 to 1000.") }
     }
 
@@ -71,20 +78,21 @@ struct ReplayCommand: AsyncParsableCommand {
                         Data("refused: \(refusal.code.rawValue): \(refusal.message)\n".utf8))
                 })
             say(
-                "\(journey.name): \(journey.fixes.count) fixes, \(Int(journey.lengthMeters)) m, at \(self.speed) times the speed"
+                "\(journey.name): \(journey.fixes.count) fixes, \(Int(journey.lengthMeters)) m, at \(self.speed) times the recorded speed"
             )
             for warning in journey.warnings { self.warn(warning) }
             let metersPerSecond = journey.averageMetersPerSecond * self.speed
-            if metersPerSecond > LocationValidator.Bounds().fastestMetersPerSecond {
+            let plausible = SettingsTable.libraryDefaults.validation.fastestMetersPerSecond
+            if metersPerSecond > plausible {
                 self.warn(
-                    "this is \(Int(metersPerSecond)) m/s on average: a gateway holds back what is faster than 60 m/s unless "
-                        + "ENROUTE_TRACKING_MAX_PLAUSIBLE_SPEED_MPS allows it")
+                    "this is \(Int(metersPerSecond)) m/s on average; above ENROUTE_TRACKING_MAX_PLAUSIBLE_SPEED_MPS "
+                        + "(default \(Int(plausible))) a gateway holds fixes back")
             }
             do {
                 let summary = try await rider.travel()
                 let refused = summary.refused.values.reduce(0, +)
                 say(
-                    "sent \(summary.sent), passed over \(summary.passedOver), accepted \(summary.accepted), refused \(refused), "
+                    "sent \(summary.sent), skipped \(summary.passedOver), accepted \(summary.accepted), refused \(refused), "
                         + "conflated \(max(0, summary.sent - summary.accepted - refused)), "
                         + "reconnected \(summary.reconnects) times")
             } catch let error as ClientError {
@@ -98,7 +106,7 @@ struct ReplayCommand: AsyncParsableCommand {
     private func token() async throws -> String {
         if let tokenFile {
             guard let text = try? String(contentsOfFile: tokenFile, encoding: .utf8) else {
-                throw ConfigurationError(description: "--token-file names \(tokenFile), which can not be read.")
+                throw ConfigurationError(description: "--token-file names \(tokenFile), which cannot be read.")
             }
             return text.trimmingCharacters(in: .whitespacesAndNewlines)
         }
@@ -106,7 +114,7 @@ struct ReplayCommand: AsyncParsableCommand {
         if let token = configuration.text("ENROUTE_REPLAY_TOKEN") { return token }
         let secret = try configuration.required(
             "ENROUTE_TOKEN_SECRET",
-            "the rider needs a token: --token-file, ENROUTE_REPLAY_TOKEN, or the secret to make one.")
+            "the rider needs a token from --token-file or ENROUTE_REPLAY_TOKEN, or this secret to make one.")
         let mint = try await TokenMint(
             secret: secret, issuer: configuration.tokenIssuer(), audience: configuration.tokenAudience())
         return try await mint.token(

@@ -1,4 +1,4 @@
-// enroute revoke: takes back what was granted, straight at Redis: also when no gateway answers.
+// enroute revoke: revokes directly in Redis, so it works when no gateway responds.
 
 import Access
 import ArgumentParser
@@ -11,14 +11,14 @@ import Redis
 struct RevokeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "revoke",
-        abstract: "Makes a user's tokens, one token, a job or a tracking link good no more.",
+        abstract: "Revokes a user, a token, a job or a tracking link.",
         usage: "enroute revoke <kind> <id> [<options>]",
         discussion: wrappable(
             """
-            Reads the same settings as serve and writes into Redis what every gateway acts upon within a second: sessions
-            end with 4502, followers of a job are told that it is over. A user may come back with a token that was issued
-            after this second. Safe to repeat. Exit codes: 0 revoked, 69 Redis is not there or holds no more, 78 something
-            is set wrong.
+            Uses the same configuration as serve. It writes the revocation to the ledger Redis, and every gateway applies it
+            within a second: sessions are closed with code 4502, and followers of a job are notified that access has ended.
+            A user can sign in again with a token issued after the revocation. It is safe to repeat. Exit codes: 0 revoked,
+            69 Redis is unavailable or the revocation list is full, 78 wrong configuration.
 
             Examples:
               enroute revoke user customer-1
@@ -28,16 +28,17 @@ struct RevokeCommand: AsyncParsableCommand {
               enroute revoke link 0123456789abcdef0123456789abcdef
             """))
 
-    @Argument(help: "One of \(RevocationSubject.Kind.allCases.map(\.rawValue).joined(separator: ", ")).")
+    @Argument(
+        help: "What to revoke: one of \(RevocationSubject.Kind.allCases.map(\.rawValue).joined(separator: ", ")).")
     var kind: String
 
-    @Argument(help: "The person, the token's jti, the job, or the link's id.")
+    @Argument(help: "The user, the token's jti, the job, or the link's id.")
     var id: String
 
-    @Option(help: "Why, for whoever looks later: at most \(RevocationLog.longestReason) bytes.")
+    @Option(help: "Reason for the record: at most \(RevocationLog.longestReason) bytes.")
     var reason = "command"
 
-    @Option(help: "Who revokes: 1 to 64 of [A-Za-z0-9_-].")
+    @Option(help: "Who revokes, for the record: 1 to 64 characters of A-Z a-z 0-9 _ -.")
     var actor = "operator"
 
     @Option(help: configurationFileHelp)
@@ -46,12 +47,14 @@ struct RevokeCommand: AsyncParsableCommand {
     func validate() throws {
         guard let kind = RevocationSubject.Kind(rawValue: self.kind) else {
             let kinds = RevocationSubject.Kind.allCases.map(\.rawValue).joined(separator: ", ")
-            throw ValidationError("\(self.kind) can not be revoked: it must be one of \(kinds).")
+            throw ValidationError("\(self.kind) cannot be revoked: it must be one of \(kinds).")
         }
         guard RevocationSubject(kind, id: self.id) != nil else {
             throw ValidationError("The id of a \(kind.rawValue) must be \(kind.form).")
         }
-        guard PersonID(self.actor) != nil else { throw ValidationError("--actor must be 1 to 64 of [A-Za-z0-9_-].") }
+        guard PersonID(self.actor) != nil else {
+            throw ValidationError("--actor must be 1 to 64 characters of A-Z a-z 0-9 _ -.")
+        }
         guard self.reason.utf8.count <= RevocationLog.longestReason,
             self.reason.utf8.allSatisfy({ $0 >= 32 && $0 != 127 })
         else {
@@ -71,19 +74,19 @@ struct RevokeCommand: AsyncParsableCommand {
             }.get()
             defer { client.stop() }
             try await client.start().get()
-            // All were checked by `validate`.
+            // `validate` has checked them.
             let subject = RevocationSubject(RevocationSubject.Kind(rawValue: self.kind)!, id: self.id)!
             let answer = try await RevocationLog(ledger: client, settings: state)
                 .revoke(subject, by: PersonID(self.actor)!, because: self.reason).get()
             guard answer.value == .revoked else {
                 throw Unavailable(
-                    description: "Too much was revoked lately, and nothing of it may be forgotten: nothing was done. "
-                        + "Entries go when ENROUTE_JOB_RETENTION_SECONDS, or 48 h, are over.")
+                    description: "The revocation list is full; nothing was revoked. Entries expire after 48 hours, or "
+                        + "after ENROUTE_JOB_RETENTION_SECONDS if that is longer. Retry later.")
             }
             say(
                 "revoked \(self.kind) \(self.id)"
                     + (answer.isReplicationUnconfirmed
-                        ? "; no replica is known to have it: repeat it after a failover" : ""))
+                        ? "; replication is not confirmed: repeat it after a failover" : ""))
         }
     }
 }

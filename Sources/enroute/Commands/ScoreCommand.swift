@@ -1,4 +1,4 @@
-// enroute score: how good arrival times would have been on recorded trips.
+// enroute score: how accurate arrival times would have been on recorded trips.
 
 import ArgumentParser
 import Foundation
@@ -8,13 +8,13 @@ import Tracking
 struct ScoreCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "score",
-        abstract: "Compares predicted arrivals with actual ones, on recorded trips.",
+        abstract: "Measures the accuracy of arrival times on recorded trips.",
         discussion: wrappable(
             """
-            Reads GPX 1.1, CSV and NMEA 0183, each also as .gz. The destination is a trip's last point, and the arrival when
-            it first came within 50 m of it. Errors are in seconds, without their sign, of what was predicted 5, 10 and 20
-            minutes before (and a fifth of that sooner or later): by the built-in estimator, and by the straight line over
-            the mean speed so far.
+            Reads GPX 1.1, CSV and NMEA 0183, each also as .gz. A trip's destination is its last point; it arrives when it
+            first comes within 50 m of it. The table shows absolute errors, in seconds, of predictions made 5, 10 and 20
+            minutes before the arrival (plus or minus a fifth): by the built-in estimator, and by the straight-line
+            distance over the mean speed so far.
 
             Examples:
               enroute score trip.gpx
@@ -24,7 +24,7 @@ struct ScoreCommand: AsyncParsableCommand {
     @Argument(help: "Recordings: .gpx, .csv or .nmea, or one of these with .gz.")
     var files: [String]
 
-    @Option(help: "Which trip of a CSV file that holds several.")
+    @Option(help: "The trip to use of a CSV file with several.")
     var trip: String?
 
     func run() async throws {
@@ -33,13 +33,13 @@ struct ScoreCommand: AsyncParsableCommand {
             for file in self.files {
                 let journey = try Journey.load(path: file, trip: self.trip)
                 guard let score = TripScore(journey.fixes.map(Reading.init)) else {
-                    say("\(journey.name): no two readings can be believed")
+                    say("\(journey.name): fewer than two fixes were accepted")
                     continue
                 }
                 builtIn.add(score.builtIn)
                 straightLine.add(score.straightLine)
                 say(
-                    "\(journey.name): \(Int(score.tripSeconds / 60)) min to the arrival, \(score.counts.accepted) readings "
+                    "\(journey.name): \(Int(score.tripSeconds / 60)) min to the arrival, \(score.counts.accepted) fixes "
                         + "accepted, \(score.counts.held) held, \(score.counts.refused) refused")
             }
             say("")

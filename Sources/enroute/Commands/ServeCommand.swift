@@ -1,4 +1,4 @@
-// enroute serve: a gateway, until it is told to stop.
+// enroute serve: runs a gateway until it receives a signal to stop.
 
 import ArgumentParser
 import Glibc
@@ -19,11 +19,10 @@ struct ServeCommand: AsyncParsableCommand {
         usage: "enroute serve [<options>]",
         discussion: wrappable(
             """
-            Configured by the environment, or by a file of NAME=value lines; deploy/configuration.md lists the names. It
-            waits for a Redis that is away, and does not start where `enroute check` finds an error
-            (ENROUTE_MODE=development does).
-            SIGTERM drains and stops, a second one ends at once; SIGHUP reads the certificate files again and drops no
-            connection.
+            Settings come from the environment or from a file of NAME=value lines; they are listed below. While Redis is
+            unavailable the gateway waits for it. It does not start when `enroute check` finds an error, unless
+            ENROUTE_MODE=development. SIGTERM drains connections and stops; a second SIGTERM stops immediately. SIGHUP
+            reloads the certificate files without closing a connection.
 
             Examples:
               ENROUTE_MODE=development ENROUTE_REDIS_LIVE_URL=redis://127.0.0.1 \\
@@ -32,21 +31,21 @@ struct ServeCommand: AsyncParsableCommand {
               enroute serve --config /etc/enroute.env --port 443
             """))
 
-    @Option(help: "Address to listen on (ENROUTE_LISTEN_HOST, default 0.0.0.0).")
+    @Option(help: "Address to listen on; takes precedence over ENROUTE_LISTEN_HOST.")
     var host: String?
 
-    @Option(help: "Port to listen on, 0 for any (ENROUTE_LISTEN_PORT, default 8443).")
+    @Option(help: "Port to listen on, 0 for any free one; takes precedence over ENROUTE_LISTEN_PORT.")
     var port: Int?
 
-    @Flag(help: "Opens /v1/_echo for WebSocket conformance suites. Not for production.")
+    @Flag(help: "Serve an echo endpoint at /v1/_echo, for WebSocket conformance tests. Not for production.")
     var testEcho = false
 
     @Option(help: configurationFileHelp)
     var config: String?
 
     func run() async throws {
-        keepCoresFromDisk()
-        endAtOnceOnCrash()
+        disableCoreDumps()
+        exitImmediatelyOnCrash()
         try await exitingCleanly {
             let configuration = try ProcessConfiguration(file: self.config)
             let (settings, logger, loops) = try await self.read(configuration)
@@ -76,7 +75,7 @@ struct ServeCommand: AsyncParsableCommand {
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask { try await process.run() }
                 group.addTask { await StopSignals(logger: logger).stop(process) }
-                // Whatever ends first is the service group, but for a process that ends at once.
+                // The service group finishes first, unless a second signal exits the process.
                 try await group.next()
                 group.cancelAll()
             }
@@ -96,7 +95,7 @@ struct ServeCommand: AsyncParsableCommand {
     }
 }
 
-/// The first SIGTERM or SIGINT drains, the second ends the process at once.
+/// Drains on the first SIGTERM or SIGINT and exits the process on the second.
 struct StopSignals {
     let logger: Logger
 
@@ -104,17 +103,17 @@ struct StopSignals {
         var isStopping = false
         for await signal in await UnixSignalsSequence(trapping: .sigterm, .sigint) {
             guard !isStopping else {
-                self.logger.notice("ending at once, on a second signal")
+                self.logger.notice("second signal received; stopping immediately")
                 exit(128 + signal.rawValue)
             }
             isStopping = true
-            self.logger.notice("draining; a second signal ends at once")
+            self.logger.notice("draining; a second signal stops immediately")
             await process.triggerGracefulShutdown()
         }
     }
 }
 
-/// As many descriptors as the system lets this process have: one for each connection.
+/// Raises the limit of file descriptors to the maximum: every connection needs one.
 private func raiseDescriptorLimit() {
     var limit = rlimit()
     guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
@@ -122,7 +121,7 @@ private func raiseDescriptorLimit() {
     _ = setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
 }
 
-/// Reads the certificate files again on SIGHUP. What can not be used is said and changes nothing.
+/// Reloads the certificate files on SIGHUP. When that fails it logs a warning and keeps the current ones.
 struct CertificateReload: Service, CustomStringConvertible {
     let credentials: TLSCredentials
     let logger: Logger
@@ -133,10 +132,11 @@ struct CertificateReload: Service, CustomStringConvertible {
         for await _ in await UnixSignalsSequence(trapping: .sighup).cancelOnGracefulShutdown() {
             do throws(TLSConfigurationError) {
                 try self.credentials.reload()
-                self.logger.info("certificates read again")
+                self.logger.info("certificates reloaded")
             } catch {
                 self.logger.warning(
-                    "certificates not read again, the old ones stay", metadata: [LogKey.reason: "\(error)"])
+                    "certificate reload failed; keeping the current certificates", metadata: [LogKey.reason: "\(error)"]
+                )
             }
         }
     }

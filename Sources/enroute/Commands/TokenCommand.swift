@@ -1,4 +1,4 @@
-// enroute token: tokens for development. In production the app's own sign-in makes them.
+// enroute token: makes tokens for development. In production your own sign-in service issues them.
 
 import Access
 import ArgumentParser
@@ -12,8 +12,8 @@ struct TokenCommand: AsyncParsableCommand {
         usage: "enroute token <person> --role <role> [<options>]",
         discussion: wrappable(
             """
-            Signed with ENROUTE_TOKEN_SECRET (HS256), or with --key, a private key in PEM: P-256 (ES256), RSA (RS256) or
-            Ed25519 (EdDSA).
+            Signs with ENROUTE_TOKEN_SECRET (HS256) or, with --key, with a private key in PEM: P-256 (ES256), RSA (RS256)
+            or Ed25519 (EdDSA).
 
             Examples:
               ENROUTE_TOKEN_SECRET=$(openssl rand -hex 32) \\
@@ -21,19 +21,19 @@ struct TokenCommand: AsyncParsableCommand {
               enroute token --role rider rider-7 --key key.pem --lifetime 3600
             """))
 
-    @Argument(help: "Who the token is for: 1 to 64 of [A-Za-z0-9_-].")
+    @Argument(help: "The user: 1 to 64 characters of A-Z a-z 0-9 _ -.")
     var person: String
 
-    @Option(help: "One of \(Role.allCases.map(\.rawValue).joined(separator: ", ")).")
+    @Option(help: "The user's role: one of \(Role.allCases.map(\.rawValue).joined(separator: ", ")).")
     var role: String
 
-    @Option(help: "Seconds until it expires, 1 to 86400.")
+    @Option(help: "Seconds until the token expires, 1 to 86400.")
     var lifetime: Int64 = 900
 
     @Option(help: ArgumentHelp("Private key in PEM, instead of the secret.", valueName: "file"))
     var key: String?
 
-    @Option(help: "Key id to put into the header, with --key.")
+    @Option(help: "Key id for the token's header, with --key.")
     var kid: String?
 
     @Option(help: configurationFileHelp)
@@ -41,11 +41,12 @@ struct TokenCommand: AsyncParsableCommand {
 
     func validate() throws {
         guard PersonID(self.person) != nil else {
-            throw ValidationError("\(self.person) is not a name: 1 to 64 of [A-Za-z0-9_-].")
+            throw ValidationError("\(self.person) is not a user id: it must be 1 to 64 characters of A-Z a-z 0-9 _ -.")
         }
         guard Role(rawValue: self.role) != nil else {
             throw ValidationError(
-                "\(self.role) is not a role: one of \(Role.allCases.map(\.rawValue).joined(separator: ", ")).")
+                "\(self.role) is not a role: it must be one of \(Role.allCases.map(\.rawValue).joined(separator: ", "))."
+            )
         }
         guard (1...86_400).contains(self.lifetime) else { throw ValidationError("--lifetime must be 1 to 86400.") }
     }
@@ -57,15 +58,15 @@ struct TokenCommand: AsyncParsableCommand {
             let mint: TokenMint
             if let key {
                 guard let pem = try? String(contentsOfFile: key, encoding: .utf8) else {
-                    throw ConfigurationError(description: "--key names \(key), which can not be read.")
+                    throw ConfigurationError(description: "--key names \(key), which cannot be read.")
                 }
                 mint = try await TokenMint(privateKeyPEM: pem, kid: self.kid, issuer: issuer, audience: audience)
             } else {
                 let secret = try configuration.required(
-                    "ENROUTE_TOKEN_SECRET", "the secret that the gateway checks tokens with; or use --key.")
+                    "ENROUTE_TOKEN_SECRET", "the secret that the gateway verifies tokens with. Or use --key.")
                 mint = try await TokenMint(secret: secret, issuer: issuer, audience: audience)
             }
-            // Both were checked by `validate`.
+            // `validate` has checked both.
             let now = Int64(Date.now.timeIntervalSince1970)
             say(
                 try await mint.token(

@@ -1,9 +1,9 @@
-// Which setting an error is about: what reads a value knows what is wrong with it, but not what the setting is called.
+// Libraries know what is wrong with a value, but not which environment variable it comes from. The process adds the name.
 
 extension ProcessConfiguration {
-    /// The value that `read` makes of the setting `name`.
+    /// Returns the value that `read` makes of a setting.
     ///
-    /// - Throws: `ConfigurationError` that begins with the name, whatever `read` throws.
+    /// - Throws: a `ConfigurationError` that begins with the setting's name.
     func naming<Value>(_ name: String, _ read: () throws -> Value) throws -> Value {
         do {
             return try read()

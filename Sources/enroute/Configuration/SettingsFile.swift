@@ -1,9 +1,9 @@
-// The file that --config names: what any .env has, and nothing else. Any other line is an error with its number,
-// because a setting that is passed over in silence is worse than a gateway that does not start.
+// The configuration file that --config names, in the format of .env files. Any other line is an error with its line number: a
+// setting that is silently ignored is worse than a gateway that does not start.
 
 import Foundation
 
-/// Settings of a file, each with the line it stands on.
+/// The settings of a file, with their line numbers.
 struct SettingsFile: Equatable {
     struct Setting: Equatable {
         let name: String
@@ -11,10 +11,10 @@ struct SettingsFile: Equatable {
         let line: Int
     }
 
-    /// In the order of the file; of two with one name the later counts.
+    /// In the order of the file. When a name occurs twice, the later one applies.
     private(set) var settings: [Setting] = []
 
-    /// What is wrong in it: the lines, and why. Never a value, which may be a secret.
+    /// The lines that are malformed, and why. Contains no values, which may be secret.
     struct Malformed: Error, Equatable {
         struct Fault: Equatable {
             let line: Int
@@ -24,14 +24,14 @@ struct SettingsFile: Equatable {
         let faults: [Fault]
     }
 
-    /// Bytes of such a file, at most.
+    /// Maximum size of a file, in bytes.
     static let mostBytes = 1 << 20
-    /// Faults that are told of at once.
+    /// Maximum number of faults that are reported.
     static let mostFaults = 20
 
-    /// Reads lines of `NAME=value`, also `export NAME=value`; blank ones; and comments, which begin with `#`, at the line's
-    /// start or after a space. A value may stand in single quotes (as it is) or double quotes (with `\n`, `\t`, `\"`, `\\`, `\$`).
-    /// Nothing is expanded: a `$` is a `$`.
+    /// Reads lines of `NAME=value` or `export NAME=value`, blank lines, and comments. A comment starts with `#` at the beginning
+    /// of a line or after a space. A value may be in single quotes (taken literally) or in double quotes (with the escapes `\n`,
+    /// `\t`, `\"`, `\\`, `\$`). Variables are not expanded: a `$` is a `$`.
     init(_ text: String) throws(Malformed) {
         var faults: [Malformed.Fault] = []
         let text = text.hasPrefix("\u{FEFF}") ? text.dropFirst() : text[...]
@@ -47,15 +47,15 @@ struct SettingsFile: Equatable {
     }
 
     private enum Fault: String, Error {
-        case neither = "it is neither NAME=value nor a comment nor blank"
-        case yaml = "it looks like YAML; settings are lines of NAME=value"
-        case noName = "before its = there is no name: letters, digits and _, no digit first"
-        case openQuote = "its quote does not end on the line"
-        case afterQuote = "something follows its closing quote"
-        case control = "it holds a control character"
+        case neither = "not NAME=value, a comment or a blank line"
+        case yaml = "looks like YAML; settings are lines of NAME=value"
+        case noName = "no valid name before the =; a name has letters, digits and _, and does not start with a digit"
+        case openQuote = "the closing quote is missing"
+        case afterQuote = "there is text after the closing quote"
+        case control = "contains a control character"
     }
 
-    /// - Returns: `nil` for a line that sets nothing.
+    /// - Returns: `nil` for a blank line or a comment.
     private static func read(_ line: Substring) throws(Fault) -> (name: String, value: String)? {
         var rest = line.trimmed
         guard let first = rest.first, first != "#" else { return nil }
@@ -97,7 +97,7 @@ struct SettingsFile: Equatable {
         throw .openQuote
     }
 
-    /// A `#` without a space before it belongs to the value, as in a password or in a colour.
+    /// The text before a comment. A `#` without a space before it is part of the value, as in a password or a colour.
     private static func withoutComment(_ text: Substring) -> Substring {
         if text.first == "#" { return "" }
         return text.firstRange(of: /\s#/).map { text[..<$0.lowerBound].trimmed } ?? text
@@ -105,11 +105,13 @@ struct SettingsFile: Equatable {
 }
 
 extension SettingsFile {
-    /// - Throws: `ConfigurationError`, which names the file and its lines.
+    /// - Throws: `ConfigurationError`, which names the file and the malformed lines.
     init(path: String) throws {
         guard let handle = FileHandle(forReadingAtPath: path) else {
             throw ConfigurationError(
-                description: "The configuration file \(path) cannot be read. Is it there, and may this user read it?")
+                description:
+                    "The configuration file \(path) cannot be read. Check that it exists and that this user may read it."
+            )
         }
         defer { try? handle.close() }
         let bytes: Data
@@ -134,12 +136,12 @@ extension SettingsFile {
         }
     }
 
-    /// By name, as the environment has them.
+    /// The values by name.
     var values: [String: String] { Dictionary(self.settings.map { ($0.name, $0.value) }) { $1 } }
 }
 
 extension Substring {
-    /// Without spaces and tabs at both ends.
+    /// Without leading and trailing spaces and tabs.
     fileprivate var trimmed: Substring {
         let start = self.drop { $0 == " " || $0 == "\t" }
         return start.lastIndex { $0 != " " && $0 != "\t" }.map { start[...$0] } ?? ""

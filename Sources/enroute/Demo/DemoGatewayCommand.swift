@@ -32,8 +32,8 @@ struct DemoGatewayCommand: AsyncParsableCommand {
     @Option var streets: String?
 
     func run() async throws {
-        keepCoresFromDisk()
-        endAtOnceOnCrash()
+        disableCoreDumps()
+        exitImmediatelyOnCrash()
         try await exitingCleanly {
             guard let secret = ProcessInfo.processInfo.environment[DemoGateway.secretVariable] else {
                 throw ConfigurationError(description: "\(DemoGateway.secretVariable) is not set: enroute demo sets it.")

@@ -1,23 +1,22 @@
-// What a gateway leaves behind when it crashes: nothing that says where riders are. And how it crashes: at once, so that its
-// clients are with another gateway in a second and do not hang on a process that is being examined.
+// A gateway that crashes leaves no personal data behind, and exits immediately: its clients then reconnect to another gateway
+// within a second instead of waiting for a process that is writing a backtrace.
 
 import Foundation
 import Glibc
 
-/// A core holds where riders are, and tokens: a gateway that crashes leaves none.
-func keepCoresFromDisk() {
+/// Disables core dumps, which would contain locations and tokens.
+func disableCoreDumps() {
     var limit = rlimit(rlim_cur: 0, rlim_max: 0)
     _ = setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &limit)
 }
 
-/// Swift's runtime examines a process that crashes, where it finds its `swift-backtrace`: that takes ten seconds and more, in
-/// which sessions hang, and writes registers and the memory they point to into the log. Its signal handlers stand before `main`,
-/// so they are taken away here; setting `SWIFT_BACKTRACE` now would be too late. Whoever sets `SWIFT_BACKTRACE` to
-/// `enable=yes` wants to see it, and does.
-func endAtOnceOnCrash() {
+/// Removes the signal handlers of Swift's backtracer. Where `swift-backtrace` is installed, the runtime runs it on a crash: that
+/// takes ten seconds or more, during which sessions hang, and logs registers and the memory they point to. The handlers are
+/// installed before `main`, so setting `SWIFT_BACKTRACE` now would have no effect. `SWIFT_BACKTRACE=enable=yes` keeps them.
+func exitImmediatelyOnCrash() {
     let setting = ProcessInfo.processInfo.environment["SWIFT_BACKTRACE"] ?? ""
-    let words = setting.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
-    guard !words.contains(where: { ["enable=yes", "enable=on", "enable=true", "enable=1"].contains($0) }) else {
+    let options = setting.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
+    guard !options.contains(where: { ["enable=yes", "enable=on", "enable=true", "enable=1"].contains($0) }) else {
         return
     }
     for crash in [SIGQUIT, SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGTRAP] { signal(crash, SIG_DFL) }

@@ -1,11 +1,11 @@
-// How a line of the log looks: logfmt, which people read and log collectors parse. Times are UTC with milliseconds; a value that
-// holds more than a word stands in quotes, with whatever could break a line escaped, so that nobody can write a line of their own.
+// The format of log lines: logfmt, which people can read and log collectors parse. Times are UTC with milliseconds. Values with
+// spaces are quoted and control characters escaped, so a value cannot forge a log line.
 
 import Foundation
 import Logging
 import Synchronization
 
-/// One line. A value.
+/// Formats one log line.
 enum LogLine {
     static func text(
         at time: Date, _ level: Logger.Level, _ message: String, _ metadata: [String: String], source: String
@@ -25,14 +25,14 @@ enum LogLine {
         String(text.map { $0.isASCII && ($0.isLetter || $0.isNumber || "._-".contains($0)) ? $0 : "_" })
     }
 
-    /// As it is where it is one word, else in quotes.
+    /// The text itself if it needs no quotes, else quoted and escaped.
     static func value(_ text: String) -> String {
-        let isWord =
+        let isPlain =
             !text.isEmpty
             && text.unicodeScalars.allSatisfy {
                 $0.value > 32 && $0 != "\"" && $0 != "=" && $0 != "\\" && $0.value != 127
             }
-        guard !isWord else { return text }
+        guard !isPlain else { return text }
         var quoted = "\""
         for scalar in text.unicodeScalars {
             switch scalar {
@@ -51,12 +51,12 @@ enum LogLine {
     }
 }
 
-/// Writes lines to standard error.
+/// Writes log lines to standard error.
 struct LogLineHandler: LogHandler {
     var logLevel = Logger.Level.info
     var metadata = Logger.Metadata()
 
-    /// One line at a time, whole.
+    /// Held while a line is written, so lines do not mix.
     private static let output = Mutex(FileHandle.standardError)
 
     subscript(metadataKey key: String) -> Logger.Metadata.Value? {
@@ -68,7 +68,7 @@ struct LogLineHandler: LogHandler {
         var metadata = self.metadata.merging(event.metadata ?? [:]) { $1 }.mapValues { "\($0)" }
         if let error = event.error { metadata["error"] = "\(error)" }
         let line = LogLine.text(at: .now, event.level, "\(event.message)", metadata, source: event.source)
-        // A log that cannot be written, to a full disk for example, must not end the gateway.
+        // Failing to write the log, because the disk is full for example, must not stop the gateway.
         Self.output.withLock { try? $0.write(contentsOf: Data((line + "\n").utf8)) }
     }
 }

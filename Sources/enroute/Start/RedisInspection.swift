@@ -1,4 +1,4 @@
-// Looking at both Redis before, or instead of, serving: connects as the configuration says, asks, and judges.
+// Inspects both Redis, for `enroute check` and before a gateway starts.
 
 import Gateway
 import Realtime
@@ -7,37 +7,37 @@ import Logging
 import NIOCore
 import Redis
 
-/// Both roles of Redis as the configuration names them.
+/// The inspection of both Redis that the configuration names.
 struct RedisInspection: Sendable {
-    /// One role: how gateways reach it, and who may be asked for its settings.
+    /// One Redis: its address, and a user that may read its configuration.
     struct Target: Sendable {
         let role: RedisRole
         let address: RedisAddress
         let admin: RedisAddress?
-        /// The name of the variable that names `admin`.
+        /// The environment variable that `admin` comes from.
         var adminName: String { "ENROUTE_REDIS_\(self.role.rawValue.uppercased())_ADMIN_URL" }
     }
 
     var mode: DeploymentMode
     let targets: [Target]
     let keyspace: Keyspace
-    /// Where its connections live.
+    /// The event loops of its connections.
     let group: any EventLoopGroup
 
-    /// What came of it.
+    /// The result of an inspection.
     struct Outcome: Sendable {
-        /// The gravest first, for each role.
+        /// For each role, the most severe first.
         var findings: [Finding] = []
-        /// A Redis could not be reached.
+        /// Whether a Redis could not be reached.
         var isUnavailable = false
 
-        /// What is set wrong: errors, but for a Redis that is not there at the moment.
+        /// Errors of the configuration, without those of a Redis that is unavailable at the moment.
         var mistakes: [Finding] {
             self.findings.filter { $0.severity == .error && !(self.isUnavailable && $0.subject == .connection) }
         }
     }
 
-    // MARK: everything, for `enroute check`
+    // MARK: inspection
 
     func run() async throws -> Outcome {
         var (outcome, facts) = (Outcome(), [RedisRole: RedisFacts]())
@@ -69,8 +69,8 @@ struct RedisInspection: Sendable {
         return (facts, (facts.findings(in: self.mode) + [refusal].compactMap { $0 }).gravestFirst)
     }
 
-    /// One instance for both roles cannot be judged by what the ledger asks, nor two that were exchanged by what either
-    /// role does: that is said once.
+    /// Findings about both together. When one instance has both roles, or when the two are swapped, most findings about the
+    /// single roles do not apply; one finding about the cause replaces them.
     private func together(_ live: RedisFacts, _ ledger: RedisFacts, _ findings: [Finding]) -> [Finding] {
         if let swap = swapFinding(live, ledger) { return [swap] + findings.withoutRoles() }
         guard let separation = separationFinding(live, ledger, in: self.mode) else { return findings }
@@ -80,7 +80,8 @@ struct RedisInspection: Sendable {
         return ofLive + (ofLedger + [separation]).gravestFirst
     }
 
-    /// A replica that the URL names is there, only wrong; one that Sentinels or a cluster name is about to be another's.
+    /// Whether the error may pass. A replica named in the URL is a mistake; a replica behind Sentinels or in a cluster means that
+    /// a failover is in progress.
     private static func isUnavailable(_ error: RedisError, at address: RedisAddress) -> Bool {
         guard case .notMaster = error else { return error.isOutage }
         return switch address.endpoint {
@@ -92,11 +93,11 @@ struct RedisInspection: Sendable {
     private static func failed(_ target: Target, _ error: RedisError) -> Finding {
         if case .notMaster = error, !Self.isUnavailable(error, at: target.address) {
             return Finding(
-                .error, target.role, .master, what: error.description, why: "A replica accepts no change.",
-                remedy: "put its master into the URL, or the Sentinels that know it")
+                .error, target.role, .master, what: error.description, why: "Replicas do not accept writes.",
+                remedy: "use the URL of its master, or of the Sentinels that monitor it")
         }
         return Finding(
-            .error, target.role, .connection, what: error.description, why: "No gateway works without it.",
+            .error, target.role, .connection, what: error.description, why: "A gateway cannot work without it.",
             remedy: "\(RedisPlace(target.address).commandLine) PING, from this machine")
     }
 
@@ -117,7 +118,7 @@ struct RedisInspection: Sendable {
         return client
     }
 
-    /// The user that may be asked for settings; when it can not sign in, that is a finding and no more.
+    /// A connection as the user that may read the configuration, or a finding when it cannot sign in.
     private func admin(of target: Target) async -> (RedisClient?, Finding?) {
         guard let address = target.admin else { return (nil, nil) }
         do {
@@ -126,8 +127,9 @@ struct RedisInspection: Sendable {
             return (
                 nil,
                 Finding(
-                    .warning, target.role, .settings, what: "\(target.adminName) can not be used: \(error)",
-                    why: "Settings are not seen without it.", remedy: "put \(target.adminName) right, or leave it out")
+                    .warning, target.role, .settings, what: "\(target.adminName) cannot be used: \(error)",
+                    why: "The configuration of Redis cannot be checked without it.",
+                    remedy: "correct \(target.adminName), or unset it")
             )
         }
     }
@@ -139,7 +141,7 @@ extension ProcessConfiguration {
         DeploymentMode(rawValue: try self.choice("ENROUTE_MODE"))!
     }
 
-    /// Needs no more settings than those of Redis.
+    /// Requires only the settings of Redis.
     func inspection(group: any EventLoopGroup) throws -> RedisInspection {
         func admin(_ role: String) throws -> RedisAddress? {
             try self.redisAddress("ENROUTE_REDIS_\(role)_ADMIN_URL")

@@ -1,6 +1,6 @@
-// What a gateway does before it takes anybody: it waits until both Redis answer, and it looks at them as `enroute check` does.
-// In production it does not start where that finds an error. A Redis that is away is no such error: a process that gave up
-// would have to be started by hand, since supervisors stop trying.
+// Before a gateway accepts connections it waits until both Redis answer, and checks them as `enroute check` does. In production
+// it does not start when that finds an error. An unavailable Redis is not such an error: supervisors stop restarting a process
+// that keeps exiting, and then somebody would have to start it by hand.
 
 import Gateway
 import Realtime
@@ -9,50 +9,49 @@ import Logging
 import NIOCore
 import Telemetry
 
-/// The look at Redis before a gateway starts.
+/// The check of Redis before a gateway starts.
 struct StartCheck: Sendable {
     let inspection: RedisInspection
     let logger: Logger
 
-    /// Between two looks at a Redis that is away.
+    /// Time between two checks while Redis is unavailable.
     static let pace = Duration.seconds(1)
 
-    /// - Parameters:
-    ///   - inspection: judges in production mode, so that development hears what would stop it there.
+    /// - Parameter inspection: runs in production mode even in development, to warn about what would stop a gateway there.
     init(_ inspection: RedisInspection, logger: Logger) {
         self.inspection = inspection
         self.logger = logger
     }
 
-    /// Returns when both answer and a gateway may start.
+    /// Returns when both Redis answer and the gateway may start.
     ///
-    /// - Throws: `ConfigurationError` with all that is wrong; `CancellationError`.
+    /// - Throws: `ConfigurationError` with everything that is wrong, or `CancellationError`.
     func run() async throws {
         var strict = self.inspection
         strict.mode = .production
-        var isSaid = false
+        var hasLogged = false
         while true {
             let outcome = try await strict.run()
-            try self.judge(outcome)
+            try self.evaluate(outcome)
             guard outcome.isUnavailable else { break }
-            if !isSaid {
-                isSaid = true
+            if !hasLogged {
+                hasLogged = true
                 let missing = outcome.findings.filter { $0.subject == .connection }.map(\.what)
                 self.logger.warning(
-                    "waiting for Redis, not ready until it answers",
+                    "waiting for Redis",
                     metadata: [LogKey.reason: "\(missing.joined(separator: " "))"])
             }
             try await Task.sleep(for: Self.pace)
         }
-        if isSaid { self.logger.notice("Redis answers, the gateway starts") }
+        if hasLogged { self.logger.notice("Redis answers; starting") }
     }
 
-    private func judge(_ outcome: RedisInspection.Outcome) throws {
-        // Half of it is not enough to judge by: what one Redis lacks may be explained by the other.
+    private func evaluate(_ outcome: RedisInspection.Outcome) throws {
+        // With one Redis unavailable only connection errors count: other findings may depend on both.
         let mistakes = outcome.mistakes.filter { !outcome.isUnavailable || $0.subject == .connection }
-        let isTrial = self.inspection.mode == .development
-        // A replica that is away comes back. Development may be careless, but a gateway that is not let in can do nothing.
-        let grave = mistakes.filter { isTrial ? $0.subject == .connection : $0.subject != .replicas }
+        let isDevelopment = self.inspection.mode == .development
+        // A missing replica comes back by itself. In development only a refused connection keeps the gateway from starting.
+        let grave = mistakes.filter { isDevelopment ? $0.subject == .connection : $0.subject != .replicas }
         guard !grave.isEmpty else {
             for mistake in mistakes {
                 self.logger.warning(
@@ -63,7 +62,8 @@ struct StartCheck: Sendable {
         let texts = grave.map { "\($0.role?.rawValue ?? "gateway"): \($0.what) \($0.why) Do: \($0.remedy)." }
         throw ConfigurationError(
             description: texts.joined(separator: "\n")
-                + (isTrial ? "" : "\nFor a trial without real people, ENROUTE_MODE=development starts nevertheless.")
-                + "\n`enroute check` says all there is to say.")
+                + (isDevelopment
+                    ? "" : "\nFor development, without personal data of real people, set ENROUTE_MODE=development.")
+                + "\nRun `enroute check` for the full report.")
     }
 }

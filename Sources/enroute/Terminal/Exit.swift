@@ -1,4 +1,4 @@
-// How a command ends: what is said, and the code (sysexits.h).
+// Exit codes of commands (sysexits.h), and the errors that lead to them.
 
 import Access
 import ArgumentParser
@@ -15,11 +15,11 @@ extension ExitCode {
     static let wrongConfiguration = ExitCode(78)
 }
 
-/// Runs the body of a command; what goes wrong is said on standard error, and decides the exit code.
+/// Runs the body of a command. Prints an error to standard error and throws the exit code for it.
 nonisolated(nonsending) func exitingCleanly(_ body: () async throws -> Void) async throws {
     do {
         try await body()
-        if Output.hasLostSomething { throw ExitCode.failure }
+        if Output.hasFailed { throw ExitCode.failure }
     } catch {
         guard let code = exitCode(of: error) else { throw error }
         Output.complain("enroute: \(error)\n")
@@ -27,7 +27,7 @@ nonisolated(nonsending) func exitingCleanly(_ body: () async throws -> Void) asy
     }
 }
 
-/// - Returns: `nil` for what ArgumentParser reports by itself.
+/// - Returns: `nil` for errors that ArgumentParser reports itself.
 func exitCode(of error: any Error) -> ExitCode? {
     switch error {
     case is ExitCode, is ValidationError, is CleanExit: nil
@@ -43,17 +43,17 @@ func exitCode(of error: any Error) -> ExitCode? {
     }
 }
 
-/// Something outside that is needed and not there; the text says what to do.
+/// A required service is unavailable. The text says what to do.
 struct Unavailable: Error, CustomStringConvertible {
     let description: String
 }
 
-/// A setting that can not be used; the text names it and says how it should be.
+/// A setting is invalid or missing. The text names it and says what it must be.
 struct ConfigurationError: Error, CustomStringConvertible {
     let description: String
-    /// Nothing is set where something must be; not that it is set wrong.
+    /// Whether a required setting is missing, rather than invalid.
     var isMissing = false
 }
 
-/// A line for people, on standard output, at once.
+/// Prints a line to standard output, unbuffered.
 func say(_ line: String) { Output.say(line + "\n") }

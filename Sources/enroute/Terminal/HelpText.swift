@@ -1,7 +1,7 @@
-// Help as it is written in the code, whose lines are as long as code's are, for a terminal of any width: ArgumentParser wraps a
-// paragraph that is one line, and of one that is several it makes a stump of every second.
+// Help texts are wrapped in the source as code is. ArgumentParser wraps each line on its own, so a paragraph of several lines
+// would come out ragged on a narrower terminal.
 
-/// Makes one line of each paragraph. Indented lines, the examples, stay as they are.
+/// Joins the lines of each paragraph, so ArgumentParser can wrap it. Indented lines (examples) stay unchanged.
 func wrappable(_ text: String) -> String {
     var lines: [String] = []
     for line in text.split(separator: "\n", omittingEmptySubsequences: false) {

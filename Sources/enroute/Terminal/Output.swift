@@ -1,30 +1,30 @@
-// What commands say to people, written with the system call itself: a FileHandle ends the process when the disk behind it
-// is full, and a gateway would end with it. What could not be written decides the exit code instead.
+// Output of commands, written with the system call: `FileHandle` crashes the process when the disk is full, and that would crash
+// a gateway. Instead, failing to write to standard output changes the exit code.
 
 import Foundation
 import Synchronization
 
 /// Standard output and standard error.
 enum Output {
-    private static let isLost = Atomic(false)
+    private static let hasFailedFlag = Atomic(false)
 
-    /// Something could not be written to standard output.
-    static var hasLostSomething: Bool { Self.isLost.load(ordering: .relaxed) }
+    /// Whether something could not be written to standard output.
+    static var hasFailed: Bool { Self.hasFailedFlag.load(ordering: .relaxed) }
 
-    /// Writes to standard output. The first time that fails, standard error says so.
+    /// Writes to standard output. The first failure is reported on standard error.
     static func say(_ text: String) {
         guard let reason = Self.put(text, to: STDOUT_FILENO) else { return }
-        guard !Self.isLost.exchange(true, ordering: .relaxed) else { return }
-        Self.complain("enroute: standard output could not be written: \(String(cString: strerror(reason))).\n")
+        guard !Self.hasFailedFlag.exchange(true, ordering: .relaxed) else { return }
+        Self.complain("enroute: cannot write to standard output: \(String(cString: strerror(reason))).\n")
     }
 
-    /// Writes to standard error. Where that fails, nobody can be told.
+    /// Writes to standard error. A failure is ignored: there is nowhere to report it.
     static func complain(_ text: String) { _ = Self.put(text, to: STDERR_FILENO) }
 
-    /// How long a reader that is slow is waited for, ms, before the next attempt.
+    /// How long to wait for a slow reader before the next attempt, in ms.
     private static let patience: Int32 = 1_000
 
-    /// - Returns: the number of the error that ended it; `nil` when all was written.
+    /// - Returns: the error number; `nil` when everything was written.
     private static func put(_ text: String, to descriptor: Int32) -> Int32? {
         var rest = Array(text.utf8)[...]
         while !rest.isEmpty {
