@@ -27,7 +27,7 @@ struct Enroute: AsyncParsableCommand {
         version: EnrouteVersion.current,
         subcommands: [
             ServeCommand.self, ConfigCommand.self, CheckCommand.self, DemoCommand.self, ReplayCommand.self,
-            TokenCommand.self, RevokeCommand.self, AuditCommand.self, ScoreCommand.self,
+            TokenCommand.self, RevokeCommand.self, AuditCommand.self, ETAAccuracyCommand.self,
             DemoGatewayCommand.self,
         ])
 

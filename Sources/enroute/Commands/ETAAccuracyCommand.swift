@@ -5,7 +5,7 @@ import Foundation
 import Journeys
 import Tracking
 
-struct ScoreCommand: AsyncParsableCommand {
+struct ETAAccuracyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "score",
         abstract: "Measures the accuracy of arrival times on recorded trips.",

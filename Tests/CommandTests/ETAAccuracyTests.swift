@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// `enroute score`, run as a user runs it.
-@Suite struct ScoreTests {
+@Suite struct ETAAccuracyTests {
     /// Half an hour north, a reading every five seconds.
     private static var recording: String {
         let rows = (0...360).map { step in
