@@ -22,7 +22,7 @@ struct Enroute: AsyncParsableCommand {
               enroute token --role rider rider-7    make a token for development
               enroute revoke user customer-1        revoke a user's tokens and sessions
               enroute replay trip.gpx --job job-1   replay a recorded trip as a rider
-              enroute score trip.gpx                measure the accuracy of arrival times
+              enroute eta-accuracy trip.gpx         measure the accuracy of arrival times
             """),
         version: EnrouteVersion.current,
         subcommands: [

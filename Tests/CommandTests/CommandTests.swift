@@ -55,7 +55,7 @@ import Testing
     }
 
     @Test(arguments: [
-        [], ["serve"], ["check"], ["demo"], ["replay"], ["token"], ["revoke"], ["audit"], ["score"], ["config"],
+        [], ["serve"], ["check"], ["demo"], ["replay"], ["token"], ["revoke"], ["audit"], ["eta-accuracy"], ["config"],
     ])
     func `every command has help with examples`(words: [String]) async throws {
         let outcome = try await Self.run(words + ["--help"])
@@ -78,7 +78,7 @@ import Testing
         (["replay", "/nowhere.gpx", "--job", "j"], 65, "/nowhere.gpx cannot be read"),
         (["replay", "a.gpx", "--job", "j j"], 64, "--job must be"),
         (["replay", "a.gpx", "--job", "j", "--speed", "0"], 64, "--speed"),
-        (["score", "/nowhere.gpx"], 65, "/nowhere.gpx cannot be read"), (["score"], 64, "files"),
+        (["eta-accuracy", "/nowhere.gpx"], 65, "/nowhere.gpx cannot be read"), (["eta-accuracy"], 64, "files"),
         (["demo", "--trip", "/nowhere.gpx"], 65, "/nowhere.gpx cannot be read"), (["dance"], 64, "dance"),
     ])
     func `what can not be done is said, with an exit code of its own`(words: [String], code: Int32, reason: String)

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// `enroute score`, run as a user runs it.
+/// `enroute eta-accuracy`, run as a user runs it.
 @Suite struct ETAAccuracyTests {
     /// Half an hour north, a reading every five seconds.
     private static var recording: String {
@@ -19,7 +19,7 @@ import Testing
         try Self.recording.write(to: file, atomically: true, encoding: .utf8)
         try "unix_ms,lat,lon\n1795000000000,0,0\n1795000001000,0,0\n".write(
             to: still, atomically: true, encoding: .utf8)
-        let outcome = try await CommandTests.run(["score", file.path, still.path])
+        let outcome = try await CommandTests.run(["eta-accuracy", file.path, still.path])
         #expect(outcome.code == 0 && outcome.error.isEmpty)
         #expect(outcome.output.contains("trip.csv: 29 min to the arrival, 361 fixes accepted, 0 held, 0 refused"))
         #expect(outcome.output.contains("still.csv: fewer than two fixes were accepted"))

@@ -6,7 +6,7 @@ import Testing
 /// How the command speaks: its help and the lines of its log.
 @Suite struct WordingTests {
     private static let commands = [
-        [], ["serve"], ["check"], ["demo"], ["replay"], ["token"], ["revoke"], ["audit"], ["score"], ["config"],
+        [], ["serve"], ["check"], ["demo"], ["replay"], ["token"], ["revoke"], ["audit"], ["eta-accuracy"], ["config"],
     ]
 
     @Test(arguments: commands, [80, 120])

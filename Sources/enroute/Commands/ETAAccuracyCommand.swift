@@ -7,7 +7,7 @@ import Tracking
 
 struct ETAAccuracyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "score",
+        commandName: "eta-accuracy",
         abstract: "Measures the accuracy of arrival times on recorded trips.",
         discussion: wrappable(
             """
@@ -17,8 +17,8 @@ struct ETAAccuracyCommand: AsyncParsableCommand {
             distance over the mean speed so far.
 
             Examples:
-              enroute score trip.gpx
-              enroute score recordings/*.gpx.gz
+              enroute eta-accuracy trip.gpx
+              enroute eta-accuracy recordings/*.gpx.gz
             """))
 
     @Argument(help: "Recordings: .gpx, .csv or .nmea, or one of these with .gz.")
