@@ -13,10 +13,10 @@ SUDO = $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 help: ## lists these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' Makefile
 
-# Words for `enroute demo`, for example DEMO="--plain --speed 4".
+# Words for `enroute demo`, for example DEMO="--no-tls --speed 4".
 DEMO =
 
-run: build ## shows a live trip, with a redis-server of its own (DEMO="--plain --speed 4")
+run: build ## shows a live trip, with a redis-server of its own (DEMO="--no-tls --speed 4")
 	.build/debug/enroute demo $(DEMO)
 
 deps: packages .build-tools/requirements.txt ## installs what building and testing need (apt; moto from PyPI)

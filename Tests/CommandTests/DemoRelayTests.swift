@@ -20,7 +20,7 @@ import Testing
     @Test(arguments: [false, true])
     func `B22: of 1,000 connections through the demo, six at a time, none is lost`(isSecure: Bool) async throws {
         try await Turns.servers.take {
-            let words = isSecure ? ["--port", "22443"] : ["--plain", "--port", "23443"]
+            let words = isSecure ? ["--port", "22443"] : ["--no-tls", "--port", "23443"]
             _ = try await DemoTests.run(words, ending: .interrupt) { running in
                 let origin = try #require(running.customer.firstMatch(of: /https?:\/\/localhost:\d+/)).0
                 let lost = try await Self.lost(of: Self.connections, to: "\(origin)/api/v1/texts")

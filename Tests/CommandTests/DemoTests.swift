@@ -119,7 +119,7 @@ import Testing
 
     @Test func `a taken port moves to the next, with a word about it`() async throws {
         let taken = try Taken(from: 19443)
-        let outcome = try await Self.run(["--plain", "--port", "\(taken.port)"], ending: .interrupt) { running in
+        let outcome = try await Self.run(["--no-tls", "--port", "\(taken.port)"], ending: .interrupt) { running in
             #expect(running.customer.contains("http://localhost:"))
             #expect(!running.customer.contains(":\(taken.port)/"))
         }
@@ -157,7 +157,7 @@ import Testing
     }
 
     @Test func `another site's page can not press its buttons, nor one that found another name for it`() async throws {
-        _ = try await Self.run(["--plain", "--port", "21443"], ending: .interrupt) { running in
+        _ = try await Self.run(["--no-tls", "--port", "21443"], ending: .interrupt) { running in
             for (name, value) in [("origin", "https://elsewhere.example"), ("host", "elsewhere.example")] {
                 let answer = try await running.ask(.POST, "restart-redis", header: (name, value))
                 #expect(answer["code"] as? Int == 403, "\(name)")

@@ -18,13 +18,13 @@ struct DemoCommand: AsyncParsableCommand {
             Starts two redis-servers of its own (on unix sockets, ended with it), two gateways behind one port, a job and
             a rider. Prints the links of the customer's, the rider's and operations' pages, and of a panel that makes
             things go wrong: it loses GPS, refuses permission, cuts the network, restarts Redis, kills a gateway. The
-            certificate is made for this run, so the browser asks once whether to go on; with --plain it does not.
+            certificate is made for this run, so the browser asks once whether to go on; with --no-tls it does not.
             Nothing is left behind.
 
             Examples:
               enroute demo
               enroute demo --trip trip.gpx.gz --streets streets.geojson.gz --speed 4
-              enroute demo --plain --port 8080
+              enroute demo --no-tls --port 8080
             """))
 
     @Option(
@@ -45,7 +45,7 @@ struct DemoCommand: AsyncParsableCommand {
     var seed: UInt64 = 1
 
     @Flag(help: "Without TLS: loopback only, and the browser does not ask.")
-    var plain = false
+    var noTLS = false
 
     /// Ports tried, one after the other.
     static let mostPorts = 20
@@ -63,7 +63,7 @@ struct DemoCommand: AsyncParsableCommand {
             do {
                 try await TemporaryFolder.holding("enroute-demo") { folder in
                     let certificate =
-                        self.plain ? nil : try DevelopmentCertificate(name: "enroute demo").write(to: folder)
+                        self.noTLS ? nil : try DevelopmentCertificate(name: "enroute demo").write(to: folder)
                     let stage = DemoStage(
                         scene: scene, speed: self.speed, folder: folder, certificate: certificate, listener: listener,
                         relay: relay, port: port)
