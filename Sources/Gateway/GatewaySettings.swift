@@ -24,7 +24,7 @@ package struct GatewaySettings: Sendable {
     package var origins = AllowedOrigins.own
     /// Opens `/v1/_echo` for WebSocket conformance suites. Never set it in production: it requires no sign-in and has almost
     /// no limits.
-    package var testEcho = false
+    package var hasEchoEndpoint = false
     /// The Amazon SNS topics whose events are accepted; `nil` for none.
     package var topics: SNSVerifier?
     /// The Amazon SQS queue whose events are consumed; `nil` for none.

@@ -85,7 +85,7 @@ enum Admission {
 
     /// Returns whether the path accepts WebSockets.
     static func isWebSocketPath(_ path: String, _ settings: GatewaySettings) -> Bool {
-        path == Self.path || settings.testEcho && path == Self.echoPath
+        path == Self.path || settings.hasEchoEndpoint && path == Self.echoPath
     }
 }
 

@@ -1,5 +1,5 @@
 // `/v1/_echo`, for external WebSocket conformance suites: the same socket and frame parser as a session, without sign-in and
-// without Enroute's protocol. It exists only if the gateway was started with --test-echo.
+// without Enroute's protocol. It exists only if the gateway was started with --echo-endpoint.
 
 internal import EnrouteWire
 internal import NIOCore

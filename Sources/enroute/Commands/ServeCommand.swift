@@ -38,7 +38,7 @@ struct ServeCommand: AsyncParsableCommand {
     var port: Int?
 
     @Flag(help: "Serve an echo endpoint at /v1/_echo, for WebSocket conformance tests. Not for production.")
-    var testEcho = false
+    var hasEchoEndpoint = false
 
     @Option(help: configurationFileHelp)
     var config: String?
@@ -85,7 +85,8 @@ struct ServeCommand: AsyncParsableCommand {
     /// - Throws: `ConfigurationError` with everything that is wrong.
     private func read(_ configuration: ProcessConfiguration) async throws -> (GatewaySettings, Logger, loops: Int) {
         do {
-            let settings = try await configuration.gateway(host: self.host, port: self.port, testEcho: self.testEcho)
+            let settings = try await configuration.gateway(
+                host: self.host, port: self.port, hasEchoEndpoint: self.hasEchoEndpoint)
             return (settings, try configuration.logger(), try configuration.loops())
         } catch {
             let problems = await configuration.problems()

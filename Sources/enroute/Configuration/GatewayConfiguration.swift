@@ -28,19 +28,20 @@ extension ProcessConfiguration {
         return state
     }
 
-    func gateway(host: String?, port: Int?, testEcho: Bool = false) async throws -> GatewaySettings {
+    func gateway(host: String?, port: Int?, hasEchoEndpoint: Bool = false) async throws -> GatewaySettings {
         // Redis first: without it nothing else matters, and people who have set nothing yet should read about it.
         _ = try self.redis()
         let (verifier, issuerKeys) = try await self.tokens()
         var settings = try self.gateway(
-            host: host, port: port, testEcho: testEcho, credentials: try self.credentials(), tokens: verifier)
+            host: host, port: port, hasEchoEndpoint: hasEchoEndpoint, credentials: try self.credentials(),
+            tokens: verifier)
         settings.issuerKeys = issuerKeys
         return settings
     }
 
     /// The settings of a gateway with the given certificate and token keys.
     func gateway(
-        host: String?, port: Int?, testEcho: Bool = false, credentials: TLSCredentials?, tokens: TokenVerifier
+        host: String?, port: Int?, hasEchoEndpoint: Bool = false, credentials: TLSCredentials?, tokens: TokenVerifier
     ) throws -> GatewaySettings {
         let (live, ledger) = try self.redis()
         var settings = GatewaySettings(
@@ -55,7 +56,7 @@ extension ProcessConfiguration {
         settings.name = try self.gatewayName()
         settings.drainAccept = try self.seconds("ENROUTE_DRAIN_ACCEPT_SECONDS")
         settings.drain = try self.seconds("ENROUTE_DRAIN_SECONDS")
-        settings.testEcho = testEcho
+        settings.hasEchoEndpoint = hasEchoEndpoint
         settings.limits = try self.limits()
         settings.freshness = try self.seconds("ENROUTE_TRACKING_STALE_AFTER_SECONDS")
         settings.validation.fastestMetersPerSecond = Double(

@@ -60,7 +60,7 @@ final class EmbeddedGateway {
         var settings = GatewaySettings(
             host: "127.0.0.1", port: 0, credentials: nil, live: nowhere, ledger: nowhere,
             tokens: TokenVerifier(keys: [.init(kid: nil, algorithm: Word())], issuer: "i", audience: "a"))
-        settings.testEcho = true
+        settings.hasEchoEndpoint = true
         // Networks without a mistake.
         settings.trustedProxies = (try? TrustedProxies(["10.0.0.0/8"])) ?? .none
         return settings

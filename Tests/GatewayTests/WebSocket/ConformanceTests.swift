@@ -18,7 +18,7 @@ import Testing
         let answer = Inboxed<[UInt8]>()
         try await within {
             try await RunningGateway.run(isSecure: false) {
-                $0.testEcho = true
+                $0.hasEchoEndpoint = true
                 change(&$0)
             } _: { gateway in
                 let token = try await gateway.token("anna", .customer)
