@@ -1,21 +1,21 @@
-// A path that is there, asked with a method that is not: 405 and which methods are (RFC 9110 section 15.5.6), in the place of
-// the router's 404, which would send whoever asks to look for a mistake in the path.
+// Responds 405 with the supported methods (RFC 9110 section 15.5.6) if a path exists but does not support the request's
+// method. The router alone would respond 404, and the client's developer would look for a mistake in the path.
 
 internal import EnrouteWire
 internal import HTTPTypes
 internal import HTTPValues
 internal import Hummingbird
 
-/// Sees what no route has answered, when it is added after all of them.
+/// Handles requests that no route has handled. It must be added to the router after all routes.
 struct AllowedMethods: RouterMiddleware {
-    /// Of each path with parameters: its parts, `nil` where anything may stand, and its methods.
+    /// Every route: the segments of its path, with `nil` for a parameter, and its methods.
     private let paths: [(parts: [String?], methods: Set<HTTPRequest.Method>)]
 
     init(_ routes: [Router<GatewayRequestContext>.RouteDescription]) {
         var methods: [[String?]: Set<HTTPRequest.Method>] = [:]
         for route in routes {
             let parts = Self.parts("\(route.path)").map { $0.hasPrefix("{") ? nil : $0 }
-            // Wherever there is GET there is HEAD.
+            // Every GET route supports HEAD too.
             methods[parts, default: []].formUnion(route.method == .get ? [.get, .head] : [route.method])
         }
         self.paths = methods.map { ($0, $1) }
@@ -23,13 +23,13 @@ struct AllowedMethods: RouterMiddleware {
 
     private static func parts(_ path: String) -> [String] { path.split(separator: "/").map(String.init) }
 
-    /// The methods of a path; none when nothing is there.
+    /// Returns the methods of a path; empty if the path does not exist.
     func methods(of path: String) -> Set<HTTPRequest.Method> {
         let parts = Self.parts(path)
         let fitting = self.paths.filter { path in
             path.parts.count == parts.count && zip(path.parts, parts).allSatisfy { $0 == nil || $0 == $1 }
         }
-        // A part that is named goes before one where anything may stand, as with the router.
+        // A literal segment takes precedence over a parameter, as in the router.
         let fewestOpen = fitting.map { $0.parts.count { $0 == nil } }.min()
         return fitting.filter { $0.parts.count { $0 == nil } == fewestOpen }.reduce(into: []) {
             $0.formUnion($1.methods)
@@ -41,7 +41,8 @@ struct AllowedMethods: RouterMiddleware {
         next: @concurrent (Request, GatewayRequestContext) async throws -> Response
     ) async throws -> Response {
         let allowed = self.methods(of: request.uri.path)
-        // A method that is allowed came here where the router took a named part, and found nothing below it: `assets/leaflet`.
+        // A supported method ends up here if the router followed a literal segment and found nothing below it, as for
+        // `assets/leaflet`.
         guard !allowed.isEmpty, !allowed.contains(request.method) else { return try await next(request, context) }
         let methods = allowed.map(\.rawValue).sorted().joined(separator: ", ")
         let problem = Problem(

@@ -1,5 +1,5 @@
-// A request with a token whose key nobody knows yet: its issuer is asked before the route looks at the token. Only such a
-// request waits, for one fetch that all of them share (Access/JWKSSource).
+// Fetches the issuer's keys (JWKS) if the signing key of a request's token is unknown, before the route verifies the token.
+// Only such requests wait, and all of them share one fetch (Access/JWKSSource).
 
 internal import Access
 internal import EnrouteWire
@@ -10,8 +10,7 @@ internal import NIOCore
 internal import Realtime
 internal import TrafficControl
 
-/// Before a route looks at a token, the issuer is asked for its key when nobody knows it. The route decides what it is good
-/// for, with the keys there are then.
+/// Fetches unknown signing keys before the route verifies the token. The route decides whether the token is valid.
 struct JWKSRefreshMiddleware: RouterMiddleware {
     let keys: JWKSSource
     let routes: Routes
@@ -32,7 +31,7 @@ struct JWKSRefreshMiddleware: RouterMiddleware {
                         message:
                             "The token's signing key is unknown, and the issuer cannot be reached. Try again later."))
             } catch {
-                // The route says why, if it looks at tokens at all.
+                // The token is invalid. The route responds with the reason, if it requires a token at all.
             }
         }
         return try await next(request, context)
@@ -40,7 +39,7 @@ struct JWKSRefreshMiddleware: RouterMiddleware {
 }
 
 extension Routes {
-    /// Who guessed too many tokens makes nobody ask the issuer.
+    /// A client that has sent too many invalid tokens must not cause requests to the issuer.
     fileprivate func isLockedOut(_ request: Request, _ context: GatewayRequestContext) -> Bool {
         let address = self.settings.trustedProxies.client(
             of: context.peer, forwardedFor: request.headers[values: .xForwardedFor])

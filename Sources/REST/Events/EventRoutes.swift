@@ -1,6 +1,6 @@
-// Events from outside (POST events): CloudEvents in their three modes, by a service with a token. One event is answered like
-// any request; a batch is answered 200 with what became of each, in order, and stops at no refusal. What an event does to a
-// job is in EventApplication.
+// Receives events from other systems (POST events): CloudEvents in binary, structured or batched mode, sent by a service with a
+// token. The response to a single event is like that of any request. The response to a batch is 200 with the outcome of each
+// event, in order; a refused event does not stop the batch. EventApplication applies an event to its job.
 
 package import Access
 internal import EnrouteWire
@@ -46,7 +46,7 @@ extension Routes {
         }
     }
 
-    /// - Parameter attribute: one of a CloudEvent, which are letters and digits.
+    /// - Parameter attribute: the name of a CloudEvents attribute, which consists of letters and digits.
     private static func header(_ attribute: String) -> HTTPField.Name { HTTPField.Name("ce-\(attribute)")! }
 
     private func answer(_ grant: Grant, _ read: () throws(EventFault) -> CloudEvent) async throws -> Response {
@@ -65,7 +65,7 @@ extension Routes {
             do {
                 let event = try event.mapError { self.problem($0) }.get()
                 if let outage {
-                    // Without Redis each would wait for its own time-out.
+                    // Redis is unavailable: without this, each remaining event would wait for its own timeout.
                     self.eventCounts.add(.eventsFailed)
                     throw outage
                 }
@@ -79,7 +79,9 @@ extension Routes {
         return try Self.json(answers)
     }
 
-    /// - Throws: `Problem`, and nothing else.
+    /// Applies an event.
+    ///
+    /// - Throws: only `Problem`.
     package func take(_ event: CloudEvent, _ grant: Grant) async throws -> EventAnswer {
         let meaning: JobEvent
         do throws(EventFault) { meaning = try JobEvent(event) } catch { throw self.problem(error) }
@@ -122,13 +124,13 @@ extension Routes {
         }
     }
 
-    /// A job that is new, with the places of its addresses where it names none itself.
+    /// Geocodes the addresses of a new job that has no coordinates.
     private func located(_ event: JobEvent, _ request: String) async throws -> JobEvent {
         guard case .created(var created) = event else { return event }
         let address = created.destination == nil ? created.address : nil
         let vendorAddress = created.vendor?.addressToFind
         guard address != nil || vendorAddress != nil,
-            // One that is there stays as it is.
+            // The event does not change a job that exists, so geocoding it would be pointless.
             try await self.answer(self.jobs.ledger.recover(created.job)) == nil
         else { return event }
         if let known = self.earlyEvents.job(of: request, now: .now()) { return .created(known) }
@@ -140,7 +142,7 @@ extension Routes {
         return .created(created)
     }
 
-    /// What is no event, or none that can be done, is counted here.
+    /// Counts an event that is malformed or cannot be applied, and returns its problem.
     package func problem(_ fault: EventFault) -> Problem {
         self.eventCounts.add(fault.kind == .malformed ? .eventsMalformed : .eventsUnprocessable)
         return fault.kind == .malformed
@@ -160,7 +162,7 @@ extension EventOutcome {
     }
 }
 
-/// Counts of events of one gateway. Safe from any thread.
+/// The event counters of one gateway. Thread-safe.
 package final class EventCounts: Sendable {
 
     package init() {}
@@ -171,14 +173,14 @@ package final class EventCounts: Sendable {
     package func add(_ metric: Metric) { self.state.withLock { $0.add(metric) } }
 }
 
-/// What a sender is told of one event.
+/// The outcome of one event, as reported to its sender.
 package struct EventAnswer: Encodable {
-    /// `nil` when it said none.
+    /// `nil` if the event has no ID.
     private var id: String?
     private var source: String?
     /// `applied`, `superseded` or `refused`.
     private var outcome: String
-    /// As it would be answered alone.
+    /// The HTTP status that the event would have had on its own.
     private var status: Int
     private var job: String?
     private var statusID: String?

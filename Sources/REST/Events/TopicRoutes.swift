@@ -1,6 +1,6 @@
-// SNS as a sender of events. Its messages come without a token: the signature of an allowed topic stands in its place, and
-// the topic acts as a service. Answers are what SNS understands: it sends again after 429 and 5xx, and gives a message up
-// after any other 4xx, so what is early is 503 here and not 409.
+// Receives events from Amazon SNS. Its messages have no token; a valid signature of an accepted topic authenticates them, and
+// the topic acts as a service. SNS retries after 429 and 5xx and drops a message after any other 4xx, so an event that cannot
+// be applied yet is answered with 503 instead of 409.
 
 internal import Access
 internal import EnrouteWire
@@ -17,7 +17,7 @@ internal import TrafficControl
 extension Routes {
     static let topicMessageType = HTTPField.Name("x-amz-sns-message-type")!
 
-    /// A message of SNS, whichever content type it says it has.
+    /// Handles an SNS message. Its content type is ignored, because SNS sends JSON as `text/plain`.
     func takeTopicMessage(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
         let now = NIODeadline.now().uptimeNanoseconds
         let address = self.settings.trustedProxies.client(
@@ -90,7 +90,7 @@ extension Routes {
 }
 
 extension SNSEnvelope {
-    /// The topic's own name, as somebody who acts: letters, digits, `_` and `-`, of the first 64.
+    /// The name of the topic as an actor: its first 64 characters, with dots replaced by hyphens.
     fileprivate var sender: PersonID {
         let name = self.topic.split(separator: ":").last.map(String.init) ?? ""
         return PersonID(String(name.replacing(".", with: "-").prefix(PersonID.longest))) ?? PersonID("sns")!

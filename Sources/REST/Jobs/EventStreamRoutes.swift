@@ -1,4 +1,5 @@
-// Following a job by GET: who may, from where, and then a session on the connection the request came by, until that ends.
+// Follows a job by GET, as server-sent events: checks access and limits, and then starts a session on the request's connection,
+// which lasts until the connection closes.
 
 internal import Access
 internal import EnrouteWire
@@ -17,7 +18,7 @@ extension Routes {
         api.get("jobs/{job}/events", use: self.follow)
     }
 
-    /// What is to be streamed, and to whom.
+    /// A request for an event stream that has passed all checks.
     private struct StreamRequest: Sendable {
         let job: JobID
         let since: ResumePoint?
@@ -26,10 +27,10 @@ extension Routes {
         let address: ClientAddress?
     }
 
-    /// The events of one job from its snapshot on, or from after `Last-Event-ID`.
+    /// Streams the events of a job, starting with its snapshot or after `Last-Event-ID`.
     @Sendable private func follow(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
         let job: JobID = try Self.identifier(context.parameters.require("job"), "job")
-        // Nobody is told what is wrong with a request before who asks.
+        // Authentication comes first: a client without valid credentials receives no details about its request.
         if request.headers[.authorization] == nil { _ = try self.grant(request, context, .followJob) }
         let since = try Self.resumePoint(request)
         let address = self.settings.trustedProxies.client(
@@ -41,7 +42,7 @@ extension Routes {
             await self.giveUp(admitted, session)
             throw error
         }
-        // Who has seen the end is not to come back (section 9.2.3).
+        // The client has received the final status. 204 tells it not to reconnect (HTML, section 9.2.3).
         if view.record.status.end != nil, let since, since.epoch == view.record.epoch, since.id == view.record.head {
             await self.giveUp(admitted, session)
             return Response(status: .noContent, headers: [.cacheControl: "no-store"])
@@ -52,7 +53,7 @@ extension Routes {
                 .limitExceeded, status: 429,
                 detail: "This user or address has too many connections. Close one and try again.")
         }
-        // Its body, the stream, is never begun.
+        // A response to HEAD has no body, so no stream starts.
         if request.method == .head {
             await self.giveUp(admitted, session)
             return Response(
@@ -64,7 +65,7 @@ extension Routes {
 
     private static let streamHeaders: HTTPFields = [
         .contentType: EventStream.mediaType, .cacheControl: "no-store", .connection: "close",
-        // What buffers answers on the way is asked not to.
+        // Asks proxies such as nginx not to buffer the response.
         .xAccelBuffering: "no",
     ]
 
@@ -76,7 +77,7 @@ extension Routes {
             let retry = Int64.random(in: EventStream.retryMilliseconds)
             try await writer.write(ByteBuffer(string: "retry: \(retry)\n\n"))
             try await channel.eventLoop.submit {
-                // Its end was told already, and a session would never hear of it.
+                // The connection is closed already, and a session added now would not be notified of that.
                 guard channel.isActive else { throw ChannelError.ioOnClosedChannel }
                 let sync = channel.pipeline.syncOperations
                 let socket = try sync.handler(type: SecureSocketHandler.self)
@@ -84,7 +85,7 @@ extension Routes {
                     loop: loops[channel.eventLoop], socket: socket, address: stream.address, framing: .events,
                     id: stream.session, admitted: stream.admitted, logger: logger)
                 session.isChunked = try becomeStream(channel)
-                // Before HTTP, which keeps the end of the client's side to itself until an answer is whole.
+                // Before the HTTP handlers, because they hold back the end of the client's side until a response is complete.
                 try sync.addHandler(session, position: .after(socket))
                 guard let grant = session.grant else { return }
                 session.follower.subscribe(stream.job, since: stream.since, grant)
@@ -94,15 +95,15 @@ extension Routes {
         return Response(status: .ok, headers: Self.streamHeaders, body: body)
     }
 
-    /// Whether the body is ever asked for is not ours to say: the client may be gone by now, or go before. A session gives
-    /// its place back itself, and what it gave back is given back again to no effect.
+    /// Releases the viewer lease when the connection closes. The response body, and with it the session, may never start if
+    /// the client disconnects early. A session releases its lease itself; releasing a lease twice has no effect.
     private func giveUpWhenGone(_ stream: StreamRequest, _ channel: any Channel) {
         guard let link = stream.admitted.grant.link else { return }
         let links = self.links
         channel.closeFuture.whenComplete { _ in _ = links.leave(link, as: stream.session) }
     }
 
-    /// By a token, or by a tracking link: `Authorization: Link <secret>`.
+    /// Authenticates the client by a token or by a tracking link (`Authorization: Link <secret>`).
     private func admitted(
         _ request: Request, _ context: GatewayRequestContext, _ address: ClientAddress?, _ session: String
     ) async throws -> AuthenticatedClient {
@@ -120,7 +121,7 @@ extension Routes {
         }
     }
 
-    /// What was taken with signing in is free again.
+    /// Releases the viewer lease that signing in has acquired.
     private func giveUp(_ admitted: AuthenticatedClient, _ session: String) async {
         guard let link = admitted.grant.link else { return }
         _ = try? await self.links.leave(link, as: session).get()
@@ -136,7 +137,7 @@ extension Routes {
 }
 
 extension Problem {
-    /// Why somebody may not come in, as REST says it.
+    /// The problem for a failed sign-in.
     package init(_ refusal: SignInRefusal) {
         switch refusal.code {
         case .tokenExpired: self.init(.tokenExpired, status: 401, detail: "Sign-in failed: \(refusal.reason).")

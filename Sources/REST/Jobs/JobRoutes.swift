@@ -1,4 +1,4 @@
-// Reading jobs by REST: the whole state, with a tag that says whether it is still the same, and the status log.
+// Reads jobs by REST: the current state with an entity tag, and the status log.
 
 internal import Access
 package import EnrouteWire
@@ -22,18 +22,18 @@ extension Routes {
         return Self.json(try await self.view(job, grant), of: job, unlessNamedBy: request)
     }
 
-    /// The state of a job and its tag; no body for who has it already.
+    /// Returns the state of a job with its entity tag, or 304 if the client has this state already.
     ///
-    /// - Parameter request: whose `If-None-Match` is heeded; `nil`: whose is not.
+    /// - Parameter request: the request whose `If-None-Match` applies, or `nil` to always send the state.
     package static func json(
         _ view: JobView, of job: JobID, unlessNamedBy request: Request? = nil, status: HTTPResponse.Status = .ok,
         isReplicationUnconfirmed: Bool = false
     ) -> Response {
         let tag = EntityTag(view)
-        // Several lines of one header are one list.
+        // Repeated header fields form one list (RFC 9110 section 5.3).
         if let request, tag.isNamed(by: request.headers[values: .ifNoneMatch].joined(separator: ",")) {
             var response = Response(status: .notModified, headers: [.cacheControl: "no-store", .eTag: "\(tag)"])
-            // It would be the length of the body that is not sent.
+            // Content-Length would be the length of the body that is not sent.
             response.headers[.contentLength] = nil
             return response
         }
@@ -43,7 +43,7 @@ extension Routes {
         return response
     }
 
-    /// Who did it, and by which request, is for those who run the service.
+    /// Only the roles `ops` and `service` see who made a change and with which request.
     @Sendable private func readLog(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
         let grant = try self.grant(request, context, .readJob)
         let job: JobID = try Self.identifier(context.parameters.require("job"), "job")

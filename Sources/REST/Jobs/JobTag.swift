@@ -1,5 +1,6 @@
-// The tag of a job's state: which record, which status event, and a digest of all else that a reader sees. Two gateways give
-// the same state the same tag. The age of the position is left out: it grows by itself, and says nothing new.
+// The entity tag of a job's state. It contains the epoch of the job's record, the ID of its newest status event, and a digest
+// of everything else that a reader sees, so two gateways give the same state the same tag. The age of the position is left out
+// because it changes all the time without new information.
 
 internal import EnrouteWire
 internal import HTTPValues
@@ -24,18 +25,18 @@ extension EntityTag {
     }
 }
 
-/// What an `If-Match` header asks for (RFC 9110 section 13.1.1).
+/// The precondition of an `If-Match` header (RFC 9110 section 13.1.1).
 enum Precondition: Hashable, Sendable {
     case none
     /// The job's newest status event is this one.
     case head(ExpectedHead)
-    /// A tag that no state of a job has.
+    /// The tag cannot match any state of a job.
     case never
     /// Not one entity tag.
     case malformed
 
-    /// - Parameter header: a job's `ETag`, of which the digest does not count, or the id of its newest status event in
-    ///   quotes, which may be missing.
+    /// - Parameter header: a job's `ETag`, whose digest is ignored, or the ID of its newest status event. The quotes are
+    ///   optional.
     init(ifMatch header: String?) {
         guard let header else {
             self = .none
@@ -47,7 +48,7 @@ enum Precondition: Hashable, Sendable {
             return
         }
         let isWeak = tag.hasPrefix("W/")
-        // Quotes are often lost on the way through a shell or a client's own idea of the header.
+        // Shells and client libraries often strip the quotes.
         let isBare = !tag.isEmpty && tag.utf8.allSatisfy(Self.standsInATag)
         let quoted = isWeak ? tag.dropFirst(2) : isBare ? Substring("\"\(tag)\"") : tag
         guard quoted.count >= 2, quoted.first == "\"", quoted.last == "\"",
@@ -57,7 +58,7 @@ enum Precondition: Hashable, Sendable {
             return
         }
         let parts = quoted.dropFirst().dropLast().split(separator: ".", omittingEmptySubsequences: false)
-        // A weak tag never fits: RFC 9110 section 8.8.3.2.
+        // If-Match compares strongly, so a weak tag never matches (RFC 9110 section 8.8.3.2).
         guard !isWeak, (1...3).contains(parts.count), let id = StatusID(parts[min(1, parts.count - 1)]) else {
             self = .never
             return
@@ -66,7 +67,7 @@ enum Precondition: Hashable, Sendable {
             self = .head(ExpectedHead(epoch: nil, id: id))
             return
         }
-        // An epoch is written like a name.
+        // An epoch has the syntax of an identifier.
         guard let epoch = Identifier<Void>(String(parts[0])) else {
             self = .never
             return
@@ -74,7 +75,7 @@ enum Precondition: Hashable, Sendable {
         self = .head(ExpectedHead(epoch: epoch.text, id: id))
     }
 
-    /// Letters, digits, `.`, `_` and `-`, of which our tags are made.
+    /// The characters of Enroute's tags: letters, digits, `.`, `_` and `-`.
     private static func standsInATag(_ byte: UInt8) -> Bool {
         switch byte {
         case 48...57, 65...90, 97...122, UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "-"): true

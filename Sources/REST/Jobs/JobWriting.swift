@@ -1,5 +1,5 @@
-// Writing jobs by REST: POST makes one that is new, PUT makes it or brings it up to date, so that an order system may
-// send what it knows as often as it likes. Statuses have a way of their own (StatusRoutes.swift).
+// Creates and updates jobs by REST. POST creates a new job; PUT creates or updates a job, so an order system can send its
+// current data as often as it likes. The status of a job is changed separately (StatusRoutes.swift).
 
 internal import Access
 package import EnrouteWire
@@ -24,19 +24,19 @@ extension Routes {
             var lat: Double
             var lon: Double
         }
-        /// Of POST; of PUT it is in the path.
+        /// Required by POST. With PUT the job is in the path.
         var job: String?
         var kind: String
         var customer: String?
         var rider: String?
         var zone: String?
         var destination: Place?
-        /// In the place of `destination`, where nobody knows it yet.
+        /// Instead of `destination`, if its coordinates are unknown.
         var address: String?
         var vendor: VendorDescription?
     }
 
-    /// The same, understood.
+    /// A validated `JobBody`.
     private struct JobRequest {
         let job: JobID
         let kind: JobKind
@@ -45,7 +45,7 @@ extension Routes {
         let zone: ZoneID?
         var destination: Coordinate?
         let address: String?
-        /// What the address came to.
+        /// The result of geocoding `address`.
         var geocoded: GeocodedAddress?
         var vendor: PickupPlace?
 
@@ -76,7 +76,7 @@ extension Routes {
         }
     }
 
-    /// The request with the places of its addresses, where it names none itself; as it is, where they are known already.
+    /// Geocodes the addresses of a request that has no coordinates. Addresses that were geocoded before are skipped.
     private func located(_ requested: JobRequest) async throws -> JobRequest {
         let address = requested.destination == nil ? requested.address : nil
         guard address != nil || requested.vendor?.addressToFind != nil else { return requested }
@@ -86,7 +86,7 @@ extension Routes {
             (requested.destination, requested.geocoded) = found
         }
         if let address = requested.vendor?.addressToFind {
-            // It is kept as one thing, so what is known already is written again.
+            // The vendor is stored as a whole, so its known coordinates must be written again.
             let known = (record?.vendor?.place, record?.vendor?.geocoded)
             let (place, geocoded) = await self.found(address, known: known.1) ?? known
             requested.vendor?.found(place, geocoded)
@@ -94,7 +94,7 @@ extension Routes {
         return requested
     }
 
-    /// - Returns: `nil` where it was asked for already.
+    /// - Returns: `nil` if the address was geocoded before.
     private func found(
         _ address: String, known: GeocodedAddress?
     ) async -> (place: Coordinate?, geocoded: GeocodedAddress?)? {
@@ -103,7 +103,7 @@ extension Routes {
         return await self.place(of: address)
     }
 
-    /// Looks an address up.
+    /// Geocodes an address.
     package func place(of address: String) async -> (place: Coordinate?, geocoded: GeocodedAddress) {
         let (place, state) = await self.geocoder?.find(address) ?? (nil, .nothing)
         return (place, GeocodedAddress(state: state, digest: Geocoder.digest(of: address)))
@@ -125,13 +125,13 @@ extension Routes {
         }
     }
 
-    /// The answer to a repeated request whose first try made the job, and was not answered or only with a doubt.
+    /// Returns the response to a repeated request whose first attempt created the job, but got no response or 202.
     ///
-    /// - Returns: `nil` where somebody else made it.
+    /// - Returns: `nil` if someone else created the job.
     private func createdBefore(_ requested: JobRequest, _ grant: Grant) async throws -> Response? {
         let log = try await self.answer(self.jobs.ledger.log(of: requested.job))
         guard let first = log.first, first.source == "create", first.actor == grant.person.text else { return nil }
-        // Nothing of it is named, so nothing changes; what is asked is whether a replica has what was written before.
+        // This write changes nothing. Its purpose is to learn whether a replica has confirmed the earlier write.
         let confirmed = try await self.answer(
             self.jobs.ledger.describe(requested.job, kind: requested.kind, zone: nil, destination: nil, vendor: nil))
         let view = try await self.view(requested.job, grant)
@@ -139,13 +139,13 @@ extension Routes {
             view, of: requested.job, status: .created, isReplicationUnconfirmed: confirmed.isReplicationUnconfirmed)
     }
 
-    /// - Throws: 422 where the two places are too far from each other.
+    /// - Throws: 422 if the two places are too far apart.
     func checkDistance(from vendor: Coordinate?, to destination: Coordinate?) throws {
         let distance = PickupDistance(bound: self.settings.limits.pickupKilometers)
         if let fault = distance.fault(from: vendor, to: destination) { throw Self.impossible(fault) }
     }
 
-    /// The same where one of the places may be known from before.
+    /// Checks the distance between pickup and destination, one of which may be stored already.
     private func checkDistance(of requested: JobRequest) async throws {
         let given = (vendor: requested.vendor?.place, destination: requested.destination)
         guard given.vendor != nil || given.destination != nil else { return }
@@ -156,7 +156,7 @@ extension Routes {
             to: given.destination ?? (requested.address == nil ? known?.destination : nil))
     }
 
-    /// - Returns: `nil` when there is such a job.
+    /// - Returns: `nil` if the job already exists.
     private func make(_ requested: JobRequest, _ grant: Grant) async throws -> Response? {
         guard grant.covers(requested.job) else {
             throw Problem(.forbidden, status: 403, detail: "The token is restricted to another job.")
@@ -174,10 +174,10 @@ extension Routes {
             view, of: requested.job, status: .created, isReplicationUnconfirmed: creation.isReplicationUnconfirmed)
     }
 
-    /// Between looking for a job and making it another may make it; then it is there.
+    /// Another client may create the job between a failed update and the attempt to create it; then the second update finds it.
     private static let mostAttempts = 2
 
-    /// What is named is as the caller says afterwards, and what is not stays. Safe to repeat.
+    /// Members of the body replace those of the job; absent members stay unchanged. Idempotent.
     @Sendable private func createOrUpdate(_ request: Request, _ context: GatewayRequestContext) async throws -> Response
     {
         let grant = try self.grant(request, context, .createJob)
@@ -193,16 +193,17 @@ extension Routes {
             Refused(code: .unavailable, message: "The job is being created and deleted concurrently. Try again."))
     }
 
-    /// Whether the job ends elsewhere from now on: what is known of its arrival is not true of that.
+    /// Returns whether the request changes the destination, which invalidates the stored arrival time.
     private func redirects(_ requested: JobRequest) async throws -> Bool {
         guard let destination = requested.destination else { return false }
         guard let record = try await self.answer(self.jobs.ledger.recover(requested.job))?.record else { return false }
         return record.destination?.json != destination.json
     }
 
-    /// - Returns: `nil` when there is no such job.
+    /// - Returns: `nil` if the job does not exist.
     private func update(_ requested: JobRequest, _ grant: Grant) async throws -> Response? {
-        // Before anybody reads the job anew, and after, since somebody may calculate in between.
+        // The arrival time is deleted before the update, so that no reader sees the new destination with the old time, and
+        // again after it, because a gateway may calculate it for the old destination in between.
         let isRedirected = try await self.redirects(requested)
         if isRedirected { try await self.answer(self.jobs.feed.forgetArrival(requested.job)) }
         let description = try await self.answer(

@@ -1,4 +1,5 @@
-// Making tracking links: by the order system, and by the customer whose job it is, to show it to somebody without an account.
+// Creates tracking links, with which people without an account can follow a job. The order system and the job's customer may
+// create them.
 
 internal import Access
 internal import EnrouteWire
@@ -11,14 +12,14 @@ internal import NIOCore
 internal import Redis
 
 extension Routes {
-    /// All may be left out, and the body too.
+    /// All members are optional, and so is the body itself.
     private struct LinkBody: Decodable {
         var viewers: Int?
-        /// s
         var expiresInSeconds: Int?
     }
 
-    /// The secret is in this answer and nowhere else; under an Idempotency-Key the answer is kept, encrypted under that key.
+    /// Only this response contains the link's secret. If the request has an Idempotency-Key, the response is stored, encrypted
+    /// under that key.
     @Sendable func makeLink(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
         let grant = try self.grant(request, context, .makeLink)
         let job = try self.job(context, grant)
@@ -55,7 +56,7 @@ extension Routes {
         var link: String
         var id: String
         var url: String
-        /// ms since the epoch
+        /// Milliseconds since the Unix epoch.
         var expiresAt: Int64
         var viewers: Int
     }

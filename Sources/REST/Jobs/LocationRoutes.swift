@@ -1,6 +1,6 @@
-// Positions by REST, for phones in the background, where no WebSocket lives long: a batch of fixes, of which the newest
-// goes the way that a session's goes. Nothing is held back for later, since nobody is there who would send it: what
-// comes too fast is refused, and the next batch holds it.
+// Location reports by REST, for phones in the background, where WebSockets do not survive. A report is a batch of fixes, the
+// newest of which is published like a fix from a session. Reports that exceed the rate limit are refused and not buffered,
+// because no session exists that could publish them later; the phone sends the fixes again with its next batch.
 
 internal import Access
 internal import EnrouteWire
@@ -16,17 +16,17 @@ internal import Redis
 internal import Tracking
 internal import TrafficControl
 
-/// What became of a batch for one job.
+/// The outcome of a batch for one job.
 private enum BatchOutcome {
-    /// Followers are shown it.
+    /// The newest fix was published.
     case accepted
-    /// As new a position is known already, or it was captured too long ago: it need not be sent again.
+    /// A newer position is known already, or the fix is too old. The client need not send it again.
     case stale
-    /// Implausible by itself: nobody is shown it, and it need not be sent again. The next batch decides.
+    /// The fix is implausible and was not published. The client need not send it again; the next batch decides about it.
     case held
     case refused(Refused, reason: FixRefusal?)
 
-    /// What was refused for this reason: the stale ones are no mistake of a phone that was without a network.
+    /// Stale fixes are not reported as refused, because they are normal after a phone was offline.
     init(_ reason: FixRefusal) {
         self =
             reason.code == .stalePosition
@@ -34,7 +34,7 @@ private enum BatchOutcome {
     }
 }
 
-/// The answer to a batch of positions. Optional members are left out when they are empty.
+/// The response to a batch. Optional members are omitted if they are empty.
 private struct BatchAnswer: Encodable {
     struct Refusal: Encodable {
         var job: String
@@ -54,7 +54,7 @@ private struct BatchAnswer: Encodable {
     var refuted: [String]?
     var refused: [Refusal]
     var proximity: [Proximity]?
-    /// From one position to the next.
+    /// The interval at which the gateway wants location reports.
     var intervalSeconds: Int?
 }
 
@@ -98,7 +98,7 @@ extension Routes {
                 loop.restReporters.batchValidated(all, accepted: shown, of: grant.person))
         }.get()
         if refused.count == jobs.count, let first = refused.first { throw Problem(first.refusal) }
-        // The rider is there, as far as its zone is concerned; what is wrong with that does not concern the batch.
+        // A batch also counts as a heartbeat of the rider. If recording that fails, the batch is still accepted.
         let place = batch.newest?.place
         if !accepted.isEmpty, grant.allows(.beAvailable) {
             _ = try? await self.riders.heard(from: grant.person, at: place, device: nil).get()
@@ -112,7 +112,7 @@ extension Routes {
                 },
                 proximity: guidance.proximities.isEmpty
                     ? nil : guidance.proximities.map { .init(job: $0.job.text, state: $0.state.rawValue) },
-                // Whole seconds, all of them.
+                // All intervals are whole seconds.
                 intervalSeconds: guidance.rate.map { Int($0) }))
     }
 
@@ -128,14 +128,17 @@ extension Routes {
         }
     }
 
-    /// Whether these bytes are JSON, also where a batch needs to be stricter: nested deeper, or a name with an escape.
+    /// Returns whether the bytes are JSON. `LocationBatch` rejects some valid JSON, such as deep nesting and escapes in names,
+    /// so Foundation's decoder is tried too.
     private static func isJSON(_ bytes: UnsafeRawBufferPointer) -> Bool {
         struct Anything: Decodable { init(from decoder: any Decoder) {} }
         return LocationBatch.isJSON(bytes) || (try? JSONDecoder().decode(Anything.self, from: Data(bytes))) != nil
     }
 
-    /// - Returns: what becomes of it, and whether it refutes what was held.
-    /// - Throws: a `Problem` when Redis is away: then what became of it is not known, and it may be sent again.
+    /// Validates and publishes a batch for one job.
+    ///
+    /// - Returns: the outcome, and whether the batch refutes a fix that was held before.
+    /// - Throws: `Problem` if Redis is unavailable. The outcome is unknown then, and the client may send the batch again.
     private func take(_ batch: LocationBatch, for job: JobID, _ grant: Grant) async throws -> (
         BatchOutcome, refutes: Bool
     ) {
@@ -145,7 +148,7 @@ extension Routes {
         let trip = TripValidators.Key(rider: grant.person, job: job)
         let validated = try await self.loops.onHomeLoop(of: grant.person) { loop in
             let bound = NIOLoopBound(loop, eventLoop: loop.eventLoop)
-            // Each time: the batch before this one may have gone to another gateway.
+            // Read from Redis each time, because another gateway may have received the previous batch.
             return loop.restTrips.read(trip, again: true).map {
                 bound.value.restTrips.validate(
                     batch.fixes, invalidFixes: batch.invalidFixes, battery: batch.battery, trip)
@@ -159,7 +162,7 @@ extension Routes {
         }
     }
 
-    /// - Parameter isRepeat: the feed was opened again for it.
+    /// - Parameter isRepeat: whether this is the second attempt, after the job's feed was opened again.
     private func publish(_ fix: Fix, _ trip: TripValidators.Key, isRepeat: Bool = false) async throws -> BatchOutcome {
         let receivedAt = Int64.now
         let verdict = try await self.answer(
@@ -189,13 +192,13 @@ extension Routes {
         }
     }
 
-    /// Redis knows more than this gateway.
+    /// Redis has refused the fix, because it has newer data than this gateway.
     private func overrule(_ reason: FixRefusal, _ trip: TripValidators.Key) async throws -> BatchOutcome {
         try await self.onHomeLoop(of: trip.rider) { $0.restTrips.overrule(reason, trip) }
         return BatchOutcome(reason)
     }
 
-    /// Does something on the loop that knows the rider's trips.
+    /// Runs an action on the rider's home loop.
     func onHomeLoop(of rider: PersonID, _ action: @escaping @Sendable (LoopState) -> Void) async throws {
         try await self.loops.onHomeLoop(of: rider) { loop in
             action(loop)
@@ -205,7 +208,7 @@ extension Routes {
 }
 
 extension Problem {
-    /// More batches than may be published.
+    /// The client sent more location reports than its rate limit allows.
     package init(positionsFor wait: Int64) {
         self.init(
             .rateLimited, status: 429, detail: "Too many location reports. Collect fixes and send them in one batch.")

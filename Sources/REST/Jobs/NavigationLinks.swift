@@ -1,15 +1,15 @@
-// Addresses that open a navigation app, with a place to go to and nothing else: no name, no job, no person, and not where the
-// rider is, which the app knows by itself. As the apps' makers document them (Google Maps URLs, Android intents, Apple Map
-// Links, Waze deep links); `geo:` is RFC 5870, by which Android asks which app to use.
+// URLs that open a navigation app. They contain only the destination: no name, no job, no user, and not the rider's position,
+// which the app determines itself. The formats are those documented by the vendors (Google Maps URLs, Android intents, Apple
+// Map Links, Waze deep links). For `geo:` (RFC 5870), Android asks the user which app to open.
 
 internal import EnrouteWire
 internal import Routing
 
-/// What the rider's phone is.
+/// The platform of the rider's phone.
 enum NavigationPlatform: String, CaseIterable, Sendable {
     case ios, android, web
 
-    /// - Parameter userAgent: of the request; what is not known is a browser like any other.
+    /// - Parameter userAgent: the request's `User-Agent` header. An unknown one counts as `web`.
     init(userAgent: String) {
         if ["iPhone", "iPad", "iPod"].contains(where: { userAgent.contains($0) }) {
             self = .ios
@@ -20,7 +20,7 @@ enum NavigationPlatform: String, CaseIterable, Sendable {
         }
     }
 
-    /// Those that there are for it, the usual one first.
+    /// The navigation apps for the platform, the most common one first.
     var apps: [NavigationApp] {
         switch self {
         case .ios: [.apple, .google, .waze]
@@ -32,7 +32,7 @@ enum NavigationPlatform: String, CaseIterable, Sendable {
 
 enum NavigationApp: String, CaseIterable, Sendable {
     case google, apple, waze
-    /// Whichever the phone asks for.
+    /// The app that the user chooses on the phone.
     case geo
 
     var label: String {
@@ -44,9 +44,9 @@ enum NavigationApp: String, CaseIterable, Sendable {
         }
     }
 
-    /// Turn by turn to a place, by car.
+    /// Returns a URL for turn-by-turn navigation by car.
     ///
-    /// - Returns: `nil` where the platform has no such app.
+    /// - Returns: `nil` if the app does not exist on the platform.
     func url(to place: DecimalCoordinate, on platform: NavigationPlatform) -> String? {
         let (lat, lon) = (place.latitude, place.longitude)
         return switch (self, platform) {
@@ -62,7 +62,7 @@ enum NavigationApp: String, CaseIterable, Sendable {
     }
 }
 
-/// A place in degrees with six decimals and a point, whatever the machine's locale: texts for an address.
+/// Coordinates for a URL: degrees with six decimals and a decimal point, independent of the locale.
 struct DecimalCoordinate: Hashable, Sendable {
     let latitude: String
     let longitude: String

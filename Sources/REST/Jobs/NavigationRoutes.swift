@@ -1,6 +1,5 @@
-// The way to the vendor and to the customer in the rider's own navigation app (RDR-014): addresses for whatever app it has,
-// made of the coordinates that are kept with the job, which no map is asked for. Where these are not known well enough nobody
-// is sent anywhere.
+// Directions to the vendor or the destination in the rider's own navigation app (RDR-014): URLs for several apps, made from the
+// job's stored coordinates without a request to a map provider. Without reliable coordinates there are no directions.
 
 internal import Access
 internal import EnrouteWire
@@ -32,7 +31,7 @@ extension Routes {
         var job: String
         var to: String
         var name: String?
-        /// Degrees, six decimals: texts, as they stand in the addresses.
+        /// Degrees with six decimals, as strings, so that they equal those in the URLs.
         var lat: String
         var lon: String
         var candidates: [Candidate]
@@ -73,7 +72,7 @@ extension Routes {
         return response
     }
 
-    /// A member of the query that is one of a few words; `nil` where it is absent.
+    /// Parses a query parameter with a fixed set of values; `nil` if it is absent.
     private static func choice<Choice: RawRepresentable & CaseIterable>(
         _ name: String, _ request: Request
     ) throws -> Choice? where Choice.RawValue == String {
@@ -86,7 +85,7 @@ extension Routes {
 }
 
 extension Problem {
-    /// Nobody is sent to a place that may be another (RDR-014 AC-005).
+    /// A rider must not be sent to a place that may be wrong (RDR-014 AC-005).
     fileprivate init(unresolvable what: String) {
         self.init(
             .destinationUnresolvable, status: 422,

@@ -1,5 +1,5 @@
-// Changing a job's status by REST. A caller may name the state it has seen (If-Match): then the change is made on top of
-// that or not at all, and of several who have seen the same one wins.
+// Changes the status of a job by REST. With If-Match the change is applied only if the job is still in the state that the
+// client has seen, so only one of several concurrent changes succeeds.
 
 internal import Access
 internal import EnrouteWire
@@ -21,7 +21,7 @@ extension Routes {
         var occurredAt: RequestTimestamp?
     }
 
-    /// How far ahead of this machine's clock something may have happened, ms: clocks differ.
+    /// How far `occurredAt` may be in the future, in milliseconds, to tolerate clock differences.
     private static let furthestAheadMilliseconds: Int64 = 30_000
 
     @Sendable private func changeStatus(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
@@ -60,7 +60,7 @@ extension Routes {
             isReplicationUnconfirmed: event.isReplicationUnconfirmed)
     }
 
-    /// What the change is to be made on top of; `nil`: whatever there is.
+    /// Returns the state that the change expects, or `nil` for any.
     private static func expectedHead(_ request: Request) throws -> ExpectedHead? {
         let lines = request.headers[values: .ifMatch]
         switch Precondition(ifMatch: lines.isEmpty ? nil : lines.joined(separator: ",")) {

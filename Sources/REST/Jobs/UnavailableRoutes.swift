@@ -1,5 +1,5 @@
-// Why a phone in the background has no position to send, by REST: what the message `unavailable` says over a WebSocket. A way of its
-// own, because a batch without a fix would have nothing to be judged.
+// Lets a phone in the background report why its location is unavailable, like the message `unavailable` of a WebSocket. This is
+// a separate route, because a location batch must contain a fix.
 
 internal import Access
 internal import EnrouteWire
@@ -35,7 +35,7 @@ extension Routes {
         else { throw Problem(Refused.noSuchJob) }
         let off = Refused(code: .travelModeOff, message: FixRefusal.travelModeOff.sentence)
         guard record.isTravelling else { throw Problem(off) }
-        // Not noted, it would be lost: the phone has nothing else to say, and is to say it again.
+        // If the reason could not be recorded, respond with an error, so that the phone reports it again.
         let isNoted = try await self.answer(
             self.loops.onHomeLoop(of: grant.person) { loop in
                 loop.restReporters.reported(reason, for: job, of: grant.person)

@@ -1,5 +1,5 @@
-// What became of a rider's readings, for the rider and for those who run the service: a customer who complains of a
-// marker that stood still is answered with numbers. Where the rider was is not among them, so all are told the same.
+// The validation verdicts on a rider's fixes, for the rider, operations and services. They help to explain, for example, why a
+// customer saw a marker that did not move. They contain no positions, so all these roles see the same numbers.
 
 internal import Access
 internal import EnrouteWire
