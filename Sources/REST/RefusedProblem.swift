@@ -1,4 +1,4 @@
-// What a refusal or an unexpected error of ours is to a caller of REST.
+// Converts refusals and unexpected errors to problem documents.
 
 internal import EnrouteWire
 internal import HTTPValues
@@ -14,7 +14,7 @@ extension Problem {
         if refused.code == .unavailable { self.retryIn = .random(in: 500...3000) }
     }
 
-    /// What nobody expected.
+    /// Creates the problem for an unexpected error.
     package init(causedBy error: any Error) {
         self.init(.internal, status: 500, detail: Problem.internalDetail)
         self.cause = Refused.cause(of: error)

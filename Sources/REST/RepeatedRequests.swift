@@ -1,7 +1,9 @@
-// Requests under an Idempotency-Key: the first is carried out, and whoever repeats it (method, path and body byte for byte, by
-// the same person in the same role) gets the first answer for 24 h. Kept is what was decided: 2xx, 403, 404, 409. Not kept is
-// what was never tried (400, 412, 413, 422), what may succeed later (429, 5xx), and 202, which says that a failover may lose
-// what was done: the same request acts again then, and finds what is there.
+// Requests with an Idempotency-Key. The first request is executed. If the same user in the same role repeats it within 24 h,
+// with the same method, path and body, it gets the stored response to the first request.
+//
+// Only final responses are stored: 2xx, 403, 404 and 409. Not stored are refusals before the request was executed (400, 412,
+// 413, 422), errors that may go away (429, 5xx), and 202. A 202 means that a failover may lose the change, so a repeat is
+// executed again and finds the change if it still exists.
 
 internal import Access
 internal import EnrouteWire
@@ -13,21 +15,22 @@ internal import LiveState
 internal import NIOCore
 internal import Synchronization
 
-/// One try at a request.
+/// One attempt to execute a request.
 struct RequestAttempt: Sendable {
-    /// The Idempotency-Key; empty where the request has none.
+    /// The Idempotency-Key; empty if the request has none.
     var key = ""
-    /// The same was asked for before, and what became of it is not known.
+    /// Whether the request was attempted before with unknown outcome.
     var isRepeat = false
 }
 
 extension Routes {
-    /// Carries a request out, once where it carries a key.
+    /// Executes a request; only once if it has an Idempotency-Key.
     ///
     /// - Parameters:
-    ///   - grant: who asks. Whether they may is not repeated for a kept answer, so it is asked before.
-    ///   - hasSecret: the answer holds one: it is kept encrypted under the key, which must be hard to guess then.
-    ///   - act: does it; gets the request with its body read.
+    ///   - grant: the caller. Access must be checked before, because a stored response is returned without further checks.
+    ///   - hasSecret: whether the response contains a secret. It is stored encrypted under the key, so the key must be hard to
+    ///     guess.
+    ///   - act: executes the request, whose body has been read.
     func once(
         _ request: Request, _ context: GatewayRequestContext, by grant: Grant, hasSecret: Bool = false,
         _ act: (Request, RequestAttempt) async throws -> Response
@@ -68,7 +71,7 @@ extension Routes {
             response = try await act(request, attempt)
         } catch let problem as Problem {
             guard problem.isDecided else {
-                // Of a repeat nobody knows what the first try did.
+                // After a repeat the key stays open, because the first attempt may have made the change.
                 outcome = problem.isUntried && !attempt.isRepeat ? .unused : .unresolved
                 await self.settle(claim, of: key, as: outcome)
                 throw problem
@@ -78,17 +81,18 @@ extension Routes {
             await self.settle(claim, of: key, as: .unresolved)
             throw error
         }
-        // What no replica is known to have is not the last word.
+        // A 202 is not final: no replica has confirmed the change.
         if response.status != .accepted {
             let answer = try await StoredResponse(&response)
-            // One that cannot be written stays open: it is asked for again, and never answered by nothing.
+            // If the response cannot be encoded, the key stays open and a repeat is executed again.
             if let bytes = try? JSONDocument.bytes(answer) { outcome = .answered(bytes) }
         }
         await self.settle(claim, of: key, as: outcome)
         return response
     }
 
-    /// What was done is done, and is answered: a claim that cannot be settled runs out by itself.
+    /// Settles the claim of a key. Errors are ignored, because the request has been executed and must be answered; the claim
+    /// then expires.
     private func settle(
         _ claim: IdempotencyRecords.Claim, of key: IdempotencyRecords.Key, as outcome: IdempotencyRecords.Outcome
     ) async {
@@ -96,14 +100,14 @@ extension Routes {
     }
 }
 
-/// An answer as it is kept: all of it but what every answer has of its own, such as its trace.
+/// A stored response. It excludes headers that are added to each response, such as the trace.
 struct StoredResponse: Codable, Equatable {
     private var status: Int
-    /// Names and values, in order.
+    /// Pairs of name and value, in order.
     private var headers: [[String]]
     private var body: [UInt8]
 
-    /// - Parameter response: its body is read, and is the same afterwards.
+    /// - Parameter response: the response to store. Its body is read and replaced by an equal one.
     init(_ response: inout Response) async throws {
         let collected = CollectedBody()
         try await response.body.write(collected)
@@ -140,7 +144,7 @@ struct StoredResponse: Codable, Equatable {
         self.body = Array(try members.decode(String.self, forKey: .body).utf8)
     }
 
-    /// Answers of REST are UTF-8.
+    /// Encodes the body as a string, because all responses of the REST interface are UTF-8.
     func encode(to encoder: any Encoder) throws {
         var members = encoder.container(keyedBy: CodingKeys.self)
         try members.encode(self.status, forKey: .status)
@@ -149,7 +153,7 @@ struct StoredResponse: Codable, Equatable {
     }
 }
 
-/// Takes what would go to a socket.
+/// Collects a response body in memory.
 private final class CollectedBody: ResponseBodyWriter {
     private let collected = Mutex<[UInt8]>([])
 
@@ -170,10 +174,10 @@ extension Problem {
         return problem
     }
 
-    /// The same request would not be answered otherwise a moment later.
+    /// Whether the problem is final, so that the same request would get the same response later.
     fileprivate var isDecided: Bool { !self.isRetryable && [403, 404, 409].contains(self.statusCode) }
 
-    /// It says that nothing was done.
+    /// Whether the request was refused before it was executed.
     fileprivate var isUntried: Bool { [400, 412, 413, 422].contains(self.statusCode) }
 }
 

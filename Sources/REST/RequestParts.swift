@@ -1,5 +1,5 @@
-// What every route does with a request before and after its own work: who asks and whether they may, what the body holds,
-// what a failure of Redis means, and how an answer is written.
+// Helpers that all routes share: authentication and authorization, decoding of bodies and parameters, conversion of Redis
+// errors, and encoding of responses.
 
 package import Access
 package import EnrouteWire
@@ -25,7 +25,8 @@ extension Routes {
         return shown
     }
 
-    /// The job to be changed. What a narrowed token does not reach, and what is revoked, is answered like what does not exist.
+    /// Returns the job in the path. If the token is restricted to another job, or the job is revoked, the response is the same
+    /// as for a job that does not exist.
     func job(_ context: GatewayRequestContext, _ grant: Grant) throws -> JobID {
         let job: JobID = try Self.identifier(context.parameters.require("job"), "job")
         guard grant.covers(job), !self.revocations.hides(job, from: grant.role) else {
@@ -34,7 +35,7 @@ extension Routes {
         return job
     }
 
-    /// Who asks, if they may.
+    /// Authenticates the caller and checks its rate limit and permission.
     package func grant(_ request: Request, _ context: GatewayRequestContext, _ verb: Verb) throws -> Grant {
         guard let header = request.headers[.authorization] else {
             throw Problem(
@@ -53,7 +54,7 @@ extension Routes {
             throw Problem(error)
         }
         guard !self.revocations.isRevoked(grant) else { throw Problem.revoked }
-        // Services speak for everybody, and as fast as they have to.
+        // Services have no rate limit, because they act on behalf of all users.
         if grant.role != .service, let wait = self.quotas.requestDelay(of: grant.person, at: now) {
             throw Problem(rateFor: wait)
         }
@@ -63,7 +64,9 @@ extension Routes {
         return grant
     }
 
-    /// - Throws: 400 for what is no JSON, 422 for JSON that is not of this form.
+    /// Decodes the body.
+    ///
+    /// - Throws: 400 for malformed JSON, and 422 for well-formed JSON with missing or invalid members.
     package func body<Body: Decodable>(
         _ type: Body.Type, _ request: Request, _ context: GatewayRequestContext
     ) async throws -> Body {
@@ -100,7 +103,7 @@ extension Routes {
         return identifier
     }
 
-    /// The same for what stands in a body.
+    /// Parses an identifier in a body. Unlike one in a path, an invalid one is 422.
     package static func name<Kind>(_ text: String, _ what: String) throws -> Identifier<Kind> {
         guard let identifier = Identifier<Kind>(text) else {
             throw Self.impossible("\(what) must be 1 to \(Identifier<Kind>.longest) characters of [A-Za-z0-9_-].")
@@ -117,10 +120,10 @@ extension Routes {
 
     package static func bad(_ detail: String) -> Problem { Problem(.badRequest, status: 400, detail: detail) }
 
-    /// The body can be read, and what it says can not be.
+    /// Returns the problem for a well-formed body with invalid values.
     static func impossible(_ detail: String) -> Problem { Problem(.unprocessable, status: 422, detail: detail) }
 
-    /// The id under which a request may be repeated; empty where it has none.
+    /// Returns the Idempotency-Key; empty if the request has none.
     static func requestID(_ request: Request) throws -> String {
         guard let id = request.headers[.idempotencyKey] else { return "" }
         guard (1...128).contains(id.utf8.count), id.utf8.allSatisfy({ (33...126).contains($0) }) else {
@@ -129,14 +132,17 @@ extension Routes {
         return id
     }
 
-    /// The same of a document that is written here.
+    /// Encodes a document as a JSON response.
     static func json(
         _ document: some Encodable, status: HTTPResponse.Status = .ok, isReplicationUnconfirmed: Bool = false
     ) throws -> Response {
         Self.json(try JSONDocument.bytes(document), status: status, isReplicationUnconfirmed: isReplicationUnconfirmed)
     }
 
-    /// - Parameter isReplicationUnconfirmed: accepted, but no replica is known to have it: a failover may lose it. 202, and a header.
+    /// Returns a JSON response.
+    ///
+    /// - Parameter isReplicationUnconfirmed: whether no replica has confirmed the change, so that a failover may lose it. The
+    ///   response is then 202 with a header that says so.
     package static func json(
         _ bytes: [UInt8], status: HTTPResponse.Status = .ok, isReplicationUnconfirmed: Bool = false
     ) -> Response {
@@ -149,7 +155,7 @@ extension Routes {
 }
 
 extension DecodingError.Context {
-    /// The member it is about: `destination.lat`.
+    /// The path of the member that the error is about, such as `destination.lat`.
     fileprivate var path: String { self.codingPath.map(\.stringValue).joined(separator: ".") }
 }
 

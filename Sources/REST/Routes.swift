@@ -1,4 +1,5 @@
-// The REST half of the gateway: jobs, probes and pages behind one router. The rules are JobService's; here are the paths.
+// The router of the REST interface and the pages. Routes translate between HTTP and the services in Jobs, which contain the
+// rules.
 
 package import Access
 internal import EnrouteWire
@@ -14,8 +15,8 @@ internal import Redis
 package import TrafficControl
 internal import WebAssets
 
-/// The routes of one event loop. Each loop has its own, so that a request uses the connections to Redis of the loop it
-/// arrived on.
+/// The routes of one event loop. Each loop has its own, so that a request uses the Redis connections of the loop on which it
+/// arrived.
 package struct Routes: Sendable {
     package let services: LoopServices
     package let shared: SharedServices
@@ -45,10 +46,10 @@ package struct Routes: Sendable {
         (self.services, self.shared) = (services, shared)
     }
 
-    /// It may be unknown who may see what: no position is shown.
+    /// Whether the revocation state may be stale. Positions must not be shown then.
     func isRevocationStateStale() async throws -> Bool { try await self.services.isRevocationStateStale() }
 
-    /// Bytes of a request's body, at most.
+    /// The maximum length of a request body in bytes.
     package static var maxBodyBytes: Int { Problem.maxBodyBytes }
 
     package func router() -> Router<GatewayRequestContext> {
@@ -93,7 +94,7 @@ package struct Routes: Sendable {
     private struct AssignmentBody: Decodable {
         var rider: String?
         var customer: String?
-        /// Who has the job now, to hand it over.
+        /// The current rider of the job, if the job is to be transferred from that rider.
         var insteadOf: String?
     }
 
@@ -105,7 +106,7 @@ package struct Routes: Sendable {
 
         private enum CodingKeys: String, CodingKey { case job, rider, customer, fence }
 
-        /// A job without a rider says so.
+        /// Encodes a missing rider as `null` instead of omitting it.
         func encode(to encoder: any Encoder) throws {
             var members = encoder.container(keyedBy: CodingKeys.self)
             try members.encode(self.job, forKey: .job)
@@ -118,7 +119,7 @@ package struct Routes: Sendable {
     private struct TravelDocument: Encodable {
         var job: String
         var active: Bool
-        /// ms since the epoch; none where travel mode is off.
+        /// Milliseconds since the Unix epoch; absent while travel mode is off.
         var deadline: Int64?
     }
 
@@ -178,7 +179,7 @@ package struct Routes: Sendable {
         return try Self.json(TravelDocument(job: job.text, active: false))
     }
 
-    /// A ticket to open one WebSocket with, for pages.
+    /// Issues a ticket with which a page can open one WebSocket.
     @Sendable private func makeTicket(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
         let grant = try self.grant(request, context, .makeTicket)
         guard let token = grant.token, let expiresAt = grant.expiresAt else {

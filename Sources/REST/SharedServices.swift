@@ -1,4 +1,4 @@
-// What the routes of all event loops share: built once, when the gateway is put together.
+// The services that the routes of all event loops share, created once at the start of the gateway.
 
 package import Access
 package import Events
@@ -8,23 +8,24 @@ package import NIOCore
 package import Realtime
 package import TrafficControl
 
-/// One of each for a gateway.
+/// The shared services of a gateway.
 package struct SharedServices: Sendable {
     package let settings: RealtimeSettings
     package let pages: Pages
-    /// Topics of SNS whose events are taken; `nil` for none.
+    /// The Amazon SNS topics whose events are accepted; `nil` for none.
     package let topics: SNSVerifier?
     package let quotas: Quotas
     package let revocations: Revocations
     package let eventCounts: EventCounts
     package let loops: LoopMap
     package let operations: OperationsQueries
-    /// `nil` where none are configured.
+    /// `nil` if no tile provider is configured.
     package let tiles: TileProxy?
-    /// Makes the answer under way on a connection a stream, which a session writes. Called on the connection's loop.
+    /// Turns the current response of a connection into a stream that a session writes. Must be called on the connection's event
+    /// loop.
     ///
-    /// - Returns: whether it is written in chunks.
-    /// - Throws: when the end of the client's side was seen already: no session would hear of it.
+    /// - Returns: whether the stream uses chunked transfer coding.
+    /// - Throws: an error if the client has closed its side already, because a session would not be notified of it.
     package let becomeStream: @Sendable (any Channel) throws -> Bool
     let earlyEvents = DeferredEventCache()
 

@@ -1,19 +1,21 @@
-// Tiles that were asked for lately, in so many bytes: those of a city that everybody looks at are asked for once. Two
-// generations: what is asked for is in the young one, and when that is half of all there may be it becomes the old one, whose
-// tiles nobody asked for since are forgotten. So no order is kept, and each step costs the same.
+// A cache of map tiles with a maximum size in bytes, so that the tiles of one city are requested from the provider only once.
+//
+// It approximates least-recently-used eviction with two generations. Requested tiles are put into the young generation. When
+// that reaches half of the maximum size, it replaces the old generation, and tiles not requested since then are evicted. So
+// each operation is O(1), and no order has to be maintained.
 
 internal import Routing
 
-/// What is known of tiles. Times are ns of a clock that never goes back.
+/// Cached tiles. Times are nanoseconds of a monotonic clock.
 struct TileCache: Sendable {
-    /// s that a tile is good, and that one is known to be missing.
+    /// How long a tile is cached, and how long its absence is, in seconds.
     static let goodSeconds: UInt64 = 86_400
     static let missingSeconds: UInt64 = 600
-    /// Bytes that an entry counts for beside its picture's.
+    /// The estimated overhead of an entry in bytes, in addition to its image.
     static let bytesOfEntry = 128
 
     struct Entry: Sendable {
-        /// `nil`: the service has no such tile.
+        /// `nil` if the provider has no such tile.
         let image: TileImage?
         let at: UInt64
 
@@ -30,12 +32,12 @@ struct TileCache: Sendable {
     private var youngBytes = 0
     private var oldBytes = 0
 
-    /// Never more than `mostBytes`.
+    /// The current size; never more than `mostBytes`.
     var bytes: Int { self.youngBytes + self.oldBytes }
 
     init(mostBytes: Int) { self.mostBytes = mostBytes }
 
-    /// `nil` where nothing (good) is known.
+    /// Returns the entry of a tile, or `nil` if there is none or it has expired.
     mutating func entry(_ tile: Tile, now: UInt64) -> Entry? {
         if let entry = self.young[tile] { return entry.isGood(now) ? entry : nil }
         guard let entry = self.old[tile], entry.isGood(now) else { return nil }
@@ -48,7 +50,7 @@ struct TileCache: Sendable {
     }
 
     private mutating func keep(_ entry: Entry, _ tile: Tile) {
-        // One that fills a generation by itself is not worth all the others.
+        // A tile larger than a generation would evict all others.
         guard entry.count <= self.mostBytes / 2 else { return }
         if let before = self.young.removeValue(forKey: tile) { self.youngBytes -= before.count }
         if let before = self.old.removeValue(forKey: tile) { self.oldBytes -= before.count }

@@ -1,6 +1,6 @@
-// Tiles for the pages' map, asked for by the gateway: the service's key stays here, and the service learns of nobody who looks
-// at the map. Each tile is asked for once however many want it; a service that fails is left alone for a while, and the map
-// goes on without.
+// Requests map tiles from a provider on behalf of the pages, so that the provider's key stays secret and the provider does not
+// learn who looks at the map. Concurrent requests for a tile share one request to the provider. If the provider fails, a
+// circuit breaker stops requests for a while, and the map is shown without tiles.
 
 internal import Fanout
 package import Logging
@@ -8,12 +8,12 @@ internal import NIOCore
 package import Routing
 internal import Telemetry
 
-/// Which tiles there are.
+/// The tile provider.
 package struct TileSettings: Sendable {
     package var source: TileSource
-    /// Who made them, as is to be said on the map.
+    /// The attribution to display on the map.
     package var attribution: String
-    /// PEM file of who may vouch for the service; `nil` for the system's authorities.
+    /// A PEM file of certificate authorities to trust for the provider; `nil` for the system's.
     package var authorities: String?
 
     package init(source: TileSource, attribution: String, authorities: String? = nil) {
@@ -21,13 +21,13 @@ package struct TileSettings: Sendable {
     }
 }
 
-/// The tiles of one gateway.
+/// The tile proxy of one gateway.
 package actor TileProxy {
-    /// Of all tiles that are kept, bytes.
+    /// The maximum size of the cache in bytes.
     static let mostBytes = 33_554_432
-    /// Questions to the service at the same time.
+    /// The maximum number of concurrent requests to the provider.
     static let mostQuestions = 32
-    /// Questions to the service, of all who look at maps through this gateway: what it costs has a bound.
+    /// The rate limit of requests to the provider for all clients of this gateway together, which bounds the costs.
     static let questionsPerSecond = 100
     static let questionBurst = 1000
 
@@ -43,7 +43,7 @@ package actor TileProxy {
         (self.source, self.client, self.logger) = (source, client, logger)
     }
 
-    /// Runs `body` with the tiles that are configured, and closes their connections however it ends.
+    /// Runs `body` with a proxy for the configured provider, and closes the provider's connections afterwards.
     ///
     /// - Throws: `InvalidProviderSetting`, and what `body` throws.
     package static func with<Result: Sendable>(
@@ -61,10 +61,12 @@ package actor TileProxy {
         }
     }
 
-    /// Questions to the service that are under way.
+    /// The number of requests to the provider in progress.
     var asking: Int { self.questions.count }
 
-    /// - Returns: `nil` where there is none, or none at the moment.
+    /// Returns a tile.
+    ///
+    /// - Returns: `nil` if the tile does not exist or is currently unavailable.
     func image(of tile: Tile) async -> TileImage? {
         let now = NIODeadline.now().uptimeNanoseconds
         if let known = self.cache.entry(tile, now: now) { return known.image }
@@ -72,8 +74,8 @@ package actor TileProxy {
         guard self.questions.count < Self.mostQuestions, self.breaker.mayAsk(now: now), self.rate.take(at: now) else {
             return nil
         }
-        // Whoever asked first may be gone before the others have their tile: so it is nobody's, and ends by itself within
-        // `ProviderClient.longestWait`.
+        // An unstructured task, because other clients may wait for the tile after the first one has disconnected. It ends
+        // within `ProviderClient.longestWait`.
         let question = Task { await self.ask(tile) }
         self.questions[tile] = question
         return await question.value
@@ -92,7 +94,7 @@ package actor TileProxy {
             if error == .noPlace {
                 self.cache.keep(nil, of: tile, now: now)
             } else if self.breaker.isOpen(now: now) {
-                // Once for each time that it is left alone.
+                // Logged once each time the circuit breaker opens.
                 self.logger.log(
                     level: error.needsSomebody ? .error : .warning, "tile provider unavailable",
                     metadata: [LogKey.provider: "tiles", LogKey.reason: "\(error)"])

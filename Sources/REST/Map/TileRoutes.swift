@@ -1,5 +1,4 @@
-// The tiles of the pages' map under the gateway's own address. A map without one goes on, so what is not to be had is an empty
-// answer and no error.
+// Serves the map tiles of the pages. The map works without a tile, so an unavailable one is an empty response and not an error.
 
 internal import EnrouteWire
 internal import HTTPTypes
@@ -11,7 +10,7 @@ internal import Routing
 internal import TrafficControl
 
 extension Routes {
-    /// How long browsers keep a tile, s.
+    /// How long browsers may cache a tile, in seconds.
     private static let tileSeconds = 86_400
 
     func addTiles(to router: Router<GatewayRequestContext>) {
@@ -34,7 +33,7 @@ extension Routes {
         return Pages.answer(image.bytes, image.mediaType, caching: "public, max-age=\(Self.tileSeconds)")
     }
 
-    /// Of digits alone; `nil` for anything else.
+    /// Parses a path parameter that must consist of digits only; `nil` for anything else.
     private static func number(_ context: GatewayRequestContext, _ name: String) throws -> Int? {
         let text = try context.parameters.require(name)
         guard text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) else { return nil }

@@ -1,17 +1,17 @@
-// How a gateway is, as it says itself: to the other gateways by way of Redis, and to operations by way of any of them.
+// The health that each gateway publishes to Redis. Any gateway can show the health of all gateways to operations staff.
 
 internal import EnrouteWire
 
-/// What is told of one gateway. What a later version adds is passed over.
+/// The health of one gateway. Members that later versions add are ignored when decoding.
 package struct GatewayHealth: Codable, Sendable, Hashable {
     package enum State: String, Codable, Sendable {
         case serving, degraded, overloaded, draining
     }
 
-    /// How long an instance of Redis took to answer lately, as this gateway saw it; without times it does not answer.
+    /// The round-trip time to a Redis instance, measured by this gateway. `lastMs` is absent if the instance does not answer.
     package struct Latency: Codable, Sendable, Hashable {
         package var lastMs: Double?
-        /// Of the last minutes.
+        /// The median of the last minutes.
         package var medianMs: Double?
         package var p95Ms: Double?
 
@@ -23,16 +23,16 @@ package struct GatewayHealth: Codable, Sendable, Hashable {
     package var name: String
     package var version: String
     package var state: State
-    /// ms since the epoch
+    /// Milliseconds since the Unix epoch.
     package var startedAt: Int64
-    /// WebSockets.
+    /// The number of WebSocket sessions.
     package var sessions: Int
     package var connections: Int
-    /// Jobs that somebody follows here, once for each event loop, and by how many: of at most
-    /// `GatewayRegistry.mostFollowed` jobs.
+    /// The number of jobs followed on this gateway, counted once for each event loop, and the number of followers of at most
+    /// `GatewayRegistry.mostFollowed` of these jobs.
     package var followedJobs: Int
     package var followers: Int
-    /// How late the latest of its event loops is.
+    /// The lag of the slowest event loop.
     package var loopLagMs: Int
     package var memoryBytes: Int
     package var live: Latency

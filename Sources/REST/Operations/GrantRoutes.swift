@@ -1,4 +1,4 @@
-// Taking back what was granted: a person's tokens, one token, a job, a tracking link. Every gateway knows within a second.
+// Revokes all tokens of a user, one token, a job or a tracking link. Every gateway applies a revocation within a second.
 
 internal import Access
 internal import EnrouteWire
@@ -17,7 +17,7 @@ extension Routes {
         api.delete("grants/links/{id}") { try await self.revoke(.link, $0, $1) }
     }
 
-    /// Safe to repeat: what is revoked stays so, and of a person also the tokens that were issued since.
+    /// Revokes access. Idempotent, except that revoking a user again also revokes the tokens issued since the last time.
     private func revoke(
         _ kind: RevocationSubject.Kind, _ request: Request, _ context: GatewayRequestContext
     ) async throws -> Response {
@@ -26,7 +26,7 @@ extension Routes {
         guard let subject = RevocationSubject(kind, id: id.percentDecoded) else {
             throw Self.bad("A \(kind.rawValue)'s id must be \(kind.form).")
         }
-        // Whom a narrowed token does not reach, it does not revoke either.
+        // A restricted token can revoke only the jobs that it covers.
         if grant.job != nil || grant.rider != nil {
             guard case .job(let job) = subject, grant.covers(job) else {
                 throw Problem(.forbidden, status: 403, detail: "The token is restricted and does not cover this.")
@@ -44,8 +44,8 @@ extension Routes {
 }
 
 extension String {
-    /// The bytes that `%xx` stands for (RFC 3986 section 2.1), which the router leaves as they are. Of what is no UTF-8 then
-    /// nothing stays that could be an id.
+    /// Decodes percent-encoding (RFC 3986 section 2.1), which the router does not decode. Invalid UTF-8 becomes replacement
+    /// characters, which no ID contains.
     fileprivate var percentDecoded: String {
         var bytes: [UInt8] = []
         var rest = Substring(self).utf8

@@ -1,4 +1,4 @@
-// All that operations look at beside single jobs, in one place: what the routes of OperationsRoutes.swift ask.
+// The queries of the operations page: everything it shows besides single jobs. The routes are in OperationsRoutes.swift.
 
 internal import EnrouteWire
 internal import HTTPValues
@@ -8,17 +8,17 @@ internal import NIOCore
 package import Realtime
 internal import Redis
 
-/// Zones, their jobs and riders, what happened in them, and gateways. May be used from any thread.
+/// Queries for zones, their jobs, riders and audit entries, and for gateways. Thread-safe.
 package struct OperationsQueries: Sendable {
     let listing: ZoneJobs
     package let riders: Riders
     let streams: AuditStreams
     package let registry: GatewayRegistry
     let zoneJobs: ZoneJobsCache
-    /// This gateway's own word; `nil` where none speaks.
+    /// The health of this gateway; `nil` in tests without a gateway.
     package var healthSource: HealthSource?
 
-    /// How this gateway is, as it says itself.
+    /// The source of this gateway's own health, which needs no Redis.
     package struct HealthSource: Sendable {
         package let id: String
         package let health: @Sendable () async -> GatewayHealth
@@ -28,7 +28,7 @@ package struct OperationsQueries: Sendable {
         }
     }
 
-    /// - Parameter services: of the loop that reads for it.
+    /// - Parameter services: the services of the event loop that executes the queries.
     package init(_ services: LoopServices) {
         self.listing = services.jobs.ledger.listing
         self.riders = services.jobs.riders
@@ -42,7 +42,7 @@ package struct OperationsQueries: Sendable {
         var sizes: ZoneJobs.Sizes
     }
 
-    /// Zones with riders or jobs, by name; no more than `ZoneJobs.mostZones` of each kind.
+    /// Returns the zones with riders or open jobs, sorted by name; at most `ZoneJobs.mostZones` of each kind.
     func zones() async throws -> [Zone] {
         let ofJobs = try await self.listing.zones().get()
         let ofRiders = Set(try await self.riders.zones().get())
@@ -51,13 +51,13 @@ package struct OperationsQueries: Sendable {
             self.listing.sizes(of: zone).map { Zone(zone: zone, sizes: $0) }
         }
         let found = try await EventLoopFuture.whenAllSucceed(sizes, on: self.riders.eventLoop).get()
-        // A zone is there as long as it has riders, or as a job in it is open.
+        // A zone exists as long as it has riders or open jobs.
         return found.filter { $0.sizes.jobs > 0 || ofRiders.contains($0.zone) }
     }
 
-    /// What happened in a zone: to its riders, and who followed which of its open jobs, each the newest first.
+    /// Returns the audit entries of a zone, the newest first: changes of its riders, and accesses to its open jobs.
     ///
-    /// - Parameter limit: of each.
+    /// - Parameter limit: the maximum number of entries of each kind.
     func audit(
         of zone: ZoneID, limit: Int
     ) async throws -> (changes: [AuditStreams.Kept], accesses: [AuditStreams.Kept]) {
@@ -68,16 +68,16 @@ package struct OperationsQueries: Sendable {
         return (changes, Array(ofZone.prefix(limit)))
     }
 
-    /// Every gateway that spoke lately.
+    /// A gateway that has recently published its health.
     struct Gateway: Sendable {
         var id: String
-        /// When it spoke last, ms since the epoch.
+        /// When it last published its health, in milliseconds since the Unix epoch.
         var at: Int64
-        /// `nil`: too long ago.
+        /// `nil` if that was too long ago.
         var health: GatewayHealth?
     }
 
-    /// - Returns: `isComplete`: the others could be asked for too.
+    /// Returns all gateways. `isComplete` is `false` if Redis is unavailable; then the list contains only this gateway.
     func gateways() async -> (gateways: [Gateway], isComplete: Bool) {
         let own: Gateway? =
             if let healthSource { Gateway(id: healthSource.id, at: .now, health: await healthSource.health()) } else {

@@ -1,6 +1,6 @@
-// What operations look at, by REST: zones, the open jobs of one, its riders, what became of positions, what happened, and how
-// the gateways are. For the roles ops and service; where anybody is is not among it. Whoever shows a zone's jobs asks once
-// for all of them, and then for what changed since the version it has.
+// The routes of the operations page: zones, the open jobs and riders of a zone, validation verdicts, audit entries, and the
+// health of all gateways. They are for the roles `ops` and `service`, and contain no positions. A client that shows the jobs of
+// a zone requests all of them once, and then the changes since its version.
 
 internal import Access
 internal import EnrouteWire
@@ -21,19 +21,19 @@ extension Routes {
         api.get("gateways", use: self.readGateways)
     }
 
-    /// Jobs of one answer, at most.
+    /// The allowed values of `limit` for jobs.
     static let jobLimits = 1...ZoneJobs.mostListed
-    /// Entries of one answer, at most, and where it is not said.
+    /// The allowed values of `limit` for audit entries, and the default.
     static let auditEntryLimits = 1...1_000
     static let defaultAuditEntries = 100
-    /// Jobs whose readings were refused most often that are named.
+    /// The maximum number of jobs listed with their refused fixes.
     static let maxRefusedJobs = 50
 
     private struct ZonesDocument: Encodable {
         struct Zone: Encodable {
             var zone: String
             var jobs: Int
-            /// Riders that may be given a task, and all that are online.
+            /// The number of riders available for tasks, and of all riders online.
             var available: Int
             var online: Int
         }
@@ -52,7 +52,7 @@ extension Routes {
                 }))
     }
 
-    /// The zone that is asked about, by who may.
+    /// Checks access and returns the zone in the path.
     private func zone(_ request: Request, _ context: GatewayRequestContext) throws -> ZoneID {
         _ = try self.grant(request, context, .lookAtZones)
         return try Self.identifier(context.parameters.require("zone"), "zone")
@@ -71,7 +71,7 @@ extension Routes {
         return number
     }
 
-    /// What a query lists, each a case: `status=accepted,preparing`.
+    /// Parses a query parameter with a comma-separated list of values, such as `status=accepted,preparing`.
     private static func cases<Case: RawRepresentable & CaseIterable & Hashable>(
         _ request: Request, _ name: Substring, _ type: Case.Type
     ) throws -> Set<Case>? where Case.RawValue == String {
@@ -93,7 +93,7 @@ extension Routes {
         let statuses = try Self.cases(request, "status", JobStatus.self)
         let trackings = try Self.cases(request, "tracking", JobTracking.self)
         let after: JobID? = try query["after"].map { try Self.identifier(String($0), "after") }
-        // What changed is told of all jobs. Whoever wants some of them gets them as they are (`reset`), whatever was seen before.
+        // Changes since a version are available only for all jobs. A request with filters gets its page as it is (`reset`).
         let isWhole = after == nil && statuses == nil && trackings == nil && query["limit"] == nil
         let since = isWhole ? query["since"].map { String($0) } : nil
         let history = try await self.answering { try await self.operations.zoneJobs.snapshot(of: zone).history }
@@ -112,15 +112,15 @@ extension Routes {
             var available: Bool
             var draining: Bool
             var capacity: Int
-            /// Jobs, by name.
+            /// The IDs of the rider's jobs, sorted.
             var tasks: [String]
-            /// ms since the epoch
+            /// Milliseconds since the Unix epoch.
             var heartbeat: Int64?
             var statusAt: Int64?
         }
         var zone: String
         var riders: [Rider]
-        /// Online in the zone, of whom only so many are named.
+        /// The number of riders online in the zone. The list above is limited and may be shorter.
         var count: Int
     }
 
@@ -153,13 +153,13 @@ extension Routes {
         struct Job: Encodable {
             var job: String
             var counts: [Count]
-            /// Neither accepted nor held.
+            /// The number of fixes that were neither accepted nor held.
             var refused: Int
         }
         var zone: String
-        /// Of all its open jobs.
+        /// The sums over all open jobs of the zone.
         var counts: [Count]
-        /// Those with most refusals first.
+        /// The jobs with the most refused fixes first.
         var jobs: [Job]
     }
 
@@ -182,13 +182,13 @@ extension Routes {
 
     private struct AuditDocument: Encodable {
         var zone: String
-        /// Of riders: change, rider, actor, reason, job, status.
+        /// Changes of riders: change, rider, actor, reason, job, status.
         var changes: [[String: String]]
-        /// Of followers: type, job, person, role, via.
+        /// Accesses of followers: type, job, person, role, via.
         var accesses: [[String: String]]
     }
 
-    /// Members of the streams' entries that are told; phones, sessions and requests are not looked at here.
+    /// The members of audit entries that are returned. Devices, sessions and request IDs are left out.
     private static let changeMembers = ["change", "rider", "actor", "reason", "job", "status", "tasks", "capacity"]
     private static let accessMembers = ["type", "job", "person", "role", "via", "gateway"]
 
@@ -213,19 +213,19 @@ extension Routes {
     private struct GatewaysDocument: Encodable {
         struct Gateway: Encodable {
             var id: String
-            /// When it spoke last, ms since the epoch.
+            /// When it last published its health, in milliseconds since the Unix epoch.
             var at: Int64
-            /// `nil`: it is silent.
+            /// `nil` if the gateway has stopped publishing.
             var health: GatewayHealth?
         }
         var gateways: [Gateway]
-        /// The one that answers.
+        /// The ID of the gateway that answers.
         var answeredBy: String
-        /// Redis could be asked for the others.
+        /// Whether Redis was available, so that the list contains all gateways.
         var complete: Bool
     }
 
-    /// Without Redis the gateway speaks for itself.
+    /// Returns the health of all gateways, or only of this one if Redis is unavailable.
     @Sendable private func readGateways(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
         _ = try self.grant(request, context, .lookAtZones)
         let (gateways, isComplete) = await self.operations.gateways()
@@ -237,7 +237,7 @@ extension Routes {
 }
 
 extension ValidationSummary {
-    /// Readings that were neither shown nor kept for later.
+    /// The number of fixes that were neither accepted nor held.
     fileprivate var refused: Int {
         self.counts.reduce(0) { $0 + (["accepted", "held"].contains($1.key) ? 0 : $1.value) }
     }

@@ -1,4 +1,4 @@
-// Where programs read what the two interfaces look like.
+// Serves the descriptions of the interfaces: OpenAPI for REST and AsyncAPI for the WebSocket protocol.
 
 internal import HTTPTypes
 package import HTTPValues
@@ -7,13 +7,13 @@ internal import NIOCore
 internal import WebAssets
 
 extension InterfaceDocument {
-    /// For everybody: what may be asked is no secret.
+    /// Adds the routes. They require no token, because the interfaces are not secret.
     package static func add(to router: Router<GatewayRequestContext>) {
         router.get("openapi.json") { request, _ in Self.openAPI.answer(request) }
         router.get("asyncapi.json") { request, _ in Self.asyncAPI.answer(request) }
     }
 
-    /// The document, or word that the caller has it.
+    /// Returns the document, or 304 if the client has it already.
     private func answer(_ request: Request) -> Response {
         let headers: HTTPFields = [.cacheControl: "max-age=300", .eTag: "\(self.tag)"]
         guard !self.tag.isNamed(by: request.headers[values: .ifNoneMatch].joined(separator: ",")) else {

@@ -22,7 +22,7 @@ enum ErrorPage: CaseIterable, Sendable {
         let detail: String
     }
 
-    /// - Returns: `nil` for a status that people do not meet.
+    /// - Returns: `nil` if there is no page for the status.
     init?(status: Int) {
         switch status {
         case 404: self = .notFound
@@ -71,9 +71,9 @@ enum ErrorPage: CaseIterable, Sendable {
 }
 
 extension Pages {
-    /// The page of a problem that people may meet.
+    /// Returns the error page for a problem.
     ///
-    /// - Returns: `nil` for one that they do not.
+    /// - Returns: `nil` if there is no page for the problem's status.
     package func notice(_ problem: Problem, _ request: Request, _ context: GatewayRequestContext) -> Response? {
         guard let notice = ErrorPage(status: problem.statusCode), let file = self.files["notice.html"] else {
             return nil
@@ -91,7 +91,7 @@ extension Pages {
     }
 }
 
-/// Whoever reads HTML and asks for something that is no part of the interfaces is answered in HTML.
+/// Responds with an HTML page if the client accepts HTML and the path is not part of the REST interface.
 struct HTMLErrorPages: RouterMiddleware {
     let pages: Pages
 

@@ -1,4 +1,4 @@
-// What makes a page one that can be installed (W3C Web App Manifest): each page under a name of its own, with our icons.
+// The web app manifests (W3C), which make the pages installable. Each page has its own name.
 
 internal import EnrouteWire
 internal import HTTPTypes
@@ -19,7 +19,8 @@ extension Pages {
             }
         }
 
-        /// Where it opens; `nil`: where it was when it was installed, which is one job's page.
+        /// The URL at which the installed app opens. It is `nil` for the tracking page, which then opens at the URL from which
+        /// it was installed: that of one job.
         fileprivate var start: String? { self == .track ? nil : "/\(self.rawValue)" }
         fileprivate var scope: String { self == .track ? "/track/" : "/\(self.rawValue)" }
     }
@@ -51,7 +52,7 @@ extension Pages {
             }
             return Self.answer(try self.manifest(of: page), "application/manifest+json; charset=utf-8")
         }
-        // Of the whole site, since each page has it.
+        // The service worker needs the scope of the whole site, because every page uses it.
         router.get("worker.js") { request, _ in
             var response = try self.asset("worker.js", request)
             response.headers[HTTPField.Name("Service-Worker-Allowed")!] = "/"

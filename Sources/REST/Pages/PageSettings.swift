@@ -1,20 +1,20 @@
-// What the pages are told when a gateway starts: where their files are, what they show, and in which languages.
+// The settings of the pages: where their files are, what they show, and in which languages.
 
 package import EnrouteWire
 
-/// What a deployment says of its pages.
+/// The settings of the pages.
 package struct PageSettings: Sendable {
-    /// Folder of Leaflet's files, from Debian's libjs-leaflet.
+    /// The folder with Leaflet's files, by default that of Debian's package libjs-leaflet.
     package var leafletFolder = "/usr/share/javascript/leaflet"
-    /// Folder of files that take the place of the pages' own; `nil`: none do.
+    /// A folder with files that replace the built-in ones; `nil` for none.
     package var pagesFolder: String?
-    /// Where people sign in, an address that may stand in a page; `nil`: by a code alone.
+    /// The URL at which people sign in, which the pages link to; `nil` if they can only sign in with a code.
     package var signInURL: String?
-    /// Tiles of the pages' map; `nil`: it is drawn without.
+    /// The provider of map tiles; `nil` for a map without tiles.
     package var tiles: TileSettings?
-    /// Texts of statuses, in the languages that are there.
+    /// The texts of the statuses, by language.
     package var languages = StatusLanguages()
-    /// Streets to draw where there are no tiles, a GeoJSON FeatureCollection.
+    /// Streets to draw if there are no tiles, as a GeoJSON FeatureCollection.
     package var streets: [UInt8]?
 
     package init() {}

@@ -1,4 +1,4 @@
-// The pages and what they load: all from here, so that it needs nobody else and its policy can say so.
+// Serves the pages and every asset they load from this origin, so the content security policy can forbid all others.
 
 internal import EnrouteWire
 internal import FoundationEssentials
@@ -12,7 +12,7 @@ internal import WebAssets
 package struct Pages: Sendable {
     package let settings: PageSettings
     let files: PageFiles
-    /// Files of Leaflet that pages may ask for; those that were there when the gateway began.
+    /// The files of Leaflet that existed when the gateway started.
     private let leaflet: [String: PageFiles.File]
     private let streets: PageFiles.File?
 
@@ -28,7 +28,7 @@ package struct Pages: Sendable {
         self.streets = settings.streets.map { PageFiles.File(lasting: $0, mediaType: "application/geo+json") }
     }
 
-    /// Files that pages ask for and that are not there: the maps of customers stay empty.
+    /// Returns the missing files of Leaflet. Without them, the pages have no map.
     package static func missingFiles(_ settings: PageSettings) -> [String] {
         Self.leafletTypes.keys.sorted().map { "\(settings.leafletFolder)/\($0)" }
             .filter { !FileManager.default.isReadableFile(atPath: $0) }
@@ -66,7 +66,7 @@ package struct Pages: Sendable {
         }
     }
 
-    /// A page without anybody's state: whoever may see what is asked for by the page itself.
+    /// Returns a page without data. The page's script requests the data with the user's token.
     func shell(_ name: String, _ request: Request) -> Response {
         guard let file = self.files["\(name).html"] else { preconditionFailure("\(name).html is built in") }
         let language = self.language(request).language
@@ -76,7 +76,7 @@ package struct Pages: Sendable {
         return response
     }
 
-    /// The page in a language, with what this deployment has to say to its script.
+    /// Returns the page in a language, with the settings for its script.
     func template(_ file: PageFiles.File, _ name: String, _ language: String) -> PageTemplate {
         var page = PageTemplate(file.bytes)
         page.setLanguage(language)
@@ -86,7 +86,8 @@ package struct Pages: Sendable {
         if let tiles = self.settings.tiles {
             page.addToHead(#"<meta name="enroute-tiles" content="\#(tiles.attribution.escaped)">"#)
         }
-        // The page may name both itself, in the one form that says nothing of which page it is.
+        // A page file may contain the links to the manifest and the icon already. Its link to the manifest does not name the
+        // page, so the page is added.
         if Installable(rawValue: name) != nil {
             let manifest = #"href="/manifest.webmanifest?page=\#(name)""#
             page.replace(#"href="/manifest.webmanifest""#, with: manifest)
@@ -98,14 +99,14 @@ package struct Pages: Sendable {
         return page
     }
 
-    /// The texts in the language that is asked for by `lang`, or else liked best.
+    /// Returns the texts in the language of the query parameter `lang`, or else in the best match for `Accept-Language`.
     func language(_ request: Request) -> StatusTexts {
         let asked = request.uri.queryParameters["lang"].flatMap { self.settings.languages[String($0)] }
         return asked ?? self.settings.languages.best(accepting: request.headers[.acceptLanguage] ?? "")
     }
 
-    /// A file of the pages. What is built in is asked for again with its tag, so that no page runs with files of two
-    /// gateways' versions; what is not, is sent each time.
+    /// Returns a file of the pages. Browsers must revalidate built-in files by their entity tags, so that a page never mixes
+    /// files of two versions of the gateway. Files from the deployment's folder are sent each time.
     func asset(_ name: String, _ request: Request) throws -> Response {
         guard let file = self.files[name] else {
             throw Problem(.notFound, status: 404, detail: "No page asset has this name.")
@@ -113,7 +114,7 @@ package struct Pages: Sendable {
         return Self.answer(file, request)
     }
 
-    /// As whoever asks takes it, or that it is what they have.
+    /// Returns the file, compressed if the client accepts that, or 304 if the client has it already.
     private static func answer(_ file: PageFiles.File, _ request: Request) -> Response {
         guard var tag = file.tag else { return Self.answer(file.bytes, file.contentType, caching: "no-store") }
         var bytes = file.bytes
@@ -133,7 +134,8 @@ package struct Pages: Sendable {
         return response
     }
 
-    /// The texts of all statuses in the language that is asked for, or liked best of those that are there.
+    /// Returns the texts of all statuses in the language of the query parameter `language`, or else in the best match for
+    /// `Accept-Language`.
     private static func texts(_ languages: StatusLanguages, _ request: Request) -> Response {
         let asked = request.uri.queryParameters["language"].flatMap { languages[String($0)] }
         let texts = asked ?? languages.best(accepting: request.headers[.acceptLanguage] ?? "")
@@ -152,11 +154,11 @@ package struct Pages: Sendable {
     }
 }
 
-/// Headers that every answer carries: what a page may load, and that nobody is told where it came from.
+/// Adds security headers to every response, such as the content security policy and the referrer policy.
 package struct SecurityHeaders: RouterMiddleware {
 
     package init() {}
-    /// Leaflet positions its panes and markers by inline styles, set from script; the policy allows no inline script.
+    /// Inline styles are allowed because Leaflet positions its panes and markers with them. Inline scripts are not.
     private static let policy =
         "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
         + "connect-src 'self'; manifest-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -177,7 +179,7 @@ package struct SecurityHeaders: RouterMiddleware {
         response.headers[HTTPField.Name("Referrer-Policy")!] = "no-referrer"
         response.headers[HTTPField.Name("X-Robots-Tag")!] = "noindex"
         response.headers[HTTPField.Name("Permissions-Policy")!] = "geolocation=(self)"
-        // Nobody else's page draws its map with our tiles, which somebody pays for.
+        // Other sites must not embed the map tiles, which the operator pays for.
         response.headers[HTTPField.Name("Cross-Origin-Resource-Policy")!] = "same-origin"
         return response
     }

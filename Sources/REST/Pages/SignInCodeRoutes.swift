@@ -1,5 +1,5 @@
-// Signing a page in without a token in its URL: who has a token gets a code for it, and the page changes the code for the
-// token, once. So a link from a mail, an app or a terminal opens the page as the person it was made for.
+// Signs a user in to a page without a token in the URL. A client with a token obtains a single-use code, and the page exchanges
+// the code for the token. So a link in an email, an app or a terminal can open a page as a signed-in user.
 
 internal import Access
 internal import EnrouteWire
@@ -17,7 +17,6 @@ extension Routes {
     }
 
     private struct SignInCodeRequest: Decodable {
-        /// s
         var expiresInSeconds: Int?
     }
 
@@ -59,11 +58,12 @@ extension Routes {
         var token: String
         var role: String
         var person: String
-        /// ms since the epoch
+        /// Milliseconds since the Unix epoch.
         var expiresAt: Int64
     }
 
-    /// What is no code, was one, or is one of a token that is over: all the same to who shows it.
+    /// Exchanges a code for its token. Invalid, expired and used codes, and codes of expired tokens, get the same response, so
+    /// that guessing reveals nothing.
     @Sendable private func redeemSignInCode(
         _ request: Request, _ context: GatewayRequestContext
     ) async throws -> Response {
@@ -85,15 +85,17 @@ extension Routes {
                 token: token, role: grant.role.rawValue, person: grant.person.text, expiresAt: expiresAt * 1000))
     }
 
-    /// A key that this gateway has not read yet is asked for: the code is used up, and there is no other.
+    /// Verifies the token of a code. If its signing key is unknown, the key is fetched, because the code is used up and cannot
+    /// be redeemed again.
     private func grant(signedIn token: String) async -> Grant? {
         if let keys = self.settings.issuerKeys { return try? await keys.verify(token, now: .now / 1000) }
         return try? self.settings.tokens.verify(token, now: .now / 1000)
     }
 
-    /// Where somebody comes from who has not said who it is, if they may ask at the moment.
+    /// Checks the limits of requests without a token.
     ///
-    /// - Returns: `nil` where addresses are not limited.
+    /// - Returns: the client's address, or `nil` if no limit applies to it.
+    /// - Throws: 429 if a limit is reached.
     package func visitor(_ request: Request, _ context: GatewayRequestContext) throws -> ClientAddress? {
         let now = NIODeadline.now().uptimeNanoseconds
         let address = self.settings.trustedProxies.client(
@@ -104,7 +106,9 @@ extension Routes {
         return address
     }
 
-    /// - Returns: `nil` for no body at all.
+    /// Decodes the body.
+    ///
+    /// - Returns: `nil` if the body is empty.
     private func optionalBody<Body: Decodable>(
         _ type: Body.Type, _ request: Request, _ context: GatewayRequestContext
     ) async throws -> Body? {

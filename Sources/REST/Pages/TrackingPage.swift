@@ -1,6 +1,7 @@
-// The customer's page with the job's state in it, for who shows on the first request whose it is: useful before any script has
-// run or a socket is open. Without that it is the shell alone, which needs no Redis; the page then asks again with what stands
-// behind its #, which no server is sent.
+// Serves the customer's tracking page. If the request contains credentials, the page includes the job's state, so it is useful
+// before its script has run and a WebSocket is open. Without credentials, as when a link is opened in a browser, it is an empty
+// shell that needs no Redis. The shell then requests the page again with the secret in its URL fragment, which browsers never
+// send to a server.
 
 internal import Access
 internal import EnrouteWire
@@ -21,7 +22,7 @@ extension Routes {
                 return pages.tracking(try await self.firstView(request, context), request)
             } catch let error as any HTTPResponseError {
                 let problem = error as? Problem ?? Problem(error.status)
-                // Whoever asks for a page is answered with one.
+                // A request for a page gets an error page, regardless of its Accept header.
                 guard let page = pages.notice(problem.seenByPeople, request, context) else { throw error }
                 return page
             }
@@ -48,31 +49,31 @@ extension Routes {
         let grant = Grant(person: link.customer, role: .customer, job: job, link: id)
         guard !self.revocations.isRevoked(grant) else { throw Problem(Refused.noSuchJob) }
         let view = try await self.view(job, grant)
-        // A link ends with its job, as it does for sessions.
+        // A tracking link expires with its job, as it does for sessions.
         guard view.record.status.end == nil else { throw Problem(Refused.noSuchJob) }
-        // Where the rider is, is shown to so many at once as the link was made for, and written down: to sessions. One is
-        // open a moment later.
+        // Without the position: only sessions count against the link's maximum number of viewers and are recorded in the
+        // audit trail. The page opens a session a moment later.
         return FirstView(job: job, view: view.withoutPosition, isByLink: true)
     }
 }
 
-/// What is shown before a session is open.
+/// The state of a job that the page shows before its session is open.
 private struct FirstView {
     var job: JobID
     var view: JobView
-    /// Without the position, whether or not there is one.
+    /// Whether the client used a tracking link. The view contains no position then.
     var isByLink: Bool
 }
 
 extension Problem {
-    /// A bad name, and what may not be seen, are for people the same as what is not there.
+    /// An invalid ID and a job that the user may not see are presented as a job that does not exist.
     fileprivate var seenByPeople: Problem {
         [400, 403].contains(self.statusCode) ? Problem(Refused.noSuchJob) : self
     }
 }
 
 extension Pages {
-    /// The page of a job as it is now.
+    /// Returns the tracking page with the current state of a job.
     fileprivate func tracking(_ first: FirstView, _ request: Request) -> Response {
         guard let file = self.files["track.html"] else { preconditionFailure("track.html is built in") }
         let (texts, snapshot) = (self.language(request), first.view.snapshot)
@@ -86,7 +87,7 @@ extension Pages {
         return response
     }
 
-    /// What comes next; on the way, what can be seen of the rider.
+    /// Returns the text below the headline: the next step, or why the rider's location is not shown.
     private static func detail(_ snapshot: Snapshot, _ texts: StatusTexts, isByLink: Bool) -> String {
         let isUnderway = [.onTheWay, .inTransit].contains(snapshot.status)
         let isUnseen = isByLink && snapshot.tracking == .waiting
@@ -97,7 +98,7 @@ extension Pages {
         return tracking[snapshot.unavailable ?? snapshot.tracking.text(snapshot.reason)].sentence(for: snapshot.kind)
     }
 
-    /// The items of an ordered list, one a step; which is the current one is said to screen readers too.
+    /// Returns the items of the list of steps. `aria-current` marks the current step for screen readers.
     private static func steps(_ snapshot: Snapshot, _ texts: StatusTexts) -> String {
         snapshot.steps.map { step in
             let current = step.state == .active ? #" aria-current="step""# : ""

@@ -1,4 +1,4 @@
-// Riders by REST: what a rider declares of itself, what the service says of it, and what operations may.
+// Riders by REST: availability and presence declared by the rider, data managed by the service, and actions of operations staff.
 
 internal import Access
 internal import EnrouteWire
@@ -33,7 +33,7 @@ extension Routes {
     private struct DeclarationBody: Decodable {
         var status: String
         var device: String?
-        /// Of operations.
+        /// Used only by operations staff.
         var reason: String?
     }
 
@@ -73,7 +73,7 @@ extension Routes {
         var device: String?
     }
 
-    /// For phones in the background: a heartbeat, and where the rider is.
+    /// Receives a heartbeat with the rider's position, for phones in the background.
     @Sendable private func hear(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
         let grant = try self.grant(request, context, .beAvailable)
         let body = try await self.body(PresenceBody.self, request, context)
@@ -130,7 +130,7 @@ extension Routes {
     private struct RiderBody: Decodable {
         var zone: String
         var approved: Bool
-        /// Tasks at once; 1 when it is not said.
+        /// The maximum number of concurrent tasks; 1 by default.
         var capacity: Int?
     }
 
@@ -162,7 +162,8 @@ extension Routes {
         return response
     }
 
-    /// By operations, with a reason; refused like the rider's own while it has a task.
+    /// Takes a rider offline on behalf of operations staff, with a reason. Like the rider's own request, it is refused while
+    /// the rider has an active task.
     @Sendable private func forceOffline(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
         let grant = try self.grant(request, context, .forceOffline)
         let rider = try self.rider(context)
@@ -193,7 +194,7 @@ extension Routes {
 }
 
 extension Problem {
-    /// A rider declares itself online and offline too often.
+    /// The rider has declared its availability too often.
     fileprivate init(declarationsFor wait: Int64) {
         self.init(.rateLimited, status: 429, detail: "Availability changed too often. Try again later.")
         self.retryIn = wait
@@ -215,7 +216,7 @@ extension KnownRider {
         var capacity: Int
         var available: Bool
         var draining: Bool
-        /// µs, 16 digits: a text, as ids are.
+        /// Microseconds with 16 digits, as a string like IDs.
         var version: String
         var statusAt: Int64?
         var heartbeat: Int64?
@@ -224,7 +225,7 @@ extension KnownRider {
         var tasks: [Task]
     }
 
-    /// As REST answers it.
+    /// The rider as a document of the REST interface.
     var document: some Encodable {
         let record = self.record
         return Document(

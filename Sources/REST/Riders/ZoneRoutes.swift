@@ -1,5 +1,5 @@
-// The pool of a zone by REST, for whoever gives out tasks. What it answers may be old the next moment: the arbiter is the
-// assignment (JobAssignment.swift).
+// Lists the riders in the pool of a zone, for services that assign tasks. The list may be outdated a moment later; only the
+// assignment itself checks whether a rider is available (JobAssignment.swift).
 
 internal import Access
 internal import EnrouteWire
@@ -15,22 +15,22 @@ extension Routes {
         api.get("zones/{zone}/riders/available", use: self.readPool)
     }
 
-    /// Metres, where no radius is named.
+    /// The default radius in metres.
     private static let defaultRadius = 3_000.0
     private static let radii = 1.0...100_000.0
 
     private struct PoolDocument: Encodable {
         struct Member: Encodable {
             var rider: String
-            /// Metres as the crow flies, of the nearest.
+            /// The great-circle distance in metres, if the query contains `near`.
             var distance: Double?
-            /// ms since the epoch, of the pool as a whole.
+            /// Milliseconds since the Unix epoch, if the query does not contain `near`.
             var heartbeat: Int64?
         }
 
         var zone: String
         var riders: [Member]
-        /// Of the whole pool.
+        /// The number of riders in the whole pool.
         var count: Int?
         var version: String?
     }
