@@ -1,4 +1,4 @@
-// enroute score: how accurate arrival times would have been on recorded trips.
+// enroute eta-accuracy: how accurate arrival times would have been on recorded trips.
 
 import ArgumentParser
 import Foundation

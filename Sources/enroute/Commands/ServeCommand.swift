@@ -37,7 +37,9 @@ struct ServeCommand: AsyncParsableCommand {
     @Option(help: "Port to listen on, 0 for any free one; takes precedence over ENROUTE_LISTEN_PORT.")
     var port: Int?
 
-    @Flag(help: "Serve an echo endpoint at /v1/_echo, for WebSocket conformance tests. Not for production.")
+    @Flag(
+        name: .customLong("echo-endpoint"),
+        help: "Serve an echo endpoint at /v1/_echo, for WebSocket conformance tests. Not for production.")
     var hasEchoEndpoint = false
 
     @Option(help: configurationFileHelp)
