@@ -188,7 +188,7 @@ import Testing
                 let outcome = try await Subprocess.run(
                     .name("timeout"), arguments: ["--kill-after=5", "240", "bash", "\(folder)/session.sh"],
                     environment: .custom([
-                        "PATH": Environment.Key.Value("\(folder)/bin:/usr/sbin:/usr/bin:/bin"), "HOME": .init(folder),
+                        "PATH": "\(folder)/bin:/usr/sbin:/usr/bin:/bin", "HOME": folder,
                         "ENROUTE_DRAIN_ACCEPT_SECONDS": "0", "ENROUTE_DRAIN_SECONDS": "1",
                     ]),
                     workingDirectory: FilePath(Checkout.root.path), input: .none, output: .string(limit: 1 << 20),
