@@ -129,7 +129,9 @@ extension JobView {
         guard self.isTracking, state == .waiting else { return state }
         let known = [self.seenAt, self.sharingAt].compactMap { $0 }.max()
         // Neither operation overflows: both are recent times, validated when they were read.
-        let mayHaveBegun = self.deadline.flatMap { Fix.times.contains($0) ? $0 - settings.travelCap.milliseconds : nil }
+        let mayHaveBegun = self.deadline.flatMap {
+            Fix.times.contains($0) ? $0 - settings.maxSharingDuration.milliseconds : nil
+        }
         guard let heard = known ?? mayHaveBegun else { return state }
         return now - heard > settings.positionLifetime.milliseconds ? .lost : state
     }

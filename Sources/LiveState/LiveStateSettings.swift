@@ -10,11 +10,11 @@ package struct LiveStateSettings: Sendable {
     /// The last known position, after the last fix.
     package var positionLifetime: Duration = .seconds(600)
     /// Travel mode, from the rider's first start for a job (BR-002).
-    package var travelCap: Duration = .seconds(4 * 3600)
+    package var maxSharingDuration: Duration = .seconds(4 * 3600)
     /// How long a rider counts as reachable, and its place as valid, after a heartbeat.
-    package var riderReach: Duration = .seconds(90)
-    /// How long after its last heartbeat a rider without a task is set offline; at least `riderReach`.
-    package var riderSilence: Duration = .seconds(1800)
+    package var heartbeatTimeout: Duration = .seconds(90)
+    /// How long after its last heartbeat a rider without a task is set offline; at least `heartbeatTimeout`.
+    package var autoOfflineDelay: Duration = .seconds(1800)
     /// Approximate length of the streams `access` and `audit`.
     package var accessEntries = 100_000
     package var auditEntries = 100_000

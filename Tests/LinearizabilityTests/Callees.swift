@@ -34,9 +34,9 @@ struct Scripted: Callee {
 
     init(_ client: RedisClient) {
         var settings = LiveStateSettings()
-        settings.riderReach = .seconds(3600)
+        settings.heartbeatTimeout = .seconds(3600)
         self.riders = Riders(ledger: client, settings: settings)
-        (settings.riderReach, settings.riderSilence) = (.milliseconds(1), .milliseconds(1))
+        (settings.heartbeatTimeout, settings.autoOfflineDelay) = (.milliseconds(1), .milliseconds(1))
         self.hasty = Riders(ledger: client, settings: settings)
     }
 

@@ -37,7 +37,7 @@ struct ZoneStage: Sendable {
     /// Settings with which whoever is not heard from for a millisecond is unreachable, and silent.
     static var hasty: LiveStateSettings {
         var settings = LiveStateSettings()
-        (settings.riderReach, settings.riderSilence) = (.milliseconds(1), .milliseconds(1))
+        (settings.heartbeatTimeout, settings.autoOfflineDelay) = (.milliseconds(1), .milliseconds(1))
         return settings
     }
 

@@ -154,7 +154,7 @@ package struct JobLedger: Sendable {
         self.writes.evaluateDurably(
             Scripts.startTravel, keys: [self.keyspace.job(job)],
             arguments: [
-                .text(rider.text), .integer(self.settings.travelCap.milliseconds),
+                .text(rider.text), .integer(self.settings.maxSharingDuration.milliseconds),
                 .text(JobStatus.travelling.map(\.rawValue).joined(separator: ",")), self.retention,
             ]
         ).flatMapThrowing { answer in

@@ -15,7 +15,7 @@ package struct ValidationSummaryStore: Sendable {
         self.live = live
         self.keyspace = settings.keyspace
         // Travel mode lasts no longer, so the trip is over when the data expires.
-        self.lifetime = .integer(settings.travelCap.milliseconds)
+        self.lifetime = .integer(settings.maxSharingDuration.milliseconds)
     }
 
     /// A fact about the rider; `nil` clears it.

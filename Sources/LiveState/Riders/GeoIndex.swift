@@ -14,7 +14,7 @@ package struct GeoIndex: Sendable {
     package init(live: RedisClient, settings: LiveStateSettings) {
         self.live = live
         self.keyspace = settings.keyspace
-        self.lifetime = settings.riderReach
+        self.lifetime = settings.heartbeatTimeout
     }
 
     /// The latitude limit of geo keys (the square of Web Mercator), degrees north and south.

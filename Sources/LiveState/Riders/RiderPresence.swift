@@ -1,5 +1,5 @@
-// Whether riders are reachable. A heartbeat is valid for `riderReach`. After that a rider leaves the pool but stays online, as
-// it declared. After `riderSilence` a rider without a task is set offline. The script checks again before it decides, so any
+// Whether riders are reachable. A heartbeat is valid for `heartbeatTimeout`. After that a rider leaves the pool but stays online, as
+// it declared. After `autoOfflineDelay` a rider without a task is set offline. The script checks again before it decides, so any
 // number of gateways may sweep at the same time.
 
 package import EnrouteWire
@@ -52,13 +52,13 @@ extension Riders {
         case unreachable(version: Int64)
         /// Staff have to take care of these tasks.
         case unreachableWithTasks([JobID], version: Int64)
-        /// The rider was silent for `riderSilence` and had no task.
+        /// The rider was silent for `autoOfflineDelay` and had no task.
         case offline(version: Int64)
     }
 
     /// Checks whether a rider is still reachable. Safe to repeat.
     package func expire(_ rider: PersonID, in zone: ZoneID) -> EventLoopFuture<Expiry> {
-        let silence = max(self.settings.riderReach, self.settings.riderSilence)
+        let silence = max(self.settings.heartbeatTimeout, self.settings.autoOfflineDelay)
         return self.ledger.evaluate(
             Scripts.expireRider, keys: self.keys(rider, zone) + [self.keyspace.due(in: zone)],
             arguments: [.text(zone.text), .text(rider.text), self.reach, .integer(silence.milliseconds)]

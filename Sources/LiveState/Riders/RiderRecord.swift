@@ -8,7 +8,7 @@ internal import Redis
 package struct RiderRecord: Sendable, Hashable {
     /// The status that the rider declared.
     package var status: Availability
-    /// The last heartbeat is younger than `riderReach`, by the clock of Redis. Applies to online riders.
+    /// The last heartbeat is younger than `heartbeatTimeout`, by the clock of Redis. Applies to online riders.
     package var isReachable: Bool
     package var isApproved: Bool
     package var capacity: Int

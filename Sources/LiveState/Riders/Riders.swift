@@ -116,7 +116,7 @@ package struct Riders: Sendable {
     }
 
     /// How long a heartbeat is valid, ms.
-    var reach: RedisCommand.Word { .integer(self.settings.riderReach.milliseconds) }
+    var reach: RedisCommand.Word { .integer(self.settings.heartbeatTimeout.milliseconds) }
 
     /// The keys that every change uses, in the order of the scripts.
     func keys(_ rider: PersonID, _ zone: ZoneID) -> [String] {

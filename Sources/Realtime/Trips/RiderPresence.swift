@@ -63,7 +63,7 @@ final class RiderPresence {
     }
 
     private func beatLater() {
-        let reach = self.loop.settings.liveState.riderReach.milliseconds
+        let reach = self.loop.settings.liveState.heartbeatTimeout.milliseconds
         self.timer?.cancel()
         self.timer = self.loop.deadlines.after(.milliseconds(reach / Self.beatsPerTimeout)) {
             [weak self, weak session = self.session] in

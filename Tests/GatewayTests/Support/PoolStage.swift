@@ -40,7 +40,7 @@ extension RunningGateway {
             keyspace.changeLog(of: zone), keyspace.changes(in: zone) + ":lost",
             keyspace.request("", of: rider, in: zone), keyspace.due(in: zone),
         ]
-        let reach = self.settings.liveState.riderReach.milliseconds
+        let reach = self.settings.liveState.heartbeatTimeout.milliseconds
         _ = try await self.client.evaluate(
             Scripts.setRiderOnline, keys: keys,
             arguments: [.text(zone.text), .text(rider.text), .text(rider.text), "", "", .integer(reach)]

@@ -26,7 +26,7 @@ import Testing
             try await RunningGateway.run(isSecure: false) { settings in
                 settings.limits.allowManyMessages()
                 (settings.limits.positionsPerSecond, settings.limits.positionsBurst) = (1_000_000, 1_000_000)
-                settings.liveState.travelCap = Self.cap
+                settings.liveState.maxSharingDuration = Self.cap
                 // A second is over an hour here.
                 settings.validation.fastestMetersPerSecond = 1e9
             } _: { gateway in

@@ -94,7 +94,7 @@ import Testing
         try await within {
             try await RunningGateway.run(isSecure: false) { settings in
                 Self.settings(&settings)
-                settings.liveState.travelCap = Self.shortCap
+                settings.liveState.maxSharingDuration = Self.shortCap
             } _: { gateway in
                 let job = try await gateway.travellingJob()
                 let (subscribed, onSubscribed) = AsyncStream.makeStream(of: Void.self)
@@ -140,7 +140,7 @@ import Testing
     @Test func `a customer is notified of the time limit although the rider has disconnected`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false) {
-                $0.liveState.travelCap = Self.shortCap
+                $0.liveState.maxSharingDuration = Self.shortCap
             } _: { gateway in
                 let job = try await gateway.travellingJob()
                 try await gateway.connect("rider-1", .rider) { connection, messages in
