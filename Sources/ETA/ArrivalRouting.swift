@@ -17,7 +17,7 @@ package struct ArrivalRouting: Sendable {
     let finder: RouteFinder?
     package let counts: ArrivalCounts
     /// `nil` where no place of an address is looked up.
-    package let geocoder: (@Sendable (JobArrivals) -> Geocoder)?
+    package let geocoder: (@Sendable (ETAStore) -> Geocoder)?
     /// What each service may be asked in a day by all gateways together; those without a bound are not named.
     private let budgets: [ArrivalSource: Int]
 
@@ -48,10 +48,10 @@ package struct ArrivalRouting: Sendable {
         }
         do {
             let geocoder = settings.geocoding.map { geocoding in
-                { @Sendable (arrivals: JobArrivals) in
+                { @Sendable (store: ETAStore) in
                     Geocoder(
                         service: geocoding.service, client: client, dailyBudget: geocoding.dailyBudget,
-                        arrivals: arrivals, logger: logger)
+                        store: store, logger: logger)
                 }
             }
             let result = try await body(
@@ -68,17 +68,17 @@ package struct ArrivalRouting: Sendable {
 
     /// A way from one of the services.
     ///
-    /// - Parameter arrivals: where gateways count what they ask.
+    /// - Parameter store: where gateways count what they ask.
     /// - Returns: `nil` when none has an answer.
-    package func find(_ question: RouteQuery, _ arrivals: JobArrivals) async -> SourcedRoute? {
+    package func find(_ question: RouteQuery, _ store: ETAStore) async -> SourcedRoute? {
         guard let finder = self.finder else { return nil }
-        return await finder.find(question) { source in await self.permit(source, arrivals) }
+        return await finder.find(question) { source in await self.permit(source, store) }
     }
 
     /// Whether a service may be asked once more today. When that can not be known it may not: a budget is a promise.
-    private func permit(_ source: ArrivalSource, _ arrivals: JobArrivals) async -> RouteFinder.Permission {
+    private func permit(_ source: ArrivalSource, _ store: ETAStore) async -> RouteFinder.Permission {
         guard let budget = self.budgets[source] else { return .granted }
-        guard let asked = try? await arrivals.count(source.rawValue, day: DailyBudget.day(of: .now)).get() else {
+        guard let asked = try? await store.count(source.rawValue, day: DailyBudget.day(of: .now)).get() else {
             return .unknown
         }
         self.counts.budget(of: source, left: max(0, budget - Int(clamping: asked)))

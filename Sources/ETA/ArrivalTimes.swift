@@ -15,7 +15,7 @@ internal import Tracking
 /// The arrivals of one loop's followed jobs. Confined to it.
 package final class ArrivalTimes {
     private let eventLoop: any EventLoop
-    private let arrivals: JobArrivals
+    private let store: ETAStore
     private let before: PrecedingStops
     private let settings: ArrivalSettings
     private let bounds: ArrivalTime.Bounds
@@ -32,18 +32,18 @@ package final class ArrivalTimes {
     /// `Deadlines.tick` is a tenth of a second.
     private static let ticksOfASecond = 10
     /// The built-in estimator knows no more than that of another gateway: what is younger stands.
-    private static let leastAge = Duration.seconds(5)
+    private static let minAge = Duration.seconds(5)
 
     /// - Parameters:
     ///   - freshness: a rider unseen for longer makes its arrival doubtful, as it makes its position old.
     ///   - clock: ns of a clock that never goes back, and ms since the epoch.
     package init(
-        eventLoop: any EventLoop, arrivals: JobArrivals, before: PrecedingStops, settings: ArrivalSettings,
+        eventLoop: any EventLoop, store: ETAStore, before: PrecedingStops, settings: ArrivalSettings,
         freshness: Duration, routing: ArrivalRouting, logger: Logger,
         clock: @escaping () -> (monotonic: UInt64, wall: Int64) = { (NIODeadline.now().uptimeNanoseconds, .now) }
     ) {
         self.eventLoop = eventLoop
-        self.arrivals = arrivals
+        self.store = store
         self.before = before
         self.settings = settings
         self.bounds = settings.bounds(freshness: freshness)
@@ -144,10 +144,10 @@ package final class ArrivalTimes {
 
     private func claim(_ calculation: ArrivalTime.Calculation, _ job: JobID) {
         guard FollowedArrival.isShared(calculation) else {
-            return self.finish(calculation, job, by: nil, Self.leastAge)
+            return self.finish(calculation, job, by: nil, Self.minAge)
         }
         let bound = NIOLoopBound(self, eventLoop: self.eventLoop)
-        self.arrivals.claim(job, for: self.settings.lease).whenComplete { result in
+        self.store.claim(job, for: self.settings.lease).whenComplete { result in
             bound.value.claimed(calculation, job, result)
         }
     }
@@ -157,7 +157,7 @@ package final class ArrivalTimes {
         case .success(let isOurs):
             switch self[job]?.turn(calculation, isOurs: isOurs, now: self.now) {
             case .ask?: self.ask(calculation, job)
-            case .estimate?: self.finish(calculation, job, by: nil, Self.leastAge)
+            case .estimate?: self.finish(calculation, job, by: nil, Self.minAge)
             case .cede?, nil: break
             }
         case .failure(let error):
@@ -172,25 +172,25 @@ package final class ArrivalTimes {
         guard self.routing.finder != nil, let question = self[job]?.question else {
             return self.finish(calculation, job, by: nil, .zero)
         }
-        let (routing, arrivals) = (self.routing, self.arrivals)
+        let (routing, store) = (self.routing, self.store)
         let bound = NIOLoopBound(self, eventLoop: self.eventLoop)
         // Cancelled by nobody: each service ends within the client's bound.
-        self.eventLoop.makeFutureWithTask { await routing.find(question, arrivals) }.whenSuccess { route in
+        self.eventLoop.makeFutureWithTask { await routing.find(question, store) }.whenSuccess { route in
             bound.value.finish(calculation, job, by: route, .zero)
         }
     }
 
     private func finish(
-        _ calculation: ArrivalTime.Calculation, _ job: JobID, by route: SourcedRoute?, _ leastAge: Duration
+        _ calculation: ArrivalTime.Calculation, _ job: JobID, by route: SourcedRoute?, _ minAge: Duration
     ) {
         guard let rider = self[job]?.rider,
             let estimate = self[job]?.finish(calculation, by: route, now: self.now, wall: self.clock().wall)
         else { return }
         let bound = NIOLoopBound(self, eventLoop: self.eventLoop)
-        self.arrivals.tell(estimate, of: job, by: rider, leastAge: leastAge).whenComplete { result in
+        self.store.publish(estimate, of: job, by: rider, minAge: minAge).whenComplete { result in
             let arrivals = bound.value
             switch result {
-            case .success(.told): arrivals[job]?.wasTold(estimate, now: arrivals.now)
+            case .success(.published): arrivals[job]?.wasTold(estimate, now: arrivals.now)
             case .success: break
             case .failure(let error):
                 arrivals.logger.debug(

@@ -17,16 +17,16 @@ package struct Geocoder: Sendable {
     package let client: ProviderClient
     /// Maximum number of requests by all gateways per UTC day; `nil` for no limit.
     package let dailyBudget: Int?
-    package let arrivals: JobArrivals
+    package let store: ETAStore
     package let logger: Logger
 
     package init(
-        service: MapboxGeocoding, client: ProviderClient, dailyBudget: Int?, arrivals: JobArrivals, logger: Logger
+        service: MapboxGeocoding, client: ProviderClient, dailyBudget: Int?, store: ETAStore, logger: Logger
     ) {
         self.service = service
         self.client = client
         self.dailyBudget = dailyBudget
-        self.arrivals = arrivals
+        self.store = store
         self.logger = logger
     }
 
@@ -58,7 +58,7 @@ package struct Geocoder: Sendable {
 
     private func mayAsk() async -> Bool {
         guard let budget = self.dailyBudget else { return true }
-        let asked = try? await self.arrivals.count(Self.name, day: DailyBudget.day(of: .now)).get()
+        let asked = try? await self.store.count(Self.name, day: DailyBudget.day(of: .now)).get()
         // The count reaches each number once, so only one gateway logs this.
         if asked == Int64(budget) + 1 {
             self.logger.warning(

@@ -20,7 +20,7 @@ import Tracking
 
     /// The followed jobs of one gateway: of others it keeps nothing (ArrivalClockTests).
     private struct Node {
-        let arrivals: JobArrivals
+        let arrivals: ETAStore
         var jobs: [FollowedArrival]
         /// When each of its seconds begins, ns.
         let phase: UInt64
@@ -41,7 +41,7 @@ import Tracking
         let arrival = FollowedArrival(
             rider: PersonID("rider-1")!, destination: self.door, bounds: self.settings.bounds())
         return Node(
-            arrivals: JobArrivals(live: client, settings: LiveStateSettings()),
+            arrivals: ETAStore(live: client, settings: LiveStateSettings()),
             jobs: Array(repeating: arrival, count: self.jobs), phase: UInt64(index) * 370_000_000)
     }
 

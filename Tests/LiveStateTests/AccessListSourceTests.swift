@@ -34,7 +34,7 @@ import Testing
 
     private static let ownCalls: [DeployedRedis: [String]] = [
         .live: [
-            "Sources/LiveState/Jobs/JobFeed.swift", "Sources/LiveState/Jobs/JobArrivals.swift",
+            "Sources/LiveState/Jobs/JobFeed.swift", "Sources/LiveState/Jobs/ETAStore.swift",
             "Sources/LiveState/Riders/StopSequenceStore.swift", "Sources/LiveState/Access/Tickets.swift",
             "Sources/LiveState/Riders/GeoIndex.swift", "Sources/LiveState/Jobs/ValidationSummaryStore.swift",
             "Sources/LiveState/Access/SignInCodes.swift", "Sources/LiveState/Operations/GatewayRegistry.swift",

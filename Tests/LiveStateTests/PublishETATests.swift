@@ -14,8 +14,8 @@ import Testing
         [stage.travelKey, stage.keyspace.eta(of: Stage.job), stage.feedChannel]
     }
 
-    private func arrivals(_ stage: Stage) -> JobArrivals {
-        JobArrivals(live: stage.client, settings: stage.settings)
+    private func arrivals(_ stage: Stage) -> ETAStore {
+        ETAStore(live: stage.client, settings: stage.settings)
     }
 
     /// Travel mode is on for a rider, until in an hour.

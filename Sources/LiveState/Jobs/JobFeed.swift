@@ -150,7 +150,7 @@ package struct JobFeed: Sendable {
                 }
             }
             let kept = self.live.value(values[2], of: self.keyspace.eta(of: job), by: "MGET") { value in
-                value.bytes.flatMap { JobArrivals.Kept($0, of: job) }
+                value.bytes.flatMap { ETAStore.StoredEstimate($0, of: job) }
             }
             return State(
                 rider: rider, deadline: travel.deadline, position: position,

@@ -125,7 +125,7 @@ package final class LoopState {
             riders: riders, places: GeoIndex(live: self.live, settings: state), jobs: self.jobs,
             onKept: { counts.value.add(.offlineRefused) })
         self.pool = ZonePool(ledger: self.ledger, live: self.live, settings: state)
-        self.geocoder = routing.geocoder?(JobArrivals(live: self.live, settings: state))
+        self.geocoder = routing.geocoder?(ETAStore(live: self.live, settings: state))
         self.stopSequences = StopSequenceStore(live: self.live, settings: state)
         let spread = max(1, Self.subscriberConnections / loops)
         var bounds = ResyncScheduler<JobID>.Bounds()
@@ -146,7 +146,7 @@ package final class LoopState {
             events: events, zones: zones, counts: self.counts, bounds: bounds,
             limits: TimeLimits(deadlines: self.deadlines, jobs: self.jobs, eventLoop: eventLoop),
             arrivals: ArrivalTimes(
-                eventLoop: eventLoop, arrivals: JobArrivals(live: self.live, settings: state),
+                eventLoop: eventLoop, arrivals: ETAStore(live: self.live, settings: state),
                 before: PrecedingStops(stopSequences: self.stopSequences, ledger: self.jobs.ledger),
                 settings: settings.arrivals,
                 freshness: settings.freshness, routing: routing, logger: logger),

@@ -180,7 +180,7 @@ import Testing
             try await Self.run(Self.settings([try Self.osrm(server, daily: 3)])) { gateway in
                 let job = try await Self.visit(gateway)
                 // Others have asked twice.
-                let arrivals = JobArrivals(live: gateway.client, settings: gateway.settings.liveState)
+                let arrivals = ETAStore(live: gateway.client, settings: gateway.settings.liveState)
                 let day = DailyBudget.day(of: .now)
                 for _ in 0..<2 { _ = try await arrivals.count("osrm", day: day).get() }
                 try await ArrivalTimesTests.trip(gateway, job) { _, messages, rider in

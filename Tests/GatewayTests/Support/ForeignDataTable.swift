@@ -92,7 +92,7 @@ extension ForeignData {
             },
             meet: { trial in
                 let isClaimed = try await trial.client(.live) { client in
-                    try await JobArrivals(live: client, settings: trial.gateway.settings.liveState)
+                    try await ETAStore(live: client, settings: trial.gateway.settings.liveState)
                         .claim(trial.job, for: .seconds(1)).get()
                 }
                 guard !isClaimed else { throw Missing() }
@@ -118,7 +118,7 @@ extension ForeignData {
             },
             meet: { trial in
                 _ = try? await trial.client(.live) { client in
-                    try await JobArrivals(live: client, settings: trial.gateway.settings.liveState)
+                    try await ETAStore(live: client, settings: trial.gateway.settings.liveState)
                         .count("osrm", day: Int64(trial.number)).get()
                 }
             }, key: { $0.keyspace.etaBudget(of: "osrm", day: Int64($0.number)) }),

@@ -6,7 +6,7 @@ package import NIOCore
 package import Redis
 
 /// Leases and results of arrival times at the live instance. Safe to use from any thread.
-package struct JobArrivals: Sendable {
+package struct ETAStore: Sendable {
     /// How long a result is stored.
     package static let lifetime = Duration.seconds(120)
 
@@ -31,10 +31,10 @@ package struct JobArrivals: Sendable {
     }
 
     /// What happened to a result.
-    package enum Telling: Sendable, Hashable {
-        case told
+    package enum Publication: Sendable, Hashable {
+        case published
         /// Not published: another gateway's result is too recent to be replaced.
-        case younger
+        case notReplaced
         /// Not published: the rider does not share its position for the job.
         case notShared
     }
@@ -43,22 +43,22 @@ package struct JobArrivals: Sendable {
     ///
     /// - Parameters:
     ///   - rider: whose arrival it is.
-    ///   - leastAge: a stored result that is younger is not replaced.
+    ///   - minAge: a stored result that is younger is not replaced.
     /// - Throws: (in the future) `RedisError`.
-    package func tell(
-        _ estimate: ArrivalEstimate, of job: JobID, by rider: PersonID, leastAge: Duration = .zero
-    ) -> EventLoopFuture<Telling> {
+    package func publish(
+        _ estimate: ArrivalEstimate, of job: JobID, by rider: PersonID, minAge: Duration = .zero
+    ) -> EventLoopFuture<Publication> {
         self.live.evaluate(
             Scripts.publishETA,
             keys: [self.keyspace.travel(of: job), self.keyspace.eta(of: job), self.keyspace.feed(of: job)],
             arguments: [
                 .text(rider.text), .bytes(ServerMessage.eta(job: job, estimate).encoded),
-                .integer(Self.lifetime.milliseconds), .integer(leastAge.milliseconds),
+                .integer(Self.lifetime.milliseconds), .integer(minAge.milliseconds),
             ]
         ).flatMapThrowing { answer in
             switch answer.array?.first?.integer {
-            case 1: .told
-            case 0: .younger
+            case 1: .published
+            case 0: .notReplaced
             case -1: .notShared
             default: throw RedisError.unexpectedAnswer(command: Scripts.publishETA.name)
             }
@@ -87,7 +87,7 @@ package struct JobArrivals: Sendable {
     private static let budgetLifetime = Duration.seconds(172_800)
 
     /// A stored result, `<fence> <written_ms> <message>`.
-    struct Kept {
+    struct StoredEstimate {
         /// Of the travel mode. A result for another fence must not be shown.
         let fence: Int64
         let estimate: ArrivalEstimate
