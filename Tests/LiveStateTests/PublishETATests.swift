@@ -14,7 +14,7 @@ import Testing
         [stage.travelKey, stage.keyspace.eta(of: Stage.job), stage.feedChannel]
     }
 
-    private func arrivals(_ stage: Stage) -> ETAStore {
+    private func store(_ stage: Stage) -> ETAStore {
         ETAStore(live: stage.client, settings: stage.settings)
     }
 
@@ -30,8 +30,8 @@ import Testing
     @Test func `what was found is told, kept for two minutes and read with the feed`() async throws {
         try await Stage.set { stage in
             try await self.open(stage)
-            let told = try await self.arrivals(stage).tell(Self.estimate, of: Stage.job, by: Stage.rider).get()
-            #expect(told == .told)
+            let told = try await self.store(stage).publish(Self.estimate, of: Stage.job, by: Stage.rider).get()
+            #expect(told == .published)
             let heard = try await stage.subscriber.messages.next()
             #expect(heard.payload == ServerMessage.eta(job: Stage.job, Self.estimate).encoded)
             let kept = try await stage.feed.read(Stage.job).get().eta
@@ -44,15 +44,15 @@ import Testing
     @Test func `what is younger stands, and nobody is told twice`() async throws {
         try await Stage.set { stage in
             try await self.open(stage)
-            let arrivals = self.arrivals(stage)
-            _ = try await arrivals.tell(Self.estimate, of: Stage.job, by: Stage.rider).get()
+            let store = self.store(stage)
+            _ = try await store.publish(Self.estimate, of: Stage.job, by: Stage.rider).get()
             _ = try await stage.subscriber.messages.next()
             var other = Self.estimate
             other.seconds = 1
-            let passed = try await arrivals.tell(
-                other, of: Stage.job, by: Stage.rider, leastAge: .seconds(3600)
+            let passed = try await store.publish(
+                other, of: Stage.job, by: Stage.rider, minAge: .seconds(3600)
             ).get()
-            #expect(passed == .younger)
+            #expect(passed == .notReplaced)
             let kept = try await stage.feed.read(Stage.job).get().eta
             #expect(kept == Self.estimate)
             #expect(try await stage.isSilent())
@@ -61,13 +61,13 @@ import Testing
 
     @Test func `nothing is told of a rider that does not share its position for the job`() async throws {
         try await Stage.set { stage in
-            let arrivals = self.arrivals(stage)
-            let unknown = try await arrivals.tell(Self.estimate, of: Stage.job, by: Stage.rider).get()
+            let store = self.store(stage)
+            let unknown = try await store.publish(Self.estimate, of: Stage.job, by: Stage.rider).get()
             try await self.open(stage)
-            let other = try await arrivals.tell(Self.estimate, of: Stage.job, by: PersonID("rider-2")!).get()
+            let other = try await store.publish(Self.estimate, of: Stage.job, by: PersonID("rider-2")!).get()
             #expect(unknown == .notShared && other == .notShared)
             try await stage.client.run("SET", stage.travelKey, "1 \(try await stage.now() - 1) rider-1")
-            let late = try await arrivals.tell(Self.estimate, of: Stage.job, by: Stage.rider).get()
+            let late = try await store.publish(Self.estimate, of: Stage.job, by: Stage.rider).get()
             #expect(late == .notShared)
             #expect(try await stage.client.run("EXISTS", stage.keyspace.eta(of: Stage.job)) == .integer(0))
             #expect(try await stage.isSilent())
@@ -76,13 +76,13 @@ import Testing
 
     @Test func `it goes with travel mode, and nothing of one rider's is read as another's`() async throws {
         try await Stage.set { stage in
-            let arrivals = self.arrivals(stage)
+            let store = self.store(stage)
             try await self.open(stage)
-            _ = try await arrivals.tell(Self.estimate, of: Stage.job, by: Stage.rider).get()
+            _ = try await store.publish(Self.estimate, of: Stage.job, by: Stage.rider).get()
             _ = try await stage.feed.close(Stage.job, because: .deactivated).get()
             #expect(try await stage.client.run("EXISTS", stage.keyspace.eta(of: Stage.job)) == .integer(0))
             try await self.open(stage, fence: 2)
-            _ = try await arrivals.tell(Self.estimate, of: Stage.job, by: Stage.rider).get()
+            _ = try await store.publish(Self.estimate, of: Stage.job, by: Stage.rider).get()
             try await self.open(stage, PersonID("rider-2")!, fence: 3)
             let read = try await stage.feed.read(Stage.job).get()
             #expect(read.rider == PersonID("rider-2") && read.eta == nil)
@@ -91,10 +91,10 @@ import Testing
 
     @Test func `of many that ask to calculate one may, until its lease is over`() async throws {
         try await Stage.set { stage in
-            let arrivals = self.arrivals(stage)
+            let store = self.store(stage)
             var won = 0
             for _ in 0..<20 {
-                let isOurs = try await arrivals.claim(Stage.job, for: .seconds(58)).get()
+                let isOurs = try await store.claim(Stage.job, for: .seconds(58)).get()
                 if isOurs { won += 1 }
             }
             #expect(won == 1)
@@ -120,12 +120,12 @@ import Testing
 
     @Test func `questions to a service are counted by day, whoever asks`() async throws {
         try await Stage.set { stage in
-            let arrivals = self.arrivals(stage)
+            let store = self.store(stage)
             var counts: [Int64] = []
             for (service, day) in [("osrm", 1), ("osrm", 1), ("mapbox", 1), ("osrm", 2), ("osrm", 1)]
                 as [(String, Int64)]
             {
-                counts.append(try await arrivals.count(service, day: day).get())
+                counts.append(try await store.count(service, day: day).get())
             }
             #expect(counts == [1, 2, 1, 1, 3])
             let left = try await stage.client.run("PTTL", "budget:osrm:1").integer ?? 0

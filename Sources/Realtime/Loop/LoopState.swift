@@ -146,7 +146,7 @@ package final class LoopState {
             events: events, zones: zones, counts: self.counts, bounds: bounds,
             limits: TimeLimits(deadlines: self.deadlines, jobs: self.jobs, eventLoop: eventLoop),
             arrivals: ArrivalTimes(
-                eventLoop: eventLoop, arrivals: ETAStore(live: self.live, settings: state),
+                eventLoop: eventLoop, store: ETAStore(live: self.live, settings: state),
                 before: PrecedingStops(stopSequences: self.stopSequences, ledger: self.jobs.ledger),
                 settings: settings.arrivals,
                 freshness: settings.freshness, routing: routing, logger: logger),

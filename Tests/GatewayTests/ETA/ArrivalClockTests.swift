@@ -29,7 +29,7 @@ import Testing
             let (settings, clock) = (LiveStateSettings(), Clock())
             self.clock = clock
             self.arrivals = ArrivalTimes(
-                eventLoop: client.eventLoop, arrivals: ETAStore(live: client, settings: settings),
+                eventLoop: client.eventLoop, store: ETAStore(live: client, settings: settings),
                 before: PrecedingStops(
                     stopSequences: StopSequenceStore(live: client, settings: settings),
                     ledger: JobLedger(ledger: client, settings: settings)), settings: ArrivalSettings(),
