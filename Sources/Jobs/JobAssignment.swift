@@ -191,7 +191,9 @@ extension JobService {
     ) -> EventLoopFuture<Void> {
         self.riders.zone(of: rider).flatMap { zone in
             guard let zone else { return self.loop.makeSucceededVoidFuture() }
-            return self.riders.release(job, of: rider, in: zone, because: outcome, by: Riders.Asker(actor)).map { _ in }
+            return self.riders.release(job, of: rider, in: zone, because: outcome, by: Riders.Requester(actor)).map {
+                _ in
+            }
         }
     }
 
@@ -232,7 +234,7 @@ package struct Assigned: Sendable, Hashable {
     package var fence: Int64
 }
 
-extension Riders.Asker {
+extension Riders.Requester {
     /// Changes that the gateway makes on its own.
     package static let gateway = Self(PersonID("enroute")!)
 }

@@ -59,13 +59,13 @@ package struct RiderService: Sendable {
     /// - Returns: the rider after the change; fails with `Refused`.
     package func declare(
         _ status: Availability, of rider: PersonID, device: DeviceID? = nil, because reason: String = "",
-        by asker: Riders.Asker
+        by requester: Riders.Requester
     ) -> EventLoopFuture<Durable<KnownRider>> {
         self.zone(of: rider).flatMap { zone in
             let declared =
                 status == .online
-                ? self.goOnline(rider, zone, device, asker)
-                : self.goOffline(rider, zone, device, reason, asker, mayRepair: true)
+                ? self.goOnline(rider, zone, device, requester)
+                : self.goOffline(rider, zone, device, reason, requester, mayRepair: true)
             return declared.flatMap { replicas in
                 self.read(rider).map { Durable(value: $0, replicas: replicas) }
             }
@@ -77,9 +77,9 @@ package struct RiderService: Sendable {
 
     /// - Returns: how many replicas confirmed it; `nil` if that was not requested.
     private func goOnline(
-        _ rider: PersonID, _ zone: ZoneID, _ device: DeviceID?, _ asker: Riders.Asker
+        _ rider: PersonID, _ zone: ZoneID, _ device: DeviceID?, _ requester: Riders.Requester
     ) -> EventLoopFuture<Int?> {
-        self.riders.setOnline(rider, in: zone, device: device, by: asker).flatMapThrowing { answer in
+        self.riders.setOnline(rider, in: zone, device: device, by: requester).flatMapThrowing { answer in
             switch answer.value {
             case .online, .unchanged: return answer.replicas
             case .noSuchRider: throw Refused.noSuchRider
@@ -91,9 +91,10 @@ package struct RiderService: Sendable {
     }
 
     private func goOffline(
-        _ rider: PersonID, _ zone: ZoneID, _ device: DeviceID?, _ reason: String, _ asker: Riders.Asker, mayRepair: Bool
+        _ rider: PersonID, _ zone: ZoneID, _ device: DeviceID?, _ reason: String, _ requester: Riders.Requester,
+        mayRepair: Bool
     ) -> EventLoopFuture<Int?> {
-        self.riders.setOffline(rider, in: zone, device: device, because: reason, by: asker).flatMap { answer in
+        self.riders.setOffline(rider, in: zone, device: device, because: reason, by: requester).flatMap { answer in
             switch answer.value {
             case .offline, .unchanged:
                 return self.places.forget(rider, in: zone).map { answer.replicas }
@@ -101,7 +102,7 @@ package struct RiderService: Sendable {
                 return self.jobs.releaseDone(jobs, of: rider, in: zone).flatMap { released in
                     guard released > 0 else { return self.keep(jobs) }
                     // The same request id would return the stored refusal.
-                    let again = Riders.Asker(asker.actor)
+                    let again = Riders.Requester(requester.actor)
                     return self.goOffline(rider, zone, device, reason, again, mayRepair: false)
                 }
             case .activeTasks(let jobs): return self.keep(jobs)
@@ -120,10 +121,10 @@ package struct RiderService: Sendable {
     ///
     /// - Returns: the rider after the change, and whether it is new in the zone; fails with `Refused`.
     package func describe(
-        _ rider: PersonID, in zone: ZoneID, isApproved: Bool, capacity: Int, by asker: Riders.Asker
+        _ rider: PersonID, in zone: ZoneID, isApproved: Bool, capacity: Int, by requester: Riders.Requester
     ) -> EventLoopFuture<(rider: Durable<KnownRider>, isNew: Bool)> {
         self.riders.zone(of: rider).flatMap { former in
-            self.riders.describe(rider, in: zone, isApproved: isApproved, capacity: capacity, by: asker).flatMap {
+            self.riders.describe(rider, in: zone, isApproved: isApproved, capacity: capacity, by: requester).flatMap {
                 answer in
                 switch answer.value {
                 case .created, .changed, .unchanged:
@@ -143,9 +144,9 @@ package struct RiderService: Sendable {
     }
 
     /// Removes a rider from its zone on behalf of the service.
-    package func remove(_ rider: PersonID, by asker: Riders.Asker) -> EventLoopFuture<Durable<Void>> {
+    package func remove(_ rider: PersonID, by requester: Riders.Requester) -> EventLoopFuture<Durable<Void>> {
         self.zone(of: rider).flatMap { zone in
-            self.riders.remove(rider, from: zone, because: "", by: asker).flatMap { answer in
+            self.riders.remove(rider, from: zone, because: "", by: requester).flatMap { answer in
                 switch answer.value {
                 case .noSuchRider: return self.loop.makeFailedFuture(Refused.noSuchRider)
                 case .removed:

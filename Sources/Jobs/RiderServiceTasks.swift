@@ -84,24 +84,24 @@ extension RiderService {
     private func settle(
         _ step: TaskStep, _ job: JobID, _ rider: PersonID, _ zone: ZoneID
     ) -> EventLoopFuture<Void> {
-        let asker = Riders.Asker(rider)
+        let requester = Riders.Requester(rider)
         switch step {
         case .completed:
-            return self.riders.release(job, of: rider, in: zone, because: .completed, by: asker).map { _ in }
+            return self.riders.release(job, of: rider, in: zone, because: .completed, by: requester).map { _ in }
         // The job must be assigned to another rider.
         case .cancelled:
             return self.jobs.assign(job, to: .some(nil), of: nil, by: rider, from: .only(rider), outcome: .cancelled)
                 .map { _ in }
         case .accepted, .arrivedAtStore, .pickedUp, .inTransit:
             guard let state = step.state else { return self.loop.makeSucceededVoidFuture() }
-            return self.advance(job, rider, zone, to: state, asker)
+            return self.advance(job, rider, zone, to: state, requester)
         }
     }
 
     private func advance(
-        _ job: JobID, _ rider: PersonID, _ zone: ZoneID, to state: TaskState, _ asker: Riders.Asker
+        _ job: JobID, _ rider: PersonID, _ zone: ZoneID, to state: TaskState, _ requester: Riders.Requester
     ) -> EventLoopFuture<Void> {
-        self.riders.advance(job, of: rider, in: zone, to: state, by: asker).flatMapThrowing { answer in
+        self.riders.advance(job, of: rider, in: zone, to: state, by: requester).flatMapThrowing { answer in
             switch answer.value {
             case .advanced, .unchanged: break
             case .notTheirs: throw Refused.noSuchTask

@@ -16,7 +16,7 @@ import Testing
     /// Riders per round.
     private static let riders = (0..<500).map { PersonID("rider-\($0)")! }
     private static let zone = ZoneID("berlin")!
-    private static let service = Riders.Asker(PersonID("service")!)
+    private static let service = Riders.Requester(PersonID("service")!)
 
     /// The result for each rider, in the order of the riders.
     private func all<Answer: Sendable>(

@@ -52,19 +52,22 @@ struct Scripted: Callee {
     }
 
     func answer(_ call: Call, in zone: ZoneID, request: String) async throws -> Reply {
-        let asker = Riders.Asker(rider(of: zone), request: request)
+        let requester = Riders.Requester(rider(of: zone), request: request)
         switch call {
         case .approve(let isApproved):
             return try await self.riders.describe(
-                rider(of: zone), in: zone, isApproved: isApproved, capacity: RiderState.capacity, by: asker
+                rider(of: zone), in: zone, isApproved: isApproved, capacity: RiderState.capacity, by: requester
             ).get().understood
-        case .setOnline: return try await self.riders.setOnline(rider(of: zone), in: zone, by: asker).get().understood
-        case .setOffline: return try await self.riders.setOffline(rider(of: zone), in: zone, by: asker).get().understood
+        case .setOnline:
+            return try await self.riders.setOnline(rider(of: zone), in: zone, by: requester).get().understood
+        case .setOffline:
+            return try await self.riders.setOffline(rider(of: zone), in: zone, by: requester).get().understood
         case .assign(let job):
-            return try await self.riders.assign(theJobs[job], to: rider(of: zone), in: zone, by: asker).get().understood
+            return try await self.riders.assign(theJobs[job], to: rider(of: zone), in: zone, by: requester).get()
+                .understood
         case .release(let job):
             return try await self.riders.release(
-                theJobs[job], of: rider(of: zone), in: zone, because: .completed, by: asker
+                theJobs[job], of: rider(of: zone), in: zone, because: .completed, by: requester
             ).get().understood
         case .heartbeat, .expire, .read: return Reply(answer: try await self.answerWithoutRequest(call, in: zone))
         }

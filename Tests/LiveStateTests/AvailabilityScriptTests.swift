@@ -52,9 +52,9 @@ import Testing
                     return
                 }
             }
-            for asker in [ZoneStage.rider, PersonID("ops-1")!] {
+            for requester in [ZoneStage.rider, PersonID("ops-1")!] {
                 try await stage.base.leavesAllAsItIs {
-                    let answer = try await stage.goOffline(because: "sent home", by: .init(asker))
+                    let answer = try await stage.goOffline(because: "sent home", by: .init(requester))
                     #expect(answer == .activeTasks(Array(ZoneStage.jobs.prefix(2))))
                 }
             }
@@ -71,10 +71,11 @@ import Testing
     @Test func `the same request is answered once, and another question under its id is refused`() async throws {
         try await ZoneStage.set { stage in
             try await stage.describe()
-            let asker = Riders.Asker(ZoneStage.rider, request: "r-1")
+            let requester = Riders.Requester(ZoneStage.rider, request: "r-1")
             let riders = stage.riders
             func online(_ device: DeviceID? = nil) async throws -> Riders.Online {
-                try await riders.setOnline(ZoneStage.rider, in: ZoneStage.zone, device: device, by: asker).get().value
+                try await riders.setOnline(ZoneStage.rider, in: ZoneStage.zone, device: device, by: requester).get()
+                    .value
             }
             let first = try await online()
             _ = try await stage.goOffline()
@@ -83,7 +84,7 @@ import Testing
                 #expect(again == first)
                 let other = try await online(Self.phone)
                 #expect(other == .otherRequest)
-                let offline = try await stage.goOffline(by: asker)
+                let offline = try await stage.goOffline(by: requester)
                 #expect(offline == .otherRequest)
             }
             let key = stage.keyspace.request("r-1", of: ZoneStage.rider, in: ZoneStage.zone)
@@ -91,7 +92,7 @@ import Testing
             // What was refused is remembered too.
             try await stage.online()
             _ = try await stage.assign(ZoneStage.jobs[0])
-            let late = Riders.Asker(ZoneStage.rider, request: "r-2")
+            let late = Riders.Requester(ZoneStage.rider, request: "r-2")
             #expect(try await stage.goOffline(by: late) == .activeTasks([ZoneStage.jobs[0]]))
             _ = try await stage.release(ZoneStage.jobs[0])
             #expect(try await stage.goOffline(by: late) == .activeTasks([ZoneStage.jobs[0]]))

@@ -93,9 +93,9 @@ import Testing
             let begun = try await stage.base.now()
             try await stage.describe()
             let phone = DeviceID("phone-1")!
-            let asker = Riders.Asker(ZoneStage.rider, request: "on-1")
+            let requester = Riders.Requester(ZoneStage.rider, request: "on-1")
             for _ in 0..<3 {
-                _ = try await stage.riders.setOnline(ZoneStage.rider, in: ZoneStage.zone, device: phone, by: asker)
+                _ = try await stage.riders.setOnline(ZoneStage.rider, in: ZoneStage.zone, device: phone, by: requester)
                     .get()
             }
             _ = try await stage.assign(ZoneStage.jobs[0])
@@ -123,9 +123,9 @@ import Testing
     /// Makes every call once; nine of them are changes.
     private func callAll(_ riders: Riders) async throws {
         let (rider, zone, job) = (ZoneStage.rider, ZoneStage.zone, ZoneStage.jobs[0])
-        let asker = Riders.Asker(rider, request: "r-1")
+        let requester = Riders.Requester(rider, request: "r-1")
         try await riders.carry(job)
-        _ = try await riders.advance(job, of: rider, in: zone, to: .pickedUp, by: asker).get()
+        _ = try await riders.advance(job, of: rider, in: zone, to: .pickedUp, by: requester).get()
         _ = try await riders.heartbeat(of: rider, in: zone, device: DeviceID("phone-2"), takesOver: true).get()
         #expect(try await riders.expire(rider, in: zone).get() == .nothing)
         #expect(try await riders.sweep(zone).get().isEmpty)

@@ -19,7 +19,7 @@ struct ZoneStage: Sendable {
     static let zone = ZoneID("berlin")!
     static let rider = PersonID("rider-1")!
     static let other = PersonID("rider-2")!
-    static let service = Riders.Asker(PersonID("service-1")!)
+    static let service = Riders.Requester(PersonID("service-1")!)
     static let jobs = (1...9).map { JobID("job-\($0)")! }
 
     static func set(
@@ -56,9 +56,9 @@ struct ZoneStage: Sendable {
     }
 
     func goOffline(
-        _ rider: PersonID = Self.rider, because reason: String = "", by asker: Riders.Asker = .init(Self.rider)
+        _ rider: PersonID = Self.rider, because reason: String = "", by requester: Riders.Requester = .init(Self.rider)
     ) async throws -> Riders.Offline {
-        try await self.riders.setOffline(rider, in: Self.zone, because: reason, by: asker).get().value
+        try await self.riders.setOffline(rider, in: Self.zone, because: reason, by: requester).get().value
     }
 
     func assign(

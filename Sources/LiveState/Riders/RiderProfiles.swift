@@ -42,26 +42,28 @@ extension Riders {
     ///   - isApproved: without approval the rider leaves the pool; with a task it drains.
     ///   - capacity: one of `capacities`.
     package func describe(
-        _ rider: PersonID, in zone: ZoneID, isApproved: Bool, capacity: Int, by asker: Asker
+        _ rider: PersonID, in zone: ZoneID, isApproved: Bool, capacity: Int, by requester: Requester
     ) -> EventLoopFuture<Durable<Description>> {
-        self.ledger.send(["GET", .text(self.keyspace.request(asker.request, of: rider, in: zone))]).flatMap { known in
+        self.ledger.send(["GET", .text(self.keyspace.request(requester.request, of: rider, in: zone))]).flatMap {
+            known in
             // A repeated request must not move back a rider that has moved on since.
-            if known != .null { return self.say(rider, in: zone, isApproved, capacity, asker) }
+            if known != .null { return self.say(rider, in: zone, isApproved, capacity, requester) }
             return self.zone(of: rider).flatMap { former in
                 guard let former, former != zone else {
-                    return self.settle(rider, in: zone, isApproved, capacity, asker)
+                    return self.settle(rider, in: zone, isApproved, capacity, requester)
                 }
-                return self.move(rider, from: former, to: zone, isApproved, capacity, asker)
+                return self.move(rider, from: former, to: zone, isApproved, capacity, requester)
             }
         }
     }
 
     private func move(
-        _ rider: PersonID, from former: ZoneID, to zone: ZoneID, _ isApproved: Bool, _ capacity: Int, _ asker: Asker
+        _ rider: PersonID, from former: ZoneID, to zone: ZoneID, _ isApproved: Bool, _ capacity: Int,
+        _ requester: Requester
     ) -> EventLoopFuture<Durable<Description>> {
-        self.remove(rider, from: former, because: "moves to \(zone)", by: asker).flatMap { removal in
+        self.remove(rider, from: former, because: "moves to \(zone)", by: requester).flatMap { removal in
             switch removal.value {
-            case .removed, .noSuchRider: return self.settle(rider, in: zone, isApproved, capacity, asker)
+            case .removed, .noSuchRider: return self.settle(rider, in: zone, isApproved, capacity, requester)
             case .activeTasks(let jobs):
                 let answer = Durable<Description>(value: .activeTasks(jobs, in: former), replicas: nil)
                 return self.eventLoop.makeSucceededFuture(answer)
@@ -72,18 +74,18 @@ extension Riders {
     }
 
     private func settle(
-        _ rider: PersonID, in zone: ZoneID, _ isApproved: Bool, _ capacity: Int, _ asker: Asker
+        _ rider: PersonID, in zone: ZoneID, _ isApproved: Bool, _ capacity: Int, _ requester: Requester
     ) -> EventLoopFuture<Durable<Description>> {
         // The zone is registered first, so that no rider is in a zone that is never swept.
         self.writes.send(["SADD", .text(self.keyspace.zones), .text(zone.text)]).flatMap { _ in
             self.writes.send(["SET", .text(self.keyspace.home(of: rider)), .text(zone.text)])
-        }.flatMap { _ in self.say(rider, in: zone, isApproved, capacity, asker) }
+        }.flatMap { _ in self.say(rider, in: zone, isApproved, capacity, requester) }
     }
 
     private func say(
-        _ rider: PersonID, in zone: ZoneID, _ isApproved: Bool, _ capacity: Int, _ asker: Asker
+        _ rider: PersonID, in zone: ZoneID, _ isApproved: Bool, _ capacity: Int, _ requester: Requester
     ) -> EventLoopFuture<Durable<Description>> {
-        self.change(Scripts.describeRider, rider, zone, asker, [isApproved ? 1 : 0, .integer(capacity)]) { reply in
+        self.change(Scripts.describeRider, rider, zone, requester, [isApproved ? 1 : 0, .integer(capacity)]) { reply in
             switch reply.code {
             case 1: reply.version.map { .changed(version: $0) }
             case 2: reply.version.map { .unchanged(version: $0) }
@@ -105,10 +107,10 @@ extension Riders {
     ///
     /// - Parameter reason: shown to people, at most 200 bytes without control characters.
     package func remove(
-        _ rider: PersonID, from zone: ZoneID, because reason: String, by asker: Asker
+        _ rider: PersonID, from zone: ZoneID, because reason: String, by requester: Requester
     ) -> EventLoopFuture<Durable<Removal>> {
         self.change(
-            Scripts.removeRider, rider, zone, asker, keys: [self.keyspace.due(in: zone)], [.text(reason)]
+            Scripts.removeRider, rider, zone, requester, keys: [self.keyspace.due(in: zone)], [.text(reason)]
         ) { reply in
             switch reply.code {
             case 1: reply.version.map { .removed(version: $0) }

@@ -25,10 +25,10 @@ extension Riders {
     ///
     /// - Parameter former: the rider that has the task and hands it over. It counts for both until it is released for `former`.
     package func assign(
-        _ job: JobID, to rider: PersonID, in zone: ZoneID, insteadOf former: PersonID? = nil, by asker: Asker
+        _ job: JobID, to rider: PersonID, in zone: ZoneID, insteadOf former: PersonID? = nil, by requester: Requester
     ) -> EventLoopFuture<Durable<Assignment>> {
         self.change(
-            Scripts.assignRider, rider, zone, asker, keys: [self.keyspace.taskOwners(in: zone)],
+            Scripts.assignRider, rider, zone, requester, keys: [self.keyspace.taskOwners(in: zone)],
             [.text(job.text), self.reach, .text(former?.text ?? "")]
         ) { reply in
             switch reply.code {
@@ -56,10 +56,10 @@ extension Riders {
 
     /// Releases a task of a rider, because it has ended or goes to another rider.
     package func release(
-        _ job: JobID, of rider: PersonID, in zone: ZoneID, because outcome: TaskOutcome, by asker: Asker
+        _ job: JobID, of rider: PersonID, in zone: ZoneID, because outcome: TaskOutcome, by requester: Requester
     ) -> EventLoopFuture<Durable<Release>> {
         self.change(
-            Scripts.releaseRider, rider, zone, asker,
+            Scripts.releaseRider, rider, zone, requester,
             keys: [self.keyspace.taskOwners(in: zone), self.keyspace.due(in: zone)],
             [.text(job.text), .text(outcome.rawValue)]
         ) { reply in
@@ -84,10 +84,10 @@ extension Riders {
 
     /// Moves a task to another state, if that may follow the current one.
     package func advance(
-        _ job: JobID, of rider: PersonID, in zone: ZoneID, to state: TaskState, by asker: Asker
+        _ job: JobID, of rider: PersonID, in zone: ZoneID, to state: TaskState, by requester: Requester
     ) -> EventLoopFuture<Durable<Advance>> {
         self.change(
-            Scripts.advanceTask, rider, zone, asker,
+            Scripts.advanceTask, rider, zone, requester,
             [
                 .text(job.text), .text(state.predecessors.map(\.rawValue).joined(separator: ",")),
                 .text(state.rawValue),

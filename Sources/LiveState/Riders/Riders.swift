@@ -26,7 +26,7 @@ package struct Riders: Sendable {
 
     /// Who requests a change, and the id of the request. A request is executed once; repetitions within 24 h receive the same
     /// reply.
-    package struct Asker: Sendable, Hashable {
+    package struct Requester: Sendable, Hashable {
         package var actor: PersonID
         /// At most 128 printable characters; '' for none.
         package var request: String
@@ -51,10 +51,10 @@ package struct Riders: Sendable {
     ///
     /// - Parameter device: becomes the rider's device; `nil` keeps the current one.
     package func setOnline(
-        _ rider: PersonID, in zone: ZoneID, device: DeviceID? = nil, by asker: Asker
+        _ rider: PersonID, in zone: ZoneID, device: DeviceID? = nil, by requester: Requester
     ) -> EventLoopFuture<Durable<Online>> {
         self.change(
-            Scripts.setRiderOnline, rider, zone, asker, keys: [self.keyspace.due(in: zone)],
+            Scripts.setRiderOnline, rider, zone, requester, keys: [self.keyspace.due(in: zone)],
             [.text(device?.text ?? ""), self.reach]
         ) { reply in
             switch reply.code {
@@ -81,10 +81,11 @@ package struct Riders: Sendable {
     ///
     /// - Parameter reason: shown to people, at most 200 bytes without control characters.
     package func setOffline(
-        _ rider: PersonID, in zone: ZoneID, device: DeviceID? = nil, because reason: String = "", by asker: Asker
+        _ rider: PersonID, in zone: ZoneID, device: DeviceID? = nil, because reason: String = "",
+        by requester: Requester
     ) -> EventLoopFuture<Durable<Offline>> {
         self.change(
-            Scripts.setRiderOffline, rider, zone, asker, keys: [self.keyspace.due(in: zone)],
+            Scripts.setRiderOffline, rider, zone, requester, keys: [self.keyspace.due(in: zone)],
             [.text(device?.text ?? ""), .text(reason)]
         ) { reply in
             switch reply.code {
@@ -128,13 +129,14 @@ package struct Riders: Sendable {
 
     /// Calls a script that executes each request id once, and waits for replicas.
     func change<Answer: Sendable>(
-        _ script: RedisScript, _ rider: PersonID, _ zone: ZoneID, _ asker: Asker, keys: [String] = [],
+        _ script: RedisScript, _ rider: PersonID, _ zone: ZoneID, _ requester: Requester, keys: [String] = [],
         _ arguments: [RedisCommand.Word], _ understand: @escaping @Sendable (Reply) -> Answer?
     ) -> EventLoopFuture<Durable<Answer>> {
         self.writes.evaluateDurably(
             script,
-            keys: self.keys(rider, zone) + [self.keyspace.request(asker.request, of: rider, in: zone)] + keys,
-            arguments: [.text(zone.text), .text(rider.text), .text(asker.actor.text), .text(asker.request)] + arguments
+            keys: self.keys(rider, zone) + [self.keyspace.request(requester.request, of: rider, in: zone)] + keys,
+            arguments: [.text(zone.text), .text(rider.text), .text(requester.actor.text), .text(requester.request)]
+                + arguments
         ).flatMapThrowing { answer in
             guard let reply = Reply(answer.value), let understood = understand(reply) else {
                 throw self.ledger.refusal(of: self.keyspace.rider(rider, in: zone), by: script.name)

@@ -60,8 +60,8 @@ extension Routes {
         if let wait = self.quotas.declarationDelay(of: grant.person, at: NIODeadline.now().uptimeNanoseconds) {
             throw Problem(declarationsFor: wait)
         }
-        let asker = Riders.Asker(grant.person, request: attempt.key)
-        let declared = self.riders.declare(status, of: grant.person, device: device, by: asker)
+        let requester = Riders.Requester(grant.person, request: attempt.key)
+        let declared = self.riders.declare(status, of: grant.person, device: device, by: requester)
             .flatMapErrorThrowing { throw Refused($0).ofItself }
         let rider = try await self.answer(declared)
         return try Self.json(rider.value.document, isReplicationUnconfirmed: rider.isReplicationUnconfirmed)

@@ -12,7 +12,7 @@ import Testing
 
 extension RunningGateway {
     static let rome = ZoneID("rome")!
-    static let allocation = Riders.Asker(PersonID("allocation")!)
+    static let allocation = Riders.Requester(PersonID("allocation")!)
 
     var riders: Riders { Riders(ledger: self.client, settings: self.settings.liveState) }
     var pool: ZonePool { ZonePool(ledger: self.client, live: self.client, settings: self.settings.liveState) }
