@@ -9,7 +9,7 @@ import Testing
     private static let place = #""lat":51.987654,"lon":4.123987"#
 
     private static func location(_ job: String, at time: Int64, _ more: String = "") -> String {
-        #"{"type":"location","job":"\#(job)","seq":1,"fixes":[{"at":\#(time),\#(self.place)\#(more)}]}"#
+        #"{"type":"location","job":"\#(job)","seq":1,"fixes":[{"at":\#(time),\#(self.connection)\#(more)}]}"#
     }
 
     private static var now: Int64 { Int64(Date.now.timeIntervalSince1970 * 1000) }

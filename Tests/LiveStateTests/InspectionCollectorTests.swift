@@ -8,7 +8,7 @@ import Testing
 
 /// What is asked of real servers, and what they answer.
 @Suite struct InspectionCollectorTests {
-    private static let place = RedisPlace(RedisAddress(endpoint: .tcp(host: "localhost", port: 6379)))
+    private static let connection = RedisConnectionInfo(RedisAddress(endpoint: .tcp(host: "localhost", port: 6379)))
 
     private func role(_ deployed: DeployedRedis) throws -> RedisRole {
         try #require(RedisRole(rawValue: deployed.rawValue))
@@ -24,8 +24,10 @@ import Testing
             let admin = try await RedisClient.started(at: server.address(for: "operations"))
             defer { for client in [client, admin] { client.stop() } }
             for asked in [admin, nil] {
-                let facts = try await RedisInspector(role: role, place: Self.place, client: client, admin: asked)
-                    .allFacts(keyspace: Keyspace()).get()
+                let facts = try await RedisInspector(
+                    role: role, connection: Self.connection, client: client, admin: asked
+                )
+                .allFacts(keyspace: Keyspace()).get()
                 #expect(facts.access == AccessFacts())
                 #expect((facts.settings == nil) == (asked == nil))
                 let wrong = facts.findings(in: .production).filter { $0.severity != .ok }
@@ -44,8 +46,10 @@ import Testing
             let client = try await RedisClient.started(at: server.address(for: "enroute"))
             let operations = try await RedisClient.started(at: server.address(for: "operations"))
             defer { for client in [client, operations] { client.stop() } }
-            return try await RedisInspector(role: .ledger, place: Self.place, client: client, admin: operations)
-                .allFacts(keyspace: Keyspace()).get().findings(in: mode).first { $0.subject == .reload }
+            return try await RedisInspector(
+                role: .ledger, connection: Self.connection, client: client, admin: operations
+            )
+            .allFacts(keyspace: Keyspace()).get().findings(in: mode).first { $0.subject == .reload }
         }
         try await DeployedRedis.ledger.run { server in
             let admin = try await RedisClient.started(at: server.address(for: "admin"))
@@ -74,7 +78,7 @@ import Testing
             try await client.run("SET", "a", "1")
             let before = try await client.dump()
             for role in RedisRole.allCases {
-                _ = try await RedisInspector(role: role, place: Self.place, client: client)
+                _ = try await RedisInspector(role: role, connection: Self.connection, client: client)
                     .allFacts(keyspace: Keyspace()).get()
             }
             let after = try await client.dump()
@@ -86,7 +90,7 @@ import Testing
 
     @Test func `what an unlimited user may, and no gateway needs, is named`() async throws {
         try await withRedis { client, _ in
-            let access = try await AccessQuestions(role: .live, keyspace: Keyspace()).ask(client).get()
+            let access = try await AccessProbe(role: .live, keyspace: Keyspace()).run(client).get()
             #expect(access?.missing == [])
             let excessive = try #require(access?.excessive)
             for command in ["KEYS *", "CONFIG SET", "FLUSHALL", "SCRIPT FLUSH", "GET enroute-check-foreign"] {
@@ -105,7 +109,7 @@ import Testing
             let client = try await RedisClient.started(at: server.address(for: "enroute"))
             defer { for client in [client, admin] { client.stop() } }
             try await admin.run("ACL", "SETUSER", "enroute", rule)
-            let access = try await AccessQuestions(role: .live, keyspace: Keyspace()).ask(client).get()
+            let access = try await AccessProbe(role: .live, keyspace: Keyspace()).run(client).get()
             let missing = try #require(access?.missing)
             #expect(missing.contains { $0.hasPrefix(command) }, "\(missing)")
         }
@@ -115,7 +119,7 @@ import Testing
         try await DeployedRedis.ledger.run { server in
             let client = try await RedisClient.started(at: server.address(for: "enroute"))
             defer { client.stop() }
-            let access = try await AccessQuestions(role: .ledger, keyspace: Keyspace(prefix: "other:")).ask(client)
+            let access = try await AccessProbe(role: .ledger, keyspace: Keyspace(prefix: "other:")).run(client)
                 .get()
             let missing = try #require(access?.missing)
             #expect(missing.contains { $0.hasPrefix("HSET other:") }, "\(missing)")
@@ -125,7 +129,7 @@ import Testing
     @Test(arguments: [Int64(0), 900, -900, 40_000])
     func `the difference of the clocks is measured, whichever is before`(offsetMilliseconds: Int64) async throws {
         try await withRedis { client, _ in
-            let inspector = RedisInspector(role: .live, place: Self.place, client: client) {
+            let inspector = RedisInspector(role: .live, connection: Self.connection, client: client) {
                 Int64(Date.now.timeIntervalSince1970 * 1_000_000) - offsetMilliseconds * 1000
             }
             let facts = try await inspector.allFacts(keyspace: Keyspace()).get()
@@ -138,7 +142,7 @@ import Testing
     /// What the scripts call must be asked about, for the role they belong to.
     @Test(arguments: RedisRole.allCases)
     func `every command of the scripts is among the questions`(role: RedisRole) throws {
-        let asked = Set(AccessQuestions(role: role, keyspace: Keyspace()).needed.map { $0[0] })
+        let asked = Set(AccessProbe(role: role, keyspace: Keyspace()).needed.map { $0[0] })
         for (name, text) in try LuaFolder.scripts() where text.contains("-- Role     \(role.rawValue)\n") {
             for match in text.matches(of: /redis\.p?call\('([A-Z]+)'/) {
                 #expect(asked.contains(match.1.lowercased()), "\(name): \(match.1)")

@@ -46,7 +46,7 @@ import Testing
     /// Facts of a Redis with which all is well.
     private static func good(_ role: RedisRole) -> RedisFacts {
         var facts = RedisFacts(
-            role: role, place: RedisPlace(RedisAddress(endpoint: .tcp(host: "localhost", port: 6379))),
+            role: role, connection: RedisConnectionInfo(RedisAddress(endpoint: .tcp(host: "localhost", port: 6379))),
             info: Self.info[role] ?? "",
             settings: Self.settings[role])
         facts.access = AccessFacts()
@@ -127,7 +127,7 @@ import Testing
         Fault(.live, "clock behind", .clock, .warning, "set-ntp true") { $0.clockAheadMilliseconds = -201 },
         Fault(.ledger, "clock far off", .clock, .error, "set-ntp true") { $0.clockAheadMilliseconds = -30_000 },
         Fault(.live, "in clear text", .encryption, .warning, "rediss://") {
-            $0.place = RedisPlace(RedisAddress(endpoint: .tcp(host: "10.0.0.5", port: 6379)))
+            $0.connection = RedisConnectionInfo(RedisAddress(endpoint: .tcp(host: "10.0.0.5", port: 6379)))
         },
         Fault(.ledger, "nothing on disk", .persistence, .error, "CONFIG SET appendonly yes") {
             $0.info["aof_enabled"] = "0"
@@ -207,31 +207,34 @@ import Testing
         let ledger = Self.good(.ledger)
         // Two nodes of one cluster, say.
         #expect(separationFinding(live, ledger, in: .production)?.severity == .error)
-        live.place.name = "another"
+        live.connection.name = "another"
         #expect(separationFinding(live, ledger, in: .production)?.severity == .ok)
         #expect(separationFinding(live, live, in: .production)?.severity == .error)
         #expect(separationFinding(live, live, in: .development)?.severity == .ok)
     }
 
     @Test(arguments: [
-        ("redis://localhost", RedisPlace.Way.sameMachine, "redis-cli -h localhost -p 6379", "localhost:6379"),
+        (
+            "redis://localhost", RedisConnectionInfo.Transport.sameMachine, "redis-cli -h localhost -p 6379",
+            "localhost:6379"
+        ),
         ("redis://a:p%40ss@127.0.0.1:7000/2", .sameMachine, "redis-cli -h 127.0.0.1 -p 7000", "127.0.0.1:7000"),
         ("redis://[::1]:7000", .sameMachine, "redis-cli -h ::1 -p 7000", "::1:7000"),
         (
-            "redis://user:secret@redis.example:6380", .readable, "redis-cli -h redis.example -p 6380",
+            "redis://user:secret@redis.example:6380", .plaintext, "redis-cli -h redis.example -p 6380",
             "redis.example:6380"
         ),
         ("rediss://10.0.0.5", .encrypted, "redis-cli -h 10.0.0.5 -p 6379 --tls", "10.0.0.5:6379"),
         ("rediss://a:1?ca=/ca.pem", .encrypted, "redis-cli -h a -p 1 --tls --cacert /ca.pem", "a:1"),
         ("unix:/run/redis.sock?database=2", .sameMachine, "redis-cli -s /run/redis.sock", "unix:/run/redis.sock"),
-        ("redis+sentinel://u:p@[::1]:1/m", .readable, "redis-cli -h HOST -p PORT", "m of the Sentinels ::1:1"),
+        ("redis+sentinel://u:p@[::1]:1/m", .plaintext, "redis-cli -h HOST -p PORT", "m of the Sentinels ::1:1"),
         ("redis+cluster://u:p@[::1]:1", .sameMachine, "redis-cli -h HOST -p PORT", "the cluster of ::1:1"),
-        ("redis+cluster://[::1]:1,h2", .readable, "redis-cli -h HOST -p PORT", "the cluster of ::1:1,h2:6379"),
+        ("redis+cluster://[::1]:1,h2", .plaintext, "redis-cli -h HOST -p PORT", "the cluster of ::1:1,h2:6379"),
     ])
     func `the way to a Redis is read from its URL, without the password`(
-        url: String, way: RedisPlace.Way, commandLine: String, name: String
+        url: String, transport: RedisConnectionInfo.Transport, commandLine: String, name: String
     ) throws {
-        let place = RedisPlace(try RedisAddress(url: url))
-        #expect((place.way, place.commandLine, place.name) == (way, commandLine, name))
+        let connection = RedisConnectionInfo(try RedisAddress(url: url))
+        #expect((connection.transport, connection.commandLine, connection.name) == (transport, commandLine, name))
     }
 }

@@ -20,7 +20,7 @@ package struct AccessFacts: Sendable, Hashable {
 }
 
 /// The commands to check for one role.
-package struct AccessQuestions: Sendable, Hashable {
+package struct AccessProbe: Sendable, Hashable {
     /// Each command with its arguments.
     package var needed: [[String]]
     package var excessive: [[String]]
@@ -96,7 +96,7 @@ package struct AccessQuestions: Sendable, Hashable {
                 ["hmget", idempotency, "f"], ["hset", idempotency, "f", "v"], ["hdel", idempotency, "f"],
                 ["pexpire", idempotency, "1"], ["del", idempotency],
             ]
-            self.needed += Self.ofRiders(keyspace)
+            self.needed += Self.riderCommands(keyspace)
             for stream in AuditEntry.Stream.allCases.map({ keyspace.stream($0) }) {
                 self.needed += [
                     ["xadd", stream, "*", "f", "v"], ["xrange", stream, "-", "+"], ["xrevrange", stream, "+", "-"],
@@ -116,7 +116,7 @@ package struct AccessQuestions: Sendable, Hashable {
     }
 
     /// The commands of the scripts for a zone's riders, and of the calls without a script.
-    private static func ofRiders(_ keyspace: Keyspace) -> [[String]] {
+    private static func riderCommands(_ keyspace: Keyspace) -> [[String]] {
         let (rider, tasks) = (keyspace.rider(Self.rider, in: Self.zone), keyspace.tasks(of: Self.rider, in: Self.zone))
         let (pool, due) = (keyspace.available(in: Self.zone), keyspace.due(in: Self.zone))
         let (log, changes) = (keyspace.changeLog(of: Self.zone), keyspace.changes(in: Self.zone))
@@ -145,9 +145,10 @@ package struct AccessQuestions: Sendable, Hashable {
     ///
     /// - Returns: `nil` when the server cannot tell, because it is older than 7.0 or the user may not call any script without
     ///   keys.
-    package func ask(_ client: RedisClient) -> EventLoopFuture<AccessFacts?> {
+    package func run(_ client: RedisClient) -> EventLoopFuture<AccessFacts?> {
         let answers = (self.needed + self.excessive).map { words in
-            client.evaluate(Self.question, keys: [], arguments: words.map { .text($0) }).map { answer -> Bool? in
+            client.evaluate(Self.permissionScript, keys: [], arguments: words.map { .text($0) }).map {
+                answer -> Bool? in
                 answer.integer.flatMap { $0 < 0 ? nil : $0 == 1 }
             }
         }
@@ -168,7 +169,7 @@ package struct AccessQuestions: Sendable, Hashable {
 
     /// Returns 1 if the command is allowed, 0 if not, -1 if the server cannot tell or does not know the command. The flags
     /// let the script run where writes are refused: on a replica, when memory is full, or without the required replicas.
-    private static let question = RedisScript(
+    private static let permissionScript = RedisScript(
         name: "may_call",
         source: Array(
             """

@@ -8,7 +8,7 @@ package import Redis
 /// Collects the facts about one Redis.
 package struct RedisInspector: Sendable {
     private let role: RedisRole
-    private let place: RedisPlace
+    private let connection: RedisConnectionInfo
     private let client: RedisClient
     private let admin: RedisClient?
     private let microseconds: @Sendable () -> Int64
@@ -21,11 +21,11 @@ package struct RedisInspector: Sendable {
     ///   - admin: signed in as a user that may read settings; `nil` to try with `client`.
     ///   - microseconds: this machine's clock, µs since the epoch.
     package init(
-        role: RedisRole, place: RedisPlace, client: RedisClient, admin: RedisClient? = nil,
+        role: RedisRole, connection: RedisConnectionInfo, client: RedisClient, admin: RedisClient? = nil,
         microseconds: @escaping @Sendable () -> Int64 = { Int64(Date.now.timeIntervalSince1970 * 1_000_000) }
     ) {
         self.role = role
-        self.place = place
+        self.connection = connection
         self.client = client
         self.admin = admin
         self.microseconds = microseconds
@@ -36,19 +36,19 @@ package struct RedisInspector: Sendable {
     /// - Throws: (in the future) `RedisError`.
     package func facts() -> EventLoopFuture<RedisFacts> {
         let asked = self.admin ?? self.client
-        let (role, place) = (self.role, self.place)
+        let (role, connection) = (self.role, self.connection)
         return asked.send(["INFO"]).and(self.settings(of: asked)).flatMapThrowing { info, settings in
             guard let text = info.text else { throw RedisError.unexpectedAnswer(command: "INFO") }
-            return RedisFacts(role: role, place: place, info: text, settings: settings)
+            return RedisFacts(role: role, connection: connection, info: text, settings: settings)
         }
     }
 
     /// The same facts, and also: the roles of the keys it holds, the permissions of the gateway's user, whether the append-only
     /// file can be loaded, and the difference between the clocks.
     package func allFacts(keyspace: Keyspace) -> EventLoopFuture<RedisFacts> {
-        let access = AccessQuestions(role: self.role, keyspace: keyspace).ask(self.client)
+        let access = AccessProbe(role: self.role, keyspace: keyspace).run(self.client)
         let asked = self.admin ?? self.client
-        let keys = KeyLook(keyspace: keyspace).roles(at: asked).hop(to: self.client.eventLoop)
+        let keys = RoleDetector(keyspace: keyspace).roles(at: asked).hop(to: self.client.eventLoop)
         return self.facts().and(access).and(keys).flatMap { known, keys in
             self.clockAhead(tries: Self.clockTries).and(self.reload(keyspace, known.0)).map { ahead, reload in
                 var facts = known.0
@@ -64,12 +64,12 @@ package struct RedisInspector: Sendable {
         guard self.role == .ledger, facts.appends == true else {
             return self.client.eventLoop.makeSucceededFuture(nil)
         }
-        let questions = ReloadQuestions(keyspace: keyspace)
-        return questions.ask(self.client).flatMap { seen in
-            guard seen == .unseen, let admin = self.admin else {
-                return self.client.eventLoop.makeSucceededFuture(seen)
+        let probe = ReloadProbe(keyspace: keyspace)
+        return probe.run(self.client).flatMap { result in
+            guard result == .unknown, let admin = self.admin else {
+                return self.client.eventLoop.makeSucceededFuture(result)
             }
-            return questions.ask(admin).hop(to: self.client.eventLoop)
+            return probe.run(admin).hop(to: self.client.eventLoop)
         }.map { $0 }
     }
 

@@ -14,7 +14,7 @@ package enum DeploymentMode: String, Sendable, Hashable, Codable, CaseIterable {
 /// Facts about one Redis; `nil` where something could not be determined.
 package struct RedisFacts: Sendable, Hashable {
     package var role: RedisRole
-    package var place: RedisPlace
+    package var connection: RedisConnectionInfo
     /// Fields of INFO.
     package var info: [String: String]
     /// Settings from CONFIG GET; `nil` when neither user may read them.
@@ -28,9 +28,9 @@ package struct RedisFacts: Sendable, Hashable {
     package var clockAheadMilliseconds: Int64?
 
     /// - Parameter info: the text of INFO.
-    package init(role: RedisRole, place: RedisPlace, info: String, settings: [String: String]? = nil) {
+    package init(role: RedisRole, connection: RedisConnectionInfo, info: String, settings: [String: String]? = nil) {
         self.role = role
-        self.place = place
+        self.connection = connection
         self.settings = settings
         let fields = info.split(whereSeparator: \.isNewline).compactMap { line -> (String, String)? in
             guard !line.hasPrefix("#"), let colon = line.firstIndex(of: ":") else { return nil }

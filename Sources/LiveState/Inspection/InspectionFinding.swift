@@ -53,7 +53,7 @@ extension RedisFacts {
         let isWord = !value.isEmpty && !value.contains(" ")
         let file = self.info["config_file"].flatMap { $0.isEmpty ? nil : $0 } ?? "the server's configuration file"
         let quoted = name == "save" && value.isEmpty ? "\"\"" : value
-        return "\(self.place.commandLine) CONFIG SET \(name) \(isWord ? value : "'\(value)'"); "
+        return "\(self.connection.commandLine) CONFIG SET \(name) \(isWord ? value : "'\(value)'"); "
             + "and set `\(name) \(quoted)` in \(file)"
     }
 }

@@ -6,7 +6,7 @@ package import NIOCore
 package import Redis
 
 /// Determines roles from the names of keys.
-package struct KeyLook: Sendable {
+package struct RoleDetector: Sendable {
     private let keyspace: Keyspace
 
     /// Limits of the scan: number of SCAN calls, and keys per call.

@@ -9,13 +9,13 @@ package import Redis
 /// Whether the append-only file can be loaded.
 package enum ReloadFacts: Sendable, Hashable {
     /// Neither user may run ACL DRYRUN.
-    case unseen
+    case unknown
     /// Commands of the file that would be refused while loading; empty when nothing is wrong.
     case refused([String])
 }
 
 /// The checks for the user as which Redis loads the file.
-package struct ReloadQuestions: Sendable, Hashable {
+package struct ReloadProbe: Sendable, Hashable {
     /// The writing commands to check, each with its arguments.
     package var changes: [[String]]
 
@@ -27,13 +27,13 @@ package struct ReloadQuestions: Sendable, Hashable {
     ]
 
     package init(keyspace: Keyspace) {
-        self.changes = AccessQuestions(role: .ledger, keyspace: keyspace).needed.filter {
+        self.changes = AccessProbe(role: .ledger, keyspace: keyspace).needed.filter {
             Self.writing.contains($0.first ?? "")
         }
     }
 
     /// Checks the commands on the server that `client` is connected to.
-    package func ask(_ client: RedisClient) -> EventLoopFuture<ReloadFacts> {
+    package func run(_ client: RedisClient) -> EventLoopFuture<ReloadFacts> {
         let answers = self.changes.map { words in
             client.send(RedisCommand((["ACL", "DRYRUN", Self.user] + words).map { .text($0) })).map { $0.text == "OK" }
         }
@@ -42,7 +42,7 @@ package struct ReloadQuestions: Sendable, Hashable {
             return .refused(Set(refused).sorted())
         }.flatMapErrorThrowing { error in
             guard case RedisError.refused = error else { throw error }
-            return .unseen
+            return .unknown
         }
     }
 }
@@ -53,7 +53,7 @@ extension RedisFacts {
         guard self.appends == true, let reload else { return nil }
         let rule = "ACL SETUSER default off resetpass ~* &* +@all"
         let remedy =
-            "\(self.place.commandLine) --user admin --askpass \(rule); then ACL SAVE, then BGREWRITEAOF, all before any "
+            "\(self.connection.commandLine) --user admin --askpass \(rule); then ACL SAVE, then BGREWRITEAOF, all before any "
             + "restart (deploy/redis/README.md, Upgrading)"
         switch reload {
         case .refused([]): return self.ok(.reload, "Redis can reload its append-only file.")
@@ -64,7 +64,7 @@ extension RedisFacts {
                 why:
                     "Redis loads its append-only file as that user and skips every transaction that the user may not execute.",
                 remedy: remedy)
-        case .unseen:
+        case .unknown:
             return self.finding(
                 .warning, .reload,
                 "Could not check whether Redis can reload its append-only file, because ACL DRYRUN is not permitted.",

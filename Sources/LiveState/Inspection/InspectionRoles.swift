@@ -90,7 +90,8 @@ extension RedisFacts {
         return self.finding(
             .warning, .slowlog, "Commands that take longer than \(bound) µs are in the slow log, with their arguments.",
             why: "The arguments contain positions, which everyone with access to the slow log can read.",
-            remedy: self.setting("slowlog-log-slower-than", "-1") + "; then \(self.place.commandLine) SLOWLOG RESET")
+            remedy: self.setting("slowlog-log-slower-than", "-1")
+                + "; then \(self.connection.commandLine) SLOWLOG RESET")
     }
 
     // MARK: ledger: everything is persisted

@@ -15,7 +15,7 @@ extension RedisFacts {
             }
         let ofBoth: [Finding?] = [
             self.versionFinding, self.masterFinding, self.subscriberLimitFinding, self.accessFinding,
-            self.clockFinding, self.wayFinding, self.settingsFinding,
+            self.clockFinding, self.transportFinding, self.settingsFinding,
         ]
         return (ofRole + ofBoth).compactMap { $0 }.gravestFirst
     }
@@ -102,13 +102,13 @@ extension RedisFacts {
         )
     }
 
-    private var wayFinding: Finding {
-        switch self.place.way {
+    private var transportFinding: Finding {
+        switch self.connection.transport {
         case .sameMachine: self.ok(.encryption, "The connection does not leave this machine.")
         case .encrypted: self.ok(.encryption, "The connection uses TLS.")
-        case .readable:
+        case .plaintext:
             self.finding(
-                .warning, .encryption, "The connection crosses the network without TLS (\(self.place.name)).",
+                .warning, .encryption, "The connection crosses the network without TLS (\(self.connection.name)).",
                 why: "Anyone on the path can read positions and the password.",
                 remedy:
                     "configure tls-port and certificates in Redis (deploy/redis/README.md), and use rediss:// in the URL"
@@ -138,7 +138,7 @@ extension [Finding] {
 extension RedisFacts {
     /// The same process; or one cluster, where each URL may have led to a different node.
     package func isOne(with other: RedisFacts) -> Bool {
-        self.runID == other.runID || self.place.name == other.place.name
+        self.runID == other.runID || self.connection.name == other.connection.name
     }
 }
 

@@ -63,7 +63,7 @@ struct RedisInspection: Sendable {
         let (admin, refusal) = await self.admin(of: target)
         defer { admin?.stop() }
         let facts = try await RedisInspector(
-            role: target.role, place: RedisPlace(target.address), client: client, admin: admin
+            role: target.role, connection: RedisConnectionInfo(target.address), client: client, admin: admin
         )
         .allFacts(keyspace: self.keyspace).get()
         return (facts, (facts.findings(in: self.mode) + [refusal].compactMap { $0 }).gravestFirst)

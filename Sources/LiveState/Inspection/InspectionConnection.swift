@@ -5,15 +5,15 @@ internal import OutboundHTTP
 package import Redis
 
 /// The connection to one Redis.
-package struct RedisPlace: Sendable, Hashable {
-    package enum Way: Sendable, Hashable {
+package struct RedisConnectionInfo: Sendable, Hashable {
+    package enum Transport: Sendable, Hashable {
         /// A Unix socket or loopback.
         case sameMachine
         case encrypted
-        case readable
+        case plaintext
     }
 
-    package var way: Way
+    package var transport: Transport
     /// How to call redis-cli: `redis-cli -h 10.0.0.5 -p 6379`. With Sentinels and in a cluster the host is a placeholder,
     /// because the affected node need not be one of the address.
     package var commandLine: String
@@ -31,7 +31,7 @@ package struct RedisPlace: Sendable, Hashable {
         case .sentinels: isNear = false
         case .cluster(let nodes): isNear = nodes.allSatisfy { LoopbackHost.contains($0.host) }
         }
-        self.way = address.tls != nil ? .encrypted : isNear ? .sameMachine : .readable
+        self.transport = address.tls != nil ? .encrypted : isNear ? .sameMachine : .plaintext
         let authorities = address.tls?.authorities.map { " --cacert \($0)" } ?? ""
         self.commandLine = "redis-cli \(target)" + (address.tls == nil ? "" : " --tls" + authorities)
     }
