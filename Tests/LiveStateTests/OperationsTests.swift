@@ -43,7 +43,7 @@ import Testing
             try await stage.client.run("HSET", stage.jobKey, "zone", ZoneStage.zone.text)
             try await stage.ledger.listing.update(Stage.job, now: now).get()
             try await GatewayRegistry(live: stage.client, settings: stage.settings)
-                .announce("gateway-1", Array("{}".utf8), followed: [Stage.job: 1], now: now).get()
+                .report("gateway-1", Array("{}".utf8), followed: [Stage.job: 1], now: now).get()
             for line in lines {
                 let (isSuccess, output) = try await self.run(line, stage)
                 #expect(isSuccess, "\(line): \(output)")

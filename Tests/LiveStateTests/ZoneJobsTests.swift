@@ -112,16 +112,16 @@ import Testing
             let client = try await RedisClient.started(at: server.address(for: "enroute"))
             defer { client.stop() }
             let registry = GatewayRegistry(live: client, settings: LiveStateSettings())
-            let most = GatewayRegistry.mostFollowed
+            let most = GatewayRegistry.maxFollowedJobs
             let followed = Dictionary(uniqueKeysWithValues: (0...most).map { (JobID("job-\($0)")!, 1) })
-            try await registry.announce("first", [], followed: followed, now: Self.now).get()
+            try await registry.report("first", [], followed: followed, now: Self.now).get()
             let followers = try await registry.followers().get()
             #expect(followers.count == most)
-            for number in 1...Int64(GatewayRegistry.mostGateways) {
-                try await registry.announce("later-\(number)", [], followed: [:], now: Self.now + number).get()
+            for number in 1...Int64(GatewayRegistry.maxGateways) {
+                try await registry.report("later-\(number)", [], followed: [:], now: Self.now + number).get()
             }
-            let heard = try await registry.heard(now: Self.now).get()
-            #expect(heard.count == GatewayRegistry.mostGateways && !heard.contains { $0.id == "first" })
+            let heard = try await registry.reports(now: Self.now).get()
+            #expect(heard.count == GatewayRegistry.maxGateways && !heard.contains { $0.id == "first" })
             let others = try await registry.followers().get()
             #expect(others.isEmpty)
         }
@@ -135,19 +135,19 @@ import Testing
             defer { client.stop() }
             let registry = GatewayRegistry(live: client, settings: LiveStateSettings())
             let (first, second) = (JobID("a")!, JobID("b")!)
-            try await registry.announce("one", Array("{}".utf8), followed: [first: 2, second: 1], now: Self.now).get()
-            try await registry.announce("two", Array("{}".utf8), followed: [first: 3], now: Self.now + 1).get()
+            try await registry.report("one", Array("{}".utf8), followed: [first: 2, second: 1], now: Self.now).get()
+            try await registry.report("two", Array("{}".utf8), followed: [first: 3], now: Self.now + 1).get()
             let followers = try await registry.followers().get()
             #expect(followers == [first: 5, second: 1])
-            let heard = try await registry.heard(now: Self.now).get()
+            let heard = try await registry.reports(now: Self.now).get()
             #expect(heard.map(\.id) == ["one", "two"] && heard.allSatisfy { $0.facts != nil })
-            try await registry.withdraw("one").get()
-            let left = try await registry.heard(now: Self.now).get()
+            try await registry.remove("one").get()
+            let left = try await registry.reports(now: Self.now).get()
             #expect(left.map(\.id) == ["two"])
-            let later = Self.now + GatewayRegistry.remembrance.milliseconds + 2
-            let forgotten = try await registry.heard(now: later).get()
+            let later = Self.now + GatewayRegistry.retention.milliseconds + 2
+            let forgotten = try await registry.reports(now: later).get()
             #expect(forgotten.isEmpty)
-            try await registry.announce("three", [], followed: [:], now: later).get()
+            try await registry.report("three", [], followed: [:], now: later).get()
             try await becomes("only who speaks is kept") {
                 try await client.send(["ZRANGEBYSCORE", "gateways", "-inf", "+inf"]).get().array?.compactMap(\.text)
                     == ["three"]

@@ -54,7 +54,7 @@ package actor HealthReporter {
             // Failures are ignored: the next report replaces this one anyway.
             try? await self.registry.announce(self.id, try JSONDocument.bytes(health), followed: followed, now: .now)
                 .get()
-            try? await Task.sleep(for: GatewayRegistry.pace)
+            try? await Task.sleep(for: GatewayRegistry.reportInterval)
         }
         // Not awaited, because the connections to Redis close soon.
         _ = self.registry.withdraw(self.id)
@@ -88,7 +88,7 @@ extension GatewayLoops {
     func census() async -> Census {
         var census = Census()
         for (loop, state) in zip(self.loops, self.states) {
-            let most = GatewayRegistry.mostFollowed - census.followed.count
+            let most = GatewayRegistry.maxFollowedJobs - census.followed.count
             let part = try? await loop.submit {
                 let state = state.value
                 return (state.census, state.relay.followers(most: most), state.isDegraded)

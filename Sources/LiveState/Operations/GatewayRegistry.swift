@@ -12,15 +12,15 @@ package struct GatewayRegistry: Sendable {
     private let keyspace: Keyspace
 
     /// Interval between the reports of a gateway.
-    package static let pace: Duration = .seconds(5)
+    package static let reportInterval: Duration = .seconds(5)
     /// How long a report is valid.
     package static let lifetime: Duration = .seconds(20)
     /// How long a gateway is still shown after its last report.
-    package static let remembrance: Duration = .seconds(600)
+    package static let retention: Duration = .seconds(600)
     /// Maximum number of jobs in a report of followers.
-    package static let mostFollowed = 10_000
+    package static let maxFollowedJobs = 10_000
     /// Maximum number of gateways that are read: those that reported last.
-    package static let mostGateways = 100
+    package static let maxGateways = 100
 
     package init(live: RedisClient, settings: LiveStateSettings) {
         self.live = live
@@ -32,16 +32,16 @@ package struct GatewayRegistry: Sendable {
     ///   - facts: JSON, at most a few hundred bytes.
     ///   - followed: number of followers per job.
     ///   - now: ms since the epoch.
-    package func announce(
+    package func report(
         _ id: String, _ facts: [UInt8], followed: [JobID: Int], now: Int64
     ) -> EventLoopFuture<Void> {
         let lifetime = RedisCommand.Word.integer(Self.lifetime.milliseconds)
-        let counts = followed.prefix(Self.mostFollowed).map { "\($0.key.text) \($0.value)" }.joined(separator: " ")
+        let counts = followed.prefix(Self.maxFollowedJobs).map { "\($0.key.text) \($0.value)" }.joined(separator: " ")
         self.forget(now)
         let sent = [
             self.live.send(["ZADD", .text(self.keyspace.gateways), .integer(now), .text(id)]),
             self.live.send([
-                "PEXPIRE", .text(self.keyspace.gateways), .integer(Self.remembrance.milliseconds),
+                "PEXPIRE", .text(self.keyspace.gateways), .integer(Self.retention.milliseconds),
             ]),
             self.live.send(["SET", .text(self.keyspace.gateway(id)), .bytes(facts), "PX", lifetime]),
             self.live.send(["SET", .text(self.keyspace.followed(atGateway: id)), .text(counts), "PX", lifetime]),
@@ -53,7 +53,7 @@ package struct GatewayRegistry: Sendable {
     private func forget(_ now: Int64) {
         let key = RedisCommand.Word.text(self.keyspace.gateways)
         self.live.send([
-            "ZRANGEBYSCORE", key, "-inf", .integer(now - Self.remembrance.milliseconds - 1),
+            "ZRANGEBYSCORE", key, "-inf", .integer(now - Self.retention.milliseconds - 1),
         ]).whenSuccess { answer in
             let gone = (answer.array ?? []).compactMap(\.text).map { RedisCommand.Word.text($0) }
             if !gone.isEmpty { _ = self.live.send(RedisCommand([.text("ZREM"), key] + gone)) }
@@ -61,7 +61,7 @@ package struct GatewayRegistry: Sendable {
     }
 
     /// Removes a gateway that shuts down, so that it is not shown as silent.
-    package func withdraw(_ id: String) -> EventLoopFuture<Void> {
+    package func remove(_ id: String) -> EventLoopFuture<Void> {
         let sent = [
             self.live.send(["ZREM", .text(self.keyspace.gateways), .text(id)]),
             self.live.send(["DEL", .text(self.keyspace.gateway(id))]),
@@ -71,7 +71,7 @@ package struct GatewayRegistry: Sendable {
     }
 
     /// A gateway's last report.
-    package struct Heard: Sendable, Hashable {
+    package struct Report: Sendable, Hashable {
         package var id: String
         /// When it reported, ms since the epoch.
         package var at: Int64
@@ -80,30 +80,30 @@ package struct GatewayRegistry: Sendable {
     }
 
     /// Reports a malformed health report.
-    package func refuseFacts(of id: String) { self.live.refuse(self.keyspace.gateway(id), by: "GET") }
+    package func rejectReport(of id: String) { self.live.refuse(self.keyspace.gateway(id), by: "GET") }
 
-    /// All gateways that reported within `remembrance`.
+    /// All gateways that reported within `retention`.
     ///
     /// - Parameter now: ms since the epoch.
-    package func heard(now: Int64) -> EventLoopFuture<[Heard]> {
+    package func reports(now: Int64) -> EventLoopFuture<[Report]> {
         let key = RedisCommand.Word.text(self.keyspace.gateways)
         return self.live.send(["ZRANGEBYSCORE", key, "-inf", "+inf", "WITHSCORES"]).flatMap { answer in
             let words = (answer.array ?? []).map { $0.text ?? "" }
-            var heard: [Heard] = []
+            var reports: [Report] = []
             for index in stride(from: 0, to: words.count - 1, by: 2) {
                 // A score may be any number, including infinity.
                 guard words[index].isNonce, let at = Int64(words[index + 1]), at.isMoment else {
                     self.live.refuse(self.keyspace.gateways, by: "ZRANGEBYSCORE")
                     continue
                 }
-                heard.append(Heard(id: words[index], at: at))
+                reports.append(Report(id: words[index], at: at))
             }
-            let isGone = { (gateway: Heard) in gateway.at < now - Self.remembrance.milliseconds }
+            let isGone = { (gateway: Report) in gateway.at < now - Self.retention.milliseconds }
             // Sorted by time: the gateways that reported last are at the end.
-            heard = Array(heard.drop(while: isGone).suffix(Self.mostGateways))
-            let facts = heard.map { self.live.send(["GET", .text(self.keyspace.gateway($0.id))]).map(\.bytes) }
-            return EventLoopFuture.whenAllSucceed(facts, on: self.live.eventLoop).map { [heard] facts in
-                zip(heard, facts).map { Heard(id: $0.id, at: $0.at, facts: $1) }
+            reports = Array(reports.drop(while: isGone).suffix(Self.maxGateways))
+            let facts = reports.map { self.live.send(["GET", .text(self.keyspace.gateway($0.id))]).map(\.bytes) }
+            return EventLoopFuture.whenAllSucceed(facts, on: self.live.eventLoop).map { [reports] facts in
+                zip(reports, facts).map { Report(id: $0.id, at: $0.at, facts: $1) }
             }
         }
     }
@@ -114,7 +114,7 @@ package struct GatewayRegistry: Sendable {
             // Sorted by time: the gateways that reported last are at the end.
             let ids = (answer.array ?? []).map { $0.text ?? "" }
             if !ids.allSatisfy(\.isNonce) { self.live.refuse(self.keyspace.gateways, by: "ZRANGEBYSCORE") }
-            let lists = ids.filter(\.isNonce).suffix(Self.mostGateways).map { id -> EventLoopFuture<[JobID: Int]> in
+            let lists = ids.filter(\.isNonce).suffix(Self.maxGateways).map { id -> EventLoopFuture<[JobID: Int]> in
                 let key = self.keyspace.followed(atGateway: id)
                 return self.live.send(["GET", .text(key)]).map { answer in
                     self.live.value(answer, of: key, by: "GET") { $0.text.flatMap(Self.followed) } ?? [:]
@@ -130,7 +130,7 @@ package struct GatewayRegistry: Sendable {
     /// Parses `job-7 2 job-8 1`; `nil` for anything else.
     private static func followed(_ text: String) -> [JobID: Int]? {
         let words = text.split(separator: " ")
-        guard words.count.isMultiple(of: 2), words.count <= 2 * Self.mostFollowed else { return nil }
+        guard words.count.isMultiple(of: 2), words.count <= 2 * Self.maxFollowedJobs else { return nil }
         var followed: [JobID: Int] = [:]
         for index in stride(from: 0, to: words.count, by: 2) {
             guard let job = JobID(String(words[index])), let count = words[index + 1].amount else { return nil }

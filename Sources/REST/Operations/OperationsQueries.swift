@@ -86,7 +86,7 @@ package struct OperationsQueries: Sendable {
         let heard = try? await self.registry.heard(now: .now).get()
         let others = (heard ?? []).filter { $0.id != own?.id }.map { heard in
             let health = heard.facts.flatMap { JSONDocument.value(GatewayHealth.self, of: $0) }
-            if heard.facts != nil, health == nil { self.registry.refuseFacts(of: heard.id) }
+            if heard.facts != nil, health == nil { self.registry.rejectReport(of: heard.id) }
             return Gateway(id: heard.id, at: heard.at, health: health)
         }
         return (((own.map { [$0] } ?? []) + others).sorted { $0.id < $1.id }, heard != nil)

@@ -191,7 +191,7 @@ extension ForeignData {
             },
             meet: { trial in
                 _ = try? await trial.client(.live) {
-                    try await GatewayRegistry(live: $0, settings: trial.own).heard(now: 1_795_000_000_000).get()
+                    try await GatewayRegistry(live: $0, settings: trial.own).reports(now: 1_795_000_000_000).get()
                 }
             }, key: { $0.own.keyspace.gateways }),
         ForeignData(
@@ -204,7 +204,7 @@ extension ForeignData {
             },
             meet: { trial in
                 _ = try? await trial.client(.live) {
-                    try await GatewayRegistry(live: $0, settings: trial.own).heard(now: .now).get()
+                    try await GatewayRegistry(live: $0, settings: trial.own).reports(now: .now).get()
                 }
             }, key: { $0.own.keyspace.gateways }),
         ForeignData(
