@@ -27,7 +27,7 @@ struct Superseded: Error {
 
 extension JobService {
     /// How often a change is retried when others change the job concurrently.
-    private static let mostEventAttempts = 5
+    private static let maxEventAttempts = 5
 
     /// - Parameter actor: the sender of the event.
     /// - Returns: fails with `Refused` when Redis does not answer.
@@ -88,7 +88,7 @@ extension JobService {
                         .applied(event.id, isReplicationUnconfirmed: isReplicationUnconfirmed, isRepeat: true), actor)
                 case .notAllowed(let current) where current == record.status && order != .next:
                     return loop.makeSucceededFuture(outcome)
-                case .notAllowed where attempt < Self.mostEventAttempts:
+                case .notAllowed where attempt < Self.maxEventAttempts:
                     return self.reach(job, status, event, actor, attempt: attempt + 1)
                 case .notAllowed, .overtaken:
                     return loop.makeFailedFuture(

@@ -28,7 +28,7 @@ extension JobService {
     }
 
     /// How often an assignment is retried when others start travel mode or assign the job concurrently.
-    private static let mostAssignAttempts = 5
+    private static let maxAssignAttempts = 5
 
     /// Assigns a job to another rider or customer. Positions of the former rider are no longer shown or accepted, and
     /// followers who may no longer see the job are notified.
@@ -69,7 +69,7 @@ extension JobService {
                         }
                     case .noSuchJob: return loop.makeFailedFuture(Refused.noSuchJob)
                     case .ended(let status): return loop.makeFailedFuture(Refused(nobodysAs: status))
-                    case .overtaken where attempt < Self.mostAssignAttempts:
+                    case .overtaken where attempt < Self.maxAssignAttempts:
                         return self.assign(
                             job, to: rider, of: customer, by: actor, from: holder, occurredAt: occurredAt,
                             outcome: outcome, attempt: attempt + 1)

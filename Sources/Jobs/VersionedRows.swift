@@ -16,7 +16,7 @@ package struct VersionedRows: Sendable {
     private var oldestKnown = 0
 
     /// Maximum number of removals to remember.
-    static let mostGone = 5_000
+    static let maxRemovals = 5_000
 
     init(epoch: String = String(UInt64.random(in: .min ... .max), radix: 36)) { self.epoch = epoch }
 
@@ -45,7 +45,7 @@ package struct VersionedRows: Sendable {
     }
 
     private mutating func forget() {
-        let excess = self.gone.count - Self.mostGone
+        let excess = self.gone.count - Self.maxRemovals
         guard excess > 0 else { return }
         self.oldestKnown = self.gone[excess - 1].version
         self.gone.removeFirst(excess)

@@ -16,13 +16,13 @@ package actor ZoneJobsCache {
     private var readings: [ZoneID: EventLoopFuture<[ReadJob]>] = [:]
 
     /// How long a result is served: this many times as long as the read took, within these limits.
-    static let restShare = 9
-    static let rests: ClosedRange<TimeAmount> = .seconds(1)...(.seconds(5))
+    static let pauseFactor = 9
+    static let pauses: ClosedRange<TimeAmount> = .seconds(1)...(.seconds(5))
     /// Jobs that are read at the same time.
-    static let readAtOnce = 250
-    /// A zone that was not requested for this long is dropped; beyond `mostZones`, the one that was requested longest ago.
-    static let interest: TimeAmount = .seconds(60)
-    package static let mostZones = 64
+    static let batchSize = 250
+    /// A zone that was not requested for this long is dropped; beyond `maxZones`, the one that was requested longest ago.
+    static let idleLifetime: TimeAmount = .seconds(60)
+    package static let maxZones = 64
 
     package init(
         jobs: JobService, registry: GatewayRegistry, isRevocationStateStale: @escaping @Sendable () async throws -> Bool
@@ -39,7 +39,7 @@ package actor ZoneJobsCache {
 
     private struct Entry {
         var snapshot = ZoneSnapshot()
-        var restsUntil = NIODeadline.distantPast
+        var validUntil = NIODeadline.distantPast
         var askedAt = NIODeadline.now()
     }
 
@@ -53,7 +53,7 @@ package actor ZoneJobsCache {
     package func snapshot(of zone: ZoneID) async throws -> ZoneSnapshot {
         self.forget(except: zone)
         self.entries[zone]?.askedAt = .now()
-        if let entry = self.entries[zone], .now() < entry.restsUntil { return entry.snapshot }
+        if let entry = self.entries[zone], .now() < entry.validUntil { return entry.snapshot }
         let begun = NIODeadline.now()
         // The read always completes, because every request to Redis has a timeout.
         let reading = self.readings[zone] ?? self.jobs.loop.makeFutureWithTask { try await self.read(zone) }
@@ -78,15 +78,15 @@ package actor ZoneJobsCache {
         entry.snapshot.verdicts = Dictionary(seen.map { ($0.row.job, $0.verdicts) }) { $1 }
         entry.snapshot.verdicts = entry.snapshot.verdicts.filter { !$0.value.counts.isEmpty }
         let took = NIODeadline.now() - begun
-        entry.restsUntil = .now() + min(max(took * Self.restShare, Self.rests.lowerBound), Self.rests.upperBound)
+        entry.validUntil = .now() + min(max(took * Self.pauseFactor, Self.pauses.lowerBound), Self.pauses.upperBound)
         self.entries[zone] = entry
         self.forget(except: zone)
     }
 
     private func forget(except zone: ZoneID) {
         let now = NIODeadline.now()
-        self.entries = self.entries.filter { $0.key == zone || $0.value.askedAt + Self.interest > now }
-        while self.entries.count > Self.mostZones,
+        self.entries = self.entries.filter { $0.key == zone || $0.value.askedAt + Self.idleLifetime > now }
+        while self.entries.count > Self.maxZones,
             let first = self.entries.filter({ $0.key != zone }).min(by: { $0.value.askedAt < $1.value.askedAt })
         {
             self.entries[first.key] = nil
@@ -98,13 +98,13 @@ package actor ZoneJobsCache {
     private nonisolated func read(_ zone: ZoneID) async throws -> [ReadJob] {
         let isRevocationStateStale = try await self.isRevocationStateStale()
         let listing = self.jobs.ledger.listing
-        let listed = try await listing.listed(in: zone).get()
+        let listed = try await listing.jobIDs(in: zone).get()
         let followers = try await self.registry.followers().get()
         var seen: [ReadJob] = []
         seen.reserveCapacity(listed.count)
-        for start in stride(from: 0, to: listed.count, by: Self.readAtOnce) {
-            let piece = listed[start..<min(start + Self.readAtOnce, listed.count)]
-            let open = try await listing.open(piece, in: zone).get()
+        for start in stride(from: 0, to: listed.count, by: Self.batchSize) {
+            let piece = listed[start..<min(start + Self.batchSize, listed.count)]
+            let open = try await listing.openJobs(piece, in: zone).get()
             let looks = open.map {
                 self.readJob($0, followers: followers[$0.job] ?? 0, isRevocationStateStale: isRevocationStateStale)
             }
@@ -114,7 +114,7 @@ package actor ZoneJobsCache {
     }
 
     private nonisolated func readJob(
-        _ open: ZoneJobs.Open, followers: Int, isRevocationStateStale: Bool
+        _ open: ZoneJobs.OpenJob, followers: Int, isRevocationStateStale: Bool
     ) -> EventLoopFuture<ReadJob> {
         // No position has been shared for this job yet, so there is nothing to read at the live instance.
         let live =
@@ -133,7 +133,7 @@ package actor ZoneJobsCache {
 
 extension JobRow {
     fileprivate init(
-        _ open: ZoneJobs.Open, _ view: JobView, _ tracking: JobTracking, _ notes: ValidationSummary, followers: Int
+        _ open: ZoneJobs.OpenJob, _ view: JobView, _ tracking: JobTracking, _ notes: ValidationSummary, followers: Int
     ) {
         let record = open.record
         self.init(

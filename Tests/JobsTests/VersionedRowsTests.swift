@@ -61,14 +61,14 @@ import Testing
 
     @Test func `who was away while more jobs went than are remembered is shown all`() {
         var history = VersionedRows()
-        history.take((0...VersionedRows.mostGone).map { Self.row("job-\($0)") } + [Self.row("stays")])
+        history.take((0...VersionedRows.maxRemovals).map { Self.row("job-\($0)") } + [Self.row("stays")])
         let early = history.rows(of: Self.zone, since: nil).version
-        history.take((1...VersionedRows.mostGone).map { Self.row("job-\($0)") } + [Self.row("stays")])
+        history.take((1...VersionedRows.maxRemovals).map { Self.row("job-\($0)") } + [Self.row("stays")])
         let late = history.rows(of: Self.zone, since: nil).version
         history.take([Self.row("stays")])
         #expect(history.rows(of: Self.zone, since: early).isReset)
         let changes = history.rows(of: Self.zone, since: late)
-        #expect(!changes.isReset && changes.gone.count == VersionedRows.mostGone)
+        #expect(!changes.isReset && changes.gone.count == VersionedRows.maxRemovals)
     }
 
     @Test func `pages follow each other by name until nothing is next`() {

@@ -33,15 +33,15 @@ import Testing
             try await Self.make("a", in: Self.rome, ledger)
             try await Self.make("b", in: Self.rome, ledger, at: Self.now + 1)
             try await Self.make("c", in: nil, ledger, at: Self.now + 2)
-            let rome = try await ledger.listing.listed(in: Self.rome).get()
+            let rome = try await ledger.listing.jobIDs(in: Self.rome).get()
             #expect(rome.map(\.text) == ["b", "a"])
-            let none = try await ledger.listing.listed(in: ZoneJobs.nowhere).get()
+            let none = try await ledger.listing.jobIDs(in: ZoneJobs.withoutZone).get()
             #expect(none.map(\.text) == ["c"])
             let zones = try await ledger.listing.zones().get()
             #expect(zones.map(\.text) == ["-", "rome"])
             let sizes = try await ledger.listing.sizes(of: Self.rome).get()
             #expect(sizes.jobs == 2 && sizes.available == 0 && sizes.online == 0)
-            let open = try await ledger.listing.open(rome[...], in: Self.rome).get()
+            let open = try await ledger.listing.openJobs(rome[...], in: Self.rome).get()
             #expect(open.map(\.job.text) == ["b", "a"] && open.allSatisfy { $0.record.status == .assigned })
             // A zone in which nothing happens any more leaves nothing behind.
             for key in ["zone:{rome}:jobs", "zones:jobs"] {
@@ -56,7 +56,7 @@ import Testing
             try await Self.make("a", in: Self.rome, ledger)
             _ = try await ledger.publish(.cancelled, of: JobID("a")!, by: PersonID("orders")!, source: "rest").get()
             for job in ["a", "unknown"] { try await ledger.listing.update(JobID(job)!, now: Self.now).get() }
-            let listed = try await ledger.listing.listed(in: Self.rome).get()
+            let listed = try await ledger.listing.jobIDs(in: Self.rome).get()
             #expect(listed.isEmpty)
         }
     }
@@ -67,11 +67,11 @@ import Testing
             _ = try await ledger.publish(.cancelled, of: JobID("ended")!, by: PersonID("orders")!, source: "rest").get()
             try await admin.run("HSET", "job:{moved}", "zone", "milan")
             try await admin.run("DEL", "job:{gone}")
-            let listed = try await ledger.listing.listed(in: Self.rome).get()
+            let listed = try await ledger.listing.jobIDs(in: Self.rome).get()
             #expect(listed.count == 4)
-            let open = try await ledger.listing.open(listed[...], in: Self.rome).get()
+            let open = try await ledger.listing.openJobs(listed[...], in: Self.rome).get()
             #expect(open.map(\.job.text) == ["open"])
-            let after = try await ledger.listing.listed(in: Self.rome).get()
+            let after = try await ledger.listing.jobIDs(in: Self.rome).get()
             #expect(after.map(\.text) == ["open"])
         }
     }
@@ -83,7 +83,7 @@ import Testing
             try await Self.make("new", in: Self.rome, ledger)
             try await Self.make("newer", in: Self.rome, ledger)
             try await becomes("the old one is out") {
-                try await ledger.listing.listed(in: Self.rome).get().map(\.text).sorted() == ["new", "newer"]
+                try await ledger.listing.jobIDs(in: Self.rome).get().map(\.text).sorted() == ["new", "newer"]
             }
         }
     }
@@ -91,19 +91,19 @@ import Testing
     @Test func `a zone's list has room for so many jobs, and what changed longest ago gives way`() async throws {
         try await Self.atLedger { ledger, admin in
             let fill = "for i = 1, ARGV[2] do redis.call('ZADD', KEYS[1], ARGV[1] + i, ARGV[3] .. i) end"
-            let most = ZoneJobs.mostListed
+            let most = ZoneJobs.maxListedJobs
             try await admin.run(
                 "EVAL", fill, "1", "zone:{rome}:jobs", "\(Self.now - Int64(most) - 1)", "\(most)", "job-")
             try await Self.make("new", in: Self.rome, ledger)
             try await becomes("one has given way") {
-                let listed = try await ledger.listing.listed(in: Self.rome).get().map(\.text)
+                let listed = try await ledger.listing.jobIDs(in: Self.rome).get().map(\.text)
                 return listed.count == most && listed[0] == "new" && listed.last == "job-2"
             }
             let size = try await ledger.listing.sizes(of: Self.rome).get()
             #expect(size.jobs == most)
-            try await admin.run("EVAL", fill, "1", "zones:jobs", "\(Self.now)", "\(ZoneJobs.mostZones)", "zone-")
+            try await admin.run("EVAL", fill, "1", "zones:jobs", "\(Self.now)", "\(ZoneJobs.maxZones)", "zone-")
             let zones = try await ledger.listing.zones().get()
-            #expect(zones.count == ZoneJobs.mostZones && !zones.contains(Self.rome))
+            #expect(zones.count == ZoneJobs.maxZones && !zones.contains(Self.rome))
         }
     }
 

@@ -14,11 +14,11 @@ package struct ZoneJobs: Sendable {
     private var keyspace: Keyspace { self.settings.keyspace }
 
     /// Maximum length of a zone's list; the jobs that changed longest ago are dropped.
-    package static let mostListed = 20_000
+    package static let maxListedJobs = 20_000
     /// Maximum number of zones shown: those with the latest changes.
-    package static let mostZones = 500
+    package static let maxZones = 500
     /// The list of jobs without a zone. A zone with this name shares it.
-    package static let nowhere = ZoneID("-")!
+    package static let withoutZone = ZoneID("-")!
 
     package init(ledger: RedisClient, settings: LiveStateSettings) {
         self.ledger = ledger
@@ -39,7 +39,7 @@ package struct ZoneJobs: Sendable {
                 return self.ledger.eventLoop.makeFailedFuture(
                     self.ledger.refusal(of: self.keyspace.job(job), by: "HMGET"))
             }
-            let zone = named ?? Self.nowhere
+            let zone = named ?? Self.withoutZone
             guard status.end == nil else {
                 return self.ledger.send(["ZREM", .text(self.keyspace.jobs(in: zone)), .text(job.text)]).map { _ in }
             }
@@ -59,14 +59,14 @@ package struct ZoneJobs: Sendable {
             let oldest = RedisCommand.Word.text(String(now - self.settings.retention.milliseconds))
             _ = self.ledger.send(["ZREMRANGEBYSCORE", zones, "-inf", oldest])
             _ = self.ledger.send(["ZREMRANGEBYSCORE", list, "-inf", oldest])
-            return self.ledger.send(["ZREMRANGEBYRANK", list, 0, .integer(-Self.mostListed - 1)]).map { _ in }
+            return self.ledger.send(["ZREMRANGEBYRANK", list, 0, .integer(-Self.maxListedJobs - 1)]).map { _ in }
         }
     }
 
     /// Zones that have or recently had jobs, last changed first.
     package func zones() -> EventLoopFuture<[ZoneID]> {
         let key = self.keyspace.zonesOfJobs
-        return self.ledger.send(["ZRANGE", .text(key), 0, .integer(Self.mostZones - 1), "REV"])
+        return self.ledger.send(["ZRANGE", .text(key), 0, .integer(Self.maxZones - 1), "REV"])
             .map { self.ledger.names($0, of: key, by: "ZRANGE") }
     }
 
@@ -88,14 +88,14 @@ package struct ZoneJobs: Sendable {
     }
 
     /// The jobs on a zone's list, last changed first.
-    package func listed(in zone: ZoneID) -> EventLoopFuture<[JobID]> {
+    package func jobIDs(in zone: ZoneID) -> EventLoopFuture<[JobID]> {
         let key = self.keyspace.jobs(in: zone)
-        return self.ledger.send(["ZRANGE", .text(key), 0, .integer(Self.mostListed - 1), "REV"])
+        return self.ledger.send(["ZRANGE", .text(key), 0, .integer(Self.maxListedJobs - 1), "REV"])
             .map { self.ledger.names($0, of: key, by: "ZRANGE") }
     }
 
     /// An open job that is in the zone.
-    package struct Open: Sendable, Hashable {
+    package struct OpenJob: Sendable, Hashable {
         package var job: JobID
         package var record: JobRecord
         /// The state as `recover` returns it to a follower that has missed nothing.
@@ -110,12 +110,12 @@ package struct ZoneJobs: Sendable {
 
     /// Reads jobs of a zone's list. Returns those that are open and in the zone, and removes the others from the list. Sends
     /// one HMGET for each job at the same time, so callers should pass a few hundred jobs per call.
-    package func open(_ jobs: ArraySlice<JobID>, in zone: ZoneID) -> EventLoopFuture<[Open]> {
+    package func openJobs(_ jobs: ArraySlice<JobID>, in zone: ZoneID) -> EventLoopFuture<[OpenJob]> {
         let answers = jobs.map { job in
             self.ledger.send(RedisCommand([.text("HMGET"), .text(self.keyspace.job(job))] + Self.fields))
         }
         return EventLoopFuture.whenAllSucceed(answers, on: self.ledger.eventLoop).map { answers in
-            var open: [Open] = []
+            var open: [OpenJob] = []
             var others: [RedisCommand.Word] = []
             for (job, answer) in zip(jobs, answers) {
                 let fields = (answer.array ?? []).map { $0 == .null ? RESPValue.string([]) : $0 }
@@ -123,8 +123,8 @@ package struct ZoneJobs: Sendable {
                 if record == nil, answer.array?.contains(where: { $0 != .null }) == true {
                     self.ledger.refuse(self.keyspace.job(job), by: "HMGET")
                 }
-                if let record, record.status.end == nil, record.zone ?? Self.nowhere == zone {
-                    open.append(Open(job: job, record: record))
+                if let record, record.status.end == nil, record.zone ?? Self.withoutZone == zone {
+                    open.append(OpenJob(job: job, record: record))
                 } else {
                     others.append(.text(job.text))
                 }

@@ -8,36 +8,38 @@ internal import Redis
 extension Riders {
     /// Maximum number of riders shown: unreachable riders with a task first, then by the time of their next check, latest
     /// first.
-    package static let mostShown = 1_000
+    package static let maxOnlineRiders = 1_000
     /// Riders that are read at the same time.
-    private static let readAtOnce = 250
+    private static let batchSize = 250
 
     /// A rider and its record.
-    package struct Shown: Sendable, Hashable {
+    package struct OnlineRider: Sendable, Hashable {
         package var rider: PersonID
         package var record: RiderRecord
     }
 
-    /// Riders that declared themselves online, reachable or not; at most `mostShown`.
-    package func online(in zone: ZoneID) -> EventLoopFuture<[Shown]> {
-        self.listed(in: zone).flatMap { self.read($0[...], in: zone, []) }
+    /// Riders that declared themselves online, reachable or not; at most `maxOnlineRiders`.
+    package func online(in zone: ZoneID) -> EventLoopFuture<[OnlineRider]> {
+        self.onlineIDs(in: zone).flatMap { self.read($0[...], in: zone, []) }
             .map { $0.sorted { $0.rider.text < $1.rider.text } }
     }
 
     /// The ids of those riders.
-    package func listed(in zone: ZoneID) -> EventLoopFuture<[PersonID]> {
+    package func onlineIDs(in zone: ZoneID) -> EventLoopFuture<[PersonID]> {
         let key = self.keyspace.due(in: zone)
-        return self.ledger.send(["ZRANGE", .text(key), 0, .integer(Self.mostShown - 1), "REV"])
+        return self.ledger.send(["ZRANGE", .text(key), 0, .integer(Self.maxOnlineRiders - 1), "REV"])
             .map { self.ledger.names($0, of: key, by: "ZRANGE") }
     }
 
-    private func read(_ riders: ArraySlice<PersonID>, in zone: ZoneID, _ found: [Shown]) -> EventLoopFuture<[Shown]> {
+    private func read(_ riders: ArraySlice<PersonID>, in zone: ZoneID, _ found: [OnlineRider]) -> EventLoopFuture<
+        [OnlineRider]
+    > {
         guard !riders.isEmpty else { return self.eventLoop.makeSucceededFuture(found) }
-        let reads = riders.prefix(Self.readAtOnce).map { rider in
-            self.read(rider, in: zone).map { record in record.map { Shown(rider: rider, record: $0) } }
+        let reads = riders.prefix(Self.batchSize).map { rider in
+            self.read(rider, in: zone).map { record in record.map { OnlineRider(rider: rider, record: $0) } }
         }
         return EventLoopFuture.whenAllSucceed(reads, on: self.eventLoop).flatMap { read in
-            self.read(riders.dropFirst(Self.readAtOnce), in: zone, found + read.compactMap { $0 })
+            self.read(riders.dropFirst(Self.batchSize), in: zone, found + read.compactMap { $0 })
         }
     }
 }

@@ -46,7 +46,7 @@ package struct OperationsQueries: Sendable {
     func zones() async throws -> [Zone] {
         let ofJobs = try await self.listing.zones().get()
         let ofRiders = Set(try await self.riders.zones().get())
-        let zones = Set(ofJobs).union(ofRiders.sorted { $0.text < $1.text }.prefix(ZoneJobs.mostZones))
+        let zones = Set(ofJobs).union(ofRiders.sorted { $0.text < $1.text }.prefix(ZoneJobs.maxZones))
         let sizes = zones.sorted { $0.text < $1.text }.map { zone in
             self.listing.sizes(of: zone).map { Zone(zone: zone, sizes: $0) }
         }
