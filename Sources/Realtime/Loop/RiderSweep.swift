@@ -132,7 +132,7 @@ final class RiderSweep {
             return EventLoopFuture.whenAllSucceed(looks, on: loop)
         }
         return ofZone.and(
-            riders.listed(in: zone).flatMap { listed in
+            riders.onlineIDs(in: zone).flatMap { listed in
                 let looks = listed.shuffled().prefix(Self.maxTasksCompared).map { rider in
                     riders.tasks(of: rider, in: zone).flatMap { tasks in
                         tasks.isEmpty ? loop.makeSucceededFuture(0) : jobs.releaseDone(tasks, of: rider, in: zone)
