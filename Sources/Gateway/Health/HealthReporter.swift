@@ -52,12 +52,12 @@ package actor HealthReporter {
             self.ledger.add(trips.ledger)
             let (health, followed) = await self.health()
             // Failures are ignored: the next report replaces this one anyway.
-            try? await self.registry.announce(self.id, try JSONDocument.bytes(health), followed: followed, now: .now)
+            try? await self.registry.report(self.id, try JSONDocument.bytes(health), followed: followed, now: .now)
                 .get()
             try? await Task.sleep(for: GatewayRegistry.reportInterval)
         }
         // Not awaited, because the connections to Redis close soon.
-        _ = self.registry.withdraw(self.id)
+        _ = self.registry.remove(self.id)
     }
 
     /// Returns the current health and the number of followers of each job.
@@ -80,7 +80,7 @@ extension GatewayLoops {
     /// A snapshot of all event loops together.
     struct Census: Sendable {
         var (sessions, jobs) = (0, 0)
-        /// The number of followers by job, for at most `GatewayRegistry.mostFollowed` jobs.
+        /// The number of followers by job, for at most `GatewayRegistry.maxFollowedJobs` jobs.
         var followed: [JobID: Int] = [:]
         var isDegraded = false
     }

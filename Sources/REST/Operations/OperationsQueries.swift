@@ -83,7 +83,7 @@ package struct OperationsQueries: Sendable {
             if let healthSource { Gateway(id: healthSource.id, at: .now, health: await healthSource.health()) } else {
                 nil
             }
-        let heard = try? await self.registry.heard(now: .now).get()
+        let heard = try? await self.registry.reports(now: .now).get()
         let others = (heard ?? []).filter { $0.id != own?.id }.map { heard in
             let health = heard.facts.flatMap { JSONDocument.value(GatewayHealth.self, of: $0) }
             if heard.facts != nil, health == nil { self.registry.rejectReport(of: heard.id) }
