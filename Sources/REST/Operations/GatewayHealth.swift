@@ -29,7 +29,7 @@ package struct GatewayHealth: Codable, Sendable, Hashable {
     package var sessions: Int
     package var connections: Int
     /// The number of jobs followed on this gateway, counted once for each event loop, and the number of followers of at most
-    /// `GatewayRegistry.mostFollowed` of these jobs.
+    /// `GatewayRegistry.maxFollowedJobs` of these jobs.
     package var followedJobs: Int
     package var followers: Int
     /// The lag of the slowest event loop.

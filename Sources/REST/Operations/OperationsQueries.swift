@@ -42,7 +42,7 @@ package struct OperationsQueries: Sendable {
         var sizes: ZoneJobs.Sizes
     }
 
-    /// Returns the zones with riders or open jobs, sorted by name; at most `ZoneJobs.mostZones` of each kind.
+    /// Returns the zones with riders or open jobs, sorted by name; at most `ZoneJobs.maxZones` of each kind.
     func zones() async throws -> [Zone] {
         let ofJobs = try await self.listing.zones().get()
         let ofRiders = Set(try await self.riders.zones().get())

@@ -22,7 +22,7 @@ extension Routes {
     }
 
     /// The allowed values of `limit` for jobs.
-    static let jobLimits = 1...ZoneJobs.mostListed
+    static let jobLimits = 1...ZoneJobs.maxListedJobs
     /// The allowed values of `limit` for audit entries, and the default.
     static let auditEntryLimits = 1...1_000
     static let defaultAuditEntries = 100

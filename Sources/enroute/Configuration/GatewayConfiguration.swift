@@ -19,11 +19,11 @@ extension ProcessConfiguration {
     func liveState() throws -> LiveStateSettings {
         var state = LiveStateSettings()
         state.keyspace = Keyspace(prefix: try self.prefix())
-        state.travelCap = try self.seconds("ENROUTE_TRACKING_MAX_SHARING_SECONDS")
+        state.maxSharingDuration = try self.seconds("ENROUTE_TRACKING_MAX_SHARING_SECONDS")
         state.positionLifetime = try self.seconds("ENROUTE_TRACKING_POSITION_LIFETIME_SECONDS")
         state.retention = try self.seconds("ENROUTE_JOB_RETENTION_SECONDS")
-        state.riderReach = try self.seconds("ENROUTE_RIDER_HEARTBEAT_TIMEOUT_SECONDS")
-        state.riderSilence = try self.seconds("ENROUTE_RIDER_AUTO_OFFLINE_AFTER_SECONDS")
+        state.heartbeatTimeout = try self.seconds("ENROUTE_RIDER_HEARTBEAT_TIMEOUT_SECONDS")
+        state.autoOfflineDelay = try self.seconds("ENROUTE_RIDER_AUTO_OFFLINE_AFTER_SECONDS")
         state.accessEntries = try self.integer("ENROUTE_AUDIT_ACCESS_MAX_ENTRIES")
         return state
     }

@@ -98,7 +98,7 @@ struct RedisInspection: Sendable {
         }
         return Finding(
             .error, target.role, .connection, what: error.description, why: "A gateway cannot work without it.",
-            remedy: "\(RedisPlace(target.address).commandLine) PING, from this machine")
+            remedy: "\(RedisConnectionInfo(target.address).commandLine) PING, from this machine")
     }
 
     // MARK: connections

@@ -13,7 +13,7 @@ extension SettingsTable {
         [
             Setting(
                 "ENROUTE_TRACKING_MAX_SHARING_SECONDS", .integer(1...14_400, unit: "seconds"),
-                default: .seconds(state.travelCap), "How long a rider may share its location for one job.",
+                default: .seconds(state.maxSharingDuration), "How long a rider may share its location for one job.",
                 details: """
                     Counted from the first start of travel mode for the job, whether travel mode is on or off in between.
                     Four hours is the maximum.
@@ -47,11 +47,11 @@ extension SettingsTable {
         [
             Setting(
                 "ENROUTE_RIDER_HEARTBEAT_TIMEOUT_SECONDS", .integer(1...86_400, unit: "seconds"),
-                default: .seconds(state.riderReach), "How long a rider counts as reachable after a heartbeat.",
+                default: .seconds(state.heartbeatTimeout), "How long a rider counts as reachable after a heartbeat.",
                 details: "Its last known position is used for the same time."),
             Setting(
                 "ENROUTE_RIDER_AUTO_OFFLINE_AFTER_SECONDS", .integer(1...604_800, unit: "seconds"),
-                default: .seconds(state.riderSilence),
+                default: .seconds(state.autoOfflineDelay),
                 "Time without a heartbeat after which an idle rider is set offline.",
                 details: """
                     A rider with an active task stays online. No rider is set offline before
