@@ -204,7 +204,7 @@ test('a gateway that takes the connection and says nothing is left after 15 s', 
   await clock.pass(14_999);
   assert.equal(enroute.connection.state, 'connecting');
   await clock.pass(1);
-  assert.deepEqual(enroute.connection.close, {code: 1006, reason: 'the gateway does not answer'});
+  assert.deepEqual(enroute.connection.close, {code: 1006, reason: 'the gateway did not answer in time'});
 });
 
 test('a token that ran out is renewed at once; the same again is refused, and what was shown stays', async () => {

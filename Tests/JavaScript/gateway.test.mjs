@@ -230,8 +230,8 @@ claim('a gateway that is frozen is noticed by its silence, and come back to when
   const follow = anna.follow(job);
   await until('the visit is known', () => follow.view.known);
   stage.signal('SIGSTOP');
-  await until('the silence is noticed', () => anna.connection.close?.reason === 'nothing was heard');
-  await until('nobody answers', () => anna.connection.close?.reason === 'the gateway does not answer');
+  await until('the silence is noticed', () => anna.connection.close?.reason === 'no message or pong was received');
+  await until('nobody answers', () => anna.connection.close?.reason === 'the gateway did not answer in time');
   assert.equal(follow.view.status, 'on_the_way');
   stage.signal('SIGCONT');
   await isOpen(anna);

@@ -1,6 +1,6 @@
-// The connection to a gateway: opened, signed in, kept, noticed when it is gone, and opened again. It carries messages
-// and knows none of them but those about itself: welcome, pong, degraded, restored, goaway. When to do what is decided
-// in enroute-pace.js.
+// The connection to a gateway: connects, signs in, detects a dead connection and reconnects. It passes on all messages and
+// interprets only those about the connection itself: welcome, pong, degraded, restored and goaway. enroute-timing.js decides
+// when to do what.
 
 import {
   CONNECT_WITHIN, EXPECTED_AFTER, GOODBYE, MOST_WAITING, MessageBudget, OFFLINE_DOUBTED_AFTER, PROBE, STEADY_AFTER,
@@ -8,9 +8,9 @@ import {
 } from './enroute-pace.js';
 
 const OPEN = 1;
-/** ms that an answer may be slower than the quickest one, and still say what time it is. */
+/** How much slower than the fastest answer, in ms, an answer may be and still set the clock. */
 const SLOWER = 200;
-/** Bytes that may wait in the socket until a connection counts as slow. */
+/** How many bytes may be buffered in the socket before the connection counts as congested. */
 const CONGESTED_FROM = 16_384;
 
 export class Line {
@@ -22,16 +22,16 @@ export class Line {
   #offlineSince = null; #isBackOnline = false;
   #waiting = []; #budget = null; #watches = [];
 
-  /** The gateway's clock minus ours (`wall`), ms; as good as the quick answers of this connection. */
+  /** The gateway's clock minus the local wall clock, in ms, measured with the fastest answers of this connection. */
   clockOffset = 0;
-  /** When something was heard last, by our wall clock (`wall`): the other may stand still while a phone sleeps. */
+  /** When the last message was received, by the local wall clock: the monotonic clock may stop while a phone sleeps. */
   heardAt = null;
 
   /**
-   * @param {object} options of `Enroute`, complete
-   * @param {(message: object) => void} heard each message
-   * @param {() => void} changed the connection is another
-   * @param {() => boolean} expects whether the gateway has reason to say something every few seconds
+   * @param {object} options the options of `Enroute`, with all defaults
+   * @param {(message: object) => void} heard called with each message
+   * @param {() => void} changed called when the state of the connection changed
+   * @param {() => boolean} expects whether the gateway should send something every few seconds
    */
   constructor(options, heard, changed, expects = () => false) {
     this.#options = options;
@@ -49,10 +49,10 @@ export class Line {
     });
   }
 
-  /** Messages may be said now. */
+  /** Whether messages can be sent. */
   get isOpen() { return this.#state === 'open'; }
 
-  /** What was said last has not left yet. */
+  /** Whether earlier messages are still buffered. */
   get isCongested() { return this.#waiting.length > 0 || (this.#socket?.bufferedAmount ?? 0) > CONGESTED_FROM; }
 
   start() {
@@ -69,7 +69,7 @@ export class Line {
     this.#settle('stopped');
   }
 
-  /** @returns {boolean} whether it goes; not before the welcome. */
+  /** Sends a message. @returns {boolean} whether it was accepted; not before the welcome */
   say(message) {
     if (!this.isOpen || this.#waiting.length >= MOST_WAITING) return false;
     this.#waiting.push(message);
@@ -77,7 +77,7 @@ export class Line {
     return true;
   }
 
-  /** The network or the page is back: connects at once, or asks whether the connection survived. */
+  /** Reconnects immediately, or checks an open connection with a ping, because the network or the page is back. */
   wake() {
     if (this.#state === 'waiting') {
       this.#failures = 0;
@@ -88,24 +88,24 @@ export class Line {
     }
   }
 
-  // ---- opening ----
+  // ---- connecting ----
 
   async #connect() {
     const attempt = ++this.#attempt;
     this.#clear('planned');
     this.#retryAt = undefined;
     this.#become('connecting');
-    this.#plan('connect', CONNECT_WITHIN, () => this.#lost(1006, 'the gateway does not answer'));
+    this.#plan('connect', CONNECT_WITHIN, () => this.#lost(1006, 'the gateway did not answer in time'));
     let credential;
     try {
       credential = await this.#options.credential();
     } catch (error) {
-      // Whoever hands out tokens may be away for a while, like a gateway.
-      if (attempt === this.#attempt) this.#lost(1006, `no credential: ${error?.message ?? error}`);
+      // The server that issues tokens may be temporarily unavailable, just like a gateway.
+      if (attempt === this.#attempt) this.#lost(1006, `no credential is available: ${error?.message ?? error}`);
       return;
     }
     if (attempt !== this.#attempt) return;
-    if (!credential) return this.#refuse(4500, 'there is nothing to sign in with');
+    if (!credential) return this.#refuse(4500, 'no credential is available');
     if (this.#close?.code === 4005 && JSON.stringify(credential) === this.#credential) {
       return this.#refuse(4005, this.#close.reason);
     }
@@ -129,7 +129,7 @@ export class Line {
     };
     socket.onmessage = ({data}) => { if (isCurrent()) this.#received(data); };
     socket.onclose = ({code, reason}) => { if (isCurrent()) this.#closed(code, reason ?? ''); };
-    // A close follows.
+    // A close event follows.
     socket.onerror = () => {};
   }
 
@@ -151,7 +151,7 @@ export class Line {
     }
     this.#believe();
     this.#heard(message);
-    // After whatever follows from it: who hears of the connection finds all in place.
+    // Only after the listeners handled the message, so that they find a consistent state.
     if (['welcome', 'degraded', 'restored'].includes(message.type)) this.#changed();
   }
 
@@ -172,7 +172,7 @@ export class Line {
     if (this.#askedAt === null) return;
     const wall = this.#options.wall();
     const roundTrip = wall - this.#askedAt;
-    // The newest of the quick ones: our own clock may be put right while the connection stands.
+    // The newest of the fast answers counts, because the local clock may be corrected while the connection is open.
     if (roundTrip >= 0 && roundTrip <= this.#roundTrip + SLOWER) {
       this.#roundTrip = Math.min(roundTrip, this.#roundTrip);
       this.clockOffset = serverTime - (wall - roundTrip / 2);
@@ -180,13 +180,13 @@ export class Line {
     this.#askedAt = null;
   }
 
-  // ---- keeping ----
+  // ---- keeping the connection alive ----
 
   #look() {
     if (!this.isOpen) return;
     const now = this.#options.now();
     const {what, lookIn} = heartbeat({...this.#beat, expects: this.#expects()}, now);
-    if (what === 'give up') return this.#lost(1006, 'nothing was heard');
+    if (what === 'give up') return this.#lost(1006, 'no message or pong was received');
     if (what === 'ping') {
       this.#beat.asked = now;
       this.#askedAt = this.#options.wall();
@@ -196,11 +196,11 @@ export class Line {
         this.#changed();
       });
     }
-    // By then more may be expected than now.
+    // Look again soon, because `expects` may change in the meantime.
     this.#plan('look', Math.min(lookIn, EXPECTED_AFTER), () => this.#look());
   }
 
-  /** A gateway that stands still says nothing, and its socket stays open: until something comes, nothing is known. */
+  /** A frozen gateway sends nothing and its socket stays open. Any message shows that it is alive. */
   #isHeard() {
     this.#clear('answer');
     if (!this.#isSilent) return;
@@ -219,7 +219,7 @@ export class Line {
     }
   }
 
-  /** Offline is what the system says; messages that go on coming say more. */
+  /** The device reports that it is offline, but messages that keep arriving prove otherwise. */
   #believe() {
     if (this.#offlineSince === null) return;
     if (this.#isBackOnline || this.#options.now() - this.#offlineSince > OFFLINE_DOUBTED_AFTER) {
@@ -247,9 +247,9 @@ export class Line {
     watch(globalThis.document, 'visibilitychange', () => { if (!globalThis.document.hidden) this.wake(); });
   }
 
-  // ---- losing ----
+  // ---- losing the connection ----
 
-  /** The socket may never tell that it is gone. */
+  /** Gives up a socket that may never report its end. */
   #lost(code, reason) {
     this.#leave(4000);
     this.#comeBack(code, reason);
@@ -263,11 +263,11 @@ export class Line {
 
   #comeBack(code, reason) {
     const now = this.#options.now();
-    // One that is closed again and again right after its welcome does not come back at once again and again.
+    // Resets the back-off only after a stable session, so that a gateway that closes right after its welcome is not flooded.
     if (this.#openedAt !== null && now - this.#openedAt >= STEADY_AFTER) this.#failures = 0;
     this.#openedAt = null;
     this.#close = Object.freeze({code, reason});
-    // A newer token may be there: asked for at once.
+    // The token expired: a newer one may be available immediately.
     const isRenewal = code === 4005 && this.#failures === 0;
     const {retryInMs} = closeMeaning(code);
     const notBefore = retryInMs === null ? this.#notBefore : now + retryInMs;
@@ -293,7 +293,7 @@ export class Line {
     this.#become(state);
   }
 
-  /** Whatever the socket still says is said to nobody. */
+  /** Detaches and closes the socket. Its later events are ignored. */
   #leave(code) {
     this.#attempt += 1;
     this.#isSilent = false;
@@ -302,7 +302,7 @@ export class Line {
     const socket = this.#socket;
     this.#socket = null;
     if (!socket) return;
-    // A socket that is closed while it connects says so to whoever listens to its errors: it still does.
+    // A socket that is closed while connecting still emits an error event, so `onerror` stays.
     socket.onopen = socket.onmessage = socket.onclose = null;
     try { socket.close(code); } catch { socket.close(); }
   }

@@ -1,26 +1,26 @@
-// When to come back, when to ask whether anybody is there, how fast to speak, and which positions wait: decided here
-// from times that are given, so that a test needs neither a clock nor a network.
+// The timing rules of the client: when to reconnect and to ping, how fast to send, and which positions to send. All functions
+// take the time as an argument, so tests need neither a clock nor a network.
 
-// ---- coming back ----
+// ---- reconnecting ----
 
-/** ms: the ceiling of the first wait after a connection that stood. */
+/** Upper bound of the first delay after a stable connection, in ms. */
 export const RECONNECT_FIRST = 3_000;
-/** ms: no ceiling is higher. */
+/** Upper bound of all delays, in ms. */
 export const RECONNECT_LONGEST = 30_000;
-/** ms that a session has to stand until the next wait is a first one again. */
+/** How long a session must stay open, in ms, before the back-off starts over. */
 export const STEADY_AFTER = 10_000;
-/** ms: what everybody who was told the same time is spread over. */
+/** Random spread of a time that the gateway sent to many clients, in ms. */
 export const SPREAD = 300;
-/** ms: a gateway that wants us back later than this is not believed. */
+/** Longest delay that the client accepts from a gateway, in ms. */
 export const PATIENCE = 600_000;
-/** ms until there may be room again: a session of our own whose network is gone ends within 35 s (ping and pong). */
+/** ms until the session limit may have room again: the gateway ends a dead session of ours within 35 s. */
 export const FULL_AGAIN = 40_000;
 
 /**
- * How long to wait before the next attempt: full jitter, or what the gateway said.
+ * Returns the delay before the next attempt, in ms: the gateway's own time, or random back-off (full jitter).
  *
- * @param {number} failures attempts since a session stood
- * @param {number|null} notBefore ms, by `now`, when the gateway wants us back
+ * @param {number} failures attempts since the last stable session
+ * @param {number|null} notBefore when the gateway wants the client to reconnect, in ms of the clock `now`
  * @param {number} now ms
  * @param {() => number} random 0 to 1
  */
@@ -30,12 +30,12 @@ export function reconnectDelay(failures, notBefore, now, random) {
   return random() * ceiling;
 }
 
-/** There are as many sessions as there may be; one of them may be our own, of a network that we have left. */
+/** The close code when the session limit is reached. A dead session of this client may be among those counted. */
 export const FULL = 4009;
 
 /**
- * What a close means for who was connected (protocol/close-codes.md): whether coming back is of use, in how many ms
- * at the soonest (`null`: at the usual pace), and what it is called.
+ * Returns what a close code means for the client: whether it reconnects, after how many ms at the earliest (`null`: the usual
+ * back-off), and the error code that views show.
  *
  * @param {number} code
  */
@@ -50,29 +50,30 @@ export function closeMeaning(code) {
   };
 }
 
-// ---- whether anybody is there ----
+// ---- heartbeat ----
 
-/** ms without any message until we ask. */
+/** ms without a message before the client sends a ping. */
 export const PING_AFTER = 20_000;
-/** ms without any message, in spite of our asking, until the connection is given up. */
+/** ms without a message before the client gives up the connection. */
 export const GIVE_UP_AFTER = 40_000;
-/** The same while a live job is followed or a report is to be answered: then something comes every 8 s. */
+/** The same as `PING_AFTER` while a job is live or a report is unanswered; the gateway then sends something every 8 s. */
 export const EXPECTED_AFTER = 10_000;
-/** ms for an answer once the network is back, and until a gateway that is asked counts as silent. */
+/** ms to wait for a pong before the gateway counts as unresponsive, and after the network is back. */
 export const PROBE = 4_000;
-/** ms from the attempt to the welcome. */
+/** ms from the start of an attempt to the welcome. */
 export const CONNECT_WITHIN = 15_000;
-/** ms for a gateway that is going away to close, after the time it named. */
+/** ms that a gateway may take to close the connection after the time in its `goaway`. */
 export const GOODBYE = 2_000;
-/** ms of messages after the system said that it is offline, until the messages are believed. */
+/** ms of received messages after which an offline report of the device is ignored. */
 export const OFFLINE_DOUBTED_AFTER = 30_000;
 
 /**
- * What a silence asks for: `'wait'`, `'ping'` or `'give up'`, and in how many ms to look again. Who slept (a laptop
- * that was shut) asks before it gives up.
+ * Decides what to do during a silence: `'wait'`, `'ping'` or `'give up'`, and in how many ms to check again. A device that
+ * slept pings before it gives up.
  *
- * @param {{heard: number, asked: number|null, probing: boolean, expects?: boolean}} line when something was heard last;
- *     when we first asked since then; whether an answer is wanted soon; whether something should have come by itself
+ * @param {{heard: number, asked: number|null, probing: boolean, expects?: boolean}} line when the last message was received;
+ *     when the first ping since then was sent; whether a fast answer is wanted; whether the gateway should be sending
+ *     something
  * @param {number} now ms
  */
 export function heartbeat({heard, asked, probing, expects = false}, now) {
@@ -86,22 +87,25 @@ export function heartbeat({heard, asked, probing, expects = false}, now) {
   return probing || quiet <= 0 ? {what: 'ping', lookIn: answer} : {what: 'wait', lookIn: quiet};
 }
 
-// ---- how fast to speak ----
+// ---- sending rate ----
 
-/** Messages at once, and a second: below what a gateway takes of one connection (40, 20/s), so that nothing is lost. */
+/**
+ * Burst and rate of sent messages. They stay below the gateway's limits for one connection (40 and 20/s), so nothing is
+ * dropped.
+ */
 export const MESSAGES_BURST = 30;
 export const MESSAGES_PER_SECOND = 15;
-/** Messages that wait, at most; of more the newest are refused to who says them. */
+/** How many messages may wait to be sent. Further ones are rejected. */
 export const MOST_WAITING = 500;
 
-/** How many messages may go now. */
+/** A token bucket for sent messages. */
 export class MessageBudget {
   #tokens = MESSAGES_BURST;
   #at = 0;
 
   constructor(now) { this.#at = now; }
 
-  /** @returns {number} 0 when one was taken, else the ms until one can be. */
+  /** Takes a token. @returns {number} 0, or the ms until one is available */
   take(now) {
     this.#tokens = Math.min(MESSAGES_BURST, this.#tokens + (now - this.#at) * MESSAGES_PER_SECOND / 1000);
     this.#at = now;
@@ -111,33 +115,33 @@ export class MessageBudget {
   }
 }
 
-// ---- positions that wait ----
+// ---- position queue ----
 
-/** Readings that wait, at most: of more the oldest is forgotten. */
+/** How many readings may wait; the oldest ones are discarded. */
 export const MOST_FIXES = 20;
-/** Readings of one report: when the newest is refused, the one before it is shown. */
+/** Readings in one report. If the gateway rejects the newest one, it can show the one before. */
 export const FIXES_PER_REPORT = 5;
-/** ms after which a gateway takes a reading no more. */
+/** Age in ms at which a gateway rejects a reading. */
 export const FIX_LIFETIME = 55_000;
-/** Jobs of one report. */
+/** Jobs in one report. */
 export const MOST_JOBS = 10;
-/** s between two reports until the gateway says how often. */
+/** Seconds between two reports until the gateway asks for another interval. */
 export const FIRST_INTERVAL = 1;
-/** ms: a clock that is further off than this is put right by the gateway's. */
+/** ms that the local clock may be off before reports use the gateway's clock. */
 export const CLOCK_TOLERANCE = 2_000;
 
-/** What a job may be called. */
+/** Characters and length of a job name. */
 export const JOB_NAME = /^[A-Za-z0-9_-]{1,64}$/;
 
-/** Whether somebody can be there: (0, 0) is what receivers say that know nothing. */
+/** Whether these are valid coordinates. Receivers report (0, 0) when they have no position. */
 export function isPlace({lat, lon}) {
   return Number.isFinite(lat) && Number.isFinite(lon) && Math.abs(lat) <= 90 && Math.abs(lon) <= 180
     && (lat !== 0 || lon !== 0);
 }
 
 /**
- * Readings of a rider's place on their way to the gateway: bounded, the newest first, never faster than the gateway
- * asks for, and none that is too old to be taken.
+ * The queue of a rider's readings: bounded, newest first, no faster than the gateway asks for, and without readings that are
+ * too old to be accepted.
  */
 export class FixQueue {
   #waiting = [];
@@ -146,23 +150,23 @@ export class FixQueue {
   #interval = FIRST_INTERVAL * 1000;
   #unanswered = null;
 
-  /** Readings that wait. */
+  /** Number of queued readings. */
   get count() { return this.#waiting.length; }
 
-  /** s between two reports. */
+  /** Seconds between two reports. */
   get interval() { return this.#interval / 1000; }
   set interval(seconds) { this.#interval = Math.min(20, Math.max(1, seconds)) * 1000; }
 
   /**
    * @param {string[]} jobs in the order of their stops
-   * @param {object} fix with `at` by our wall clock, ms
+   * @param {object} fix with `at` in ms by the local wall clock
    */
   add(jobs, fix) {
     if (jobs.length === 0 || jobs.length > MOST_JOBS) {
-      throw new RangeError(`A position is reported for 1 to ${MOST_JOBS} jobs, not for ${jobs.length}.`);
+      throw new RangeError(`A position can be published for 1 to ${MOST_JOBS} jobs, not for ${jobs.length}.`);
     }
-    if (!jobs.every((job) => JOB_NAME.test(job))) throw new RangeError(`No job is called ${jobs.join(' or ')}.`);
-    // A gateway takes neither, and what is as new as another says nothing more.
+    if (!jobs.every((job) => JOB_NAME.test(job))) throw new RangeError(`Invalid job name: ${jobs.find((job) => !JOB_NAME.test(job))}. Use 1 to 64 letters, digits, _ and -.`);
+    // A gateway rejects these, and a reading with the same time adds nothing.
     if (!isPlace(fix) || !Number.isFinite(fix.at)) return;
     if (this.#waiting.some((waiting) => waiting.fix.at === fix.at)) return;
     this.#waiting.push({jobs: [...jobs], fix});
@@ -170,16 +174,16 @@ export class FixQueue {
     this.#waiting.length = Math.min(this.#waiting.length, MOST_FIXES);
   }
 
-  /** ms until the next report is due, by the clock that does not go back; `null` when nothing waits. */
+  /** ms until the next report is due, by the monotonic clock; `null` if the queue is empty. */
   due(now) {
     return this.#waiting.length === 0 ? null : Math.max(0, this.#sentAt + this.#interval - now);
   }
 
   /**
-   * The report that is due: the newest readings. All that waited is gone with it: older ones are of no use to anybody.
+   * Returns the report that is due: the newest readings. It empties the queue, because nobody needs the older ones.
    *
-   * @param {number} now ms of the clock that does not go back
-   * @param {{wall: number, clockOffset: number}} clock our wall clock and what the gateway's is ahead of it, ms
+   * @param {number} now ms of the monotonic clock
+   * @param {{wall: number, clockOffset: number}} clock local wall clock, and how far the gateway's clock is ahead of it, in ms
    * @returns {object|null} the message `location`
    */
   next(now, {wall, clockOffset}) {
@@ -199,13 +203,13 @@ export class FixQueue {
     return within(battery, 0, 1) ? {...report, battery} : report;
   }
 
-  /** A report was sent, and the gateway has not said what became of it. */
+  /** Whether a sent report is still unanswered. */
   get isUnanswered() { return this.#unanswered !== null; }
 
-  /** The gateway took the report, and all before it; or refused it. */
+  /** The gateway accepted or rejected the report with this number and all earlier ones. */
   answered(seq) { if (this.#unanswered && seq >= this.#unanswered.seq) this.#unanswered = null; }
 
-  /** The connection is gone: whoever stands still has no other reading to tell, so the last one is told again. */
+  /** The connection is lost. A rider who stands still has no newer reading, so an unanswered one is sent again. */
   disconnected() {
     const lost = this.#unanswered;
     this.#unanswered = null;
@@ -213,7 +217,7 @@ export class FixQueue {
     if (lost) this.add(lost.jobs, lost.fix);
   }
 
-  /** Nothing of the job is to be told any more. */
+  /** Discards everything about a job. */
   forget(job) {
     this.#waiting = this.#waiting.filter(({jobs}) => !jobs.includes(job));
     if (this.#unanswered?.jobs.includes(job)) this.#unanswered = null;
@@ -222,7 +226,7 @@ export class FixQueue {
 
 const within = (value, least, most) => Number.isFinite(value) && value >= least && value <= most;
 
-/** What a browser does not know is `null` there, and missing here; what a gateway would refuse is left out. */
+/** Omits members that are `null` in a browser or out of the gateway's range. */
 function withoutGaps({at, lat, lon, acc, spd, hdg}, correction) {
   const digits = (degrees) => Math.round(degrees * 1e7) / 1e7;
   return {

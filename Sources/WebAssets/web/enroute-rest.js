@@ -1,11 +1,14 @@
-// Requests to the REST interface, and the one error for whatever was not done, over the socket or by REST.
+// Requests to the REST API, and the error type for all failed requests, over the socket or by REST.
 
-/** ms for an answer. */
+/** ms to wait for an answer. */
 export const ANSWER_WITHIN = 15_000;
 
-/** What was not done: `code` of protocol/messages.md, or `network` when nobody could be asked or nobody answered. */
+/**
+ * Why a request failed: `code` is an error code of the protocol, or `network` if the gateway was unreachable or did not
+ * answer.
+ */
 export class EnrouteError extends Error {
-  /** @param {{code: string, message: string, retry?: boolean, retryInMs?: number}} what and what else is known of it */
+  /** @param {{code: string, message: string, retry?: boolean, retryInMs?: number}} what and further members of the problem */
   constructor({code, message, retry = false, retryInMs, ...more}) {
     super(message);
     this.name = 'EnrouteError';
@@ -13,15 +16,17 @@ export class EnrouteError extends Error {
   }
 }
 
-/** Nobody could be asked, or nobody answered. */
+/** The error when the gateway cannot be reached or does not answer. */
 export const unreachable = (message) => new EnrouteError({code: 'network', message, retry: true});
 
 /**
- * @param {object} options of `Enroute`, complete
+ * Sends a request.
+ *
+ * @param {object} options the options of `Enroute`, with all defaults
  * @param {string} method
  * @param {string} path below `rest`
  * @param {{body?: unknown, headers?: Record<string, string>}} what
- * @returns {Promise<{status: number, headers: Headers, body: unknown}>} of 2xx and 304
+ * @returns {Promise<{status: number, headers: Headers, body: unknown}>} for 2xx and 304
  * @throws {EnrouteError} with the code of the problem document, or `network`
  */
 export async function request({fetch, rest, timers, credential}, method, path, {body, headers = {}} = {}) {
@@ -29,7 +34,7 @@ export async function request({fetch, rest, timers, credential}, method, path, {
   try {
     signedIn = await credential();
   } catch (error) {
-    throw unreachable(`There is nothing to sign in with at the moment: ${error?.message ?? error}`);
+    throw unreachable(`No credential is available right now: ${error?.message ?? error}`);
   }
   const abort = new AbortController();
   const timer = timers.setTimeout(() => abort.abort(), ANSWER_WITHIN);
@@ -46,12 +51,12 @@ export async function request({fetch, rest, timers, credential}, method, path, {
     });
     text = await response.text();
   } catch (error) {
-    throw unreachable(`${method} ${path} was not answered: ${error.message}`);
+    throw unreachable(`${method} ${path} got no answer: ${error.message}`);
   } finally {
     timers.clearTimeout(timer);
   }
   let answer = text;
-  try { answer = text === '' ? null : JSON.parse(text); } catch { /* No JSON: told as it is. */ }
+  try { answer = text === '' ? null : JSON.parse(text); } catch { /* Not JSON: returned as text. */ }
   if (response.ok || response.status === 304) return {status: response.status, headers: response.headers, body: answer};
   const problem = answer !== null && typeof answer === 'object' ? answer : {};
   const after = Number(response.headers.get('Retry-After'));

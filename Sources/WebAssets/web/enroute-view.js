@@ -1,19 +1,18 @@
-// What a follower sees of one job, as a value: each message of the gateway gives the next view, and what changed.
-// Nothing here knows of a socket or a clock, so that every order of messages can be tried. Four rules hold whatever
-// comes: a view never goes back, what comes twice does nothing, a reset always wins, and what nobody could have
-// travelled is not shown.
+// What a follower sees of one job, as a value: each message from the gateway gives the next view and what changed. Nothing here
+// uses a socket or a clock, so tests can try every order of messages. Four rules always hold: a view never goes back in time, a
+// repeated message changes nothing, a reset always wins, and a position that nobody could have reached is not shown.
 
-/** m: a reading that says less than this about where it is, is not shown. */
+/** Accuracy radius in m above which a reading is not shown. */
 export const LEAST_ACCURACY = 100;
-/** m/s: nobody gets there that fast. */
+/** Highest plausible speed, m/s. */
 export const FASTEST = 60;
-/** ms of readings that agree with each other until they are believed: the gateway has held them for 10 s before. */
+/** ms of consistent readings before an implausible jump is accepted. The gateway has already held them back for 10 s. */
 export const BELIEVED_AFTER = 3_000;
 
 const TRACKED = new Set(['live', 'stale']);
 const OVER = new Set(['paused', 'arrived', 'ended']);
 
-/** Before anything is known of the job. */
+/** The view before the first snapshot. */
 export const unknownView = (job) => Object.freeze({
   job, known: false, kind: null, status: null, statusAt: null, steps: Object.freeze([]), tracking: 'waiting',
   reason: null, text: null, unavailable: null, proximity: null, position: null, positionReceivedAt: null,
@@ -22,12 +21,13 @@ export const unknownView = (job) => Object.freeze({
 });
 
 /**
- * The view after a message, and what changed: `null` when the message is no news, and then the view is the same object.
+ * Returns the next view and what changed. `change` is `null` if the message brings nothing new; the view is then the same
+ * object.
  *
  * @param {object} view
- * @param {object} message of the gateway, about the view's job
- * @param {number} now ms of a clock that does not go back
- * @param {{fastest?: number, wall?: number|null}} more m/s; the same moment by our wall clock, ms since the epoch
+ * @param {object} message from the gateway, about the job of the view
+ * @param {number} now ms of a monotonic clock
+ * @param {{fastest?: number, wall?: number|null}} more highest plausible speed in m/s; the local wall clock, ms since the epoch
  * @returns {{view: object, change: string|null}}
  */
 export function reduce(view, message, now, {fastest = FASTEST, wall = null} = {}) {
@@ -38,7 +38,7 @@ export function reduce(view, message, now, {fastest = FASTEST, wall = null} = {}
     case 'ended': return changed(view, 'ended', {ended: message.reason, ...nobodyToSee});
     case 'error': return changed(view, 'refused', {refused: refusal(message), ...nobodyToSee});
   }
-  // What is no whole state belongs to one: it came late, or before it.
+  // The remaining messages update a snapshot. Without one they are late or early and mean nothing.
   if (!view.known || view.ended || view.refused) return {view, change: null};
   switch (message.type) {
     case 'status': return status(view, message);
@@ -55,7 +55,7 @@ const nobodyToSee = {
   position: null, positionReceivedAt: null, positionReceivedAtWall: null, eta: null, doubted: null,
 };
 
-/** The parts that are new are frozen with the view. When none is, the view stays what it was. */
+/** Freezes new parts with the view. If no part is new, the view stays the same object. */
 function changed(view, change, parts) {
   const isNews = Object.keys(parts).some((name) => !isSame(view[name], parts[name]));
   return isNews ? {view: Object.freeze({...view, ...parts}), change} : {view, change: null};
@@ -66,7 +66,7 @@ const isSame = (a, b) => a === b || (typeof a === 'object' && JSON.stringify(a) 
 const refusal = ({code, message}) => Object.freeze({code, message});
 const arrival = ({type, job, ...rest}) => Object.freeze(rest);
 
-/** The whole state: what is in it, and of a resumed view whatever was newer. */
+/** Applies a snapshot. When a subscription resumes, what the view knows may be newer than the snapshot. */
 function snapshot(view, state, {now, wall}, isReset) {
   const goesOn = view.known && view.epoch === state.epoch && !isReset;
   const isBehind = goesOn && isBefore(state.id, view.id);
@@ -74,7 +74,7 @@ function snapshot(view, state, {now, wall}, isReset) {
     ? {} : {status: state.status, statusAt: state.statusAt, steps: frozenSteps(state.steps), id: state.id};
   const hasPositions = !OVER.has(state.tracking) && state.tracking !== 'waiting';
   const offered = hasPositions && isAccurate(state.position) ? state.position : null;
-  // Ours may be newer than what the gateway we came to has read; one that nobody shows any more is gone.
+  // The view may be newer than what this gateway has read. A position that the gateway no longer shows is dropped.
   const keepsOurs = goesOn && hasPositions && view.position && state.position
     && !isAfter(state.position.id, view.position.id);
   const position = keepsOurs ? view.position : freeze(offered);
@@ -97,7 +97,7 @@ const freeze = (part) => (part ? Object.freeze(part) : null);
 const frozenSteps = (steps) => Object.freeze((steps ?? []).map((step) => Object.freeze(step)));
 
 function status(view, event) {
-  // Of another epoch: a reset is on its way. Known already: it came with the snapshot.
+  // Another epoch: a reset will follow. An older id: the snapshot contained it.
   if (event.epoch !== view.epoch || !isBefore(view.id, event.id)) return {view, change: null};
   return changed(view, 'status', {
     status: event.status, statusAt: event.at, id: event.id, steps: stepsAt(view.steps, event.status),
@@ -105,7 +105,7 @@ function status(view, event) {
 }
 
 /**
- * Where the steps stand once a status was reached. A branch off the way (`allocation_failed`) leaves them.
+ * Returns the steps after a status was reached. A side status (`allocation_failed`) leaves them unchanged.
  *
  * @param {{status: string, state: string}[]} steps
  * @param {string} status
@@ -124,7 +124,7 @@ export function stepsAt(steps, status) {
 
 function tracking(view, message) {
   const parts = {tracking: message.state, reason: message.reason ?? null, text: message.text ?? null};
-  // A marker that is not taken away would glide to where another rider is.
+  // Remove the marker, otherwise it would glide to where another rider is later.
   const isSeen = TRACKED.has(message.state);
   return changed(view, 'tracking', isSeen ? parts : {...parts, ...nobodyToSee, unavailable: null});
 }
@@ -133,7 +133,7 @@ function location(view, message, {now, wall}, fastest) {
   if (OVER.has(view.tracking) || (view.newestID !== null && !isAfter(message.id, view.newestID))) {
     return {view, change: null};
   }
-  // Whatever it says: the phone is heard from.
+  // Even a reading that is not shown proves that the phone is connected.
   const heard = {tracking: 'live', text: 'live', reason: null, unavailable: null, newestID: message.id};
   if (!isAccurate(message)) return unseen(view, heard);
   if (view.position && !isReachable(view.position, message, fastest)) {
@@ -145,7 +145,7 @@ function location(view, message, {now, wall}, fastest) {
   });
 }
 
-/** A reading that is not shown is news only where it ends a silence. */
+/** A reading that is not shown counts as a change only if it ends a silence. */
 function unseen(view, parts) {
   const wasSilent = view.tracking !== 'live' || view.unavailable !== null;
   return {view: Object.freeze({...view, ...parts}), change: wasSilent ? 'tracking' : null};
@@ -153,25 +153,25 @@ function unseen(view, parts) {
 
 const isAccurate = (position) => Boolean(position) && (position.acc ?? 0) <= LEAST_ACCURACY;
 
-/** Whether somebody could have come from one reading to the other in the time between. */
+/** Whether a rider could have travelled from one reading to the other in the time between. */
 function isReachable(from, to, fastest) {
   const metres = distance(from, to);
-  // Within what both readings leave open nobody has travelled at all.
+  // Within the accuracy of both readings the rider may not have moved at all.
   const open = (from.acc ?? 0) + (to.acc ?? 0);
   return metres <= open || metres - open <= fastest * Math.max(0, to.at - from.at) / 1000;
 }
 
-/** Ids of positions have 16 digits: more than a number holds for ever. */
+/** Position ids have 16 digits, more than a JavaScript number can always represent. */
 const isAfter = (a, b) => BigInt(a) > BigInt(b);
 
-/** Ids of statuses are `<ms>-<count>`. */
+/** Status ids have the form `<ms>-<count>`. */
 export function isBefore(a, b) {
   const [aTime, aCount] = a.split('-').map(Number);
   const [bTime, bCount] = b.split('-').map(Number);
   return aTime < bTime || (aTime === bTime && aCount < bCount);
 }
 
-/** Great-circle distance, m. */
+/** Great-circle distance in m. */
 export function distance(a, b) {
   const radians = Math.PI / 180;
   const h = Math.sin((b.lat - a.lat) * radians / 2) ** 2
@@ -179,7 +179,7 @@ export function distance(a, b) {
   return 2 * 6_371_008.8 * Math.asin(Math.min(1, Math.sqrt(h)));
 }
 
-/** From one place to another, degrees clockwise from north, 0 to 360. */
+/** Bearing from one place to another, 0 to 360 degrees clockwise from north. */
 export function bearing(a, b) {
   const radians = Math.PI / 180;
   const y = Math.sin((b.lon - a.lon) * radians) * Math.cos(b.lat * radians);
@@ -190,18 +190,16 @@ export function bearing(a, b) {
 
 // ---- the pool of a zone ----
 
-/** Before anything is known of the zone. `riders` are by their name: those that may get a task, and whose change was
- * seen. */
+/** The pool before the first snapshot. `riders` contains, by name, the available riders and those that changed since. */
 export const unknownPool = (zone) => Object.freeze({
   zone, known: false, version: null, riders: new Map(), count: 0, refused: null,
 });
 
 /**
- * The pool after a message, and what changed: `'pool'`, `'refused'`, the change of a rider, or `null` when it is no
- * news.
+ * Returns the pool after a message and what changed: `'pool'`, `'refused'`, a rider's change, or `null` for nothing new.
  *
  * @param {object} pool
- * @param {object} message of the gateway, about the pool's zone
+ * @param {object} message from the gateway, about the zone of the pool
  */
 export function reducePool(pool, message) {
   switch (message.type) {
@@ -229,7 +227,7 @@ function afterChanges(pool, changes, version) {
   let {count} = pool;
   for (const {type, zone, prev, version: _, ...change} of changes) {
     const before = riders.get(change.rider);
-    // Of a rider that is not among those shown it is not known whether it was counted.
+    // For a rider outside the list the client does not know whether `count` included them, so it assumes not.
     count += (change.available ? 1 : 0) - (before?.available ? 1 : 0);
     if (change.change === 'removed') riders.delete(change.rider);
     else {

@@ -1,12 +1,11 @@
-// Times, distances and arrivals in words: by Intl, in the reader's language, with the reader's clock and units.
-// Sentences of a page are the page's own; here is what every client of Enroute says alike. Nothing here looks at a
-// clock: times are given.
+// Formats times, distances and arrivals with `Intl`, in the reader's language, with the reader's clock and units. It holds
+// what all clients share; sentences of a page belong to the page. Functions take the time as an argument.
 
-/** Regions whose roads are measured in miles. */
+/** Regions that measure roads in miles. */
 const MILES = new Set(['US', 'GB', 'LR', 'MM']);
 const METRES_PER_MILE = 1609.344;
 const METRES_PER_FOOT = 0.3048;
-/** m from the destination within which the rider is called here: a distance would be less than GPS can tell. */
+/** Distance in m at which the rider is here: less than GPS can measure. */
 const HERE_WITHIN = 20;
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -32,7 +31,7 @@ const WORDS = {
   },
 };
 
-/** Making a formatter takes longer than using it, and a page uses the same ones every second. */
+/** Caches formatters: creating one takes longer than using it, and a page uses the same ones every second. */
 const made = new Map();
 function formatter(kind, locale, options) {
   const key = `${kind} ${locale} ${JSON.stringify(options)}`;
@@ -40,15 +39,15 @@ function formatter(kind, locale, options) {
   return made.get(key);
 }
 
-/** By the text alone: `Intl.Locale` is missing in some engines of React Native. */
+/** Parses the tag itself, because some engines of React Native have no `Intl.Locale`. */
 const languageOf = (locale) => locale.split('-')[0].toLowerCase();
 const regionOf = (locale) => /-([a-z]{2})(?:-|$)/i.exec(locale)?.[1].toUpperCase();
 const wordsOf = (locale) => WORDS[languageOf(locale)] ?? WORDS.en;
 const fill = (sentence, values) => sentence.replace(/\{(\w+)\}/g, (_, name) => values[name]);
 
 /**
- * The reader's own kind of a language: a page in `en` is read with the clock and the units of `en-GB` where the
- * reader's are.
+ * Returns the reader's own variant of a language: with `en-GB` among the preferred ones, a page in `en` uses British clocks and
+ * units.
  *
  * @param {string} language of the page
  * @param {readonly string[]} preferred `navigator.languages`
@@ -57,22 +56,22 @@ export function readersLocale(language, preferred = []) {
   return preferred.find((locale) => languageOf(locale) === languageOf(language)) ?? language;
 }
 
-/** The text as a whole sentence: with a full stop, unless it already ends with a punctuation mark (`9 Min.`). */
+/** Returns the text as a whole sentence: with a full stop, unless it already ends with a punctuation mark (`9 Min.`). */
 export const sentence = (text) => (/[.!?\u2026]$/.test(text.trim()) ? text : `${text}.`);
 
-/** Whether roads are measured in miles there; English of nowhere in particular is American, as in `Intl`. */
+/** Whether the locale measures roads in miles. English without a region counts as American, as in `Intl`. */
 export function usesMiles(locale) {
   return MILES.has(regionOf(locale) ?? (languageOf(locale) === 'en' ? 'US' : ''));
 }
 
-/** `2:45 PM`. `timeZone` is for tests. */
+/** Returns `2:45 PM`. `timeZone` is for tests. */
 export function clockText(at, locale, timeZone) {
   const options = {hour: 'numeric', minute: '2-digit', ...(timeZone && {timeZone})};
   return formatter('DateTimeFormat', locale, options).format(at);
 }
 
 /**
- * How long ago: `now`, `42 seconds ago`, `1 minute ago`.
+ * Returns how long ago: `now`, `42 seconds ago`, `1 minute ago`.
  *
  * @param {number} age ms
  */
@@ -83,13 +82,13 @@ export function agoText(age, locale) {
   return format.format(-Math.floor(age / HOUR), 'hour');
 }
 
-/** `Last updated 1 minute ago`. */
+/** Returns `Last updated 1 minute ago`. */
 export function updatedText(age, locale) {
   return fill(wordsOf(locale).updated, {ago: agoText(age, locale)});
 }
 
 /**
- * `350 m`, `2.5 km`, `500 ft`, `2.5 mi`; spoken `2.5 miles`.
+ * Returns `350 m`, `2.5 km`, `500 ft` or `2.5 mi`; as a spoken text `2.5 miles`.
  *
  * @param {number} metres
  * @param {string} locale
@@ -112,8 +111,7 @@ const minutesText = (minutes, locale, isSpoken) => formatter('NumberFormat', loc
 }).format(minutes);
 
 /**
- * What an arrival asks to be said: `now` under a minute, `within` so many minutes under an hour, `at` a time from then
- * on.
+ * Decides how to show an arrival: `now` under a minute, `within` minutes under an hour, `at` a time after that.
  *
  * @param {{state: string, arrivesAt?: number, stopsBefore?: number}|null} eta
  * @param {number} serverTime ms since the epoch, by the gateway's clock
@@ -131,14 +129,14 @@ export function arrival(eta, serverTime) {
 }
 
 /**
- * `Arriving now`, `Arriving in 12 min`, `Arriving at 2:45 PM`, `ETA recalculating…`, `ETA unavailable`; empty where
- * nothing is known.
+ * Returns `Arriving now`, `Arriving in 12 min`, `Arriving at 2:45 PM`, `ETA recalculating…`, `ETA unavailable`, or an empty
+ * text if nothing is known.
  *
  * @param {object|null} eta
  * @param {number} serverTime ms, as for `arrival`
  * @param {string} locale
- * @param {{clockOffset?: number, timeZone?: string}} clock ms that the gateway's clock is ahead of ours: the time is
- *     told by ours
+ * @param {{clockOffset?: number, timeZone?: string}} clock how far the gateway's clock is ahead of the local one, in ms: the
+ *     text shows local time
  */
 export function arrivalText(eta, serverTime, locale, {clockOffset = 0, timeZone} = {}) {
   const {kind, minutes, at} = arrival(eta, serverTime);
@@ -149,7 +147,7 @@ export function arrivalText(eta, serverTime, locale, {clockOffset = 0, timeZone}
 }
 
 /**
- * The map in words: `Technician is 2.5 miles away and is expected to arrive in 12 minutes.`
+ * Describes the map in a sentence: `Your technician is 2.5 miles away and should arrive in 12 minutes.`
  *
  * @param {{who: string, metres: number, eta: object|null, serverTime: number, clockOffset?: number, timeZone?: string}}
  *     what

@@ -1,23 +1,24 @@
-// Enroute for pages and apps: follow jobs, travel, watch pools, over one WebSocket that comes back by itself. One ES
-// module and its neighbours, without a build step or a dependency; in a browser, in Node and in React Native.
-// What is shown is a value (enroute-view.js), when to do what is decided from times (enroute-pace.js), the socket is
-// kept by enroute-line.js; this file is who may ask for what. The protocol: Sources/EnrouteWire/protocol. Types:
-// enroute.d.ts.
+// The client for pages and apps: follows jobs, reports positions and watches pools over one WebSocket that reconnects
+// automatically. It runs in browsers, Node and React Native, without a build step or dependencies.
+//
+// Views are values (enroute-view.js), and timing decisions are pure functions (enroute-timing.js). enroute-connection.js owns
+// the socket. This file matches requests with answers and passes messages to views. The protocol is described in
+// Sources/EnrouteWire, the API in enroute.d.ts.
 
 import {Line} from './enroute-line.js';
 import {FixQueue, JOB_NAME, closeMeaning, isPlace} from './enroute-pace.js';
 import {ANSWER_WITHIN, EnrouteError, request, unreachable} from './enroute-rest.js';
 import {reduce, reducePool, unknownPool, unknownView} from './enroute-view.js';
 
-/** ms until a subscription is asked for again, when the gateway named no time. */
+/** ms until a subscription is repeated, unless the gateway names a time. */
 const ASK_AGAIN_AFTER = 1_000;
-/** Questions about the same that were given up and may still be answered; of more the oldest go. */
+/** How many timed-out requests of one kind keep waiting for a late answer; the oldest ones are dropped. */
 const MOST_LATE = 16;
-/** ms until a report is tried again while the one before has not left. */
+/** ms until a report is tried again while the socket still buffers the previous one. */
 const CONGESTION_PAUSE = 500;
 
-/** Instead of asking: a gateway would not understand a question about such a name. */
-const noSuchJob = {type: 'error', code: 'not_found', message: 'No job is called that.'};
+/** The client refuses an invalid job name itself, because the gateway would close the connection for a malformed message. */
+const noSuchJob = {type: 'error', code: 'not_found', message: 'This is not a valid job name.'};
 
 export {EnrouteError};
 
@@ -33,14 +34,14 @@ export class Enroute {
     const absolute = (path) => (/^[a-z]+:\/\//.test(path) ? path : origin + path);
     this.#options = {
       now: () => performance.now(), wall: () => Date.now(), random: Math.random,
-      // Bound: a browser's own refuse to be called as somebody else's.
+      // Called as plain functions, because a browser's timers reject any other receiver than the window.
       timers: {setTimeout: (action, delay) => setTimeout(action, delay), clearTimeout: (timer) => clearTimeout(timer)},
       fetch: (url, request) => globalThis.fetch(url, request), WebSocket: globalThis.WebSocket,
       ...options,
       url: absolute(url).replace(/^http/, 'ws'), rest: absolute(rest).replace(/^ws/, 'http'),
     };
     if (!this.#options.WebSocket) {
-      throw new TypeError('There is no WebSocket here: give the constructor one, as `WebSocket`.');
+      throw new TypeError('This environment has no WebSocket. Pass a class as the option `WebSocket`.');
     }
     this.#line = new Line(
       this.#options, (message) => this.#heard(message), () => this.#connectionChanged(), () => this.#expects());
@@ -58,15 +59,18 @@ export class Enroute {
 
   stop() { this.#line.stop(); }
 
-  /** For systems that say by other means than a browser's events that the network or the app is back. */
+  /**
+   * Reconnects or checks the connection immediately. For systems that report the network or the app by other means than
+   * browser events.
+   */
   wake() { this.#line.wake(); }
 
   get connection() { return this.#line.connection; }
 
-  /** When the gateway was heard last, ms since the epoch by our wall clock; null before. */
+  /** When the last message was received, in ms since the epoch by the local wall clock; null before the first. */
   get heardAt() { return this.#line.heardAt; }
 
-  /** The gateway's clock, ms since the epoch. */
+  /** The gateway's time, in ms since the epoch. */
   get serverTime() { return this.#options.wall() + this.#line.clockOffset; }
 
   on(type, listener) {
@@ -80,7 +84,7 @@ export class Enroute {
   // ---- following ----
 
   follow(job, heard = (_view, _change) => {}) {
-    // Each its own, also where one function follows twice.
+    // A wrapper for each call, so that one function can follow twice and stop once.
     const listener = (view, change) => heard(view, change);
     let follow = this.#follows.get(job);
     const isNew = !follow || follow.view.ended || follow.view.refused;
@@ -112,7 +116,7 @@ export class Enroute {
   }
 
   watch(zone, listener = (_pool, _change) => {}) {
-    if (this.#pools.has(zone)) throw new Error(`The zone ${zone} is watched already: stop that first.`);
+    if (this.#pools.has(zone)) throw new Error(`The zone ${zone} is already watched. Stop the first watch before you start another.`);
     const watched = {pool: unknownPool(zone), listener, isAnswered: false};
     this.#pools.set(zone, watched);
     this.#watch(watched);
@@ -136,7 +140,7 @@ export class Enroute {
   // ---- travelling ----
 
   travel(job, active) {
-    // Whoever switches it off is not seen from that moment on, whether it can be said or not.
+    // After this call nothing of the job is sent, even if the gateway cannot be reached now.
     if (!active) this.#fixes.forget(job);
     return this.#ask({type: 'travel', job, active});
   }
@@ -172,24 +176,26 @@ export class Enroute {
     if (report) this.#line.say(report);
   }
 
-  // ---- asking ----
+  // ---- requests ----
 
-  /** Says a message and waits for its `ok`. Answers come in the order of the questions about the same. */
+  /** Sends a message and waits for its answer. The gateway answers requests of one kind about one job in order. */
   #ask(message) {
     return new Promise((resolve, reject) => {
       if (message.job !== undefined && !JOB_NAME.test(message.job)) return reject(new EnrouteError(noSuchJob));
-      if (!this.#line.say(message)) return reject(unreachable('There is no connection at the moment.'));
+      if (!this.#line.say(message)) return reject(unreachable('There is no connection to the gateway.'));
       const key = `${message.type} ${message.job ?? ''}`;
       const question = {resolve, reject};
       question.timer = this.#options.timers.setTimeout(() => {
         this.#giveUp(key, question);
-        reject(unreachable('No answer came in time: it may have been done or not. Ask for it again.'));
+        reject(unreachable('The gateway did not answer in time. The request may have been executed or not.'));
       }, ANSWER_WITHIN);
       this.#asked.set(key, [...this.#asked.get(key) ?? [], question]);
     });
   }
 
-  /** Its answer may only be late, and is not the next one's: it keeps its place, unless nobody will answer it. */
+  /**
+   * Keeps the place of a timed-out request in the queue, so that its late answer is not taken for the answer to the next one.
+   */
   #giveUp(key, question) {
     const questions = this.#asked.get(key);
     question.isLate = true;
@@ -198,7 +204,7 @@ export class Enroute {
     this.#asked.set(key, questions.filter((other) => other !== gone));
   }
 
-  /** The same for what nobody has to wait for: whether it was taken. */
+  /** Sends a message whose sender does not wait for the answer. @returns whether the gateway accepted it */
   async #tell(message) {
     try {
       await this.#ask(message);
@@ -222,7 +228,7 @@ export class Enroute {
 
   rest(method, path, options) { return request(this.#options, method, path, options); }
 
-  // ---- what is heard ----
+  // ---- received messages ----
 
   #heard(message) {
     switch (message.type) {
@@ -282,7 +288,7 @@ export class Enroute {
 
   #refused(message) {
     const unanswered = (waiting) => waiting && !waiting.isAnswered;
-    // Asked for twice, because an answer was late: the first question stands.
+    // The client subscribed twice because the first answer was late. The first subscription is still valid.
     if (message.code === 'bad_request' && ['subscribe', 'watch'].includes(message.replyTo)) return;
     if (message.replyTo === 'subscribe' && unanswered(this.#follows.get(message.job))) {
       const follow = this.#follows.get(message.job);
@@ -295,7 +301,7 @@ export class Enroute {
       return this.#zone(message);
     }
     if (message.replyTo === 'location') this.#fixes.answered(Infinity);
-    // A message was lost, and nobody says which.
+    // The gateway dropped a message and does not say which, so every unanswered request may be lost.
     if (message.replyTo === '' && message.code === 'rate_limited') {
       for (const question of [...this.#asked.values()].flat()) question.mayBeLost = true;
       this.#later('all', message, () => this.#askAllAgain());
@@ -313,13 +319,13 @@ export class Enroute {
     this.#retries.set(name, this.#options.timers.setTimeout(action, retryInMs));
   }
 
-  /** Positions are coming, or a report is to be answered: a gateway that says nothing for long stands still. */
+  /** Whether the gateway should be sending something: positions of a live job, or the answer to a report. */
   #expects() {
     const isLive = ({view}) => view.tracking === 'live' && !view.ended && !view.refused;
     return this.#fixes.isUnanswered || [...this.#follows.values()].some(isLive);
   }
 
-  // ---- the connection is another ----
+  // ---- connection changes ----
 
   #connectionChanged() {
     const connection = this.connection;
@@ -339,11 +345,11 @@ export class Enroute {
     this.#asked.clear();
     for (const {reject, timer} of questions) {
       this.#options.timers.clearTimeout(timer);
-      reject(unreachable('The connection was lost before the answer: it may have been done or not.'));
+      reject(unreachable('The connection was lost before the answer. The request may have been executed or not.'));
     }
   }
 
-  /** Who may not come back does not see on what it saw; a token that has run out is renewed, and all is as it was. */
+  /** A session that may not reconnect must not keep what it saw, except after a token expired: that can be renewed. */
   #refuseAll({code, reason}) {
     const {error} = closeMeaning(code);
     if (error === 'token_expired') return;
@@ -354,13 +360,13 @@ export class Enroute {
     }
   }
 
-  // ---- telling ----
+  // ---- events ----
 
   #emit(type, event) {
     for (const listener of [...this.#listeners.get(type) ?? []]) this.#call(listener, event);
   }
 
-  /** A listener that fails is its own misfortune. */
+  /** An error in a listener must not affect the others or the client. */
   #call(listener, ...all) {
     try {
       listener(...all);
