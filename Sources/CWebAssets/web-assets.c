@@ -6,11 +6,11 @@
 
 #include "web-assets.h"
 
-static const unsigned char enroute_line_js[] = {
-#embed "../WebAssets/web/enroute-line.js"
+static const unsigned char enroute_connection_js[] = {
+#embed "../WebAssets/web/enroute-connection.js"
 };
-static const unsigned char enroute_pace_js[] = {
-#embed "../WebAssets/web/enroute-pace.js"
+static const unsigned char enroute_timing_js[] = {
+#embed "../WebAssets/web/enroute-timing.js"
 };
 static const unsigned char enroute_rest_js[] = {
 #embed "../WebAssets/web/enroute-rest.js"
@@ -144,8 +144,8 @@ static const unsigned char track_map_js[] = {
 static const unsigned char track_movement_js[] = {
 #embed "../WebAssets/web/track-movement.js"
 };
-static const unsigned char track_picture_js[] = {
-#embed "../WebAssets/web/track-picture.js"
+static const unsigned char track_presentation_js[] = {
+#embed "../WebAssets/web/track-presentation.js"
 };
 static const unsigned char track_speech_js[] = {
 #embed "../WebAssets/web/track-speech.js"
@@ -227,8 +227,8 @@ static const unsigned char panel_css[] = {
 #define ASSET(name, bytes) {name, bytes, sizeof(bytes)}
 
 static const struct enroute_asset page_files[] = {
-    ASSET("enroute-line.js", enroute_line_js),
-    ASSET("enroute-pace.js", enroute_pace_js),
+    ASSET("enroute-connection.js", enroute_connection_js),
+    ASSET("enroute-timing.js", enroute_timing_js),
     ASSET("enroute-rest.js", enroute_rest_js),
     ASSET("enroute-view.js", enroute_view_js),
     ASSET("enroute-words.js", enroute_words_js),
@@ -273,7 +273,7 @@ static const struct enroute_asset page_files[] = {
     ASSET("track-icons.js", track_icons_js),
     ASSET("track-map.js", track_map_js),
     ASSET("track-movement.js", track_movement_js),
-    ASSET("track-picture.js", track_picture_js),
+    ASSET("track-presentation.js", track_presentation_js),
     ASSET("track-speech.js", track_speech_js),
     ASSET("track-words.js", track_words_js),
     ASSET("track.css", track_css),

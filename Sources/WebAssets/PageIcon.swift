@@ -3,7 +3,7 @@
 
 internal import CZlib
 
-/// A square picture with the pin in its middle.
+/// A square presentation with the pin in its middle.
 struct PageIcon: Sendable {
     let pixels: Int
     /// Whether the system cuts a shape of its own out of it (W3C Web App Manifest, maskable icons): then the ground reaches

@@ -1,5 +1,5 @@
 """Every state of every page, on a phone, a small phone and a desktop, light and dark, English and German: nothing
-is cut off, axe finds nothing, and a picture of it lies in .build-browser/screens for people to look at."""
+is cut off, axe finds nothing, and a presentation of it lies in .build-browser/screens for people to look at."""
 
 import secrets
 

@@ -170,7 +170,7 @@ test('a question without a connection, without an answer or across its end is re
   async () => {
   const {enroute, peer, clock} = await open();
   const unanswered = assert.rejects(enroute.travel('j', true), {code: 'network', retry: true,
-    message: /may have been done/});
+    message: /may have been executed/});
   await clock.pass(15_000);
   await unanswered;
   const cut = assert.rejects(enroute.travel('j', true), {code: 'network', message: /lost before the answer/});
@@ -236,7 +236,7 @@ test('a zone is watched from the version that was seen last', async () => {
 test('without a WebSocket it says what to do', () => {
   const theirs = globalThis.WebSocket;
   delete globalThis.WebSocket;
-  assert.throws(() => new Enroute({url: 'wss://x/v1', credential: () => null}), /give the constructor one/);
+  assert.throws(() => new Enroute({url: 'wss://x/v1', credential: () => null}), /Pass a class/);
   if (theirs) globalThis.WebSocket = theirs;
 });
 

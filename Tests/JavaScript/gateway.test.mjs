@@ -249,11 +249,11 @@ claim('B41: a gateway that is frozen while a rider is followed is told of long b
   rider.publish(job, here());
   await until('the rider is seen', () => follow.view.position);
   assert.equal(anna.connection.silent, undefined);
-  const heardAt = anna.heardAt;
+  const lastMessageAt = anna.lastMessageAt;
   stage.signal('SIGSTOP');
   await until('the silence is told', () => anna.connection.silent);
   assert.deepEqual([anna.connection.state, anna.connection.close, follow.view.tracking], ['open', undefined, 'live']);
   stage.signal('SIGCONT');
   await until('it is over', () => anna.connection.silent === undefined);
-  assert.ok(anna.connection.state === 'open' && anna.heardAt > heardAt);
+  assert.ok(anna.connection.state === 'open' && anna.lastMessageAt > lastMessageAt);
 });

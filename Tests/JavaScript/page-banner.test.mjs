@@ -96,12 +96,12 @@ test('an open connection is not reported as lost even if the device claims to be
 
 test('the banner shows the time of the last message, not the time when the loss was noticed', async (run) => {
   const clock = ownClock(run);
-  const [heardAt, keptAt] = [Date.now() - 10 * 60_000, Date.now() - 50 * 60_000];
-  const {place, banner: seen} = banner(true, {heardAt: () => heardAt});
+  const [lastMessageAt, keptAt] = [Date.now() - 10 * 60_000, Date.now() - 50 * 60_000];
+  const {place, banner: seen} = banner(true, {lastMessageAt: () => lastMessageAt});
   seen.update(is('waiting'));
   await clock.pass(2_000);
-  assert.equal(place.textContent, shared.lostSince(clockText(heardAt, locale)));
-  const kept = banner(true, {heardAt: () => heardAt, knownAt: () => keptAt});
+  assert.equal(place.textContent, shared.lostSince(clockText(lastMessageAt, locale)));
+  const kept = banner(true, {lastMessageAt: () => lastMessageAt, knownAt: () => keptAt});
   kept.banner.update(is('waiting'));
   await clock.pass(2_000);
   assert.equal(kept.place.textContent, shared.lostSince(clockText(keptAt, locale)));
@@ -109,22 +109,22 @@ test('the banner shows the time of the last message, not the time when the loss 
 
 test('a session limit is reported until the connection is lost for another reason', async (run) => {
   const clock = ownClock(run);
-  const heardAt = Date.now();
+  const lastMessageAt = Date.now();
   const full = {...is('waiting'), close: {code: 4009, reason: 'full'}};
   for (const hasState of [true, false]) {
-    const {place, banner: seen} = banner(hasState, {heardAt: () => heardAt});
+    const {place, banner: seen} = banner(hasState, {lastMessageAt: () => lastMessageAt});
     seen.update(full);
     await clock.pass(2_000);
-    assert.equal(place.textContent, hasState ? shared.fullSince(clockText(heardAt, locale)) : shared.full);
+    assert.equal(place.textContent, hasState ? shared.fullSince(clockText(lastMessageAt, locale)) : shared.full);
     seen.update({...is('waiting'), close: {code: 1006, reason: ''}});
-    assert.equal(place.textContent, hasState ? shared.lostSince(clockText(heardAt, locale)) : shared.lost);
+    assert.equal(place.textContent, hasState ? shared.lostSince(clockText(lastMessageAt, locale)) : shared.lost);
   }
 });
 
 test('D8: a screen reader hears a loss once, even if its text changes, and hears when it is over', async (run) => {
   const clock = ownClock(run);
   const said = [];
-  const {banner: seen} = banner(true, {heardAt: () => Date.now(), say: (text) => said.push(text)});
+  const {banner: seen} = banner(true, {lastMessageAt: () => Date.now(), say: (text) => said.push(text)});
   seen.update(is('open'));
   for (let tries = 0; tries < 3; tries += 1) {
     seen.update(is('waiting'));
@@ -141,12 +141,12 @@ test('D8: a screen reader hears a loss once, even if its text changes, and hears
 
 test('B41: an unresponsive gateway is reported immediately and until it sends something', (run) => {
   ownClock(run);
-  const heardAt = Date.now();
+  const lastMessageAt = Date.now();
   const said = [];
-  const {place, banner: seen} = banner(true, {heardAt: () => heardAt, say: (text) => said.push(text)});
+  const {place, banner: seen} = banner(true, {lastMessageAt: () => lastMessageAt, say: (text) => said.push(text)});
   seen.update(is('open'));
   seen.update({...is('open'), silent: true});
-  const sentence = shared.silentSince(clockText(heardAt, locale));
+  const sentence = shared.silentSince(clockText(lastMessageAt, locale));
   assert.deepEqual([place.textContent, seen.isLost, said], [sentence, true, [sentence]]);
   seen.update(is('open'));
   assert.deepEqual([place.textContent, seen.isLost, said.at(-1)], ['', false, shared.connected]);

@@ -90,7 +90,7 @@ test('the package leads to the library, its view, its words and its types', asyn
 
 test('the library is at most 15 kB compressed, without comments as the gateway sends it', async () => {
   const {gzipSync} = await import('node:zlib');
-  const bytes = ['', '-line', '-pace', '-rest', '-view', '-words']
+  const bytes = ['', '-connection', '-timing', '-rest', '-view', '-words']
     .map((part) => text(`Sources/WebAssets/web/enroute${part}.js`))
     .map((source) => source.replace(/^ *\/\/.*$/gm, '').replace(/^ *\/\*[^]*?\*\/ *$/gm, ''))
     .reduce((sum, source) => sum + gzipSync(source).length, 0);

@@ -12,7 +12,7 @@ const tracked = {
 function heard(...pictures) {
   const said = [];
   const speech = new Speech((topic, text) => said.push(`${topic}: ${text}`));
-  for (const picture of pictures) speech.hear({...tracked, ...picture});
+  for (const presentation of pictures) speech.hear({...tracked, ...presentation});
   return said;
 }
 

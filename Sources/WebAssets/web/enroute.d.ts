@@ -223,7 +223,7 @@ export class Enroute {
   constructor(options: EnrouteOptions);
   readonly connection: Connection;
   /** When the last message arrived, by `Date.now()`; `null` before the first. What is shown is from that time. */
-  readonly heardAt: number | null;
+  readonly lastMessageAt: number | null;
   /** The gateway's time, in ms since the epoch. */
   readonly serverTime: number;
   /** Connects; also after `stop()` and after the connection was refused. */

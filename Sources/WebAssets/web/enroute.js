@@ -5,15 +5,15 @@
 // the socket. This file matches requests with answers and passes messages to views. The protocol is described in
 // Sources/EnrouteWire, the API in enroute.d.ts.
 
-import {Line} from './enroute-line.js';
-import {FixQueue, JOB_NAME, closeMeaning, isPlace} from './enroute-pace.js';
+import {GatewayConnection} from './enroute-connection.js';
+import {FixQueue, JOB_NAME, closeMeaning, isPlace} from './enroute-timing.js';
 import {ANSWER_WITHIN, EnrouteError, request, unreachable} from './enroute-rest.js';
 import {reduce, reducePool, unknownPool, unknownView} from './enroute-view.js';
 
 /** ms until a subscription is repeated, unless the gateway names a time. */
 const ASK_AGAIN_AFTER = 1_000;
 /** How many timed-out requests of one kind keep waiting for a late answer; the oldest ones are dropped. */
-const MOST_LATE = 16;
+const MOST_TIMED_OUT = 16;
 /** ms until a report is tried again while the socket still buffers the previous one. */
 const CONGESTION_PAUSE = 500;
 
@@ -23,7 +23,7 @@ const noSuchJob = {type: 'error', code: 'not_found', message: 'This is not a val
 export {EnrouteError};
 
 export class Enroute {
-  #options; #line; #listeners = new Map(); #asked = new Map();
+  #options; #gateway; #listeners = new Map(); #pending = new Map();
   #follows = new Map(); #pools = new Map(); #retries = new Map();
   #fixes = new FixQueue(); #report; #last = {};
 
@@ -43,8 +43,8 @@ export class Enroute {
     if (!this.#options.WebSocket) {
       throw new TypeError('This environment has no WebSocket. Pass a class as the option `WebSocket`.');
     }
-    this.#line = new Line(
-      this.#options, (message) => this.#heard(message), () => this.#connectionChanged(), () => this.#expects());
+    this.#gateway = new GatewayConnection(
+      this.#options, (message) => this.#received(message), () => this.#connectionChanged(), () => this.#expectsMessages());
   }
 
   // ---- the connection ----
@@ -54,24 +54,24 @@ export class Enroute {
       if (follow.isRefusedByConnection) follow.view = Object.freeze({...follow.view, refused: null});
       follow.isRefusedByConnection = false;
     }
-    this.#line.start();
+    this.#gateway.start();
   }
 
-  stop() { this.#line.stop(); }
+  stop() { this.#gateway.stop(); }
 
   /**
    * Reconnects or checks the connection immediately. For systems that report the network or the app by other means than
    * browser events.
    */
-  wake() { this.#line.wake(); }
+  wake() { this.#gateway.wake(); }
 
-  get connection() { return this.#line.connection; }
+  get connection() { return this.#gateway.connection; }
 
   /** When the last message was received, in ms since the epoch by the local wall clock; null before the first. */
-  get heardAt() { return this.#line.heardAt; }
+  get lastMessageAt() { return this.#gateway.lastMessageAt; }
 
   /** The gateway's time, in ms since the epoch. */
-  get serverTime() { return this.#options.wall() + this.#line.clockOffset; }
+  get serverTime() { return this.#options.wall() + this.#gateway.clockOffset; }
 
   on(type, listener) {
     if (!this.#listeners.has(type)) this.#listeners.set(type, new Set());
@@ -79,7 +79,7 @@ export class Enroute {
     return () => { this.#listeners.get(type).delete(listener); };
   }
 
-  refresh(token) { return this.#ask({type: 'refresh', token}); }
+  refresh(token) { return this.#request({type: 'refresh', token}); }
 
   // ---- following ----
 
@@ -92,7 +92,7 @@ export class Enroute {
       follow = {view: this.#timed(unknownView(job)), listeners: new Set(), isAnswered: false};
       this.#follows.set(job, follow);
       if (JOB_NAME.test(job)) this.#subscribe(follow);
-      else queueMicrotask(() => this.#show(follow, reduce(follow.view, noSuchJob, this.#options.now())));
+      else queueMicrotask(() => this.#publishView(follow, reduce(follow.view, noSuchJob, this.#options.now())));
     } else if (follow.view.known) {
       queueMicrotask(() => { if (follow.listeners.has(listener)) this.#call(listener, follow.view, 'snapshot'); });
     }
@@ -103,7 +103,7 @@ export class Enroute {
         if (!follow.listeners.delete(listener) || follow.listeners.size > 0) return;
         if (this.#follows.get(job) !== follow) return;
         this.#follows.delete(job);
-        if (!follow.view.ended && !follow.view.refused) this.#line.say({type: 'unsubscribe', job});
+        if (!follow.view.ended && !follow.view.refused) this.#gateway.send({type: 'unsubscribe', job});
       },
     };
   }
@@ -112,11 +112,11 @@ export class Enroute {
     const {job, known, epoch, id, ended, refused} = follow.view;
     if (ended || refused || this.#follows.get(job) !== follow) return;
     follow.isAnswered = false;
-    this.#line.say({type: 'subscribe', job, ...(known && {since: {epoch, id}})});
+    this.#gateway.send({type: 'subscribe', job, ...(known && {since: {epoch, id}})});
   }
 
   watch(zone, listener = (_pool, _change) => {}) {
-    if (this.#pools.has(zone)) throw new Error(`The zone ${zone} is already watched. Stop the first watch before you start another.`);
+    if (this.#pools.has(zone)) throw new Error(`The zone ${zone} is already watched. Stop that watch first.`);
     const watched = {pool: unknownPool(zone), listener, isAnswered: false};
     this.#pools.set(zone, watched);
     this.#watch(watched);
@@ -125,7 +125,7 @@ export class Enroute {
       stop: () => {
         if (this.#pools.get(zone) !== watched) return;
         this.#pools.delete(zone);
-        if (!watched.pool.refused) this.#line.say({type: 'unwatch', zone});
+        if (!watched.pool.refused) this.#gateway.send({type: 'unwatch', zone});
       },
     };
   }
@@ -134,7 +134,7 @@ export class Enroute {
     const {zone, version, refused} = watched.pool;
     if (refused || this.#pools.get(zone) !== watched) return;
     watched.isAnswered = false;
-    this.#line.say({type: 'watch', zone, ...(version !== null && {since: version})});
+    this.#gateway.send({type: 'watch', zone, ...(version !== null && {since: version})});
   }
 
   // ---- travelling ----
@@ -142,7 +142,7 @@ export class Enroute {
   travel(job, active) {
     // After this call nothing of the job is sent, even if the gateway cannot be reached now.
     if (!active) this.#fixes.forget(job);
-    return this.#ask({type: 'travel', job, active});
+    return this.#request({type: 'travel', job, active});
   }
 
   publish(jobs, fix) {
@@ -151,19 +151,19 @@ export class Enroute {
   }
 
   availability(status, {device = undefined} = {}) {
-    return this.#ask({type: 'availability', status, ...(device && {device})});
+    return this.#request({type: 'availability', status, ...(device && {device})});
   }
 
-  reportUnavailable(reason, job) { return this.#tell({type: 'unavailable', ...(job && {job}), reason}); }
+  reportUnavailable(reason, job) { return this.#notify({type: 'unavailable', ...(job && {job}), reason}); }
 
   presence({lat = undefined, lon = undefined, device = undefined} = {}) {
-    return this.#tell({type: 'presence', ...(isPlace({lat, lon}) && {lat, lon}), ...(device && {device})});
+    return this.#notify({type: 'presence', ...(isPlace({lat, lon}) && {lat, lon}), ...(device && {device})});
   }
 
   #reportWhenDue() {
     const due = this.#fixes.due(this.#options.now());
-    if (due === null || !this.#line.isOpen || this.#report !== undefined) return;
-    const wait = due === 0 && this.#line.isCongested ? CONGESTION_PAUSE : due;
+    if (due === null || !this.#gateway.isOpen || this.#report !== undefined) return;
+    const wait = due === 0 && this.#gateway.isCongested ? CONGESTION_PAUSE : due;
     if (wait > 0) {
       this.#report = this.#options.timers.setTimeout(() => {
         this.#report = undefined;
@@ -171,43 +171,43 @@ export class Enroute {
       }, wait);
       return;
     }
-    const clock = {wall: this.#options.wall(), clockOffset: this.#line.clockOffset};
+    const clock = {wall: this.#options.wall(), clockOffset: this.#gateway.clockOffset};
     const report = this.#fixes.next(this.#options.now(), clock);
-    if (report) this.#line.say(report);
+    if (report) this.#gateway.send(report);
   }
 
   // ---- requests ----
 
   /** Sends a message and waits for its answer. The gateway answers requests of one kind about one job in order. */
-  #ask(message) {
+  #request(message) {
     return new Promise((resolve, reject) => {
       if (message.job !== undefined && !JOB_NAME.test(message.job)) return reject(new EnrouteError(noSuchJob));
-      if (!this.#line.say(message)) return reject(unreachable('There is no connection to the gateway.'));
+      if (!this.#gateway.send(message)) return reject(unreachable('There is no connection to the gateway.'));
       const key = `${message.type} ${message.job ?? ''}`;
-      const question = {resolve, reject};
-      question.timer = this.#options.timers.setTimeout(() => {
-        this.#giveUp(key, question);
+      const request = {resolve, reject};
+      request.timer = this.#options.timers.setTimeout(() => {
+        this.#timeOut(key, request);
         reject(unreachable('The gateway did not answer in time. The request may have been executed or not.'));
       }, ANSWER_WITHIN);
-      this.#asked.set(key, [...this.#asked.get(key) ?? [], question]);
+      this.#pending.set(key, [...this.#pending.get(key) ?? [], request]);
     });
   }
 
   /**
    * Keeps the place of a timed-out request in the queue, so that its late answer is not taken for the answer to the next one.
    */
-  #giveUp(key, question) {
-    const questions = this.#asked.get(key);
-    question.isLate = true;
-    const late = questions.filter(({isLate}) => isLate);
-    const gone = question.mayBeLost ? question : late.length > MOST_LATE ? late[0] : null;
-    this.#asked.set(key, questions.filter((other) => other !== gone));
+  #timeOut(key, request) {
+    const requests = this.#pending.get(key);
+    request.isLate = true;
+    const late = requests.filter(({isLate}) => isLate);
+    const gone = request.mayBeLost ? request : late.length > MOST_TIMED_OUT ? late[0] : null;
+    this.#pending.set(key, requests.filter((other) => other !== gone));
   }
 
   /** Sends a message whose sender does not wait for the answer. @returns whether the gateway accepted it */
-  async #tell(message) {
+  async #notify(message) {
     try {
-      await this.#ask(message);
+      await this.#request(message);
       return true;
     } catch (error) {
       const {code, retry} = error;
@@ -216,13 +216,13 @@ export class Enroute {
     }
   }
 
-  #answer(message) {
-    const questions = this.#asked.get(`${message.replyTo} ${message.job ?? ''}`);
-    const question = questions?.shift();
-    if (!question) return false;
-    this.#options.timers.clearTimeout(question.timer);
-    if (message.type === 'ok') question.resolve(message);
-    else question.reject(new EnrouteError(message));
+  #settle(message) {
+    const requests = this.#pending.get(`${message.replyTo} ${message.job ?? ''}`);
+    const request = requests?.shift();
+    if (!request) return false;
+    this.#options.timers.clearTimeout(request.timer);
+    if (message.type === 'ok') request.resolve(message);
+    else request.reject(new EnrouteError(message));
     return true;
   }
 
@@ -230,10 +230,10 @@ export class Enroute {
 
   // ---- received messages ----
 
-  #heard(message) {
+  #received(message) {
     switch (message.type) {
       case 'welcome': this.#welcomed(); break;
-      case 'pong': this.#takeClock(); break;
+      case 'pong': this.#updateClock(); break;
       case 'rate':
         this.#fixes.interval = message.intervalSeconds;
         this.#options.timers.clearTimeout(this.#report);
@@ -242,42 +242,42 @@ export class Enroute {
         break;
       case 'ok':
         if (message.replyTo === 'location') this.#fixes.answered(message.seq);
-        else this.#answer(message);
+        else this.#settle(message);
         break;
       case 'error': this.#refused(message); return;
-      case 'pool': case 'rider': this.#zone(message); break;
-      default: if (message.job !== undefined) this.#job(message);
+      case 'pool': case 'rider': this.#updateZone(message); break;
+      default: if (message.job !== undefined) this.#updateJob(message);
     }
     this.#emit(message.type, message);
   }
 
   #welcomed() {
-    this.#takeClock();
+    this.#updateClock();
     for (const follow of this.#follows.values()) this.#subscribe(follow);
     for (const watched of this.#pools.values()) this.#watch(watched);
     this.#reportWhenDue();
   }
 
-  #takeClock() {
+  #updateClock() {
     for (const follow of this.#follows.values()) follow.view = this.#timed(follow.view);
   }
 
-  #timed(view) { return Object.freeze({...view, clockOffset: this.#line.clockOffset}); }
+  #timed(view) { return Object.freeze({...view, clockOffset: this.#gateway.clockOffset}); }
 
-  #job(message) {
+  #updateJob(message) {
     const follow = this.#follows.get(message.job);
     if (!follow) return;
     if (message.type === 'subscribed' || message.type === 'reset') follow.isAnswered = true;
     const {now, wall, fastest} = this.#options;
-    this.#show(follow, reduce(follow.view, message, now(), {fastest, wall: wall()}));
+    this.#publishView(follow, reduce(follow.view, message, now(), {fastest, wall: wall()}));
   }
 
-  #show(follow, {view, change}) {
+  #publishView(follow, {view, change}) {
     follow.view = view;
     if (change !== null) for (const listener of [...follow.listeners]) this.#call(listener, view, change);
   }
 
-  #zone(message) {
+  #updateZone(message) {
     const watched = this.#pools.get(message.zone);
     if (!watched) return;
     watched.isAnswered = true;
@@ -292,35 +292,35 @@ export class Enroute {
     if (message.code === 'bad_request' && ['subscribe', 'watch'].includes(message.replyTo)) return;
     if (message.replyTo === 'subscribe' && unanswered(this.#follows.get(message.job))) {
       const follow = this.#follows.get(message.job);
-      if (message.retry) return this.#later(`job ${message.job}`, message, () => this.#subscribe(follow));
-      return this.#show(follow, reduce(follow.view, message, this.#options.now()));
+      if (message.retry) return this.#retryLater(`job ${message.job}`, message, () => this.#subscribe(follow));
+      return this.#publishView(follow, reduce(follow.view, message, this.#options.now()));
     }
     if (message.replyTo === 'watch' && unanswered(this.#pools.get(message.zone))) {
       const watched = this.#pools.get(message.zone);
-      if (message.retry) return this.#later(`zone ${message.zone}`, message, () => this.#watch(watched));
-      return this.#zone(message);
+      if (message.retry) return this.#retryLater(`zone ${message.zone}`, message, () => this.#watch(watched));
+      return this.#updateZone(message);
     }
     if (message.replyTo === 'location') this.#fixes.answered(Infinity);
     // The gateway dropped a message and does not say which, so every unanswered request may be lost.
     if (message.replyTo === '' && message.code === 'rate_limited') {
-      for (const question of [...this.#asked.values()].flat()) question.mayBeLost = true;
-      this.#later('all', message, () => this.#askAllAgain());
+      for (const request of [...this.#pending.values()].flat()) request.mayBeLost = true;
+      this.#retryLater('all', message, () => this.#resubscribeUnanswered());
     }
-    if (!this.#answer(message)) this.#emit('error', message);
+    if (!this.#settle(message)) this.#emit('error', message);
   }
 
-  #askAllAgain() {
+  #resubscribeUnanswered() {
     for (const follow of this.#follows.values()) if (!follow.isAnswered) this.#subscribe(follow);
     for (const watched of this.#pools.values()) if (!watched.isAnswered) this.#watch(watched);
   }
 
-  #later(name, {retryInMs = ASK_AGAIN_AFTER}, action) {
+  #retryLater(name, {retryInMs = ASK_AGAIN_AFTER}, action) {
     this.#options.timers.clearTimeout(this.#retries.get(name));
     this.#retries.set(name, this.#options.timers.setTimeout(action, retryInMs));
   }
 
   /** Whether the gateway should be sending something: positions of a live job, or the answer to a report. */
-  #expects() {
+  #expectsMessages() {
     const isLive = ({view}) => view.tracking === 'live' && !view.ended && !view.refused;
     return this.#fixes.isUnanswered || [...this.#follows.values()].some(isLive);
   }
@@ -329,7 +329,7 @@ export class Enroute {
 
   #connectionChanged() {
     const connection = this.connection;
-    if (!this.#line.isOpen) this.#disconnected();
+    if (!this.#gateway.isOpen) this.#disconnected();
     if (connection.state === 'refused') this.#refuseAll(connection.close);
     if (JSON.stringify(connection) === JSON.stringify(this.#last)) return;
     this.#last = connection;
@@ -341,9 +341,9 @@ export class Enroute {
     this.#report = undefined;
     this.#retries.clear();
     this.#fixes.disconnected();
-    const questions = [...this.#asked.values()].flat();
-    this.#asked.clear();
-    for (const {reject, timer} of questions) {
+    const requests = [...this.#pending.values()].flat();
+    this.#pending.clear();
+    for (const {reject, timer} of requests) {
       this.#options.timers.clearTimeout(timer);
       reject(unreachable('The connection was lost before the answer. The request may have been executed or not.'));
     }
@@ -356,7 +356,7 @@ export class Enroute {
     for (const follow of this.#follows.values()) {
       if (follow.view.ended || follow.view.refused) continue;
       follow.isRefusedByConnection = true;
-      this.#show(follow, reduce(follow.view, {type: 'error', code: error, message: reason}, this.#options.now()));
+      this.#publishView(follow, reduce(follow.view, {type: 'error', code: error, message: reason}, this.#options.now()));
     }
   }
 

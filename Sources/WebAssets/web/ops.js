@@ -36,7 +36,7 @@ let answeredAt = null;      // ms since the epoch
 const signIn = new SignIn({panel: element('signin')});
 const announcer = new Announcer(element('announcer'), {quiet: QUIET});
 const banner = new ConnectionBanner(element('offline'), {
-  hasState: () => list.isKnown, heardAt: () => answeredAt,
+  hasState: () => list.isKnown, lastMessageAt: () => answeredAt,
   say: (text) => announcer.say('connection', text, {isUrgent: true}),
 });
 const jobPanel = new JobPanel(element('job'), {words, close: () => closeJob()});

@@ -144,15 +144,15 @@ export class ConnectionBanner {
    * @param patience ms
    * @param hasState whether anything is shown that can be old.
    * @param knownAt ms since the epoch, of what was kept from an earlier visit; null for what came over this connection.
-   * @param heardAt the same, of what came over it last: a phone that slept notices later that it is lost.
+   * @param lastMessageAt the same, of what came over it last: a phone that slept notices later that it is lost.
    * @param say says a text aloud, at once.
    * @param words the texts, where a page has its own
    */
   constructor(element, {
-    patience = 2_000, hasState = () => true, knownAt = () => null, heardAt = () => null, say = () => {},
+    patience = 2_000, hasState = () => true, knownAt = () => null, lastMessageAt = () => null, say = () => {},
     words = shared,
   } = {}) {
-    Object.assign(this, {element, patience, hasState, knownAt, heardAt, say, words});
+    Object.assign(this, {element, patience, hasState, knownAt, lastMessageAt, say, words});
   }
 
   /** @param connection what `enroute.connection` says now. */
@@ -212,7 +212,7 @@ export class ConnectionBanner {
     const isOffline = navigator.onLine === false;
     const why = close?.code === FULL ? 'full' : state === 'open' ? 'silent' : isOffline ? 'offline' : 'lost';
     if (!this.hasState()) return this.words[why];
-    return this.words[`${why}Since`](clockText(this.knownAt() ?? this.heardAt() ?? this.#lostAt, locale));
+    return this.words[`${why}Since`](clockText(this.knownAt() ?? this.lastMessageAt() ?? this.#lostAt, locale));
   };
 }
 

@@ -4,12 +4,12 @@
 import {RETURNABLE, allowsTravel, headingFor, inOrder, isOver, isWaitingForVendor, verbsOf} from './rider-tasks.js';
 import {make, put} from './page.js';
 
-const picture = (paths) => `<svg viewBox="0 0 24 24" width="24" height="24" aria-hidden="true">${paths}</svg>`;
+const presentation = (paths) => `<svg viewBox="0 0 24 24" width="24" height="24" aria-hidden="true">${paths}</svg>`;
 const PICTURES = {
-  delivery: picture('<path d="M4 8l8-4 8 4v8l-8 4-8-4zM4 8l8 4 8-4M12 12v8"/>'),
-  service: picture('<path d="M14 6a4 4 0 0 0-5 5l-6 6 3 3 6-6a4 4 0 0 0 5-5l-2.5 2.5-3-3z"/>'),
-  way: picture('<path d="M4 20V10a4 4 0 0 1 4-4h11M15 2l4 4-4 4"/>'),
-  pin: picture('<path d="M12 21s-7-6.2-7-11.5a7 7 0 0 1 14 0C19 14.8 12 21 12 21z"/><circle cx="12" cy="9.5" r="2"/>'),
+  delivery: presentation('<path d="M4 8l8-4 8 4v8l-8 4-8-4zM4 8l8 4 8-4M12 12v8"/>'),
+  service: presentation('<path d="M14 6a4 4 0 0 0-5 5l-6 6 3 3 6-6a4 4 0 0 0 5-5l-2.5 2.5-3-3z"/>'),
+  way: presentation('<path d="M4 20V10a4 4 0 0 1 4-4h11M15 2l4 4-4 4"/>'),
+  pin: presentation('<path d="M12 21s-7-6.2-7-11.5a7 7 0 0 1 14 0C19 14.8 12 21 12 21z"/><circle cx="12" cy="9.5" r="2"/>'),
 };
 
 /** States of a delivery's task, in their order; delivered is the last step. */

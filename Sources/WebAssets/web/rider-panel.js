@@ -59,7 +59,7 @@ export class Panel {
   #build = (saying, phase) => {
     const {title, text, points, last, main, other} = words[saying];
     const glyph = make('span', {class: 'glyph'});
-    // Our own picture, in which nothing comes from outside.
+    // Our own presentation, in which nothing comes from outside.
     glyph.innerHTML = IS_BAD.includes(phase) ? PIN_OFF : PIN;
     this.dialog.dataset.tone = IS_BAD.includes(phase) ? 'bad' : 'good';
     this.dialog.dataset.phase = phase;

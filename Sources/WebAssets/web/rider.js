@@ -39,7 +39,7 @@ const announcer = new Announcer(element('announcer'), {quiet: QUIET});
 const signIn = new SignIn({panel: element('signin'), why: words.signInWhy});
 const enroute = new Enroute({credential: async () => signIn.current});
 const banner = new ConnectionBanner(element('offline'), {
-  hasState: () => rider !== undefined, heardAt: () => enroute.heardAt,
+  hasState: () => rider !== undefined, lastMessageAt: () => enroute.lastMessageAt,
   say: (text) => announcer.say('connection', text, {isUrgent: true}),
 });
 

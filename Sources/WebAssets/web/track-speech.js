@@ -22,14 +22,14 @@ export class Speech {
     Object.assign(this, {say, unsay});
   }
 
-  /** Takes what is shown now. @param picture of track-picture.js; without texts nothing is called by its name yet */
-  hear(picture) {
-    if (!picture.spoken) return;
-    if (this.#state !== null && this.#state !== picture.spoken) this.say('state', picture.spoken);
+  /** Takes what is shown now. @param presentation of track-presentation.js; without texts nothing is called by its name yet */
+  hear(presentation) {
+    if (!presentation.spoken) return;
+    if (this.#state !== null && this.#state !== presentation.spoken) this.say('state', presentation.spoken);
     const isFirst = this.#state === null;
-    this.#state = picture.spoken;
-    this.#hearPosition(picture, isFirst);
-    this.#hearArrival(picture, isFirst);
+    this.#state = presentation.spoken;
+    this.#hearPosition(presentation, isFirst);
+    this.#hearArrival(presentation, isFirst);
   }
 
   #hearPosition = ({isMapped, isStale, spokenPosition}, isFirst) => {

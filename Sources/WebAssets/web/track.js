@@ -1,4 +1,4 @@
-// The customer's page: follows one job and shows it. enroute.js knows what is so, track-picture.js how it is put; this
+// The customer's page: follows one job and shows it. enroute.js knows what is so, track-presentation.js how it is put; this
 // file writes it down, and decides nothing but what is there: the order, the sign-in, or why neither can be.
 
 import {Enroute} from './enroute.js';
@@ -11,8 +11,8 @@ import {firstState, statusTexts} from './track-first.js';
 import {stepIcons} from './track-icons.js';
 import {TrackMap} from './track-map.js';
 import {
-  PASSING, isTakenAway, isTracked, picture, positionAge, refusalOnceOpen, refusalWithoutRoom,
-} from './track-picture.js';
+  PASSING, isTakenAway, isTracked, presentation, positionAge, refusalOnceOpen, refusalWithoutRoom,
+} from './track-presentation.js';
 import {Speech} from './track-speech.js';
 import {words as allWords} from './track-words.js';
 
@@ -31,7 +31,7 @@ const announcer = new Announcer(element('announcer'));
 const speech = new Speech(
   (topic, text) => announcer.say(topic, text, {isUrgent: topic !== 'arrival'}), (topic) => announcer.unsay(topic));
 const banner = new ConnectionBanner(element('offline'), {
-  words, hasState: () => view.known, knownAt: () => keptAt, heardAt: () => enroute.heardAt,
+  words, hasState: () => view.known, knownAt: () => keptAt, lastMessageAt: () => enroute.lastMessageAt,
   say: (text) => announcer.say('connection', text, {isUrgent: true}),
 });
 
@@ -149,7 +149,7 @@ function render() {
   // Until the texts are here what the server wrote stays.
   if (view.known && !texts && !names) return;
   const moment = {now: performance.now(), wall: Date.now(), isLost: banner.isLost, isKept: keptAt !== null, isUnseen, locale};
-  const seen = picture(view, moment, texts ?? names, words);
+  const seen = presentation(view, moment, texts ?? names, words);
   document.title = seen.headline;
   document.body.classList.toggle('is-tracked', seen.isMapped);
   if (!seen.isMapped) hideMap();

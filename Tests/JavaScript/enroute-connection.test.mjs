@@ -179,11 +179,11 @@ test('when the gateway was heard last is told by the wall clock, which goes on w
   const {enroute, clock, sockets} = await open();
   await clock.pass(5_000);
   sockets.last.says({type: 'rate', intervalSeconds: 1});
-  const heardAt = clock.wall();
+  const lastMessageAt = clock.wall();
   clock.epoch += 600_000;
   sockets.last.closes(1006);
-  assert.equal(enroute.heardAt, heardAt);
-  assert.equal(stage().enroute.heardAt, null);
+  assert.equal(enroute.lastMessageAt, lastMessageAt);
+  assert.equal(stage().enroute.lastMessageAt, null);
 });
 
 test('an answer, or anything else, keeps it', async () => {

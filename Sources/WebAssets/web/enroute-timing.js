@@ -4,17 +4,17 @@
 // ---- reconnecting ----
 
 /** Upper bound of the first delay after a stable connection, in ms. */
-export const RECONNECT_FIRST = 3_000;
+export const FIRST_DELAY = 3_000;
 /** Upper bound of all delays, in ms. */
-export const RECONNECT_LONGEST = 30_000;
+export const LONGEST_DELAY = 30_000;
 /** How long a session must stay open, in ms, before the back-off starts over. */
-export const STEADY_AFTER = 10_000;
+export const STABLE_AFTER = 10_000;
 /** Random spread of a time that the gateway sent to many clients, in ms. */
 export const SPREAD = 300;
 /** Longest delay that the client accepts from a gateway, in ms. */
-export const PATIENCE = 600_000;
+export const LONGEST_NOT_BEFORE = 600_000;
 /** ms until the session limit may have room again: the gateway ends a dead session of ours within 35 s. */
-export const FULL_AGAIN = 40_000;
+export const SESSION_LIMIT_RETRY = 40_000;
 
 /**
  * Returns the delay before the next attempt, in ms: the gateway's own time, or random back-off (full jitter).
@@ -25,13 +25,13 @@ export const FULL_AGAIN = 40_000;
  * @param {() => number} random 0 to 1
  */
 export function reconnectDelay(failures, notBefore, now, random) {
-  if (notBefore !== null) return Math.min(PATIENCE, Math.max(0, notBefore - now)) + random() * SPREAD;
-  const ceiling = failures === 0 ? RECONNECT_FIRST : Math.min(RECONNECT_LONGEST, 1000 * 2 ** failures);
+  if (notBefore !== null) return Math.min(LONGEST_NOT_BEFORE, Math.max(0, notBefore - now)) + random() * SPREAD;
+  const ceiling = failures === 0 ? FIRST_DELAY : Math.min(LONGEST_DELAY, 1000 * 2 ** failures);
   return random() * ceiling;
 }
 
 /** The close code when the session limit is reached. A dead session of this client may be among those counted. */
-export const FULL = 4009;
+export const SESSION_LIMIT = 4009;
 
 /**
  * Returns what a close code means for the client: whether it reconnects, after how many ms at the earliest (`null`: the usual
@@ -41,8 +41,8 @@ export const FULL = 4009;
  */
 export function closeMeaning(code) {
   return {
-    comesBack: code < 4500 || code > 4999,
-    retryInMs: code === FULL ? FULL_AGAIN : null,
+    reconnects: code < 4500 || code > 4999,
+    retryInMs: code === SESSION_LIMIT ? SESSION_LIMIT_RETRY : null,
     error: {
       4005: 'token_expired', 4500: 'unauthorized', 4502: 'revoked', 4503: 'unsupported_version',
       4009: 'limit_exceeded', 4505: 'bad_request', 4506: 'conflict',
@@ -57,13 +57,13 @@ export const PING_AFTER = 20_000;
 /** ms without a message before the client gives up the connection. */
 export const GIVE_UP_AFTER = 40_000;
 /** The same as `PING_AFTER` while a job is live or a report is unanswered; the gateway then sends something every 8 s. */
-export const EXPECTED_AFTER = 10_000;
+export const PING_AFTER_EXPECTED = 10_000;
 /** ms to wait for a pong before the gateway counts as unresponsive, and after the network is back. */
-export const PROBE = 4_000;
+export const PONG_WITHIN = 4_000;
 /** ms from the start of an attempt to the welcome. */
 export const CONNECT_WITHIN = 15_000;
 /** ms that a gateway may take to close the connection after the time in its `goaway`. */
-export const GOODBYE = 2_000;
+export const GOAWAY_GRACE = 2_000;
 /** ms of received messages after which an offline report of the device is ignored. */
 export const OFFLINE_DOUBTED_AFTER = 30_000;
 
@@ -71,20 +71,20 @@ export const OFFLINE_DOUBTED_AFTER = 30_000;
  * Decides what to do during a silence: `'wait'`, `'ping'` or `'give up'`, and in how many ms to check again. A device that
  * slept pings before it gives up.
  *
- * @param {{heard: number, asked: number|null, probing: boolean, expects?: boolean}} line when the last message was received;
- *     when the first ping since then was sent; whether a fast answer is wanted; whether the gateway should be sending
- *     something
+ * @param {{receivedAt: number, pingedAt: number|null, isProbing: boolean, expectsMessages?: boolean}} line when the last
+ *     message was received; when the first ping since then was sent; whether a fast answer is wanted; whether the gateway
+ *     should be sending something
  * @param {number} now ms
  */
-export function heartbeat({heard, asked, probing, expects = false}, now) {
-  const pingAfter = expects ? EXPECTED_AFTER : PING_AFTER;
-  const answer = probing ? PROBE : GIVE_UP_AFTER - pingAfter;
-  if (asked !== null) {
-    const rest = asked + answer - now;
+export function heartbeat({receivedAt, pingedAt, isProbing, expectsMessages = false}, now) {
+  const pingAfter = expectsMessages ? PING_AFTER_EXPECTED : PING_AFTER;
+  const answer = isProbing ? PONG_WITHIN : GIVE_UP_AFTER - pingAfter;
+  if (pingedAt !== null) {
+    const rest = pingedAt + answer - now;
     return rest <= 0 ? {what: 'give up', lookIn: 0} : {what: 'wait', lookIn: rest};
   }
-  const quiet = heard + pingAfter - now;
-  return probing || quiet <= 0 ? {what: 'ping', lookIn: answer} : {what: 'wait', lookIn: quiet};
+  const quiet = receivedAt + pingAfter - now;
+  return isProbing || quiet <= 0 ? {what: 'ping', lookIn: answer} : {what: 'wait', lookIn: quiet};
 }
 
 // ---- sending rate ----
@@ -165,7 +165,8 @@ export class FixQueue {
     if (jobs.length === 0 || jobs.length > MOST_JOBS) {
       throw new RangeError(`A position can be published for 1 to ${MOST_JOBS} jobs, not for ${jobs.length}.`);
     }
-    if (!jobs.every((job) => JOB_NAME.test(job))) throw new RangeError(`Invalid job name: ${jobs.find((job) => !JOB_NAME.test(job))}. Use 1 to 64 letters, digits, _ and -.`);
+    const invalid = jobs.find((job) => !JOB_NAME.test(job));
+    if (invalid !== undefined) throw new RangeError(`Invalid job name: ${invalid}. Use 1 to 64 letters, digits, _ and -.`);
     // A gateway rejects these, and a reading with the same time adds nothing.
     if (!isPlace(fix) || !Number.isFinite(fix.at)) return;
     if (this.#waiting.some((waiting) => waiting.fix.at === fix.at)) return;

@@ -3,10 +3,10 @@
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
 import {
-  EXPECTED_AFTER, FIXES_PER_REPORT, FIX_LIFETIME, FULL_AGAIN, FixQueue, GIVE_UP_AFTER, MESSAGES_BURST,
-  MESSAGES_PER_SECOND, MOST_FIXES, MessageBudget, PATIENCE, PING_AFTER, PROBE, SPREAD, closeMeaning, heartbeat,
+  PING_AFTER_EXPECTED, FIXES_PER_REPORT, FIX_LIFETIME, SESSION_LIMIT_RETRY, FixQueue, GIVE_UP_AFTER, MESSAGES_BURST,
+  MESSAGES_PER_SECOND, MOST_FIXES, MessageBudget, LONGEST_NOT_BEFORE, PING_AFTER, PONG_WITHIN, SPREAD, closeMeaning, heartbeat,
   reconnectDelay,
-} from '../../Sources/WebAssets/web/enroute-pace.js';
+} from '../../Sources/WebAssets/web/enroute-timing.js';
 
 test('the wait before coming back is a part of 3 s, then of 2, 4, 8, 16 and 30 s', () => {
   const ceilings = [0, 1, 2, 3, 4, 5, 6, 60].map((failures) => reconnectDelay(failures, null, 0, () => 1));
@@ -18,45 +18,45 @@ test('a time that the gateway named is kept to, spread a little, and believed on
   assert.equal(reconnectDelay(5, 9_000, 5_000, () => 0), 4_000);
   assert.equal(reconnectDelay(0, 9_000, 5_000, () => 1), 4_000 + SPREAD);
   assert.equal(reconnectDelay(0, 4_000, 5_000, () => 0), 0);
-  assert.equal(reconnectDelay(0, 1e12, 0, () => 0), PATIENCE);
+  assert.equal(reconnectDelay(0, 1e12, 0, () => 0), LONGEST_NOT_BEFORE);
 });
 
 test('B3: 4500 to 4999 end it, everything else comes back', () => {
   const passing = [1000, 1001, 1006, 1011, 4000, 4004, 4005, 4008, 4009, 4499];
-  for (const code of passing) assert.ok(closeMeaning(code).comesBack, `${code}`);
-  for (const code of [4500, 4501, 4504, 4505, 4506, 4999]) assert.ok(!closeMeaning(code).comesBack, `${code}`);
-  // Where there was no room there may be some once a dead session is noticed: 25 s until it is asked, 10 s to answer.
-  assert.deepEqual([4008, 4009].map((code) => closeMeaning(code).retryInMs), [null, FULL_AGAIN]);
-  assert.ok(FULL_AGAIN > 35_000);
+  for (const code of passing) assert.ok(closeMeaning(code).reconnects, `${code}`);
+  for (const code of [4500, 4501, 4504, 4505, 4506, 4999]) assert.ok(!closeMeaning(code).reconnects, `${code}`);
+  // Where there was no room there may be some once a dead session is noticed: 25 s until it is pingedAt, 10 s to answer.
+  assert.deepEqual([4008, 4009].map((code) => closeMeaning(code).retryInMs), [null, SESSION_LIMIT_RETRY]);
+  assert.ok(SESSION_LIMIT_RETRY > 35_000);
   assert.equal(closeMeaning(4009).error, 'limit_exceeded');
   assert.equal(closeMeaning(4777).error, 'unavailable');
 });
 
-test('a silence is asked about after 20 s, and given up after 40', () => {
-  const silent = {heard: 0, asked: null, probing: false};
+test('a silence is pingedAt about after 20 s, and given up after 40', () => {
+  const silent = {receivedAt: 0, pingedAt: null, isProbing: false};
   assert.deepEqual(heartbeat(silent, PING_AFTER - 1), {what: 'wait', lookIn: 1});
   assert.deepEqual(heartbeat(silent, PING_AFTER), {what: 'ping', lookIn: GIVE_UP_AFTER - PING_AFTER});
-  const asked = {...silent, asked: PING_AFTER};
-  assert.deepEqual(heartbeat(asked, GIVE_UP_AFTER - 1), {what: 'wait', lookIn: 1});
-  assert.equal(heartbeat(asked, GIVE_UP_AFTER).what, 'give up');
+  const pingedAt = {...silent, pingedAt: PING_AFTER};
+  assert.deepEqual(heartbeat(pingedAt, GIVE_UP_AFTER - 1), {what: 'wait', lookIn: 1});
+  assert.equal(heartbeat(pingedAt, GIVE_UP_AFTER).what, 'give up');
 });
 
 test('B41: where something comes every 8 s, who hears nothing for 10 s asks', () => {
-  const expecting = {heard: 0, asked: null, probing: false, expects: true};
-  assert.deepEqual(heartbeat(expecting, EXPECTED_AFTER - 1), {what: 'wait', lookIn: 1});
-  assert.deepEqual(heartbeat(expecting, EXPECTED_AFTER), {what: 'ping', lookIn: GIVE_UP_AFTER - EXPECTED_AFTER});
-  assert.equal(heartbeat({...expecting, asked: EXPECTED_AFTER}, GIVE_UP_AFTER - 1).what, 'wait');
-  assert.equal(heartbeat({...expecting, asked: EXPECTED_AFTER}, GIVE_UP_AFTER).what, 'give up');
+  const expecting = {receivedAt: 0, pingedAt: null, isProbing: false, expectsMessages: true};
+  assert.deepEqual(heartbeat(expecting, PING_AFTER_EXPECTED - 1), {what: 'wait', lookIn: 1});
+  assert.deepEqual(heartbeat(expecting, PING_AFTER_EXPECTED), {what: 'ping', lookIn: GIVE_UP_AFTER - PING_AFTER_EXPECTED});
+  assert.equal(heartbeat({...expecting, pingedAt: PING_AFTER_EXPECTED}, GIVE_UP_AFTER - 1).what, 'wait');
+  assert.equal(heartbeat({...expecting, pingedAt: PING_AFTER_EXPECTED}, GIVE_UP_AFTER).what, 'give up');
 });
 
 test('who slept asks before it gives up', () => {
-  assert.equal(heartbeat({heard: 0, asked: null, probing: false}, 3_600_000).what, 'ping');
+  assert.equal(heartbeat({receivedAt: 0, pingedAt: null, isProbing: false}, 3_600_000).what, 'ping');
 });
 
-test('once the network is back an answer is asked for at once, and waited for 4 s', () => {
-  assert.deepEqual(heartbeat({heard: 10, asked: null, probing: true}, 11), {what: 'ping', lookIn: PROBE});
-  assert.deepEqual(heartbeat({heard: 10, asked: 11, probing: true}, 10 + PROBE), {what: 'wait', lookIn: 1});
-  assert.equal(heartbeat({heard: 10, asked: 11, probing: true}, 11 + PROBE).what, 'give up');
+test('once the network is back an answer is pingedAt for at once, and waited for 4 s', () => {
+  assert.deepEqual(heartbeat({receivedAt: 10, pingedAt: null, isProbing: true}, 11), {what: 'ping', lookIn: PONG_WITHIN});
+  assert.deepEqual(heartbeat({receivedAt: 10, pingedAt: 11, isProbing: true}, 10 + PONG_WITHIN), {what: 'wait', lookIn: 1});
+  assert.equal(heartbeat({receivedAt: 10, pingedAt: 11, isProbing: true}, 11 + PONG_WITHIN).what, 'give up');
 });
 
 test('so many messages may go at once, then so many a second', () => {

@@ -56,7 +56,7 @@ export const positionAge = ({positionReceivedAt, positionReceivedAtWall}, {now, 
  * @param texts of `GET texts`, null while they are not there
  * @param words of this page, in its language
  */
-export function picture(view, {now, wall, isLost = false, isKept = false, isUnseen = false, locale, timeZone}, texts, words) {
+export function presentation(view, {now, wall, isLost = false, isKept = false, isUnseen = false, locale, timeZone}, texts, words) {
   const kind = view.kind ?? 'delivery';
   const clock = (at) => clockText(at, locale, timeZone);
   const isMapped = isTracked(view);

@@ -6,8 +6,8 @@ import {test} from 'node:test';
 import {reduce, unknownView} from '../../Sources/WebAssets/web/enroute-view.js';
 import {onward} from '../../Sources/WebAssets/web/track-movement.js';
 import {
-  STALE_AFTER, isTakenAway, picture, refusalOnceOpen, refusalWithoutRoom,
-} from '../../Sources/WebAssets/web/track-picture.js';
+  STALE_AFTER, isTakenAway, presentation, refusalOnceOpen, refusalWithoutRoom,
+} from '../../Sources/WebAssets/web/track-presentation.js';
 import {words as allWords} from '../../Sources/WebAssets/web/track-words.js';
 
 const read = (language) =>
@@ -41,7 +41,7 @@ const underway = (kind = 'service', more = {}) => viewOf(kind, kind === 'service
   eta: {state: 'ok', arrivesAt: WALL + 12 * 60_000, at: WALL}, ...more,
 });
 const seen = (view, {language = 'en', locale = 'en-US', now = 1_000, wall = WALL, ...more} = {}) => {
-  const made = picture(view, {now, wall, locale, timeZone: 'UTC', ...more}, texts[language], allWords[language]);
+  const made = presentation(view, {now, wall, locale, timeZone: 'UTC', ...more}, texts[language], allWords[language]);
   return JSON.parse(JSON.stringify(made).replace(/[\u00a0\u202f]/g, ' '));
 };
 const stepsOf = (view) => seen(view).steps.map(({status, state}) => `${status} ${state}`);
@@ -181,7 +181,7 @@ test('a sentence names the rider of a delivery and falls back to an operator\u20
   const paused = underway('delivery', {tracking: 'paused', text: 'paused', reason: 'deactivated'});
   assert.match(seen(paused).detail, /^Your rider has paused/);
   const own = {...texts.en, tracking: {paused: {short: 'Paused', spoken: 'Sharing is paused.'}}};
-  const {detail} = picture(paused, {now: 1_000, wall: WALL, locale: 'en-US', timeZone: 'UTC'}, own, allWords.en);
+  const {detail} = presentation(paused, {now: 1_000, wall: WALL, locale: 'en-US', timeZone: 'UTC'}, own, allWords.en);
   assert.equal(detail, 'Sharing is paused.');
 });
 

@@ -3,9 +3,9 @@
 // when to do what.
 
 import {
-  CONNECT_WITHIN, EXPECTED_AFTER, GOODBYE, MOST_WAITING, MessageBudget, OFFLINE_DOUBTED_AFTER, PROBE, STEADY_AFTER,
-  closeMeaning, heartbeat, reconnectDelay,
-} from './enroute-pace.js';
+  CONNECT_WITHIN, GOAWAY_GRACE, MOST_WAITING, MessageBudget, OFFLINE_DOUBTED_AFTER, PING_AFTER_EXPECTED, PONG_WITHIN,
+  STABLE_AFTER, closeMeaning, heartbeat, reconnectDelay,
+} from './enroute-timing.js';
 
 const OPEN = 1;
 /** How much slower than the fastest answer, in ms, an answer may be and still set the clock. */
@@ -13,31 +13,31 @@ const SLOWER = 200;
 /** How many bytes may be buffered in the socket before the connection counts as congested. */
 const CONGESTED_FROM = 16_384;
 
-export class Line {
-  #options; #heard; #changed; #expects;
+export class GatewayConnection {
+  #options; #onMessage; #onChange; #expectsMessages;
   #state = 'stopped'; #degraded = false; #isSilent = false; #close; #retryAt;
   #socket = null; #attempt = 0; #failures = 0; #timers = {};
   #credential = null; #notBefore = null; #openedAt = null;
-  #beat = {heard: 0, asked: null, probing: false}; #askedAt = null; #roundTrip = Infinity;
+  #beat = {receivedAt: 0, pingedAt: null, isProbing: false}; #pingedWallAt = null; #roundTrip = Infinity;
   #offlineSince = null; #isBackOnline = false;
   #waiting = []; #budget = null; #watches = [];
 
   /** The gateway's clock minus the local wall clock, in ms, measured with the fastest answers of this connection. */
   clockOffset = 0;
   /** When the last message was received, by the local wall clock: the monotonic clock may stop while a phone sleeps. */
-  heardAt = null;
+  lastMessageAt = null;
 
   /**
    * @param {object} options the options of `Enroute`, with all defaults
-   * @param {(message: object) => void} heard called with each message
-   * @param {() => void} changed called when the state of the connection changed
-   * @param {() => boolean} expects whether the gateway should send something every few seconds
+   * @param {(message: object) => void} onMessage called with each message
+   * @param {() => void} onChange called when the state of the connection changed
+   * @param {() => boolean} expectsMessages whether the gateway should send something every few seconds
    */
-  constructor(options, heard, changed, expects = () => false) {
+  constructor(options, onMessage, onChange, expectsMessages = () => false) {
     this.#options = options;
-    this.#heard = heard;
-    this.#changed = changed;
-    this.#expects = expects;
+    this.#onMessage = onMessage;
+    this.#onChange = onChange;
+    this.#expectsMessages = expectsMessages;
   }
 
   get connection() {
@@ -65,12 +65,12 @@ export class Line {
 
   stop() {
     if (this.#state === 'stopped') return;
-    this.#leave(1000);
+    this.#detach(1000);
     this.#settle('stopped');
   }
 
   /** Sends a message. @returns {boolean} whether it was accepted; not before the welcome */
-  say(message) {
+  send(message) {
     if (!this.isOpen || this.#waiting.length >= MOST_WAITING) return false;
     this.#waiting.push(message);
     this.#drain();
@@ -83,8 +83,8 @@ export class Line {
       this.#failures = 0;
       this.#connect();
     } else if (this.isOpen) {
-      this.#beat = {...this.#beat, asked: null, probing: true};
-      this.#look();
+      this.#beat = {...this.#beat, pingedAt: null, isProbing: true};
+      this.#check();
     }
   }
 
@@ -95,13 +95,13 @@ export class Line {
     this.#clear('planned');
     this.#retryAt = undefined;
     this.#become('connecting');
-    this.#plan('connect', CONNECT_WITHIN, () => this.#lost(1006, 'the gateway did not answer in time'));
+    this.#plan('connect', CONNECT_WITHIN, () => this.#lose(1006, 'the gateway did not answer in time'));
     let credential;
     try {
       credential = await this.#options.credential();
     } catch (error) {
       // The server that issues tokens may be temporarily unavailable, just like a gateway.
-      if (attempt === this.#attempt) this.#lost(1006, `no credential is available: ${error?.message ?? error}`);
+      if (attempt === this.#attempt) this.#lose(1006, `no credential is available: ${error?.message ?? error}`);
       return;
     }
     if (attempt !== this.#attempt) return;
@@ -119,12 +119,12 @@ export class Line {
     try {
       socket = new this.#options.WebSocket(this.#options.url, 'enroute.v1');
     } catch (error) {
-      return this.#lost(1006, error.message);
+      return this.#lose(1006, error.message);
     }
     this.#socket = socket;
     socket.onopen = () => {
       if (!isCurrent()) return;
-      this.#askedAt = this.#options.wall();
+      this.#pingedWallAt = this.#options.wall();
       socket.send(JSON.stringify({type: 'auth', ...credential}));
     };
     socket.onmessage = ({data}) => { if (isCurrent()) this.#received(data); };
@@ -136,9 +136,9 @@ export class Line {
   #received(data) {
     let message;
     try { message = JSON.parse(data); } catch { return; }
-    this.#beat = {heard: this.#options.now(), asked: null, probing: false};
-    this.heardAt = this.#options.wall();
-    this.#isHeard();
+    this.#beat = {receivedAt: this.#options.now(), pingedAt: null, isProbing: false};
+    this.lastMessageAt = this.#options.wall();
+    this.#isAlive();
     switch (message.type) {
       case 'welcome': this.#welcomed(message); break;
       case 'pong': this.#setClock(message.serverTime); break;
@@ -146,13 +146,13 @@ export class Line {
       case 'restored': this.#degraded = false; break;
       case 'goaway':
         this.#notBefore = this.#options.now() + message.retryInMs;
-        this.#plan('goodbye', message.retryInMs + GOODBYE, () => this.#closed(4000, 'going away'));
+        this.#plan('goodbye', message.retryInMs + GOAWAY_GRACE, () => this.#closed(4000, 'going away'));
         break;
     }
-    this.#believe();
-    this.#heard(message);
+    this.#trustMessages();
+    this.#onMessage(message);
     // Only after the listeners handled the message, so that they find a consistent state.
-    if (['welcome', 'degraded', 'restored'].includes(message.type)) this.#changed();
+    if (['welcome', 'degraded', 'restored'].includes(message.type)) this.#onChange();
   }
 
   #welcomed(message) {
@@ -165,47 +165,47 @@ export class Line {
     this.#offlineSince = null;
     this.#close = undefined;
     this.#state = 'open';
-    this.#look();
+    this.#check();
   }
 
   #setClock(serverTime) {
-    if (this.#askedAt === null) return;
+    if (this.#pingedWallAt === null) return;
     const wall = this.#options.wall();
-    const roundTrip = wall - this.#askedAt;
+    const roundTrip = wall - this.#pingedWallAt;
     // The newest of the fast answers counts, because the local clock may be corrected while the connection is open.
     if (roundTrip >= 0 && roundTrip <= this.#roundTrip + SLOWER) {
       this.#roundTrip = Math.min(roundTrip, this.#roundTrip);
       this.clockOffset = serverTime - (wall - roundTrip / 2);
     }
-    this.#askedAt = null;
+    this.#pingedWallAt = null;
   }
 
   // ---- keeping the connection alive ----
 
-  #look() {
+  #check() {
     if (!this.isOpen) return;
     const now = this.#options.now();
-    const {what, lookIn} = heartbeat({...this.#beat, expects: this.#expects()}, now);
-    if (what === 'give up') return this.#lost(1006, 'no message or pong was received');
+    const {what, lookIn} = heartbeat({...this.#beat, expectsMessages: this.#expectsMessages()}, now);
+    if (what === 'give up') return this.#lose(1006, 'no message or pong was received');
     if (what === 'ping') {
-      this.#beat.asked = now;
-      this.#askedAt = this.#options.wall();
+      this.#beat.pingedAt = now;
+      this.#pingedWallAt = this.#options.wall();
       this.#socket.send('{"type":"ping"}');
-      this.#plan('answer', PROBE, () => {
+      this.#plan('answer', PONG_WITHIN, () => {
         this.#isSilent = true;
-        this.#changed();
+        this.#onChange();
       });
     }
-    // Look again soon, because `expects` may change in the meantime.
-    this.#plan('look', Math.min(lookIn, EXPECTED_AFTER), () => this.#look());
+    // Look again soon, because `expectsMessages` may change in the meantime.
+    this.#plan('look', Math.min(lookIn, PING_AFTER_EXPECTED), () => this.#check());
   }
 
   /** A frozen gateway sends nothing and its socket stays open. Any message shows that it is alive. */
-  #isHeard() {
+  #isAlive() {
     this.#clear('answer');
     if (!this.#isSilent) return;
     this.#isSilent = false;
-    this.#changed();
+    this.#onChange();
   }
 
   #drain() {
@@ -220,11 +220,11 @@ export class Line {
   }
 
   /** The device reports that it is offline, but messages that keep arriving prove otherwise. */
-  #believe() {
+  #trustMessages() {
     if (this.#offlineSince === null) return;
     if (this.#isBackOnline || this.#options.now() - this.#offlineSince > OFFLINE_DOUBTED_AFTER) {
       this.#offlineSince = null;
-      this.#changed();
+      this.#onChange();
     }
   }
 
@@ -241,7 +241,7 @@ export class Line {
     watch(globalThis, 'offline', () => {
       this.#isBackOnline = false;
       this.#offlineSince = this.#options.now();
-      this.#changed();
+      this.#onChange();
     });
     watch(globalThis, 'pageshow', (event) => { if (event.persisted) this.wake(); });
     watch(globalThis.document, 'visibilitychange', () => { if (!globalThis.document.hidden) this.wake(); });
@@ -250,21 +250,21 @@ export class Line {
   // ---- losing the connection ----
 
   /** Gives up a socket that may never report its end. */
-  #lost(code, reason) {
-    this.#leave(4000);
-    this.#comeBack(code, reason);
+  #lose(code, reason) {
+    this.#detach(4000);
+    this.#reconnect(code, reason);
   }
 
   #closed(code, reason) {
-    this.#leave(1000);
-    if (closeMeaning(code).comesBack) this.#comeBack(code, reason);
+    this.#detach(1000);
+    if (closeMeaning(code).reconnects) this.#reconnect(code, reason);
     else this.#refuse(code, reason);
   }
 
-  #comeBack(code, reason) {
+  #reconnect(code, reason) {
     const now = this.#options.now();
     // Resets the back-off only after a stable session, so that a gateway that closes right after its welcome is not flooded.
-    if (this.#openedAt !== null && now - this.#openedAt >= STEADY_AFTER) this.#failures = 0;
+    if (this.#openedAt !== null && now - this.#openedAt >= STABLE_AFTER) this.#failures = 0;
     this.#openedAt = null;
     this.#close = Object.freeze({code, reason});
     // The token expired: a newer one may be available immediately.
@@ -280,7 +280,7 @@ export class Line {
   }
 
   #refuse(code, reason) {
-    this.#leave(1000);
+    this.#detach(1000);
     this.#close = Object.freeze({code, reason});
     this.#settle('refused');
   }
@@ -294,7 +294,7 @@ export class Line {
   }
 
   /** Detaches and closes the socket. Its later events are ignored. */
-  #leave(code) {
+  #detach(code) {
     this.#attempt += 1;
     this.#isSilent = false;
     Object.keys(this.#timers).forEach((name) => this.#clear(name));
@@ -310,7 +310,7 @@ export class Line {
   #become(state) {
     if (state === this.#state && state === 'connecting') return;
     this.#state = state;
-    this.#changed();
+    this.#onChange();
   }
 
   #plan(name, delay, action) {
