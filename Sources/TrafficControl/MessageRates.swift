@@ -50,7 +50,7 @@ package struct MessageRate {
         /// The client may try again after this time.
         case refused(retryInMilliseconds: Int64)
         /// The client keeps sending too fast: close the session.
-        case hopeless
+        case excessive
     }
 
     private var own: TokenBucket
@@ -76,7 +76,7 @@ package struct MessageRate {
             self.own.wait(at: now), self.ofPerson?.bucket.wait(at: now) ?? 0, self.ofAddress?.bucket.wait(at: now) ?? 0)
         guard wait == 0 else {
             self.refusals += 1
-            guard self.refusals <= self.mostRefusals else { return .hopeless }
+            guard self.refusals <= self.mostRefusals else { return .excessive }
             return .refused(retryInMilliseconds: Int64(clamping: wait / 1_000_000 + 1))
         }
         // A client that has been quiet long enough for its bucket to fill starts with a clean record.

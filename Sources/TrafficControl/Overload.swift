@@ -13,7 +13,7 @@ package struct OverloadBounds: Hashable, Sendable {
     /// Accepting pauses while more than this percentage of the file descriptors is in use.
     package var descriptorPercent = 90
     /// File descriptors reserved for Redis connections, files and logs.
-    package var descriptorsKeptBack = 64
+    package var reservedDescriptors = 64
     /// The resident memory above which idle sessions are closed, newest first; 0 for no limit.
     package var memoryBytes = 0
     /// A session without messages in either direction for this long is idle.
@@ -25,7 +25,7 @@ package struct OverloadBounds: Hashable, Sendable {
     ///
     /// - Parameter most: the descriptor limit of the process.
     package func descriptors(of most: Int) -> Int {
-        max(1, min(most * self.descriptorPercent / 100, most - self.descriptorsKeptBack))
+        max(1, min(most * self.descriptorPercent / 100, most - self.reservedDescriptors))
     }
 }
 

@@ -88,11 +88,11 @@ import Testing
         return limits
     }
 
-    @Test func `a burst is allowed, then what is refused says when to try again, then it is hopeless`() {
+    @Test func `a burst is allowed, then what is refused says when to try again, then it is excessive`() {
         var rate = MessageRate(Self.limits(), address: nil)
         for _ in 0..<5 { #expect(rate.take(at: 1) == .allowed) }
         for _ in 0..<10 { #expect(rate.take(at: 1) == .refused(retryInMilliseconds: 101)) }
-        #expect(rate.take(at: 1) == .hopeless)
+        #expect(rate.take(at: 1) == .excessive)
     }
 
     @Test func `who slows down is forgiven`() {
@@ -102,7 +102,7 @@ import Testing
         #expect(rate.take(at: 10_000_000_000) == .allowed)
         var verdicts: [MessageRate.Verdict] = []
         for _ in 0..<14 { verdicts.append(rate.take(at: 10_000_000_000)) }
-        #expect(!verdicts.contains(.hopeless))
+        #expect(!verdicts.contains(.excessive))
     }
 
     @Test

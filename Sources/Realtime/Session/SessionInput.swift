@@ -91,7 +91,7 @@ extension Session {
         case .refused(let retryIn):
             self.loop.counts.add(.messagesRefusedByRate)
             self.refuseByRate(frame, retryIn)
-        case .hopeless:
+        case .excessive:
             self.loop.counts.add(.messagesRefusedByRate)
             (self.input.isOverRateLimit, self.input.hasBrokenRules) = (true, true)
             self.closeOnceAnswered(by: .now() + .seconds(Int64(self.limits.closeSeconds)))

@@ -53,7 +53,7 @@ extension SettingsTable {
                 "ENROUTE_OVERLOAD_DESCRIPTOR_PERCENT", .integer(1...100, unit: "percent"),
                 default: .number(overloadBounds.descriptorPercent),
                 "Share of file descriptors in use that is overload.",
-                details: "\(overloadBounds.descriptorsKeptBack) descriptors are always reserved."),
+                details: "\(overloadBounds.reservedDescriptors) descriptors are always reserved."),
             Setting(
                 "ENROUTE_OVERLOAD_MEMORY_MB", .integer(0...1_048_576, unit: "MiB; 0 for no limit"),
                 default: .number(overloadBounds.memoryBytes / 1_048_576),
