@@ -19,19 +19,19 @@ extension Routes {
     @Sendable private func read(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
         let grant = try self.grant(request, context, .readJob)
         let job: JobID = try Self.identifier(context.parameters.require("job"), "job")
-        return Self.json(try await self.view(job, grant), of: job, unlessNamedBy: request)
+        return Self.json(try await self.view(job, grant), of: job, ifNoneMatchOf: request)
     }
 
     /// Returns the state of a job with its entity tag, or 304 if the client has this state already.
     ///
     /// - Parameter request: the request whose `If-None-Match` applies, or `nil` to always send the state.
     package static func json(
-        _ view: JobView, of job: JobID, unlessNamedBy request: Request? = nil, status: HTTPResponse.Status = .ok,
+        _ view: JobView, of job: JobID, ifNoneMatchOf request: Request? = nil, status: HTTPResponse.Status = .ok,
         isReplicationUnconfirmed: Bool = false
     ) -> Response {
         let tag = EntityTag(view)
         // Repeated header fields form one list (RFC 9110 section 5.3).
-        if let request, tag.isNamed(by: request.headers[values: .ifNoneMatch].joined(separator: ",")) {
+        if let request, tag.matches(ifNoneMatch: request.headers[values: .ifNoneMatch].joined(separator: ",")) {
             var response = Response(status: .notModified, headers: [.cacheControl: "no-store", .eTag: "\(tag)"])
             // Content-Length would be the length of the body that is not sent.
             response.headers[.contentLength] = nil

@@ -16,7 +16,7 @@ extension InterfaceDocument {
     /// Returns the document, or 304 if the client has it already.
     private func answer(_ request: Request) -> Response {
         let headers: HTTPFields = [.cacheControl: "max-age=300", .eTag: "\(self.tag)"]
-        guard !self.tag.isNamed(by: request.headers[values: .ifNoneMatch].joined(separator: ",")) else {
+        guard !self.tag.matches(ifNoneMatch: request.headers[values: .ifNoneMatch].joined(separator: ",")) else {
             return Response(status: .notModified, headers: headers)
         }
         var response = Response(

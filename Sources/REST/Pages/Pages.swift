@@ -125,7 +125,7 @@ package struct Pages: Sendable {
             headers[.contentEncoding] = "gzip"
         }
         headers[.eTag] = "\(tag)"
-        guard !tag.isNamed(by: request.headers[values: .ifNoneMatch].joined(separator: ",")) else {
+        guard !tag.matches(ifNoneMatch: request.headers[values: .ifNoneMatch].joined(separator: ",")) else {
             headers[.contentEncoding] = nil
             return Response(status: .notModified, headers: headers)
         }

@@ -59,10 +59,10 @@ import Testing
     @Test func `who knows a tag names it, weak or in a list, or says that anything will do`() {
         let tag = EntityTag(Self.view())
         for header in ["\(tag)", "W/\(tag)", "\"a\", \(tag)", "\"a\" ,\tW/\(tag) ", "*"] {
-            #expect(tag.isNamed(by: header), "\(header)")
+            #expect(tag.matches(ifNoneMatch: header), "\(header)")
         }
         for header in ["", "\"a\"", String("\(tag)".dropFirst().dropLast()), "w/\(tag)", "\(tag)x"] {
-            #expect(!tag.isNamed(by: header), "\(header)")
+            #expect(!tag.matches(ifNoneMatch: header), "\(header)")
         }
     }
 
