@@ -4,7 +4,7 @@ import Testing
 
 @testable import FuzzChecks
 
-/// Inputs of the fuzzers, kept: seeds made by hand and what a fuzzer found, replayed in every run.
+/// The corpus of the fuzzers: hand-made seeds and past findings, replayed in every run.
 @Suite struct CorpusTests {
     private static let corpus = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .appending(path: "Fuzzing/Corpus")
@@ -16,7 +16,7 @@ import Testing
     }
 
     @Test(arguments: FuzzCheck.allCases)
-    func `no kept input makes code and model differ`(check: FuzzCheck) throws {
+    func `no corpus input makes code and model differ`(check: FuzzCheck) throws {
         let inputs = try Self.inputs(of: check)
         #expect(inputs.count >= 3, "\(check.rawValue) has seeds")
         for input in inputs {
@@ -27,7 +27,7 @@ import Testing
     }
 
     @Test(arguments: FuzzCheck.allCases)
-    func `neither does an input that was cut, repeated or changed in one byte`(check: FuzzCheck) throws {
+    func `no shortened, repeated or slightly changed corpus input makes them differ`(check: FuzzCheck) throws {
         for input in try Self.inputs(of: check) {
             let bytes = [UInt8](try Data(contentsOf: input))
             var changed = bytes
@@ -40,9 +40,9 @@ import Testing
         }
     }
 
-    /// Of a rider's reports, where what happens is a byte: any history at all, the same in every run.
+    /// Random sequences of events for a rider's reports, where each event is a byte; the same in every run.
     @Test(arguments: 0..<8)
-    func `whatever happens to a rider's reports, the newest goes out, and all are answered once`(block: UInt64) {
+    func `the newest report is sent and every report is answered once, whatever happens`(block: UInt64) {
         for seed in 0..<Self.histories {
             var random = SeededGenerator(seed: block * Self.histories + seed)
             let count = Int.random(in: 3...Self.longestHistory, using: &random)
@@ -53,8 +53,8 @@ import Testing
         }
     }
 
-    /// For each of the eight blocks, which run side by side.
+    /// For each of the eight blocks, which run in parallel.
     private static let histories: UInt64 = 500
-    /// Bytes, of which two are a step.
+    /// Input bytes; two of them are one step.
     private static let longestHistory = 300
 }

@@ -6,7 +6,7 @@
 """
 import os, pathlib, subprocess, sys, uuid
 
-# Operations that the generator leaves out: it knows no pictures.
+# Operations that the generator omits because it does not support images.
 LEFT_OUT = ["GET /assets/tiles/{z}/{x}/{y}"]
 
 
@@ -15,10 +15,10 @@ def generate(document, folder):
         [sys.executable, "-m", "openapi_python_client", "generate", "--path", document, "--output-path", f"{folder}/generated",
          "--meta", "none"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     if done.returncode != 0:
-        sys.exit(f"no client is generated:\n{done.stdout}")
+        sys.exit(f"no client was generated:\n{done.stdout}")
     for line in done.stdout.splitlines():
         if line.startswith(("WARNING", "ERROR")) and not any(operation in line for operation in LEFT_OUT):
-            sys.exit(f"the generated client is not whole:\n{done.stdout}")
+            sys.exit(f"the generated client is incomplete:\n{done.stdout}")
     sys.path.insert(0, folder)
 
 
@@ -54,7 +54,7 @@ def main():
     url, document, folder = sys.argv[1:]
     generate(str(pathlib.Path(document).resolve()), str(pathlib.Path(folder).resolve()))
     use(url)
-    print("a generated client makes, reads and follows up a job")
+    print("a generated client creates, reads and updates a job")
 
 
 if __name__ == "__main__":

@@ -1,22 +1,22 @@
-// What happens next: a heap of events, by virtual time, then by the order in which they were arranged. Nothing else moves
+// The agenda of the simulation: a heap of events, ordered by virtual time and then by insertion. Nothing else advances the
 // time, so the same seed gives the same run.
 
-/// Everything that can happen. Links, gateways, followers and jobs are known by their number.
+/// Every possible event. Links, gateways, followers and jobs are identified by their index.
 enum Event {
     case tick(gateway: Int)
-    /// A packet comes in at the gateway's end of a link, or at the server's.
+    /// A packet arrives at the gateway's end of a link, or at the server's.
     case arrives(link: Int, generation: Int, Packet)
     case reaches(link: Int, generation: Int, Packet)
-    /// A connection attempt comes in at the server.
+    /// A connection attempt arrives at the server.
     case attempt(link: Int, generation: Int)
-    /// The gateway learns how its attempt ended, or that its connection did.
+    /// The gateway learns the result of its attempt, or that its connection ended.
     case didConnect(link: Int, generation: Int)
     case didDisconnect(link: Int, generation: Int)
     /// The server learns that the gateway has closed a connection.
     case hungUp(link: Int, generation: Int)
-    /// The gateway sends the subscriptions it has collected.
+    /// The gateway sends the subscriptions it has batched.
     case flush(link: Int)
-    /// What was refused is asked for again.
+    /// A refused subscription is requested again.
     case requestAgain(link: Int, channels: Channels)
     case publishPosition(job: Int)
     case publishStatus(job: Int)
@@ -24,13 +24,13 @@ enum Event {
     case go(follower: Int)
     case fault(Int)
     case repaired(Int)
-    /// From here on nothing goes wrong any more.
+    /// From here on no faults occur.
     case calm
     case checkpoint
     case end
 }
 
-/// What crosses a link.
+/// What is sent over a link.
 enum Packet {
     // To the server. Each is answered, in order.
     case ping
@@ -43,13 +43,13 @@ enum Packet {
     // To the gateway.
     case done
     case refused
-    /// Not an answer: the server ended subscriptions by itself, as it does when a slot moves.
+    /// Not an answer: the server ended subscriptions on its own, as it does when a slot moves.
     case ended(Channels)
-    /// An index into the views that were read.
+    /// Index of a view that was read.
     case viewed(Int)
-    /// An index into the messages: the status a publisher wrote.
+    /// Index of a message: the status that a publisher wrote.
     case written(Int)
-    /// An index into the messages.
+    /// Index of a message.
     case message(Int)
 }
 

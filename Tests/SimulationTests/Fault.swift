@@ -1,37 +1,37 @@
-// What goes wrong: with a connection, with a path, with the server. Each begins, and ends by itself before it gets calm.
+// Faults of connections, paths and the server. Each starts, and ends by itself before the calm phase.
 
 import Resilience
 
 struct Fault {
     enum Kind {
-        /// Any of the connections end; the gateway hears of it, after or before what was under way.
+        /// Connections end, and the gateway learns it before or after what was in flight.
         case cut, cutAtOnce
-        /// Connections are gone and nobody is told.
+        /// Connections are lost, and neither side learns it.
         case vanish
-        /// A path stalls: nothing is lost, all comes late.
+        /// A path stalls: nothing is lost, everything is late.
         case stall
-        /// A reader is slow until the server cuts it off.
+        /// A reader is slow until the server disconnects it.
         case slowReader
         case slowPath
-        /// SIGSTOP: nothing answers, then everything.
+        /// SIGSTOP: nothing is answered, then everything.
         case freeze
         /// The same for a gateway.
         case stop
-        /// The replica takes over.
+        /// The replica is promoted.
         case failover
-        /// Back with what was on disk; positions are not.
+        /// The server restarts with its data on disk, but without positions.
         case restart
-        /// Messages of one connection are lost, and nothing shows it.
+        /// Messages of one connection are lost without a trace.
         case silentLoss
         case loading
         case slowReads
-        /// A job is gone and made anew; no message says so.
+        /// A job is deleted and created again, without a message about it.
         case recreation
-        /// The slot of a job moves: subscriptions end.
+        /// The slot of a job moves, which ends subscriptions.
         case slotMove
     }
 
-    /// By how often they occur.
+    /// By frequency.
     static let kinds: [Kind] = [
         .cut, .cut, .cutAtOnce, .vanish, .stall, .stall, .slowReader, .slowPath, .freeze, .freeze, .stop, .stop,
         .failover, .failover,
@@ -42,14 +42,14 @@ struct Fault {
     let kind: Kind
     let at: UInt64
     let duration: UInt64
-    /// Of links, a bit each; of others, whatever they need.
+    /// For links, one bit each; for others, whatever they need.
     let choice: UInt64
 
     init(kind: Kind, at: UInt64, duration: UInt64, choice: UInt64) {
         (self.kind, self.at, self.duration, self.choice) = (kind, at, duration, choice)
     }
 
-    /// - Parameter before: when another one began that this one follows at once.
+    /// - Parameter before: the start of a fault that this one follows immediately.
     init(_ random: inout SplitMix, after before: UInt64?, within active: UInt64, links: Int, kinds: [Kind]) {
         self.kind = kinds[Int(random.upTo(UInt64(kinds.count - 1)))]
         self.at =
@@ -61,7 +61,7 @@ struct Fault {
         self.choice = random.upTo(2) == 0 ? links : choice
     }
 
-    /// Whether followers may be late for it now. Not for slow reads: who waits for one is not behind, but waits.
+    /// Whether followers may be behind because of it now. Not for slow reads: a follower that waits for one is not behind.
     func isUnderWay(at now: UInt64) -> Bool {
         self.kind != .slowReads && now >= self.at && now <= self.at + self.duration
     }
@@ -113,7 +113,7 @@ struct Fault {
         case .slowReader: world.cut(self.link(of: world), isHeard: true, inOrder: self.choice & 1 == 0)
         case .failover, .restart:
             world.server.isDown -= 1
-            // Up to 800 ms of lag, up to 2 s behind or ahead.
+            // Up to 800 ms of lag, and a clock up to 2 s off in either direction.
             world.server.takeOver(
                 lag: self.duration + (self.choice >> 16) % .milliseconds(800),
                 clockOffset: Int64((self.choice >> 20) % .seconds(4)) - Int64(UInt64.seconds(2)),

@@ -1,5 +1,5 @@
-// Ways to get it wrong on purpose. Each is a switch of the glue or of the model, never another core; that each is caught
-// shows that the oracle looks.
+// Deliberate bugs. Each is a switch in the glue or in the model, never a different state machine. That each is caught shows
+// that the oracle works.
 
 enum Flaw: CaseIterable {
     /// The snapshot is read before the channels are subscribed.
@@ -8,24 +8,24 @@ enum Flaw: CaseIterable {
     case awaitsNoAcknowledgement
     /// Ids are a counter, without a clock.
     case countsPlainly
-    /// No job is looked at unless there is a reason.
+    /// Jobs are never checked without a reason.
     case neverReconciles
-    /// What was seen is shown again.
+    /// Messages already shown are shown again.
     case showsTwice
-    /// A channel that was lost and is back is taken for one that was never lost.
+    /// A lost and restored channel is treated as if it had never been lost.
     case ignoresRegained
-    /// The acknowledgement of a subscription that was ended counts for the one after it.
+    /// The acknowledgement of an ended subscription counts for its successor.
     case takesLateAcknowledgement
-    /// `restored` is told when connections stand, not when everything is read again.
+    /// `restored` is sent when connections are back, before everything is resynced.
     case restoresEarly
-    /// A snapshot is shown although a repair was demanded after it was asked for.
+    /// A snapshot is shown although a repair was requested after it had been requested.
     case believesOldSnapshot
     /// A job counts as followed, and is repaired, before its channels are acknowledged.
     case followsEarly
-    /// What was read for a repair is shown to a follower who came after it was asked for.
+    /// The result of a repair is shown to a follower that joined after the read was sent.
     case resetsNewcomers
 
-    /// What brings it to light most often.
+    /// The kind of plan that reveals it most often.
     var emphasis: Plan.Emphasis? {
         switch self {
         case .takesLateAcknowledgement, .followsEarly, .awaitsNoAcknowledgement: .impatience

@@ -1,5 +1,5 @@
-// One client that follows one job: what its session in the gateway knows, and what it was shown, which only the oracle
-// looks at, and the client itself when it comes back and says where it was.
+// A client that follows a job: the state of its session in the gateway, and what it was shown. Only the oracle reads the
+// latter, and the client itself when it reconnects and says what it saw last.
 
 import Fanout
 import Resilience
@@ -8,7 +8,7 @@ final class Follower {
     enum Stage {
         case away
         case authorising
-        /// Channels without an acknowledgement are in `awaiting`.
+        /// Unacknowledged channels are in `awaiting`.
         case subscribing
         case reading
         case shown
@@ -20,11 +20,11 @@ final class Follower {
     var stage = Stage.away
     var following = FollowerSyncState<Int>()
     var awaiting: Channels = 0
-    /// Tells what was asked before it left from what was asked after it came back.
+    /// Distinguishes requests from before and after it reconnected.
     var attempt = 0
-    /// It says what it saw last.
+    /// The last state it saw, sent when it reconnects.
     var resumes = false
-    /// The client wants to follow, whether or not it does at the moment.
+    /// Whether the client wants to follow, even if it currently does not.
     var isWanted = false
     /// A snapshot that was read too early (`Flaw.readsBeforeSubscribing`).
     var early: Int?
@@ -35,7 +35,7 @@ final class Follower {
     /// The message of the last position, and its id since the last snapshot.
     var position = -1
     var positionID: UInt64 = 0
-    /// It was shown something since it came.
+    /// Whether it was shown anything since it joined.
     var wasShown = false
 
     init(_ index: Int, of job: Int, at gateway: Int) {
@@ -47,5 +47,5 @@ final class Follower {
     var channels: Channels { 3 << UInt32(2 * self.job) }
 }
 
-/// Names of epochs that need no memory of their own.
+/// Names of epochs, computed without storage.
 let epochNames = (0..<64).map { "\($0)" }

@@ -1,5 +1,5 @@
-// A gateway's connections, as the real one keeps them: two for channels, one for commands, a tick that looks after them
-// and after what is to be read again. RelayModel.swift has what it does with what comes.
+// The connections of a gateway, as in the real one: two for channels, one for commands, and a tick that maintains them and the
+// resyncs. RelayModel.swift processes what arrives.
 
 import Resilience
 
@@ -7,20 +7,20 @@ final class GatewayModel {
     let index: Int
     let links: [Link]
     unowned(unsafe) let world: World
-    /// Followers by job, from when they subscribe until they leave.
+    /// Followers by job, from subscribing until they leave.
     var table: [[Follower]]
     var scheduler: ResyncScheduler<Int>
     var reads: [ResyncScheduler<Int>.Read] = []
-    /// Reads without an answer, counted where they are sent.
+    /// Unanswered reads, counted where they are sent.
     var readsInFlight = 0
     private(set) var outage = Outage()
-    /// How often it is stopped at the moment, and what happened to it meanwhile.
+    /// How many faults currently stop it, and the events that arrived meanwhile.
     var stops = 0
     var missed: [Event] = []
     var wentOn: UInt64 = 0
 
     static let tick = UInt64.milliseconds(50)
-    /// After the server refused to subscribe again what was subscribed before.
+    /// Delay before a refused resubscription is retried.
     static let repairDelay = UInt64.milliseconds(500)
 
     init(_ index: Int, _ links: [Link], world: World) {
@@ -50,7 +50,7 @@ final class GatewayModel {
         self.world.agenda.add(.tick(gateway: self.index), at: self.world.random.upTo(Self.tick))
     }
 
-    // MARK: time
+    // MARK: Time
 
     func tick() {
         let now = self.world.now
@@ -76,7 +76,7 @@ final class GatewayModel {
         self.world.agenda.add(.tick(gateway: self.index), at: now + Self.tick)
     }
 
-    // MARK: connections
+    // MARK: Connections
 
     private func connect(_ link: Link) {
         link.generation += 1
@@ -115,7 +115,7 @@ final class GatewayModel {
         self.refuse(self.channels(of: link))
     }
 
-    /// Asks on a link; fails at once when it does not stand.
+    /// Sends a request over a link; fails immediately when it is down.
     func ask(_ request: Request, _ packet: Packet) {
         guard self.commands.isUp else { return self.failed(request) }
         self.send(request, packet, on: self.commands)
@@ -126,16 +126,16 @@ final class GatewayModel {
         self.world.sendToServer(link, packet)
     }
 
-    // MARK: subscriptions
+    // MARK: Subscriptions
 
-    /// All that could be carried by it.
+    /// Every channel that it may carry.
     private func channels(of link: Link) -> Channels {
         var channels: Channels = 0
         for channel in 0..<2 * self.table.count where self.link(of: channel) === link { channels |= 1 << channel }
         return channels
     }
 
-    /// Subscriptions go out together a little later, as at the end of a loop's turn.
+    /// Subscriptions are sent together a little later, as at the end of a loop tick.
     func flushSoon(_ link: Link) {
         guard !link.willFlush else { return }
         link.willFlush = true
@@ -172,7 +172,7 @@ final class GatewayModel {
             at: self.world.now + Self.repairDelay)
     }
 
-    /// The server ended it by itself: it is asked for where it is now, which is here, and is a repair.
+    /// The server ended it: it is requested again where the slot is now, which is here, and counts as a repair.
     func subscriptionEnded(_ channel: Int, on link: Link) {
         guard link.subscribing.unsubscribed(channel), !self.table[channel / 2].isEmpty else { return }
         self.world.trace(channel / 2) { "channel \(channel) ended by the server" }

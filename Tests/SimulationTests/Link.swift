@@ -1,17 +1,17 @@
-// One connection of a gateway, again and again: `ConnectionStateMachine` decides when, `SubscriptionStateMachine` what is asked for. The path it
-// takes may be slow or stall; a generation tells what belongs to which of its connections.
+// One connection of a gateway and its successors: `Connecting` decides when to connect, `Subscribing` what to subscribe to. Its
+// path may be slow or stall; a generation identifies the connection that a packet belongs to.
 
 import Resilience
 
-/// What a gateway has asked and not been answered yet.
+/// The unanswered requests of a gateway.
 enum Request {
     case ping
     case subscribe(Channels)
     case unsubscribe(Channels)
-    /// A follower's: may it follow, and what is there. The attempt tells it from an earlier one of the same follower.
+    /// A follower's authorization and snapshot. The attempt distinguishes it from an earlier one of the same follower.
     case authorise(follower: Int, attempt: Int)
     case snapshot(follower: Int, attempt: Int)
-    /// An index into the gateway's reads.
+    /// Index of one of the gateway's reads.
     case reread(Int)
     case write
 }
@@ -19,7 +19,7 @@ enum Request {
 final class Link {
     let index: Int
     let gateway: Int
-    /// Two of a gateway's three carry channels, the third commands.
+    /// Two of a gateway's three links carry channels, the third one commands.
     let isSubscriber: Bool
     var connecting: ConnectionStateMachine
     var subscribing = SubscriptionStateMachine<Int>()
@@ -33,19 +33,19 @@ final class Link {
     private var answered = 0
 
     // The path.
-    /// Nothing overtakes: when the last packet arrives at the gateway, and at the server.
+    /// Packets never overtake: when the last packet arrives at the gateway, and at the server.
     var lastArrival: UInt64 = 0
     var lastReach: UInt64 = 0
     var stalledUntil: UInt64 = 0
-    /// Packets take up to `slowness` until then.
+    /// Until then packets take up to `slowness`.
     var slowUntil: UInt64 = 0
     var slowness: UInt64 = 0
-    /// So many of the next messages are lost, and nobody is told.
+    /// The number of next messages to lose silently.
     var losses = 0
 
-    /// A question that waits longer than this makes the link silent.
+    /// A request unanswered for longer makes the link unresponsive.
     static let suspicion = UInt64.milliseconds(500)
-    /// An attempt that takes longer has come to nothing.
+    /// An attempt that takes longer has failed.
     static let attempt = UInt64.seconds(3)
 
     init(_ index: Int, of gateway: Int, seed: UInt64) {
@@ -67,7 +67,7 @@ final class Link {
 
     func asks(_ request: Request, now: UInt64) { self.questions.append((request, now)) }
 
-    /// The question that is answered next.
+    /// The request that is answered next.
     func takeQuestion() -> Request? {
         guard self.answered < self.questions.count else { return nil }
         defer {
@@ -80,7 +80,7 @@ final class Link {
 }
 
 extension Channels {
-    /// Their numbers, in order: a run must not depend on how a dictionary is ordered.
+    /// Their numbers, in order: a run must not depend on the order of a dictionary.
     var numbers: [Int] {
         var (rest, numbers) = (self, [Int]())
         while rest != 0 {
@@ -90,7 +90,7 @@ extension Channels {
         return numbers
     }
 
-    /// As few sets as can be, none with a channel twice: each name is acknowledged for itself.
+    /// As few sets as possible, none of which contains a channel twice: each name is acknowledged separately.
     static func sets(_ numbers: [Int]) -> [Channels] {
         var sets: [Channels] = []
         for number in numbers {

@@ -1,32 +1,32 @@
-// What must hold in every run, looked at from outside: what each follower was shown against what the server holds, what
-// clients were told against what was absent, and what is left at the end.
+// The invariants of every run, checked from outside: what each follower was shown against what the server holds, what clients
+// were told against the outages that happened, and what remains at the end.
 
 import Resilience
 
 final class Oracle {
-    // Here and elsewhere: the world owns what refers to it, and its references are counted more often than need be.
+    // Unowned here and elsewhere: the world owns what refers to it, and reference counting costs time.
     private unowned(unsafe) let world: World
     private(set) var violation: (text: String, job: Int?)?
     private(set) var hash: UInt64 = 14_695_981_039_346_656_037
     private(set) var resets = 0
-    /// Statuses a publisher was told are written, and those that a failover lost.
+    /// Acknowledged statuses, and those that a failover lost.
     private var acknowledged: [Int] = []
     private var lost: Set<Int> = []
     private var lastSilentLoss: UInt64?
     private var willCheck = false
-    /// By link: since when it can not do its work. By gateway: since when something is not as it should be.
+    /// By link: since when it cannot work. By gateway: since when anything is wrong.
     private var deadSince: [UInt64?]
     private var troubledSince: [UInt64?]
-    /// By gateway: when something was wrong for the last time, and when its followers were looked at.
+    /// By gateway: when something was last wrong, and when its followers were last checked.
     private var lastTrouble: [UInt64]
     private var lastLook: [UInt64]
 
-    /// `degraded` is told after so long an absence, at the latest.
+    /// The latest time after the start of an outage at which `degraded` must be sent.
     static let latestNotice = UInt64.milliseconds(3_200)
-    /// Silence counts from when the other side was last heard of: it may have been there for so long after that.
+    /// Silence counts from the last received packet: the server may have been reachable for this long after that.
     static let lastWord = UInt64.milliseconds(600)
     static let betweenLooks = UInt64.milliseconds(500)
-    /// All connections stand so long after the last fault: a silent end is noticed after 3.5 s, the next attempt after 1.
+    /// All connections are back this long after the last fault: a silent loss is noticed after 3.5 s, the next attempt after 1.
     static let reconnecting = UInt64.milliseconds(5_500)
 
     init(world: World) {
@@ -47,7 +47,7 @@ final class Oracle {
         self.hash = (self.hash ^ UInt64(what << 8 | follower.index)) &* 1_099_511_628_211
     }
 
-    // MARK: what followers are shown
+    // MARK: What followers are shown
 
     func shows(_ view: View, to follower: Follower, isReset: Bool) {
         self.note(view.head, follower)
@@ -62,7 +62,8 @@ final class Oracle {
         } else {
             for status in view.missed { self.shows(status: status, to: follower) }
             if follower.status != view.head {
-                self.fail("f\(follower.index) was told nothing is lost, yet is not at m\(view.head)", job: view.job)
+                self.fail(
+                    "f\(follower.index) was told that nothing is lost, but is not at m\(view.head)", job: view.job)
             }
         }
         follower.position = view.position
@@ -75,8 +76,8 @@ final class Oracle {
         self.world.trace(message.job) { "f\(follower.index) is shown status m\(status)" }
         if message.job != follower.job || message.predecessor != follower.status || !follower.wasShown {
             self.fail(
-                "f\(follower.index) is shown status m\(status), which comes after m\(message.predecessor), "
-                    + "after m\(follower.status)", job: message.job)
+                "f\(follower.index) is shown status m\(status), which follows m\(message.predecessor), "
+                    + "but has m\(follower.status)", job: message.job)
         }
         follower.status = status
     }
@@ -97,12 +98,12 @@ final class Oracle {
 
     func reads(_ gateway: GatewayModel) {
         guard gateway.readsInFlight > self.world.plan.mostInFlight else { return }
-        self.fail("\(gateway.readsInFlight) reads are under way")
+        self.fail("\(gateway.readsInFlight) reads are in flight")
     }
 
-    // MARK: what clients are told of the server, and whether it is there
+    // MARK: What clients are told about the server, and whether it is true
 
-    /// At each tick of a gateway.
+    /// Called at each tick of a gateway.
     func observe(_ gateway: GatewayModel, _ notice: Outage.Notice?, unresponsiveSince: UInt64?) {
         let (now, server) = (self.world.now, self.world.server!)
         var isDead = false
@@ -117,7 +118,7 @@ final class Oracle {
             let since = max(self.deadSince[link.index] ?? now, link.heard, gateway.wentOn)
             self.deadSince[link.index] = since
             if now >= since + Self.latestNotice, !gateway.outage.isDegraded {
-                self.fail("link \(link.index) is absent since \(since / 1_000_000) ms, and nobody was told")
+                self.fail("link \(link.index) is down since \(since / 1_000_000) ms without a notification")
             }
         }
         let isTroubled = isDead || !gateway.isSettled
@@ -132,19 +133,21 @@ final class Oracle {
         let (now, index) = (self.world.now, gateway.index)
         self.troubledSince[index] = troubled.map { min($0, self.troubledSince[index] ?? $0) }
         guard let notice else { return }
-        self.world.trace { "g\(index) tells its clients: \(notice)" }
+        self.world.trace { "g\(index) notifies its clients: \(notice)" }
         switch notice {
         case .degraded:
             let earliest = (self.troubledSince[index] ?? now) + gateway.outage.patience
-            if now + Self.lastWord < earliest { self.fail("degraded is told \((earliest - now) / 1_000_000) ms early") }
+            if now + Self.lastWord < earliest {
+                self.fail("degraded is sent \((earliest - now) / 1_000_000) ms too early")
+            }
         case .restored:
             let waiting = gateway.table.joined().first { $0.wasShown && !$0.following.isLive }
-            if let waiting { self.fail("restored is told while f\(waiting.index) waits", job: waiting.job) }
-            if !gateway.isSettled { self.fail("restored is told while something is to be read again") }
+            if let waiting { self.fail("restored is sent while f\(waiting.index) waits", job: waiting.job) }
+            if !gateway.isSettled { self.fail("restored is sent while a resync is pending") }
         }
     }
 
-    /// When connections stand after the last fault, everybody has to see the last of everything soon.
+    /// Once connections are back after the last fault, every follower must soon have the latest state.
     private func observeCalm(_ isDead: Bool) {
         guard !self.willCheck else { return }
         let (now, calmAt) = (self.world.now, self.world.plan.calmAt)
@@ -156,11 +159,11 @@ final class Oracle {
                 .checkpoint,
                 at: max(max(now, publishingEnds) + Plan.recovery, (self.lastSilentLoss ?? 0) + Plan.reconciliation))
         } else if now > calmAt + Self.reconnecting {
-            self.fail("connections do not come back")
+            self.fail("connections are not re-established")
         }
     }
 
-    /// Where nothing is wrong for a while, what the server holds for as long has been shown.
+    /// Where nothing has been wrong for a while, everything that the server has held for as long must have been shown.
     private func look(_ gateway: GatewayModel) {
         let (now, index) = (self.world.now, gateway.index)
         guard now >= max(self.lastLook[index] + Self.betweenLooks, self.lastTrouble[index] + Plan.recovery) else {
@@ -178,9 +181,9 @@ final class Oracle {
         }
     }
 
-    // MARK: at the end
+    // MARK: The end
 
-    /// Who follows sees what is.
+    /// Followers see the current state.
     func checkpoint() {
         for follower in self.world.followers where follower.wasShown && follower.stage != .away {
             let (job, server) = (follower.job, self.world.server!)
@@ -197,20 +200,22 @@ final class Oracle {
 
     func finish() {
         self.checkpoint()
-        if !self.willCheck { self.fail("connections did not come back") }
+        if !self.willCheck { self.fail("connections were not re-established") }
         for follower in self.world.followers where follower.isWanted {
             if follower.stage != .shown || !follower.following.isLive {
-                self.fail("f\(follower.index) still waits", job: follower.job)
+                self.fail("f\(follower.index) is still waiting", job: follower.job)
             }
         }
         for status in self.acknowledged where !self.lost.contains(status) {
             let job = self.world.messages[status].job
-            if !self.world.server.holds(status, of: job) { self.fail("acknowledged m\(status) is gone", job: job) }
+            if !self.world.server.holds(status, of: job) {
+                self.fail("the acknowledged status m\(status) is lost", job: job)
+            }
         }
         for gateway in self.world.gateways { self.finish(gateway) }
     }
 
-    /// Nothing is kept for who left.
+    /// Nothing remains of followers that left.
     private func finish(_ gateway: GatewayModel) {
         let followed = gateway.table.indices.filter { !gateway.table[$0].isEmpty }
         var held: [Channels] = [0, 0, 0]
@@ -226,8 +231,8 @@ final class Oracle {
             }
         }
         if gateway.scheduler.count != followed.count || !gateway.isSettled {
-            self.fail("\(gateway.scheduler.count) jobs are read again, \(followed.count) are followed")
+            self.fail("\(gateway.scheduler.count) jobs are scheduled, but \(followed.count) are followed")
         }
-        if gateway.outage.isDegraded { self.fail("restored is not told") }
+        if gateway.outage.isDegraded { self.fail("restored was not sent") }
     }
 }

@@ -1,16 +1,17 @@
-// What a seed makes of a run: how many of what, who comes and goes, what is published, and which faults happen when.
+// The plan of a run, derived from its seed: sizes, followers that join and leave, what is published, and the time of each
+// fault.
 
 import Resilience
 
 struct Plan: CustomStringConvertible {
-    /// Some of the seeds bring together what seldom meets by chance.
+    /// Some seeds force combinations that are rare by chance.
     enum Emphasis {
         case none
-        /// Clients leave and come back before anything is acknowledged, on slow links.
+        /// Clients leave and return before anything is acknowledged, on slow links.
         case impatience
-        /// Snapshots take long, and channels are lost meanwhile.
+        /// Snapshots are slow, and channels are lost meanwhile.
         case slowness
-        /// The replica takes over, again and again, and clients say what they saw of the master before it.
+        /// Repeated failovers, and clients that report what they saw of the previous master.
         case succession
 
         var kinds: [Fault.Kind] {
@@ -25,27 +26,27 @@ struct Plan: CustomStringConvertible {
     let emphasis: Emphasis
     let gateways: Int
     let jobs: Int
-    /// Followers: where, what, and whether they come and go within milliseconds.
+    /// Followers: where, of what, and whether they come and go within milliseconds.
     let stays: [(gateway: Int, job: Int, isImpatient: Bool)]
     let faults: [Fault]
-    /// The channels of one job are on two connections anyway; whether those of one kind are spread too.
+    /// The two channels of a job are always on two connections; this decides whether those of one kind are spread too.
     let isSpread: Bool
     let mostInFlight: Int
-    /// Repairs after a loss begin within this.
+    /// Repairs after a loss start within this time.
     let spread: UInt64
-    /// A packet of each link usually takes at most this: one may be much slower than its neighbours.
+    /// The usual maximum delay of a packet, per link: one may be much slower than its neighbours.
     let latencies: [UInt64]
     let calmAt: UInt64
-    /// Of so many subscriptions, and one more, one ends at once because its slot moves.
+    /// One in this many subscriptions (plus one) ends immediately because its slot moves.
     var slotMoves: UInt64 { self.emphasis == .impatience ? 2 : 63 }
 
-    /// Clients have seen the last of everything when so long nothing went wrong and connections stand.
+    /// Clients must have the latest state when nothing was wrong for this long and connections are back.
     static let recovery = UInt64.seconds(2)
-    /// What was lost without a trace is found within this.
+    /// Time limit for detecting a silent loss.
     static let reconciliation = UInt64.seconds(10)
-    /// At the end nothing goes wrong for so long: time for a check of every job, and more.
+    /// Length of the calm phase at the end: enough for a check of every job.
     static let calm = UInt64.seconds(15)
-    /// Publishers go on for so long when it is calm.
+    /// How long publishers continue in the calm phase.
     static let publishing = UInt64.seconds(1)
 
     init(_ random: inout SplitMix, emphasis chosen: Emphasis? = nil) {
@@ -64,7 +65,7 @@ struct Plan: CustomStringConvertible {
         let active = UInt64.seconds(3) + random.upTo(.seconds(5))
         var faults: [Fault] = []
         for _ in 0..<random.upTo(5) {
-            // Half of them come on top of another.
+            // Half of them overlap with another.
             let soon = random.upTo(1) == 0 ? faults.last?.at : nil
             faults.append(
                 Fault(&random, after: soon, within: active, links: 3 * gateways, kinds: emphasis.kinds))
@@ -98,7 +99,7 @@ struct Plan: CustomStringConvertible {
             .joined(separator: ", ")
     }
 
-    // MARK: at the beginning
+    // MARK: Start
 
     func arrange(in world: World) {
         for job in 0..<self.jobs {
@@ -120,7 +121,7 @@ struct Plan: CustomStringConvertible {
         world.agenda.add(.end, at: self.calmAt + Self.calm)
     }
 
-    /// At the beginning, at any time, or while something goes wrong.
+    /// At the start, at any time, or during a fault.
     private func arrival(_ random: inout SplitMix) -> UInt64 {
         switch random.upTo(3) {
         case 0 where !self.faults.isEmpty:
@@ -131,7 +132,7 @@ struct Plan: CustomStringConvertible {
         }
     }
 
-    // MARK: publishers, each at a gateway of its own, and refused while that has no connection
+    // MARK: Publishers, each at its own gateway, and refused while that has no connection
 
     func publishPosition(_ job: Int, in world: World) {
         guard world.now < self.calmAt + Self.publishing else { return }
@@ -149,12 +150,12 @@ struct Plan: CustomStringConvertible {
         world.agenda.add(.publishStatus(job: job), at: world.now + self.pause(&world.random, instead: usual))
     }
 
-    /// Now and then nothing comes for long: what was missed then is not made up for by what comes next.
+    /// Now and then there is a long pause, so that a later message does not make up for one missed before.
     private func pause(_ random: inout SplitMix, instead usual: UInt64) -> UInt64 {
         random.upTo(3) == 0 ? .seconds(2) + random.upTo(.seconds(4)) : usual
     }
 
-    // MARK: followers
+    // MARK: Followers
 
     func go(_ follower: Follower, in world: World) {
         guard !world.isCalm else { return }
@@ -170,7 +171,7 @@ struct Plan: CustomStringConvertible {
         world.agenda.add(.go(follower: follower.index), at: back + self.stay(of: follower, world))
     }
 
-    /// Who is impatient goes before all is acknowledged, or stays long enough for something to be missing.
+    /// An impatient follower leaves before everything is acknowledged, or stays just long enough to miss something.
     private func stay(of follower: Follower, _ world: World) -> UInt64 {
         let isShort = self.stays[follower.index].isImpatient && world.random.upTo(3) > 0
         return isShort ? world.random.upTo(.milliseconds(100)) : .seconds(1) + world.random.upTo(.seconds(4))

@@ -1,5 +1,5 @@
-// The glue of Gateway/LoopRelay and Realtime/Relay/FollowedJob around the cores: who comes is subscribed, read for and shown;
-// what comes is offered to everybody; what may be missing is read again. The flaws are here.
+// A model of Realtime/Relay around the real state machines: new followers are subscribed, read for and shown the result;
+// messages are offered to every follower; missing ones cause a resync. The deliberate flaws are here.
 
 import Fanout
 import Resilience
@@ -8,7 +8,7 @@ extension GatewayModel {
     private var flaw: Flaw? { self.world.flaw }
     private var oracle: Oracle { self.world.oracle }
 
-    // MARK: who follows
+    // MARK: Followers
 
     func come(_ follower: Follower) {
         guard follower.stage == .away, follower.isWanted else { return }
@@ -46,7 +46,7 @@ extension GatewayModel {
         }
     }
 
-    /// Both channels are: nothing is missed from now on, so that what is read now is the beginning.
+    /// Both channels are acknowledged: from now on nothing is missed, so that what is read now is the beginning.
     private func acknowledged(_ follower: Follower) {
         follower.stage = .reading
         self.scheduler.follow(follower.job, now: self.world.now)
@@ -64,7 +64,7 @@ extension GatewayModel {
     private func present(_ view: Int, to follower: Follower) {
         follower.stage = .shown
         follower.early = nil
-        // A repair was quicker, or will be the first thing it is shown.
+        // A repair was faster, or will be the first state that it is shown.
         guard !follower.following.isLive else { return }
         guard !follower.following.needsResync || self.flaw == .believesOldSnapshot else { return }
         let view = self.world.views[view]
@@ -72,7 +72,7 @@ extension GatewayModel {
         if !self.synchronise(follower, view) { self.demand(follower.job) }
     }
 
-    /// - Returns: whether nothing is missing between the view and what waited for it.
+    /// - Returns: whether nothing is missing between the view and the messages that waited for it.
     private func synchronise(_ follower: Follower, _ view: View) -> Bool {
         let position = view.position < 0 ? nil : self.world.messages[view.position].id
         let waited = follower.following.snapshot(
@@ -96,7 +96,7 @@ extension GatewayModel {
         self.scheduler.leave(follower.job)
     }
 
-    /// It is told that this does not work now, and comes again.
+    /// The client learns that following is currently impossible, and retries.
     private func refuse(_ follower: Follower) {
         self.leave(follower)
         self.world.trace(follower.job) { "f\(follower.index) is refused" }
@@ -104,14 +104,14 @@ extension GatewayModel {
         self.world.agenda.add(.come(follower: follower.index), at: self.world.now + again)
     }
 
-    /// Everybody who waits for one of these channels.
+    /// Every follower that waits for one of these channels.
     func refuse(_ channels: Channels) {
         for job in self.table.indices where channels & (3 << Channels(2 * job)) != 0 {
             for follower in self.table[job] where follower.awaiting & channels != 0 { self.refuse(follower) }
         }
     }
 
-    // MARK: what comes
+    // MARK: Packets
 
     func arrived(_ packet: Packet, on link: Link) {
         link.heard = self.world.now
@@ -197,11 +197,11 @@ extension GatewayModel {
         }
     }
 
-    // MARK: when something may be missing
+    // MARK: Resync
 
     private func demand(_ job: Int, within spread: UInt64 = 0) {
         guard self.scheduler.repair(job, within: spread, now: self.world.now) else { return }
-        self.world.trace(job) { "g\(self.index) demands a repair" }
+        self.world.trace(job) { "g\(self.index) requests a repair" }
         for follower in self.table[job] { follower.following.invalidate() }
     }
 

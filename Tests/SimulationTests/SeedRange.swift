@@ -1,5 +1,5 @@
-// Many seeds, on all cores: on threads of their own that stand back behind every other, because the tests that run at the
-// same time await things of the real world. ENROUTE_SEEDS and ENROUTE_FIRST_SEED make it another number, or others.
+// Many seeds, on all cores, in low-priority threads, because the tests that run at the same time wait for real I/O.
+// ENROUTE_SEEDS and ENROUTE_FIRST_SEED set their number and the first one.
 
 import Foundation
 import Synchronization
@@ -8,7 +8,7 @@ struct SeedRange {
     var first: UInt64
     var count: UInt64
 
-    /// Seeds that a thread takes at a time.
+    /// Number of seeds that a thread claims at a time.
     private static let chunk: UInt64 = 500
 
     static var ofThisRun: SeedRange {
@@ -18,7 +18,7 @@ struct SeedRange {
             count: environment["ENROUTE_SEEDS"].flatMap(UInt64.init) ?? 200_000)
     }
 
-    /// What the threads share.
+    /// State shared by the threads.
     private final class Run: Sendable {
         struct State {
             var next: UInt64
@@ -31,7 +31,7 @@ struct SeedRange {
         init(from next: UInt64, threads: Int) { self.state = Mutex(State(next: next, threads: threads)) }
     }
 
-    /// - Returns: the seeds that fail, in order.
+    /// - Returns: the failing seeds, in order.
     func failures() async -> [UInt64] {
         let threads = ProcessInfo.processInfo.activeProcessorCount
         let run = Run(from: self.first, threads: threads)
@@ -54,7 +54,7 @@ struct SeedRange {
 
     private static func work(on run: Run, until end: UInt64) {
         #if os(Linux)
-            // Of this thread alone; elsewhere it would be the process.
+            // Applies to this thread on Linux; elsewhere it would apply to the process.
             _ = nice(19)
         #endif
         while true {

@@ -1,16 +1,16 @@
-// Redis as far as it matters: job records and their status logs, last positions, ids as the scripts give them, channels by
-// connection. The replica is the same thing a while ago: a failover forgets what is younger than the lag.
+// A model of Redis: job records and their status logs, last positions, ids as the scripts assign them, and channels per
+// connection. The replica is the same state some time ago: a failover forgets everything newer than the lag.
 
 import Resilience
 
-/// What was published, or stored when a job was created. Its index is its identity, whatever id it was given.
+/// A message that was published, or stored when a job was created. Its index is its identity, whatever id it has.
 struct Message {
     enum Kind { case position, status, creation }
 
     let kind: Kind
     let job: Int
     let id: UInt64
-    /// Of a status: the id before it, and which message had that id when it was written.
+    /// Of a status: the id before it, and the message that had that id when it was written.
     let previous: UInt64?
     let predecessor: Int
     let epoch: Int
@@ -21,12 +21,12 @@ struct Message {
 struct View {
     var job = 0
     var epoch = 0
-    /// The message that is the head of the log, and its id.
+    /// The message at the head of the log, and its id.
     var head = 0
     var headID: UInt64 = 0
-    /// The message that is the last position; -1 when there is none.
+    /// The message of the last position; -1 when there is none.
     var position = -1
-    /// The reader's last status is not in the log.
+    /// Whether the reader's last status is missing from the log.
     var isReset = false
     var missed: [Int] = []
 }
@@ -43,17 +43,17 @@ final class ServerModel {
     private var logs: [[Written]] = []
     private var positions: [[Written]] = []
     private var epochs = 0
-    /// What its clock differs from the time that passes, ns.
+    /// Difference between its clock and virtual time, ns.
     private var clockOffset: Int64 = 0
-    /// Outages under way.
+    /// Number of current outages.
     var isDown = 0
-    /// Nothing is answered until then, then everything.
+    /// Until then nothing is answered; afterwards everything.
     var frozenUntil: UInt64 = 0
-    /// Data commands and subscriptions are refused until then.
+    /// Until then data commands and subscriptions are refused.
     var loadingUntil: UInt64 = 0
-    /// Reads take up to so much longer until then.
+    /// Until then reads take up to this much longer.
     var slowReads: (until: UInt64, most: UInt64) = (0, 0)
-    /// Each link's connection as the server knows it: its generation, 0 for none, and what is subscribed.
+    /// The server's view of each link's connection: its generation, 0 for none, and its subscriptions.
     var sessions: [Int]
     private(set) var subscribed: [Channels]
 
@@ -65,9 +65,9 @@ final class ServerModel {
         self.positions = Array(repeating: [], count: jobs)
     }
 
-    // MARK: the scripts
+    // MARK: Scripts
 
-    /// Creates a job, or creates it anew: with another epoch and a log of its own.
+    /// Creates a job, or creates it again with another epoch and a new log.
     func create(_ job: Int) {
         self.epochs += 1
         let id = self.world.flaw == .countsPlainly ? 1 : self.statusTime
@@ -84,7 +84,7 @@ final class ServerModel {
         self.publish(message, on: 2 * job)
     }
 
-    /// publish_status: an id of the time and of what it stands for, greater than the last of this log.
+    /// publish_status: an id from the time and the content, greater than the last one of this log.
     func publishStatus(_ job: Int) -> Int {
         let head = self.logs[job][self.logs[job].count - 1]
         let id = self.statusID(after: head.id)
@@ -95,8 +95,8 @@ final class ServerModel {
         return message
     }
 
-    /// The ms, and beside it a digest of the id before it and of what is written: a master that takes over may come to
-    /// the same ms again, and would give another status the id of one that was lost.
+    /// The time in ms and a digest of the previous id and the content: a promoted master may reach the same millisecond again
+    /// and would otherwise give another status the id of a lost one.
     private func statusID(after previous: UInt64) -> UInt64 {
         switch self.world.flaw {
         case .countsPlainly: return previous + 1
@@ -109,7 +109,7 @@ final class ServerModel {
     private static let digestBits: UInt64 = 22
     private var statusTime: UInt64 { (self.clock / 1_000_000) << Self.digestBits }
 
-    /// recover_job and the last position.
+    /// recover_job, and the last position.
     func view(_ job: Int, epoch: Int, since: UInt64) -> View {
         let log = self.logs[job]
         let head = log[log.count - 1]
@@ -126,7 +126,7 @@ final class ServerModel {
 
     func head(_ job: Int) -> Int { self.logs[job][self.logs[job].count - 1].message }
     func lastPosition(_ job: Int) -> Int { self.positions[job].last?.message ?? -1 }
-    /// What it holds for so long at least; -1 for none.
+    /// The message that it has held for at least this long; -1 for none.
     func status(_ job: Int, for age: UInt64) -> Int {
         self.logs[job].last { $0.at + age <= self.world.now }?.message ?? -1
     }
@@ -135,10 +135,10 @@ final class ServerModel {
     }
     func holds(_ message: Int, of job: Int) -> Bool { self.logs[job].contains { $0.message == message } }
 
-    /// Microseconds and milliseconds come of this; it starts far from zero, so that it can be behind.
+    /// The clock for microseconds and milliseconds; it starts far from zero, so that it can also be set back.
     private var clock: UInt64 { UInt64(Int64(self.world.now) + 1_000_000_000_000 + self.clockOffset) }
 
-    // MARK: channels
+    // MARK: Channels
 
     private func publish(_ message: Int, on channel: Int) {
         for link in self.world.links where link.isSubscriber {
@@ -153,7 +153,7 @@ final class ServerModel {
         }
     }
 
-    /// A packet that came in on a connection the server knows.
+    /// Handles a packet of a connection that the server knows.
     func handle(_ packet: Packet, on link: Link) {
         let isLoading = self.world.now < self.loadingUntil
         switch packet {
@@ -161,7 +161,7 @@ final class ServerModel {
         case .subscribe(let channels):
             if !isLoading { self.subscribed[link.index] |= channels }
             self.world.sendToGateway(link, isLoading ? .refused : .done)
-            // A slot may move just then.
+            // The slot may move at this moment.
             if !isLoading, !self.world.isCalm, self.world.random.upTo(self.world.plan.slotMoves) == 0 {
                 for channel in channels.numbers { self.end(channel) }
             }
@@ -192,7 +192,7 @@ final class ServerModel {
         self.subscribed[link.index] = 0
     }
 
-    /// A slot moves away and back: whoever listens has to ask again.
+    /// A slot moves away and back: subscribers must request their channels again.
     func end(_ channel: Int) {
         for link in self.world.links where self.subscribed[link.index] & (1 << channel) != 0 {
             self.subscribed[link.index] &= ~(1 << channel)
@@ -200,9 +200,9 @@ final class ServerModel {
         }
     }
 
-    // MARK: failover
+    // MARK: Failover
 
-    /// The replica takes over: what is younger than the lag is lost, and its clock is another one.
+    /// The replica is promoted: everything newer than the lag is lost, and its clock differs.
     func takeOver(lag: UInt64, clockOffset: Int64, keepsPositions: Bool) {
         let since = self.world.now > lag ? self.world.now - lag : 0
         for job in self.logs.indices {

@@ -1,5 +1,5 @@
-// Gateways, Redis and everything that can go wrong between them, by seed: the cores are the real ones, the rest is a model
-// of a few hundred lines, and an oracle looks at what followers were shown.
+// Gateways, Redis and every fault between them, by seed. The state machines are the real ones, the rest is a model of a few
+// hundred lines, and an oracle checks what followers were shown.
 
 import Resilience
 import TestSupport
@@ -14,28 +14,28 @@ import Testing
     }
 
     @Test(arguments: 0..<20 as Range<UInt64>)
-    func `the same seed gives the same run`(seed: UInt64) {
+    func `the same seed yields the same run`(seed: UInt64) {
         let (first, second) = (World(seed: seed).run(), World(seed: seed, isTraced: true).run())
         #expect(first.hash == second.hash && first.events == second.events)
         #expect(first.hash != World(seed: seed + 1).run().hash)
     }
 
     private static let past: [UInt64] = [
-        // What was read for a repair was shown to a follower who had come after the read was sent.
+        // The result of a repair was shown to a follower that joined after the read was sent.
         1_000_888,
-        // A master that took over gave a status the id of one that was lost.
+        // A promoted master gave a status the id of a lost one.
         1_051_186,
-        // A read that took long put off the next check, by more than what is lost silently may stay unseen.
+        // A slow read delayed the next check beyond the time limit for silent losses.
         50_236_571,
     ]
 
     @Test(arguments: Self.past)
-    func `failing seeds of the past pass`(seed: UInt64) {
+    func `past failing seeds pass`(seed: UInt64) {
         #expect(failure(seed: seed) == nil)
     }
 
     @Test(arguments: Flaw.allCases)
-    func `each way to get it wrong is caught within 2,000 seeds`(flaw: Flaw) {
+    func `each deliberate flaw is caught within 2,000 seeds`(flaw: Flaw) {
         let caught = (0..<2_000 as Range<UInt64>).first { World(seed: $0, flaw: flaw).run().violation != nil }
         #expect(caught != nil, "\(flaw) passes")
     }

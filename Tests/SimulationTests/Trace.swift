@@ -1,12 +1,12 @@
-// What happened in a run, to be read by a person; and what came of it.
+// A readable trace of a run, and its result.
 
-/// Lines with their virtual time. Kept only where a run is repeated because it failed.
+/// Lines with their virtual time. Recorded only when a failed run is repeated.
 final class Trace {
     private var lines: [(at: UInt64, job: Int?, text: String)] = []
 
     func add(_ at: UInt64, _ job: Int?, _ text: String) { self.lines.append((at, job, text)) }
 
-    /// The last lines of what concerns one job, or everybody.
+    /// The last lines that concern one job, or all jobs.
     func about(_ job: Int?, last count: Int) -> String {
         let lines = self.lines.filter { $0.job == nil || job == nil || $0.job == job }
         return lines.suffix(count).map { line in
@@ -19,18 +19,18 @@ final class Trace {
 
 struct Outcome: Sendable {
     let seed: UInt64
-    /// What was not as it has to be, and of which job.
+    /// What was violated, and for which job.
     let violation: (text: String, job: Int?)?
     let events: Int
-    /// Of everything that happened and was shown, in order.
+    /// A digest of everything that happened and was shown, in order.
     let hash: UInt64
     let resets: Int
 }
 
-/// Lines of a trace in a failure's message.
+/// Number of trace lines in a failure message.
 private let mostLines = 58
 
-/// Runs a seed; one that fails is run again and told.
+/// Runs a seed; a failing one is run again with a trace.
 func failure(seed: UInt64, flaw: Flaw? = nil) -> String? {
     guard World(seed: seed, flaw: flaw).run().violation != nil else { return nil }
     return story(seed: seed, flaw: flaw)
@@ -39,7 +39,7 @@ func failure(seed: UInt64, flaw: Flaw? = nil) -> String? {
 func story(seed: UInt64, flaw: Flaw? = nil) -> String {
     let world = World(seed: seed, flaw: flaw, isTraced: true)
     let outcome = world.run()
-    let text = outcome.violation?.text ?? "nothing wrong"
+    let text = outcome.violation?.text ?? "no violation"
     return "seed \(seed): \(text)\n\(world.plan)\n"
         + (world.log?.about(outcome.violation?.job, last: mostLines) ?? "")
 }

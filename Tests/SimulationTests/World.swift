@@ -1,5 +1,5 @@
-// One run: time, randomness, the links between gateways and the server, and everything that was ever published or read.
-// A seed decides all of it.
+// One run: time, randomness, the links between gateways and the server, and everything that was published or read. The seed
+// determines all of it.
 
 import Resilience
 
@@ -16,7 +16,7 @@ final class World {
     private(set) var links: [Link] = []
     private(set) var followers: [Follower] = []
     private(set) var messages: ContiguousArray<Message> = []
-    /// What waits for a frozen server, in order.
+    /// Packets waiting for a frozen server, in order.
     private var frozen: [Event] = []
     private(set) var views: ContiguousArray<View> = []
     private(set) var oracle: Oracle!
@@ -108,7 +108,7 @@ final class World {
         }
     }
 
-    /// A gateway that was stopped takes up what it has missed.
+    /// A gateway that was stopped processes what arrived meanwhile.
     func goOn(_ gateway: GatewayModel) {
         let events = gateway.missed
         gateway.missed = []
@@ -116,7 +116,7 @@ final class World {
         for event in events { self.perform(event) }
     }
 
-    // MARK: what is kept
+    // MARK: Storage
 
     func add(
         _ kind: Message.Kind, job: Int, id: UInt64, previous: UInt64?, predecessor: Int, epoch: Int
@@ -135,9 +135,9 @@ final class World {
         return self.views.count - 1
     }
 
-    // MARK: links
+    // MARK: Links
 
-    /// Within one direction of a connection nothing overtakes.
+    /// Packets in one direction of a connection never overtake.
     func sendToGateway(_ link: Link, _ packet: Packet, late: UInt64 = 0) {
         link.lastArrival = max(link.lastArrival + 1, max(self.now, link.stalledUntil) + self.delay(link) + late)
         let generation = self.server.sessions[link.index]
@@ -149,7 +149,7 @@ final class World {
         self.agenda.add(.reaches(link: link.index, generation: link.generation, packet), at: link.lastReach)
     }
 
-    /// Both ends know of the same connection.
+    /// Whether both ends know the same connection.
     func isWhole(_ link: Link) -> Bool { link.isUp && self.server.sessions[link.index] == link.generation }
 
     func delay(_ link: Link) -> UInt64 {
@@ -159,7 +159,7 @@ final class World {
         return usual + self.random.upTo(.milliseconds(400))
     }
 
-    /// A server that is frozen takes up what comes in when it goes on.
+    /// A frozen server processes incoming packets when it continues.
     private func waitsForServer(_ event: Event) -> Bool {
         guard self.now < self.server.frozenUntil else { return false }
         self.frozen.append(event)
@@ -183,7 +183,7 @@ final class World {
         self.agenda.add(.didConnect(link: link.index, generation: generation), at: link.lastArrival)
     }
 
-    /// The server's end of a connection is gone. What was under way still arrives when the end is heard of in order.
+    /// The server's end of a connection is closed. Packets in flight still arrive if the end is reported in order.
     func cut(_ link: Link, isHeard: Bool, inOrder: Bool) {
         guard self.server.sessions[link.index] != 0 else { return }
         let generation = self.server.sessions[link.index]
@@ -195,7 +195,7 @@ final class World {
             at: inOrder ? max(soon, link.lastArrival + 1) : soon)
     }
 
-    // MARK: the trace
+    // MARK: Trace
 
     @inline(__always)
     func trace(_ job: Int? = nil, _ line: () -> String) {

@@ -1,4 +1,4 @@
-// Where the project's own files lie, for tests that compare the code with a document or a script.
+// The location of the project's own files, for tests that compare code with a document or a script.
 
 package import FoundationEssentials
 

@@ -1,5 +1,5 @@
-// A real cluster: three masters that share the slots, a replica for each, and what happens to them. Put together as an
-// operator would, with CLUSTER MEET, ADDSLOTSRANGE and REPLICATE.
+// A real cluster: three masters that share the slots, a replica for each, and operations on them. Assembled as an operator
+// would, with CLUSTER MEET, ADDSLOTSRANGE and REPLICATE.
 
 private import Redis
 
@@ -12,19 +12,19 @@ package struct ClusterFleet: Sendable {
         package var port: Int { self.redis.port }
     }
 
-    /// At first 0 to 2 are the masters of a third of the slots each, and 3 to 5 their replicas, in the same order.
+    /// Initially 0 to 2 are the masters of a third of the slots each, and 3 to 5 their replicas, in the same order.
     package let nodes: [Node]
 
     package static let slotCount = 16_384
-    /// How long a node may be silent before it is taken for dead, ms.
+    /// How long a node may be silent before it counts as failed, ms.
     package static let nodeTimeoutMilliseconds = 1000
     private static let masterCount = 3
 
-    /// Runs one that is in order, for as long as `body` does.
+    /// Runs a healthy cluster while `body` runs.
     ///
     /// - Parameters:
-    ///   - requiresFullCoverage: whether all refuse to serve while nobody serves some of the slots.
-    ///   - options: further words of each redis-server's command line.
+    ///   - requiresFullCoverage: whether all nodes refuse to serve while some slots are not served.
+    ///   - options: additional arguments of each redis-server.
     package static func running<Result: Sendable>(
         requiresFullCoverage: Bool = false, options: [String] = [], _ body: (ClusterFleet) async throws -> Result
     ) async throws -> Result {
@@ -52,12 +52,12 @@ package struct ClusterFleet: Sendable {
         }
     }
 
-    /// All nodes, with a scheme of our own.
+    /// All nodes, as a redis+cluster URL.
     package var url: String {
         "redis+cluster://" + self.nodes.map { "127.0.0.1:\($0.port)" }.joined(separator: ",")
     }
 
-    // MARK: putting it together
+    // MARK: Assembly
 
     private func putTogether() async throws {
         let (masters, replicas) = (self.nodes.prefix(Self.masterCount), self.nodes.dropFirst(Self.masterCount))
@@ -67,7 +67,7 @@ package struct ClusterFleet: Sendable {
             try await master.endpoint.carryOut("CLUSTER", "ADDSLOTSRANGE", "\(first)", "\(last)")
             try await master.endpoint.carryOut("CLUSTER", "SET-CONFIG-EPOCH", "\(number + 1)")
         }
-        // Each meets each: gossip alone would take its seconds.
+        // Each node meets each other one: gossip alone would take seconds.
         for (number, node) in self.nodes.enumerated() {
             for other in self.nodes.prefix(number) {
                 let port = try await other.endpoint.carryOut("CONFIG", "GET", "cluster-port").array?.last?.text ?? ""
@@ -85,9 +85,9 @@ package struct ClusterFleet: Sendable {
         try await self.settled()
     }
 
-    // MARK: what it looks like
+    // MARK: State
 
-    /// As each node that is awake sees it.
+    /// The views of all nodes that are not frozen.
     package func views() async throws -> [ClusterView] {
         var views: [ClusterView] = []
         for node in self.nodes where await node.redis.isAwake {
@@ -96,10 +96,10 @@ package struct ClusterFleet: Sendable {
         return views
     }
 
-    /// Waits until all nodes that are awake agree on who serves which slot, every slot is served by one of them, and
-    /// every replica has what its master has.
+    /// Waits until all nodes that are not frozen agree on the owner of each slot, one of them serves it, and every replica is
+    /// up to date.
     package func settled(within bound: Duration = longestSettling) async throws {
-        try await becomes("the cluster is in order", within: bound) {
+        try await becomes("the cluster is healthy", within: bound) {
             let views = try await self.views()
             let awake = Dictionary(uniqueKeysWithValues: views.compactMap { $0.own }.map { ($0.id, $0) })
             guard let owners = views.first?.owners, views.allSatisfy({ $0.owners == owners }) else { return false }
@@ -116,11 +116,11 @@ package struct ClusterFleet: Sendable {
         }
     }
 
-    /// Who serves a slot by its own account; of two, the one with the greater epoch.
+    /// The node that claims to serve a slot; of two, the one with the greater epoch.
     package func master(of slot: Int) async throws -> Node {
         let owners = try await self.views().compactMap { $0.own }.filter { $0.isMaster && $0.owns(slot) }
         guard let owner = owners.max(by: { $0.epoch < $1.epoch }) else {
-            throw NothingCame(description: "no node that is awake serves slot \(slot)")
+            throw NothingCame(description: "no running node serves slot \(slot)")
         }
         return self.node(owner.id)
     }
@@ -136,10 +136,10 @@ package struct ClusterFleet: Sendable {
         return node
     }
 
-    // MARK: what happens to it
+    // MARK: Operations
 
-    /// `CLUSTER FAILOVER`: a replica takes the place of its master, which becomes its replica, and all know it.
-    /// Asked for again every few seconds: masters vote once in two timeouts, and an attempt without their votes is given up.
+    /// `CLUSTER FAILOVER`: a replica and its master change roles, and all nodes know it. Repeated every few seconds: masters
+    /// vote at most once in two timeouts, and an attempt without their votes is abandoned.
     package func failOver(to replica: Node) async throws {
         var asked = ContinuousClock.now - Self.attempt
         try await becomes("\(replica.port) is a master") {
@@ -155,10 +155,10 @@ package struct ClusterFleet: Sendable {
         try await self.settled()
     }
 
-    /// What one attempt to fail over may take.
+    /// Time limit for one failover attempt.
     private static let attempt = Duration.seconds(6)
 
-    /// A slot about to be moved from who serves it; nothing has happened yet.
+    /// Prepares moving a slot away from its owner; nothing has happened yet.
     package func migration(of slot: Int, to target: Node) async throws -> SlotMigration {
         let source = try await self.master(of: slot)
         var others: [Node] = []
@@ -188,7 +188,7 @@ package struct ClusterFleet: Sendable {
 }
 
 extension ClusterFleet.Node {
-    /// It serves, and so many replicas are sent what is written; or it is one, and has what its master has.
+    /// Whether it is a master with this many connected replicas, or an up-to-date replica.
     fileprivate func isInOrder(replicaCount: Int) async throws -> Bool {
         let state = try await self.redis.run("CLUSTER", "INFO").text ?? ""
         guard state.contains("cluster_state:ok") else { return false }

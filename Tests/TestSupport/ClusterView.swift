@@ -1,15 +1,15 @@
-// A cluster as one of its nodes sees it: its answer to CLUSTER NODES, read.
+// A cluster as one of its nodes sees it: the parsed reply to CLUSTER NODES.
 
-/// What one node knows of all.
+/// What one node knows about all nodes.
 package struct ClusterView: Equatable, Sendable {
     package struct Node: Equatable, Sendable {
         package var id: String
         package var flags: Set<String>
-        /// Of a replica.
+        /// For a replica.
         package var masterID: String?
         package var epoch: Int
         package var slots: [ClosedRange<Int>]
-        /// Slots on their way, as Redis says it: `[slot->-id]` leaves, `[slot-<-id]` comes.
+        /// Slots being moved, as in Redis: `[slot->-id]` is leaving, `[slot-<-id]` is arriving.
         package var moving: [String]
 
         package var isMaster: Bool { self.flags.contains("master") }
@@ -18,7 +18,7 @@ package struct ClusterView: Equatable, Sendable {
 
     package var nodes: [Node]
 
-    /// - Parameter text: `id ip:port@cport flags master ping pong epoch link slots…`, a line for each node.
+    /// - Parameter text: `id ip:port@cport flags master ping pong epoch link slots…`, one line per node.
     package init(_ text: String) {
         self.nodes = text.split(separator: "\n").compactMap { line in
             let words = line.split(separator: " ").map(String.init)
@@ -30,15 +30,15 @@ package struct ClusterView: Equatable, Sendable {
         }
     }
 
-    /// The node that was asked.
+    /// The queried node.
     package var own: Node? { self.nodes.first { $0.flags.contains("myself") } }
 
-    /// Who serves which slots, but for those without any.
+    /// The owners of slots; nodes without slots are omitted.
     package var owners: [String: [ClosedRange<Int>]] {
         Dictionary(uniqueKeysWithValues: self.nodes.filter { !$0.slots.isEmpty }.map { ($0.id, $0.slots) })
     }
 
-    /// `7` or `7-9`; nothing for a slot on its way.
+    /// `7` or `7-9`; `nil` for a slot being moved.
     private static func range(_ word: String) -> ClosedRange<Int>? {
         let ends = word.split(separator: "-").compactMap { Int($0) }
         guard let first = ends.first, let last = ends.last, first <= last else { return nil }

@@ -1,4 +1,4 @@
-// A redis-server run with the very files of deploy/redis, whose users have got a password each.
+// A redis-server that runs with the files of deploy/redis, with a password for each user.
 
 package import Embedded
 package import Redis
@@ -6,14 +6,14 @@ package import Redis
 package import FoundationEssentials
 private import Crypto
 
-/// The files for one role of Redis.
+/// The files for one Redis role.
 package enum DeployedRedis: String, CaseIterable, Sendable {
     case live, ledger
 
-    /// What the users of a test sign in with.
+    /// The password of the users in tests.
     package static let password = "password-of-the-tests"
 
-    /// deploy/redis as it lies in the repository, found from this file upwards.
+    /// deploy/redis in the checkout, located relative to this file.
     package static let folder: String = {
         var folder = #filePath[...]
         while let slash = folder.lastIndex(of: "/") {
@@ -26,7 +26,7 @@ package enum DeployedRedis: String, CaseIterable, Sendable {
     package var configurationPath: String { "\(Self.folder)/\(self.rawValue).conf" }
     package var accessListPath: String { "\(Self.folder)/\(self.rawValue).acl" }
 
-    /// The lines of a file of the folder, for example `live.acl`.
+    /// The lines of a file in that folder, for example `live.acl`.
     package static func text(_ name: String) throws -> String {
         guard let bytes = FileManager.default.contents(atPath: "\(self.folder)/\(name)") else {
             throw CocoaError(.fileNoSuchFile)
@@ -34,14 +34,14 @@ package enum DeployedRedis: String, CaseIterable, Sendable {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// Runs a server for as long as `body` does.
+    /// Runs a server while `body` runs.
     package func run<Result: Sendable>(
         options: [String] = [], _ body: (RedisServer) async throws -> Result
     ) async throws -> Result {
         try await Turns.servers.take { try await self.runBeside(options: options, body) }
     }
 
-    /// The same within the body of another server, whose turn it shares: to wait there for a second one could be for ever.
+    /// The same inside the body of another server, whose turn it shares: waiting for a second turn there could deadlock.
     package func runBeside<Result: Sendable>(
         options: [String] = [], _ body: (RedisServer) async throws -> Result
     ) async throws -> Result {
@@ -52,7 +52,7 @@ package enum DeployedRedis: String, CaseIterable, Sendable {
             configuration: self.configurationPath, options: ["--aclfile", list.path] + options, body)
     }
 
-    /// The access list, with the tests' password for every user that has one.
+    /// The ACL file, with the test password for every user that has one.
     package func writeAccessList(to list: URL) throws {
         let hash = SHA256.hash(data: Data(Self.password.utf8)).map { byte in
             String(byte >> 4, radix: 16) + String(byte & 15, radix: 16)
@@ -65,7 +65,7 @@ package enum DeployedRedis: String, CaseIterable, Sendable {
 }
 
 extension RedisServer {
-    /// Where it is for one of the users of deploy/redis.
+    /// The address for one of the users of deploy/redis.
     package func address(for user: String) -> RedisAddress {
         var address = self.address
         (address.user, address.password) = (user, DeployedRedis.password)

@@ -1,14 +1,14 @@
-// Providers as they are documented, with a map of Vienna alone: somebody who swaps longitude and latitude asks for the sea
-// south of Arabia, and is told that there is no street.
+// Routing providers as documented, with a map of only Vienna: a client that swaps longitude and latitude requests a place in
+// the sea south of Arabia and gets an error.
 
 internal import Foundation
 internal import NIOHTTP1
 
 package enum ProviderFixtures {
-    /// What Azure Maps and Mapbox want to be shown.
+    /// The key that Azure Maps and Mapbox expect.
     package static let keyText = "a-key/of+ours="
 
-    /// [longitude, latitude] lie in Vienna.
+    /// Whether [longitude, latitude] is in Vienna.
     private static func isKnown(_ pair: [Double]) -> Bool {
         pair.count == 2 && (16.18...16.58).contains(pair[0]) && (48.11...48.33).contains(pair[1])
     }
@@ -17,7 +17,7 @@ package enum ProviderFixtures {
         path.split(separator: ";").map { $0.split(separator: ",").compactMap { Double($0) } }
     }
 
-    /// Path behind the prefix, and the query's members.
+    /// The path after the prefix, and the query parameters.
     private static func parts(_ uri: String, _ prefix: String) -> (path: Substring, query: [String: String])? {
         guard uri.hasPrefix(prefix) else { return nil }
         let parts = uri.dropFirst(prefix.count).split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
@@ -98,7 +98,7 @@ package enum ProviderFixtures {
             asked.features.allSatisfy({ $0.type == "Feature" && $0.geometry.type == "Point" }),
             asked.features.allSatisfy({ $0.properties.pointType == "waypoint" && isKnown($0.geometry.coordinates) })
         else { return .json(#"{"error":{"code":"400","message":"x"}}"#, status: 400) }
-        // Traffic is told when it was asked for.
+        // The duration with traffic is returned only when requested.
         let traffic = asked.optimizeRoute == "fastestWithTraffic" ? #","durationTrafficInSeconds":1020"# : ""
         return .json(
             #"{"type":"FeatureCollection","features":[{"type":"Feature","geometry":{"type":"Point","#

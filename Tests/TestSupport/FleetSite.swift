@@ -1,5 +1,5 @@
-// Where a fleet of servers is put up: a folder with one for each of them, a TCP port for each, and their end with the end
-// of the test. At most three fleets stand at a time: their elections are about seconds, which a busy machine stretches.
+// Where the servers of a fleet run: a folder and a TCP port for each, stopped at the end of the test. At most three fleets run
+// at the same time: their elections take seconds, and a busy machine prolongs them.
 
 private import Embedded
 
@@ -25,10 +25,10 @@ package struct FleetSite: Sendable {
         }
     }
 
-    /// A server at a TCP port and in a folder of its own, not started: nothing on disk but what the fleet itself keeps,
-    /// as the live role has it (`redis.md`), and replicas that are in step at once.
+    /// A server that is not started, on a TCP port and in its own folder: nothing on disk except the fleet's own state, as in
+    /// the live role (`redis.md`), and replicas that synchronize immediately.
     ///
-    /// - Parameter options: further words of redis-server's command line, which go before ours.
+    /// - Parameter options: additional arguments of redis-server, which take precedence.
     package func redis(_ name: String, options: [String]) async throws -> RestartableRedis {
         let folder = try self.folder(name)
         let port = try await freePort()
@@ -40,7 +40,7 @@ package struct FleetSite: Sendable {
         return RestartableRedis(at: .tcp(port: port), in: folder, words: words + options, servers: self.servers)
     }
 
-    /// A Sentinel at a TCP port and in a folder of its own, not started. It writes what it knows into its configuration.
+    /// A Sentinel that is not started, on a TCP port and in its own folder. It stores its state in its configuration file.
     package func sentinel(_ name: String, _ configuration: [String]) async throws -> RestartableRedis {
         let folder = try self.folder(name)
         let port = try await freePort()
@@ -58,7 +58,7 @@ package struct FleetSite: Sendable {
 }
 
 extension [RestartableRedis] {
-    /// Starts all at the same time; all are ready when this returns.
+    /// Starts all concurrently; all are ready when this returns.
     package func startAll() async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for redis in self { group.addTask { try await redis.start() } }
@@ -66,7 +66,7 @@ extension [RestartableRedis] {
         }
     }
 
-    /// Those that run and are not frozen.
+    /// The servers that are running and not frozen.
     func awake() async throws -> [RestartableRedis] {
         var awake: [RestartableRedis] = []
         for redis in self where await redis.isAwake { awake.append(redis) }

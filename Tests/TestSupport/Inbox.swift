@@ -1,11 +1,11 @@
-// What comes from an event loop, taken out one at a time by a test: each wait has a bound, and a test that waits for
-// what never comes fails with a sentence instead of hanging.
+// Passes elements from an event loop to a test, one at a time. Each wait has a time limit, so that a test that waits in vain
+// fails with a message instead of hanging.
 
 package import NIOCore
 
-/// Things in the order they came. Filled on its event loop, read from anywhere, by one reader at a time.
+/// Elements in order of arrival. Filled on its event loop, read from anywhere by one reader at a time.
 package final class Inbox<Element: Sendable>: Sendable {
-    /// A reference, so that what is bound to the loop can be changed in place.
+    /// A reference, so that loop-bound state can be mutated in place.
     private final class Box {
         var elements: [Element] = []
         var reader: EventLoopPromise<Element>?
@@ -30,7 +30,7 @@ package final class Inbox<Element: Sendable>: Sendable {
         }
     }
 
-    /// The oldest that was not taken yet, or the next to come.
+    /// Returns the oldest unread element, or waits for the next.
     package func next(within bound: TimeAmount = .seconds(10)) async throws -> Element {
         try await self.eventLoop.flatSubmit { () -> EventLoopFuture<Element> in
             let box = self.box.value
@@ -42,27 +42,27 @@ package final class Inbox<Element: Sendable>: Sendable {
             box.reader = promise
             let limit = self.eventLoop.scheduleTask(in: bound) {
                 self.box.value.reader = nil
-                promise.fail(NothingCame(description: "no \(Element.self) came within \(bound)"))
+                promise.fail(NothingCame(description: "no \(Element.self) arrived within \(bound)"))
             }
             promise.futureResult.whenComplete { _ in limit.cancel() }
             return promise.futureResult
         }.get()
     }
 
-    /// The next so many.
+    /// Returns the next elements.
     package func next(_ count: Int, within bound: TimeAmount = .seconds(10)) async throws -> [Element] {
         var elements: [Element] = []
         while elements.count < count { elements.append(try await self.next(within: bound)) }
         return elements
     }
 
-    /// How many wait to be taken.
+    /// The number of unread elements.
     package var count: Int {
         get async throws { try await self.eventLoop.submit { self.box.value.elements.count }.get() }
     }
 }
 
-/// Nothing came in time.
+/// Nothing arrived in time.
 package struct NothingCame: Error, CustomStringConvertible {
     package let description: String
 }

@@ -1,20 +1,20 @@
-// What a value must be like, as JSON Schema 2020-12 says it: as much of it as the project's documents use. A keyword that is
-// not known here is a fault, so that no schema promises what nobody checks.
+// A validator for JSON Schema 2020-12, as far as the project's documents use it. An unknown keyword is an error, so that no
+// schema promises what nothing checks.
 
-/// Schemas of one document, which may point at each other.
+/// The schemas of one document, which may refer to each other.
 package struct JSONSchema: Sendable {
     private let document: JSONValue
-    /// Members that an object's `properties` do not name are faults, unless `additionalProperties` says otherwise: the
-    /// document is to name all that there is.
+    /// Whether members that an object's `properties` do not list are errors, unless `additionalProperties` says otherwise: the
+    /// document should describe everything.
     private let isClosed: Bool
 
     package init(document: JSONValue, isClosed: Bool = false) {
         (self.document, self.isClosed) = (document, isClosed)
     }
 
-    /// What is wrong with `value`; nothing when it is as `schema` says.
+    /// Returns what is wrong with `value`, or nothing when it matches `schema`.
     ///
-    /// - Parameter path: of the value, as it is named in faults.
+    /// - Parameter path: of the value, for error messages.
     package func faults(of value: JSONValue, by schema: JSONValue, at path: String = "$") -> [String] {
         guard let keywords = schema.object else {
             return schema == .bool(true) ? [] : ["\(path): there is no schema for it"]
@@ -24,7 +24,7 @@ package struct JSONSchema: Sendable {
         }
     }
 
-    /// Keywords that say nothing of whether a value is right.
+    /// Keywords that do not affect validation.
     private static let annotations: Set = [
         "description", "title", "examples", "default", "format", "contentEncoding", "deprecated",
     ]
@@ -39,14 +39,14 @@ package struct JSONSchema: Sendable {
         case _ where Self.annotations.contains(keyword): return []
         case "$ref":
             guard let pointer = wanted.text, let target = self.document.at(pointer) else {
-                return ["\(path): \(wanted) leads nowhere"]
+                return ["\(path): \(wanted) cannot be resolved"]
             }
             return self.faults(of: value, by: target, at: path)
         case "type":
             let types = wanted.text.map { [$0] } ?? wanted.texts
             return fault(unless: types.contains { value.isOf(type: $0) }, "is not of type \(types)")
         case "const": return fault(unless: value == wanted, "is not \(wanted)")
-        case "enum": return fault(unless: wanted.array?.contains(value) == true, "\(value) is none of \(wanted)")
+        case "enum": return fault(unless: wanted.array?.contains(value) == true, "\(value) is not one of \(wanted)")
         case "anyOf", "oneOf":
             let fits = (wanted.array ?? []).map { self.faults(of: value, by: $0, at: path) }
             let count = fits.count(where: \.isEmpty)
@@ -63,7 +63,7 @@ package struct JSONSchema: Sendable {
                 default: number < bound
                 }
             return fault(unless: isRight, "\(keyword) is \(bound)")
-        case "not": return fault(unless: !self.fits(value, wanted), "is what it must not be")
+        case "not": return fault(unless: !self.fits(value, wanted), "matches a schema under `not`")
         case "if":
             let next = schema[self.fits(value, wanted) ? "then" : "else"]
             return next.map { self.opened.faults(of: value, by: $0, at: path) } ?? []
@@ -72,11 +72,11 @@ package struct JSONSchema: Sendable {
             return self.arrayFaults(of: value, by: keyword, wanted, path)
         case "required", "properties", "additionalProperties":
             return self.memberFaults(of: value, by: keyword, wanted, in: schema, path)
-        default: return ["\(path): the keyword \(keyword) is not known"]
+        default: return ["\(path): unknown keyword \(keyword)"]
         }
     }
 
-    /// For the parts of a schema that look at a value beside others: they name some of its members.
+    /// For keywords that look at several members of an object.
     private var opened: JSONSchema { JSONSchema(document: self.document) }
 
     private func fits(_ value: JSONValue, _ schema: JSONValue) -> Bool {
@@ -129,7 +129,7 @@ package struct JSONSchema: Sendable {
                 }
         default:
             let others = members.filter { named[$0.key] == nil }.sorted { $0.key < $1.key }
-            if wanted == .bool(false) { return others.map { "\(path): \($0.key) may not be there" } }
+            if wanted == .bool(false) { return others.map { "\(path): \($0.key) is not allowed" } }
             return others.flatMap { self.faults(of: $0.value, by: wanted, at: "\(path).\($0.key)") }
         }
     }

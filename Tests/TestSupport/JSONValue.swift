@@ -1,22 +1,22 @@
-// A JSON text as a value: to walk through, and to compare without regard to spaces and the order of members.
+// A JSON text as a value, for traversal and for comparison regardless of white space and member order.
 
 package import FoundationEssentials
 
 package enum JSONValue: Hashable, Sendable {
     case null
     case bool(Bool)
-    /// Whole numbers are exact up to 2^53.
+    /// Integers are exact up to 2^53.
     case number(Double)
     case text(String)
     case array([JSONValue])
     case object([String: JSONValue])
 
-    /// - Throws: what `JSONDecoder` says of a text that is no JSON.
+    /// - Throws: the error of `JSONDecoder` for a text that is not JSON.
     package init(json: some Sequence<UInt8>) throws {
         self = try JSONDecoder().decode(JSONValue.self, from: Data(json))
     }
 
-    /// A member of an object; `nil` where there is none.
+    /// A member of an object; `nil` when absent.
     package subscript(name: String) -> JSONValue? { self.object?[name] }
 
     package var object: [String: JSONValue]? { if case .object(let members) = self { members } else { nil } }
@@ -25,24 +25,24 @@ package enum JSONValue: Hashable, Sendable {
     package var number: Double? { if case .number(let number) = self { number } else { nil } }
     package var bool: Bool? { if case .bool(let bool) = self { bool } else { nil } }
 
-    /// The texts of an array of texts.
+    /// The strings of an array of strings.
     package var texts: [String] { self.array?.compactMap(\.text) ?? [] }
 
     package var json: Data {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        // A value of these cases can not fail to encode: its numbers came out of a JSON text.
+        // These values can always be encoded: their numbers were parsed from JSON.
         return (try? encoder.encode(self)) ?? Data()
     }
 
-    /// What a pointer like `#/components/schemas/JobID` leads to (RFC 6901).
+    /// Resolves a pointer such as `#/components/schemas/JobID` (RFC 6901).
     package func at(_ pointer: String) -> JSONValue? {
         pointer.split(separator: "/").dropFirst().reduce(Optional(self)) { value, part in
             value?[String(part).replacing("~1", with: "/").replacing("~0", with: "~")]
         }
     }
 
-    /// What a `$ref` of this value leads to in `document`, or itself.
+    /// Resolves a `$ref` of this value in `document`, or returns the value itself.
     package func resolved(in document: JSONValue) -> JSONValue {
         guard let pointer = self["$ref"]?.text else { return self }
         return document.at(pointer) ?? .null

@@ -1,12 +1,12 @@
-// Everything a Redis holds, to be compared: a refused script must leave it as it was.
+// All content of a Redis, for comparisons: a script that refuses must not change anything.
 
 package import Redis
 
-/// What stands under one key.
+/// The content of one key.
 package struct KeyContent: Hashable, Sendable {
-    /// As DUMP serialises it: type and value.
+    /// As serialized by DUMP: type and value.
     package var content: [UInt8]
-    /// When it expires, ms since the epoch; -1 never.
+    /// When it expires, ms since the epoch; -1 for never.
     package var expiry: Int64
 }
 
@@ -23,7 +23,7 @@ extension RedisClient {
         return contents
     }
 
-    /// The milliseconds a key has left; -1 when it stays, -2 when there is none.
+    /// The remaining lifetime of a key in ms; -1 without one, -2 without the key.
     package func timeLeft(of key: String) async throws -> Int64 {
         try await self.run("PTTL", key).integer ?? -2
     }

@@ -1,4 +1,4 @@
-// An issuer of keys on loopback, with TLS: answers what the test wants, when it wants, and remembers what it was asked.
+// An issuer of keys on loopback, with TLS: answers as the test says, when it says, and records requests.
 
 private import Embedded
 private import FoundationEssentials
@@ -13,7 +13,7 @@ package final class KeyIssuer: Sendable {
         case body(String)
         case status(Int)
         case redirect(to: String)
-        /// Nothing, until another answer is given.
+        /// Nothing, until another answer is set.
         case silence
     }
 
@@ -28,14 +28,14 @@ package final class KeyIssuer: Sendable {
     /// PEM file of its certificate.
     package let authorities: String
     package var url: String { "https://localhost:\(self.port)/keys" }
-    /// Paths of all questions so far.
+    /// The paths of all requests so far.
     package var asked: [String] { self.state.withLockedValue { $0.asked } }
 
     private init(_ state: NIOLockedValueBox<State>, port: Int, authorities: String) {
         (self.state, self.port, self.authorities) = (state, port, authorities)
     }
 
-    /// From now on, and to those that were held back.
+    /// Answers future requests, and those that were held back.
     package func publish(_ answer: Answer) {
         let held = self.state.withLockedValue { state in
             defer { if answer != .silence { state.held = [] } }
@@ -45,7 +45,7 @@ package final class KeyIssuer: Sendable {
         for channel in held { channel.eventLoop.execute { Self.send(answer, on: channel) } }
     }
 
-    /// Runs one for as long as `body` does.
+    /// Runs an issuer while `body` runs.
     package static func running<Result: Sendable>(
         _ answer: Answer, _ body: (KeyIssuer) async throws -> Result
     ) async throws -> Result {
@@ -89,7 +89,7 @@ package final class KeyIssuer: Sendable {
             headers.add(name: "location", value: place)
         case .silence: return
         }
-        // In chunks, so that its length is not said before.
+        // Chunked, so that the length is not announced.
         headers.add(name: "transfer-encoding", value: "chunked")
         channel.write(
             HTTPServerResponsePart.head(.init(version: .http1_1, status: status, headers: headers)), promise: nil)

@@ -1,4 +1,4 @@
-// Where something listens on this host, and how to find a place where nobody does.
+// Addresses on this host, and how to find a free one.
 
 package import Redis
 
@@ -6,12 +6,12 @@ private import NIOConcurrencyHelpers
 package import NIOCore
 package import NIOPosix
 
-/// A socket of this host.
+/// A socket address on this host.
 package enum LoopbackEndpoint: Hashable, Sendable {
     case tcp(port: Int)
     case unix(path: String)
 
-    /// A TCP port that nobody listens at.
+    /// A free TCP port.
     package static func freeTCP() async throws -> LoopbackEndpoint { .tcp(port: try await freePort()) }
 
     package var url: String {
@@ -42,11 +42,11 @@ package enum LoopbackEndpoint: Hashable, Sendable {
     }
 }
 
-/// A TCP port of this host that nobody listens at, at this moment; no test of this process is given it again.
+/// Returns a TCP port of this host that is currently free; no other test of this process gets it.
 ///
-/// It is none of those that the kernel gives to whoever connects (from 32,768 on, on Linux): a server that is away for a
-/// while would find its port taken by a client, or by a client that has reached itself. It is found by connecting, not by
-/// listening: a listening socket would be kept for a moment by any process that is being started just then.
+/// It is outside the range from which the kernel assigns client ports (from 32,768 on Linux): otherwise a server that is down
+/// for a while could find its port used by a client, or by a client connected to itself. It is tested by connecting, not by
+/// listening: a process that is being started at the same time would inherit a listening socket for a moment.
 package func freePort() async throws -> Int {
     for _ in 0..<PortsGiven.mostAttempts {
         let port = Int.random(in: PortsGiven.range)

@@ -1,5 +1,5 @@
-// What networks and servers do to pushes, on command: a proxy before a Redis that loses the pushes it is told to lose,
-// and can be slow, silent or gone. All else passes byte for byte. It keeps in memory what it holds back.
+// Simulates network and server faults: a proxy in front of a Redis that drops selected pushes, and can be slow, silent or down.
+// Everything else passes unchanged. Held-back bytes are stored in memory.
 
 package import NIOCore
 package import Redis
@@ -7,25 +7,25 @@ package import Redis
 private import Embedded
 private import NIOPosix
 
-/// Which pushes are lost, of all that come from now on, over all connections.
+/// Which of the future pushes to drop, across all connections.
 package enum Loss: Hashable, Sendable {
     case none
-    /// The one with this number, counted from 1 since it was set.
+    /// The push with this number, counted from 1 since this was set.
     case push(number: Int)
-    /// All of one channel.
+    /// All pushes of one channel.
     case channel(String)
     case all
 }
 
-/// A proxy at an endpoint of its own, for as long as `running` runs. Its switches work from the next byte on.
+/// A proxy with its own endpoint, while `running` runs. Its switches take effect with the next byte.
 package struct LossyProxy: Sendable {
-    /// Where a client finds it.
+    /// Where clients connect.
     package let endpoint: LoopbackEndpoint
     private let exchange: NIOLoopBound<ProxyExchange>
 
     package enum Kind: String, Sendable { case tcp, unix }
 
-    /// - Parameter upstream: the Redis behind it; it may come and go.
+    /// - Parameter upstream: the Redis behind it, which may restart.
     package static func running<Result: Sendable>(
         to upstream: LoopbackEndpoint, at kind: Kind = .tcp, _ body: (LossyProxy) async throws -> Result
     ) async throws -> Result {
@@ -54,32 +54,32 @@ package struct LossyProxy: Sendable {
     package var url: String { self.endpoint.url }
     package var address: RedisAddress { get throws { try self.endpoint.address } }
 
-    // MARK: switches
+    // MARK: Switches
 
     package func lose(_ loss: Loss) async throws { try await self.onLoop { $0.losses.lose(loss) } }
 
-    /// How long bytes take, each way.
+    /// Delay of bytes in each direction.
     package func delay(_ delay: TimeAmount) async throws { try await self.onLoop { $0.delay = delay } }
 
-    /// Black hole: connections stand, are accepted even, and nothing comes through, not even their end.
+    /// A black hole: connections stay open and are even accepted, but nothing passes, not even their end.
     package func hold() async throws { try await self.onLoop { $0.isHolding = true } }
 
-    /// What was held comes through, in order, and what comes after it.
+    /// Releases held-back bytes in order, followed by new ones.
     package func goOn() async throws { try await self.onLoop { $0.isHolding = false } }
 
-    /// All connections end, at both sides, with what was held.
+    /// Closes all connections on both sides, with everything held back.
     package func cut() async throws { try await self.onLoop { $0.cut() } }
 
-    /// Whether a new connection is ended at once; those that stand are left alone.
+    /// Whether new connections are closed immediately; existing ones are not affected.
     package func refuse(_ isRefusing: Bool) async throws { try await self.onLoop { $0.isRefusing = isRefusing } }
 
-    // MARK: counts
+    // MARK: Counts
 
-    /// Connections there have been.
+    /// Connections so far.
     package var connectionCount: Int { get async throws { try await self.onLoop { $0.connectionCount } } }
-    /// Connections there are.
+    /// Current connections.
     package var openCount: Int { get async throws { try await self.onLoop { $0.openCount } } }
-    /// Pushes that came from Redis.
+    /// Pushes received from Redis.
     package var pushCount: Int { get async throws { try await self.onLoop { $0.losses.pushCount } } }
     package var lostCount: Int { get async throws { try await self.onLoop { $0.losses.lostCount } } }
 

@@ -1,21 +1,21 @@
-// The machine that tests run on, and the trait by which a suite has it without other kinds of tests: one run of all tests
-// then needs no lists of suites that must not meet.
+// Exclusive use of the machine, and the trait by which a suite requests it: so that all tests can run in one process, without
+// lists of suites that must not run together.
 
 package import Testing
 
-/// Lets tests in by the rounds that `MachineRounds` decides on. Who is in and asks again is let on.
+/// Admits tests in the rounds that `MachineRounds` decides. A task that has been admitted can ask again.
 package actor Machine {
     package static let this = Machine()
 
-    /// What the task was let in for.
+    /// The use for which the task was admitted.
     @TaskLocal package static var use: MachineUse?
 
-    /// The machine changes hands when nobody has come for so long: the next test of a serialized suite is about to.
+    /// The round ends when nobody has arrived for this long, because the next test of a serialized suite may be about to start.
     package static let pauseBetweenRounds = Duration.milliseconds(500)
 
     private var rounds = MachineRounds()
     private var waiting: [MachineUse: [CheckedContinuation<Void, Never>]] = [:]
-    /// Counts who went in, so that a look after the pause knows whether anybody did.
+    /// Counts admissions, so that a check after the pause knows whether there were any.
     private var admissions = 0
 
     package init() {}
@@ -64,7 +64,7 @@ package actor Machine {
     }
 }
 
-/// The tests of a suite, or one test, have the machine without those of another use.
+/// Gives the tests of a suite, or one test, the machine without tests of another use.
 package struct NeedsMachine: SuiteTrait, TestTrait, TestScoping {
     fileprivate let use: MachineUse
 
@@ -81,11 +81,11 @@ extension Trait where Self == NeedsMachine {
     package static func needsMachine(for use: MachineUse) -> Self { NeedsMachine(use: use) }
 }
 
-/// Why a server that is meant to die did not start.
+/// Why a server that is meant to be killed did not start.
 struct SharedMachine: Error, CustomStringConvertible {
-    let description = "servers that die need the machine: @Suite(.needsMachine(for: .faults)), or @Test(...)"
+    let description = "a test that kills servers needs @Suite(.needsMachine(for: .faults)) or @Test(...)"
 
-    /// Throws where tests of others, which measure how fast servers answer, may be at work.
+    /// Throws when other tests, which measure response times, may be running.
     static func refuse() throws {
         guard let use = Machine.use, use != .shared else { throw Self() }
     }

@@ -1,24 +1,23 @@
-// Which tests may be on the machine together, decided without waiting: one kind of use at a time. Most tests share the
-// machine. Those that measure how fast servers come back, and those that keep the processor busy, would each spoil what
-// the others measure.
+// Decides which tests may run together: one kind of use at a time. Most tests share the machine. Tests that measure how fast
+// servers recover, and tests that saturate the processor, would each distort what the others measure.
 
-/// What a test does to the machine.
+/// How a test uses the machine.
 package enum MachineUse: Int, CaseIterable, Comparable, Sendable {
-    /// Servers and gateways that answer at once, several tests at a time.
+    /// Servers and gateways that respond immediately, several tests at a time.
     case shared
-    /// Servers that die, elect a master and come back; races that are counted; waits that are measured in seconds.
+    /// Servers that are killed, elect a master and recover; races that are counted; waits measured in seconds.
     case faults
-    /// As much as the processors or a socket can take.
+    /// As much as the processors or a socket can handle.
     case volume
 
     package static func < (one: Self, other: Self) -> Bool { one.rawValue < other.rawValue }
 }
 
-/// Tests of one use go in together, and so does everybody of that use who comes while one of them is in. When the last one
-/// has left, the machine goes to the first use in the order above that somebody waits for. Nobody starves: a run has so many
-/// tests, each goes in once, and the machine changes hands when those of one use are done.
+/// Tests of one use are admitted together, and so is every test of that use that arrives while one of them runs. When the last
+/// one has finished, the machine goes to the first use in the order above that a test waits for. No test starves: a run has a
+/// finite number of tests, each is admitted once, and the machine changes hands when those of one use are finished.
 package struct MachineRounds {
-    /// Whose round it is; `nil` before the first one.
+    /// The current use; `nil` before the first round.
     private var current: MachineUse?
     private var inside = 0
     private var waiting: Set<MachineUse> = []
@@ -27,9 +26,9 @@ package struct MachineRounds {
 
     package var isEmpty: Bool { self.inside == 0 }
 
-    /// - Returns: whether it goes in at once; otherwise it waits for `next()`.
+    /// - Returns: whether it is admitted immediately; otherwise it waits for `next()`.
     package mutating func arrives(_ use: MachineUse) -> Bool {
-        // Sharing begins at once: all tests of a run come at the same time, and those that share go first.
+        // Sharing starts immediately: all tests of a run arrive at the same time, and those that share go first.
         guard self.current == use || (self.isEmpty && use == .shared) else {
             self.waiting.insert(use)
             return false
@@ -40,11 +39,11 @@ package struct MachineRounds {
     }
 
     package mutating func leaves() {
-        precondition(self.inside > 0, "nobody is in")
+        precondition(self.inside > 0, "no test is running")
         self.inside -= 1
     }
 
-    /// The use whose tests all go in now; `nil` while somebody is in, or when nobody waits.
+    /// The use whose tests are all admitted now; `nil` while a test runs, or when none waits.
     package mutating func next(admitting count: (MachineUse) -> Int) -> MachineUse? {
         guard self.isEmpty, let use = self.waiting.min() else { return nil }
         self.waiting.remove(use)

@@ -1,4 +1,4 @@
-// A provider on loopback: answers what the test wants, and remembers what it was asked.
+// A provider on loopback: answers as the test says, and records requests.
 
 internal import NIOConcurrencyHelpers
 internal import NIOCore
@@ -17,13 +17,13 @@ package final class ProviderServer: Sendable {
     package enum Answer: Sendable {
         case raw([UInt8], headers: [String: String] = [:])
         case json(String, status: Int = 200, headers: [String: String] = [:])
-        /// Nothing at all.
+        /// No answer.
         case silence
-        /// A head, the beginning of a body, and nothing more.
+        /// A head, the start of a body, and nothing more.
         case stuck(String)
-        /// So many bytes.
+        /// A body of this many bytes.
         case bytes(Int)
-        /// The connection is closed without a word.
+        /// The connection is closed without an answer.
         case hangUp
     }
 
@@ -43,7 +43,7 @@ package final class ProviderServer: Sendable {
 
     package func behave(_ behaviour: @escaping Behaviour) { self.behaviour.withLockedValue { $0 = behaviour } }
 
-    /// Runs one for as long as `body` does.
+    /// Runs a provider while `body` runs.
     package static func running<Result: Sendable>(
         _ behaviour: @escaping Behaviour, _ body: (ProviderServer) async throws -> Result
     ) async throws -> Result {

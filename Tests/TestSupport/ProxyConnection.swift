@@ -1,9 +1,9 @@
-// One connection through LossyProxy: two lines, on which parcels wait for their time and for one another. The end of a
-// connection is a parcel too, so that it comes behind what was sent before it.
+// One connection through LossyProxy: two directions, each a queue of delayed parcels. The end of a connection is a parcel too,
+// so that it stays behind what was sent before it.
 
 internal import NIOCore
 
-/// A client, and its own connection to the Redis. Confined to the event loop of its exchange.
+/// A client and its own connection to Redis. Confined to the event loop of its exchange.
 final class ProxyConnection {
     private let exchange: ProxyExchange
     private var framing = PushFraming()
@@ -19,14 +19,14 @@ final class ProxyConnection {
         for line in [self.toServer, self.toClient] { line.onEnd = { [weak self] in self?.close() } }
     }
 
-    /// The connection to the Redis stands.
+    /// Whether the connection to Redis is established.
     func stands(_ server: any Channel) {
         guard !self.isClosed else { return server.close(promise: nil) }
         self.toServer.destination = server
         self.toServer.pump()
     }
 
-    /// From the Redis.
+    /// Data from Redis.
     func hear(_ parcel: ProxyLine.Parcel) {
         guard case .bytes(let bytes) = parcel else { return self.toClient.put(parcel) }
         for frame in self.framing.frames(adding: bytes) {
@@ -40,7 +40,7 @@ final class ProxyConnection {
         self.toClient.pump()
     }
 
-    /// At both sides, without waiting for what is under way.
+    /// Closes both sides, without waiting for bytes in flight.
     func close() {
         self.isClosed = true
         self.exchange.forget(self)
@@ -61,7 +61,7 @@ final class ProxyLine {
     private let exchange: ProxyExchange
     private var waiting = CircularBuffer<(due: NIODeadline, parcel: Parcel)>()
     private var alarm: Scheduled<Void>?
-    /// Where it leads; `nil` until that stands, and after its end.
+    /// The destination; `nil` until it is connected, and after its end.
     var destination: (any Channel)?
     var onEnd: (() -> Void)?
 
@@ -72,7 +72,7 @@ final class ProxyLine {
         self.pump()
     }
 
-    /// Hands over what is due, unless it is held.
+    /// Delivers what is due, unless held back.
     func pump() {
         while let destination = self.destination, !self.exchange.isHolding, let first = self.waiting.first {
             guard first.due <= .now() else { return self.pump(at: first.due) }
@@ -80,7 +80,7 @@ final class ProxyLine {
             case .bytes(let bytes): destination.writeAndFlush(bytes, promise: nil)
             case .end:
                 let bound = NIOLoopBound(self, eventLoop: self.exchange.eventLoop)
-                // Behind what was written before it.
+                // After what was written before it.
                 destination.writeAndFlush(ByteBuffer()).whenComplete { _ in bound.value.onEnd?() }
             }
         }
@@ -96,7 +96,7 @@ final class ProxyLine {
     }
 }
 
-/// What comes in at one side of a connection.
+/// Receives the input of one side of a connection.
 final class ProxyEar: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     private let hear: (ProxyLine.Parcel) -> Void

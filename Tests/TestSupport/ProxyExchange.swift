@@ -1,10 +1,10 @@
-// The inside of LossyProxy: its switches, which push is lost, and the connections there are.
+// The internals of LossyProxy: its switches, the selection of dropped pushes, and its connections.
 
 internal import NIOCore
 
 private import NIOPosix
 
-/// Which pushes a proxy has lost, and loses next.
+/// Decides which pushes a proxy drops.
 struct PushLosses {
     private var loss = Loss.none
     /// Pushes since `loss` was set.
@@ -14,7 +14,7 @@ struct PushLosses {
 
     mutating func lose(_ loss: Loss) { (self.loss, self.countSince) = (loss, 0) }
 
-    /// Whether this push is lost; it is counted.
+    /// Counts a push and returns whether to drop it.
     mutating func takes(pushOf channel: String) -> Bool {
         self.pushCount += 1
         self.countSince += 1
@@ -51,7 +51,7 @@ final class ProxyExchange {
 
     func cut() { for connection in self.open.values { connection.close() } }
 
-    /// A client has come.
+    /// A client has connected.
     func take(_ client: any Channel) throws {
         self.eventLoop.preconditionInEventLoop()
         guard !self.isRefusing else { return client.close(promise: nil) }

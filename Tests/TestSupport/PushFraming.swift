@@ -1,14 +1,14 @@
-// Where in a server's bytes the pushes of its channels are (RESP2): as much of the protocol as it takes to leave one out
-// and nothing else. What is not RESP passes as it is, from there on to the end.
+// Finds the pushes in a server's byte stream (RESP2): just enough of the protocol to drop one of them and nothing else. From
+// the first byte that is not RESP, everything passes unchanged.
 
 package import NIOCore
 
-/// The bytes of one connection, cut between replies.
+/// The bytes of one connection, split between replies.
 package struct PushFraming: Sendable {
     package enum Frame: Equatable, Sendable {
         /// A message of a channel, with its bytes.
         case push(channel: String, ByteBuffer)
-        /// Anything else: one reply, or bytes that are none.
+        /// Anything else: one reply, or bytes that are not RESP.
         case other(ByteBuffer)
 
         package var bytes: ByteBuffer {
@@ -18,13 +18,13 @@ package struct PushFraming: Sendable {
         }
     }
 
-    /// A reply whose end has not come.
+    /// An incomplete reply.
     private var unfinished = ByteBuffer()
     private var isForeign = false
 
     package init() {}
 
-    /// What is complete with these bytes, in order.
+    /// Returns what is complete with these bytes, in order.
     package mutating func frames(adding bytes: ByteBuffer) -> [Frame] {
         if self.isForeign { return [.other(bytes)] }
         self.unfinished.writeImmutableBuffer(bytes)
@@ -33,7 +33,7 @@ package struct PushFraming: Sendable {
             let view = self.unfinished.readableBytesView
             switch Self.end(of: view, from: view.startIndex) {
             case .at(let end):
-                // There are as many: the end lies among them.
+                // There are enough bytes, so the end is among them.
                 let frame = self.unfinished.readSlice(length: end - view.startIndex)!
                 frames.append(
                     Self.channel(of: frame.readableBytesView).map { .push(channel: $0, frame) } ?? .other(frame))
@@ -53,7 +53,7 @@ package struct PushFraming: Sendable {
     private enum End {
         case at(Int)
         case later
-        /// It is not RESP.
+        /// Not RESP.
         case never
     }
 
@@ -81,10 +81,10 @@ package struct PushFraming: Sendable {
         return .at(place)
     }
 
-    /// Bytes of a string and elements of an array, at most: what Redis itself accepts.
+    /// Maximum length of strings and arrays: the limits of Redis itself.
     private static let mostCounted = 512 << 20
 
-    /// What a push begins with, up to the length of the channel's name.
+    /// The start of a push, up to the length of the channel's name.
     private static let openings = ["*3\r\n$7\r\nmessage\r\n$", "*3\r\n$8\r\nsmessage\r\n$"].map { Array($0.utf8) }
 
     private static func channel(of frame: ByteBufferView) -> String? {

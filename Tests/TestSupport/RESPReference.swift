@@ -1,9 +1,9 @@
-// Replies and their bytes by another hand than hiredis', to compare with.
+// An independent encoder of replies, to compare hiredis with.
 
 package import Redis
 
 extension RESPValue {
-    /// As Redis writes it (RESP2).
+    /// The RESP2 encoding.
     package var encoded: [UInt8] {
         switch self {
         case .string(let bytes): Array("$\(bytes.count)\r\n".utf8) + bytes + Array("\r\n".utf8)
@@ -14,7 +14,7 @@ extension RESPValue {
         }
     }
 
-    /// Any reply, nested at most `depth` deep.
+    /// A random reply, nested at most `depth` deep.
     package static func any(depth: Int, using random: inout SeededGenerator) -> RESPValue {
         switch Int.random(in: 0...(depth > 0 ? 9 : 6), using: &random) {
         case 0...2:

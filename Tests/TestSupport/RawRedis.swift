@@ -1,18 +1,18 @@
-// One connection to one Redis, as redis-cli would have it: words go out, replies come in, whatever they are. It follows no
-// redirection and does not come back, so that a test sees what a server says, and when it hangs up.
+// One connection to one Redis, like redis-cli: commands go out, replies come in unchanged. It follows no redirections and does
+// not reconnect, so that a test sees what a server sends, and when it disconnects.
 
 package import Redis
 
 private import NIOCore
 private import NIOPosix
 
-/// A connection; replies and pushes come into one inbox in the order they came.
+/// A connection; replies and pushes go into one inbox in order of arrival.
 package struct RawRedis: Sendable {
-    /// What came; `nil` once, when the connection has ended.
+    /// What arrived; `nil` once, when the connection has ended.
     package let replies: Inbox<RESPValue?>
     private let channel: any Channel
 
-    /// - Throws: NIO's reason when nobody listens there.
+    /// - Throws: NIO's error when nothing listens there.
     package static func connected(to endpoint: LoopbackEndpoint) async throws -> RawRedis {
         let eventLoop = MultiThreadedEventLoopGroup.singleton.next()
         let replies = try await eventLoop.submit { Inbox<RESPValue?>(eventLoop: eventLoop) }.get()
@@ -24,7 +24,7 @@ package struct RawRedis: Sendable {
         return RawRedis(replies: replies, channel: try await endpoint.connect(bootstrap).get())
     }
 
-    /// A connection for as long as `body` runs.
+    /// Opens a connection while `body` runs.
     package static func talking<Result: Sendable>(
         to endpoint: LoopbackEndpoint, _ body: (RawRedis) async throws -> Result
     ) async throws -> Result {
@@ -33,22 +33,22 @@ package struct RawRedis: Sendable {
         return try await body(redis)
     }
 
-    /// Sends a command and waits for nothing.
+    /// Sends a command without waiting for the reply.
     package func send(_ words: [String]) {
         var bytes = self.channel.allocator.buffer(capacity: 256)
         RedisCommand(words.map { .text($0) }).write(into: &bytes)
         self.channel.writeAndFlush(bytes, promise: nil)
     }
 
-    /// What comes next, a push perhaps.
+    /// Returns what arrives next, which may be a push.
     ///
-    /// - Throws: `RedisError.connectionLost` when nothing more will, `NothingCame`.
+    /// - Throws: `RedisError.connectionLost` when the connection has ended, `NothingCame`.
     package func next() async throws -> RESPValue {
         guard let reply = try await self.replies.next() else { throw RedisError.connectionLost }
         return reply
     }
 
-    /// The answer to a command; an error that Redis answers is one.
+    /// Returns the reply to a command, which may be an error reply.
     @discardableResult
     package func run(_ words: [String]) async throws -> RESPValue {
         self.send(words)
@@ -58,9 +58,9 @@ package struct RawRedis: Sendable {
     @discardableResult
     package func run(_ words: String...) async throws -> RESPValue { try await self.run(words) }
 
-    /// The answer to a command that must not be refused.
+    /// Returns the reply to a command that must succeed.
     ///
-    /// - Throws: `RedisError.refused` with the error that Redis answers.
+    /// - Throws: `RedisError.refused` for an error reply.
     @discardableResult
     package func carryOut(_ words: [String]) async throws -> RESPValue {
         let reply = try await self.run(words)
@@ -89,14 +89,14 @@ package struct RawRedis: Sendable {
 }
 
 extension LoopbackEndpoint {
-    /// The answer to one command, over a connection of its own; an error that Redis answers is one.
+    /// Returns the reply to one command over a new connection, which may be an error reply.
     package func ask(_ words: String...) async throws -> RESPValue {
         try await RawRedis.talking(to: self) { try await $0.run(words) }
     }
 
-    /// The same for a command that must not be refused.
+    /// The same for a command that must succeed.
     ///
-    /// - Throws: `RedisError.refused` with the error that Redis answers.
+    /// - Throws: `RedisError.refused` for an error reply.
     @discardableResult
     package func carryOut(_ words: [String]) async throws -> RESPValue {
         try await RawRedis.talking(to: self) { try await $0.carryOut(words) }
@@ -105,9 +105,9 @@ extension LoopbackEndpoint {
     @discardableResult
     package func carryOut(_ words: String...) async throws -> RESPValue { try await self.carryOut(words) }
 
-    /// Sets a key, and waits until so many replicas have it (WAIT is about what its own connection has written).
+    /// Sets a key and waits until this many replicas have it (WAIT concerns the writes of its own connection).
     ///
-    /// - Throws: `NothingCame` when fewer had it in time, `RedisError.refused`.
+    /// - Throws: `NothingCame` when fewer have it in time, `RedisError.refused`.
     package func write(_ key: String, _ value: String, replicas: Int) async throws {
         try await RawRedis.talking(to: self) { connection in
             try await connection.carryOut(["SET", key, value])

@@ -1,16 +1,16 @@
-// A plain blocking socket, for what no well-behaved client would send.
+// A plain blocking socket, for input that no well-behaved client sends.
 
 internal import Foundation
 internal import Glibc
 
-/// Runs what blocks on a thread of its own: the pool that runs tests also runs the gateway's routes.
+/// Runs blocking code on its own thread: the thread pool of the tests also runs the gateway's routes.
 package func blocking<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
     try await withCheckedThrowingContinuation { continuation in
         Thread.detachNewThread { continuation.resume(with: Swift.Result { try body() }) }
     }
 }
 
-/// A TCP connection to a gateway without TLS. Reads give up after a bound.
+/// A TCP connection to a gateway without TLS. Reads have a time limit.
 package final class RawSocket {
     private let descriptor: Int32
     package static let readTimeoutSeconds = 30
@@ -20,8 +20,8 @@ package final class RawSocket {
         package let code = errno
     }
 
-    /// - Parameter kernelBytes: what the kernel may hold for us in each direction, about. With a few, what was sent has
-    ///   been read by the gateway, and what was not read waits there.
+    /// - Parameter kernelBytes: approximate size of the kernel's buffers. When small, everything sent has been read by the
+    ///   gateway, and everything unread waits in it.
     package init(port: Int, kernelBytes: Int32? = nil) throws {
         self.descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         var timeout = timeval(tv_sec: Self.readTimeoutSeconds, tv_usec: 0)
@@ -57,16 +57,16 @@ package final class RawSocket {
 
     package func send(_ text: String) throws { try self.send(Array(text.utf8)) }
 
-    /// Nothing more is sent; answers still come.
+    /// Ends the output; answers still arrive.
     package func finish() { shutdown(self.descriptor, Int32(SHUT_WR)) }
 
-    /// From now on the end of this object is a reset (socket(7), SO_LINGER), as when a phone loses its network.
+    /// Makes closing this object a reset (socket(7), SO_LINGER), as when a phone loses its network.
     package func resetWhenClosed() {
         var atOnce = linger(l_onoff: 1, l_linger: 0)
         setsockopt(self.descriptor, SOL_SOCKET, SO_LINGER, &atOnce, socklen_t(MemoryLayout<linger>.size))
     }
 
-    /// At least one byte, or none at the end.
+    /// Returns at least one byte, or none at the end.
     package func read(atMost most: Int = 65_536) throws -> [UInt8] {
         var buffer = [UInt8](repeating: 0, count: most)
         let count = recv(self.descriptor, &buffer, buffer.count, 0)
@@ -74,16 +74,16 @@ package final class RawSocket {
         return Array(buffer.prefix(count))
     }
 
-    /// Bytes that the kernel has received for us so far, read or not (tcp(7), TCP_INFO).
+    /// The number of bytes that the kernel has received so far, read or not (tcp(7), TCP_INFO).
     package var bytesReceived: UInt64 {
         var facts = [UInt8](repeating: 0, count: 256)
         var size = socklen_t(facts.count)
         guard getsockopt(self.descriptor, Int32(IPPROTO_TCP), TCP_INFO, &facts, &size) == 0 else { return 0 }
-        // tcpi_bytes_received of linux/tcp.h, which glibc's own header ends before.
+        // tcpi_bytes_received of linux/tcp.h; glibc's own header is older.
         return facts.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: 128, as: UInt64.self) }
     }
 
-    /// All that comes until the connection ends in whichever way.
+    /// Returns everything until the connection ends in any way.
     package func readToEndOrReset() -> [UInt8] {
         var all: [UInt8] = []
         while let bytes = try? self.read(), !bytes.isEmpty { all += bytes }
@@ -99,7 +99,7 @@ package final class RawSocket {
         }
     }
 
-    /// Everything up to and with `end`; nothing more is read.
+    /// Returns everything through `end`, and reads no further.
     package func readUntil(_ end: [UInt8]) throws -> [UInt8] {
         var all: [UInt8] = []
         while !all.suffix(end.count).elementsEqual(end) {
@@ -117,7 +117,7 @@ package final class RawSocket {
             + "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\(headers)\r\n"
     }
 
-    /// A client's frame, masked with zeros unless told otherwise.
+    /// A client's frame, masked with zeros by default.
     package static func frame(_ head: UInt8, _ payload: [UInt8], masked: Bool = true) -> [UInt8] {
         let mask: UInt8 = masked ? 0x80 : 0
         let length: [UInt8] =
@@ -127,7 +127,7 @@ package final class RawSocket {
         return [head] + length + (masked ? [0, 0, 0, 0] : []) + payload
     }
 
-    /// The same for a payload of any length, masked with zeros.
+    /// The same for a payload of any length.
     package static func longFrame(_ head: UInt8, _ payload: [UInt8]) -> [UInt8] {
         guard payload.count > 0xFFFF else { return self.frame(head, payload) }
         let length = (0..<8).map { UInt8(truncatingIfNeeded: payload.count >> (56 - 8 * $0)) }
@@ -140,7 +140,7 @@ package final class RawSocket {
         _ = try self.readToEnd()
     }
 
-    /// Asks for the upgrade with a token, and reads nothing of the answer.
+    /// Requests the upgrade with a token, without reading the answer.
     package static func upgraded(
         port: Int, token: String, _ headers: String = "", path: String = "/v1", kernelBytes: Int32? = nil
     ) throws -> RawSocket {
@@ -151,7 +151,7 @@ package final class RawSocket {
         return socket
     }
 
-    /// Upgrades and signs in; returns once `welcome` is here.
+    /// Upgrades and signs in; returns after `welcome`.
     package static func session(
         port: Int, token: String, _ headers: String = "", kernelBytes: Int32? = nil
     ) throws -> RawSocket {

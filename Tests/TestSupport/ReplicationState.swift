@@ -1,12 +1,12 @@
-// What a server says about replication: its answer to INFO replication, read.
+// The replication state of a server: its parsed reply to INFO replication.
 
 private import Redis
 
-/// A server's part in replication.
+/// The replication state of a server.
 package struct ReplicationState: Sendable {
     private let fields: [String: String]
 
-    /// How long replicas may take to have what was written, ms.
+    /// How long replicas may take to receive a write, ms.
     package static let waitMilliseconds = 5000
 
     package init(of server: LoopbackEndpoint) async throws {
@@ -19,14 +19,14 @@ package struct ReplicationState: Sendable {
     }
 
     package var isMaster: Bool { self.fields["role"] == "master" }
-    /// Of a master: replicas that are sent what is written. For a moment there may be fewer than say of themselves that
-    /// they are in step: a replica that was sent a copy has to acknowledge it first.
+    /// For a master: the number of replicas that receive writes. It may briefly be lower than the number of replicas that claim
+    /// to be in sync: a replica that received a copy must acknowledge it first.
     package var replicaCount: Int {
         self.fields.count { name, value in
             name.hasPrefix("slave") && name.last?.isNumber == true && value.contains("state=online")
         }
     }
-    /// Of a replica: whether it is connected, and has what its master had.
+    /// For a replica: whether it is connected, and has what its master had.
     package var isInStep: Bool { self.fields["master_link_status"] == "up" }
     package var masterPort: Int? { self.fields["master_port"].flatMap(Int.init) }
     /// Changes with each master.

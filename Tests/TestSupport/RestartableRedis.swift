@@ -1,18 +1,18 @@
-// A redis-server at one fixed address that a test can kill, freeze and start again as often as it likes, with its data or
-// without. Its append-only file is written before a command is answered and not synced: it outlives the process, which
-// is what dies here, and costs next to nothing.
+// A redis-server at a fixed address that a test can kill, freeze and restart as often as it likes, with its data or without.
+// Its append-only file is written before a reply is sent, but not synced: it survives the death of the process, which is what
+// is tested, and costs next to nothing.
 
 private import Embedded
 package import Redis
 
 private import FoundationEssentials
 
-/// A server that comes back at the same address. One caller at a time starts and ends it.
+/// A server that restarts at the same address. One caller at a time starts and stops it.
 package actor RestartableRedis {
-    /// What a server knows when it starts.
+    /// The data of a server when it starts.
     package enum Memory: Sendable {
         case empty
-        /// All that its folder holds: what it was before, but for options that say otherwise.
+        /// Everything in its folder, unless options say otherwise.
         case kept
     }
 
@@ -23,21 +23,21 @@ package actor RestartableRedis {
     private var life: Servers.Life?
     private var isFrozen = false
 
-    /// - Parameter words: all of its command line.
+    /// - Parameter words: the complete command line.
     package init(at endpoint: LoopbackEndpoint, in folder: String, words: [String], servers: Servers) {
         (self.endpoint, self.folder, self.words, self.servers) = (endpoint, folder, words, servers)
     }
 
     package nonisolated var url: String { self.endpoint.url }
-    /// 0 at a unix socket.
+    /// 0 for a Unix socket.
     package nonisolated var port: Int { self.endpoint.port ?? 0 }
     package nonisolated var address: RedisAddress { get throws { try self.endpoint.address } }
 
-    /// Runs one that has started, for as long as `body` does.
+    /// Runs a started server while `body` runs.
     ///
     /// - Parameters:
-    ///   - port: where it listens; without one, at a unix socket only.
-    ///   - options: further words of redis-server's command line.
+    ///   - port: where it listens; `nil` for only a Unix socket.
+    ///   - options: additional arguments of redis-server.
     package static func running<Result: Sendable>(
         port: Int? = nil, options: [String] = [], _ body: (RestartableRedis) async throws -> Result
     ) async throws -> Result {
@@ -65,12 +65,12 @@ package actor RestartableRedis {
     ///
     /// - Throws: `RedisServer.Failure`.
     package func start(_ memory: Memory = .kept) async throws {
-        precondition(self.life == nil, "it was not ended")
+        precondition(self.life == nil, "the server is still running")
         if memory == .empty { try self.forget() }
         self.life = try await self.servers.start(in: self.folder, words: self.words)
     }
 
-    /// Killed without a goodbye, frozen or not, and gone when this returns.
+    /// Kills it, frozen or not; it has exited when this returns.
     package func crash() async {
         let life = self.life
         (self.life, self.isFrozen) = (nil, false)
@@ -83,7 +83,7 @@ package actor RestartableRedis {
         try await self.start(memory)
     }
 
-    /// It keeps its connections and says nothing until `thaw`.
+    /// Until `thaw` it keeps its connections but does not respond.
     package func freeze() async throws {
         self.isFrozen = true
         try await self.life?.server.freeze()
@@ -94,15 +94,15 @@ package actor RestartableRedis {
         self.isFrozen = false
     }
 
-    /// It runs, and is not frozen.
+    /// Whether it is running and not frozen.
     package var isAwake: Bool { self.life != nil && !self.isFrozen }
 
-    /// The process, `nil` while there is none.
+    /// The process, `nil` when it is not running.
     package var processID: Int32? {
         get async throws { try await self.life?.server.processID }
     }
 
-    /// The answer to one command, over a connection of its own.
+    /// Returns the reply to one command, over a new connection.
     package nonisolated func run(_ words: String...) async throws -> RESPValue {
         try await RawRedis.talking(to: self.endpoint) { try await $0.run(words) }
     }

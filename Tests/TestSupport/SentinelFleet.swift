@@ -1,24 +1,24 @@
-// A real master with two replicas and three Sentinels that watch it, and what happens to them.
+// A real master with two replicas, three Sentinels that monitor it, and operations on them.
 
 private import Redis
 
 /// Three servers and three Sentinels, on this host.
 package struct SentinelFleet: Sendable {
-    /// The first is the master at first.
+    /// The first one is initially the master.
     package let servers: [RestartableRedis]
     package let sentinels: [RestartableRedis]
 
     package static let masterName = "mymaster"
-    /// Sentinels that must agree that a master is dead.
+    /// Number of Sentinels that must agree that a master has failed.
     package static let quorum = 2
-    /// How long a server may be silent before a Sentinel takes it for dead, ms.
+    /// How long a server may be silent before a Sentinel considers it failed, ms.
     package static let downAfterMilliseconds = 1000
-    /// After which a failover that has come to nothing may be tried again is twice this, ms.
+    /// A failed failover may be retried after twice this time, ms.
     package static let failoverTimeoutMilliseconds = 5000
 
-    /// Runs one that is in order, for as long as `body` does.
+    /// Runs a healthy fleet while `body` runs.
     ///
-    /// - Parameter options: further words of each server's command line, not of the Sentinels'.
+    /// - Parameter options: additional arguments of each server, but not of the Sentinels.
     package static func running<Result: Sendable>(
         options: [String] = [], _ body: (SentinelFleet) async throws -> Result
     ) async throws -> Result {
@@ -54,31 +54,31 @@ package struct SentinelFleet: Sendable {
         ]
     }
 
-    /// Sentinels look and talk more often than by themselves, and take no busy machine for a clock gone wrong, ms.
+    /// Makes Sentinels poll and communicate more often than by default, and not mistake a busy machine for a clock error, ms.
     private static let haste = ["info-period", "500", "publish-period", "200", "tilt-trigger", "20000"]
 
-    /// All Sentinels, with a scheme of our own.
+    /// All Sentinels, as a redis+sentinel URL.
     package var url: String {
         "redis+sentinel://\(self.sentinels.map { "127.0.0.1:\($0.port)" }.joined(separator: ","))/\(Self.masterName)"
     }
 
-    // MARK: what it looks like
+    // MARK: State
 
-    /// The master that Sentinel `number` names.
+    /// The master according to Sentinel `number`.
     package func master(accordingTo number: Int = 0) async throws -> RestartableRedis {
         let answer = try await self.sentinels[number].endpoint
             .carryOut("SENTINEL", "GET-MASTER-ADDR-BY-NAME", Self.masterName)
         let port = answer.array?.last?.text.flatMap(Int.init)
         guard let master = self.servers.first(where: { $0.port == port }) else {
-            throw NothingCame(description: "Sentinel \(number) names no master of ours: \(answer)")
+            throw NothingCame(description: "Sentinel \(number) does not name one of the servers: \(answer)")
         }
         return master
     }
 
-    /// Waits until the Sentinels that are awake name the same master, which is one, the other servers that are awake
-    /// are its replicas and have what it has, and the Sentinels know of all of them and of each other.
+    /// Waits until all running Sentinels name the same running master, the other running servers are its up-to-date replicas,
+    /// and the Sentinels know all of them and each other.
     package func settled(within bound: Duration = longestSettling) async throws {
-        try await becomes("the Sentinels and their servers are in order", within: bound) {
+        try await becomes("the Sentinels and their servers are healthy", within: bound) {
             let servers = try await self.servers.awake()
             let sentinels = try await self.sentinels.awake()
             var masters: Set<Int> = []
@@ -96,7 +96,7 @@ package struct SentinelFleet: Sendable {
         }
     }
 
-    /// The first is the master, the others are its replicas, in step.
+    /// Makes the first server the master and the others its replicas, in sync.
     private static func rolesAreInOrder(of servers: [RestartableRedis]) async throws -> Bool {
         for (number, server) in servers.enumerated() {
             let replication = try await ReplicationState(of: server.endpoint)
@@ -109,9 +109,9 @@ package struct SentinelFleet: Sendable {
         return true
     }
 
-    // MARK: what happens to it
+    // MARK: Operations
 
-    /// `SENTINEL FAILOVER`: another server is made the master, and all know it.
+    /// `SENTINEL FAILOVER`: promotes another server, and waits until all know it.
     ///
     /// - Returns: the new master.
     @discardableResult
@@ -121,15 +121,15 @@ package struct SentinelFleet: Sendable {
         return try await self.successor(of: old, within: bound)
     }
 
-    /// Waits until another server is the master, and then until all is in order.
+    /// Waits until another server is the master, and then until everything is healthy.
     ///
-    /// - Parameter bound: until another is named.
+    /// - Parameter bound: time limit until another one is named.
     /// - Returns: the new master.
     @discardableResult
     package func successor(
         of old: RestartableRedis, within bound: Duration = longestSettling
     ) async throws -> RestartableRedis {
-        try await becomes("another than \(old.port) is the master", within: bound) {
+        try await becomes("a server other than \(old.port) is the master", within: bound) {
             try await self.master().port != old.port
         }
         try await self.settled()

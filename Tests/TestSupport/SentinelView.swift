@@ -1,4 +1,4 @@
-// What one Sentinel knows of a master and its replicas: its answers, which are flat lists of names and values, read.
+// What one Sentinel knows about a master and its replicas: its parsed replies, which are flat lists of names and values.
 
 private import Redis
 
@@ -14,7 +14,7 @@ struct SentinelView: Sendable {
 
     var port: Int { self.master["port"].flatMap(Int.init) ?? 0 }
 
-    /// It takes the master for well, knows at least as many replicas that are well, and as many other Sentinels.
+    /// Whether it considers the master healthy, and knows at least this many healthy replicas and other Sentinels.
     func isInOrder(replicas count: Int, sentinels: Int) -> Bool {
         let isWell = self.master["flags"] == "master" && self.master["num-other-sentinels"] == "\(sentinels)"
         let sound = self.replicas.filter { $0["flags"] == "slave" && $0["master-link-status"] == "ok" }

@@ -1,4 +1,4 @@
-// What happens to servers: they hang, they die, they are started again.
+// Faults of servers: they freeze, die, and restart.
 
 package import Embedded
 
@@ -13,13 +13,13 @@ private import FoundationEssentials
 #endif
 
 extension RedisServer {
-    /// It keeps its connections and says nothing until `thaw`.
+    /// Until `thaw` it keeps its connections but does not respond.
     package func freeze() { _ = kill(self.processID, SIGSTOP) }
     package func thaw() { _ = kill(self.processID, SIGCONT) }
-    /// It is gone without a goodbye.
+    /// Kills it without a shutdown.
     package func crash() { _ = kill(self.processID, SIGKILL) }
 
-    /// After a crash: another server, reached at the same socket file, for as long as `body` runs.
+    /// After a crash: another server, at the same socket file, while `body` runs.
     package func successor(options: [String] = [], _ body: () async throws -> Void) async throws {
         try await RedisServer.running(options: options) { successor in
             try FileManager.default.removeItem(atPath: self.socketPath)

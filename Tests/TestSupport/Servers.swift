@@ -1,12 +1,12 @@
-// Servers that are started and ended in any order within one scope, where `RedisServer.running` would have each of them
-// end before the one around it: for tests in which servers die and come back, and for fleets.
+// Servers that start and stop in any order within one scope, whereas with `RedisServer.running` each must stop before the one
+// around it: for tests in which servers die and recover, and for fleets.
 
 package import Embedded
 
 private import NIOCore
 private import NIOPosix
 
-/// A scope for servers. Those that still run at its end are killed, and gone when `running` returns.
+/// A scope for servers. Servers still running at its end are killed and have exited when `running` returns.
 package struct Servers: Sendable {
     private let begun: AsyncStream<Life>.Continuation
 
@@ -39,9 +39,9 @@ package struct Servers: Sendable {
         }
     }
 
-    /// Starts a server; it is ready when this returns. Within the scope only.
+    /// Starts a server, which is ready when this returns. Only within the scope.
     ///
-    /// - Parameter words: all of redis-server's command line.
+    /// - Parameter words: the complete command line of redis-server.
     /// - Throws: `RedisServer.Failure`.
     package func start(in folder: String, words: [String]) async throws -> Life {
         let life = Life(folder: folder, words: words, eventLoop: MultiThreadedEventLoopGroup.singleton.next())
@@ -50,7 +50,7 @@ package struct Servers: Sendable {
         return life
     }
 
-    /// One server, from its start to its end.
+    /// One server, from start to end.
     package struct Life: Sendable {
         private let folder: String
         private let words: [String]
@@ -69,7 +69,7 @@ package struct Servers: Sendable {
             get async throws { try await self.started.futureResult.get() }
         }
 
-        /// Killed, and gone when this returns.
+        /// Kills it; it has exited when this returns.
         package func end() async {
             self.toEnd.succeed()
             try? await self.ended.futureResult.get()
@@ -84,7 +84,7 @@ package struct Servers: Sendable {
             } catch {
                 self.started.fail(error)
             }
-            // For one that ended by itself, or never began.
+            // For a server that exited by itself, or never started.
             self.toEnd.succeed()
             self.ended.succeed()
         }

@@ -1,5 +1,5 @@
-// A slot that moves from one master to another as redis-cli --cluster reshard moves it, but step by step, so that a test
-// can stop in the middle: between `begin` and `finish` keys that are no longer at the source are answered with ASK.
+// Moves a slot from one master to another like redis-cli --cluster reshard, but step by step, so that a test can stop in the
+// middle: between `begin` and `finish`, requests for keys that are no longer on the source are answered with ASK.
 
 private import Redis
 
@@ -8,22 +8,22 @@ package struct SlotMigration: Sendable {
     package let slot: Int
     package let source: ClusterFleet.Node
     package let target: ClusterFleet.Node
-    /// The masters it does not concern, which are told at the end.
+    /// The other masters, which are notified at the end.
     package let others: [ClusterFleet.Node]
 
-    /// Keys of one MIGRATE.
+    /// Keys per MIGRATE.
     package static let batch = 10
-    /// Of one MIGRATE, ms.
+    /// Time limit of one MIGRATE, ms.
     private static let moveTimeoutMilliseconds = 5000
 
-    /// All of it.
+    /// Moves everything.
     package func run() async throws {
         try await self.begin()
         try await self.moveKeys()
         try await self.finish()
     }
 
-    /// The target expects the slot, the source gives it up: from now on keys that it does not have are asked for there.
+    /// Prepares the target and the source: from now on, requests for missing keys are redirected to the target.
     package func begin() async throws {
         try await self.target.endpoint.carryOut("CLUSTER", "SETSLOT", "\(self.slot)", "IMPORTING", self.source.id)
         try await self.source.endpoint.carryOut("CLUSTER", "SETSLOT", "\(self.slot)", "MIGRATING", self.target.id)
@@ -31,7 +31,7 @@ package struct SlotMigration: Sendable {
 
     /// Moves keys.
     ///
-    /// - Returns: how many, at most `most`; 0 when none is left.
+    /// - Returns: the number of moved keys, at most `most`; 0 when none is left.
     @discardableResult
     package func moveKeys(atMost most: Int = .max) async throws -> Int {
         try await RawRedis.talking(to: self.source.endpoint) { source in
@@ -53,9 +53,10 @@ package struct SlotMigration: Sendable {
         }
     }
 
-    /// The slot is the target's, and all masters are told: first the target, so that nobody is sent to who refuses.
+    /// Assigns the slot to the target and notifies all masters, the target first, so that nobody is redirected to a node that
+    /// refuses.
     ///
-    /// - Throws: `KeysLeft`; the source would delete them, for the target's word counts more once it has spoken.
+    /// - Throws: `KeysLeft`; the source would delete them, because the target's claim takes precedence.
     package func finish() async throws {
         let count = try await self.source.endpoint.carryOut("CLUSTER", "COUNTKEYSINSLOT", "\(self.slot)").integer
         guard count == 0 else { throw KeysLeft(count: count ?? 0, slot: self.slot) }
@@ -73,7 +74,7 @@ package struct SlotMigration: Sendable {
         }
     }
 
-    /// The slot stays where it is; keys that were moved are not brought back.
+    /// Leaves the slot where it is; moved keys are not moved back.
     package func abandon() async throws {
         for node in [self.source, self.target] {
             try await node.endpoint.carryOut("CLUSTER", "SETSLOT", "\(self.slot)", "STABLE")

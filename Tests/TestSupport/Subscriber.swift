@@ -1,4 +1,4 @@
-// Subscriptions that a test can use from its own task: what it says comes into inboxes.
+// Subscriptions for use from a test's task: events go into inboxes.
 
 package import NIOCore
 package import Redis
@@ -6,7 +6,7 @@ package import Redis
 private import Logging
 private import NIOPosix
 
-/// A message as it came: channel and payload.
+/// A message: channel and payload.
 package struct ReceivedMessage: Hashable, Sendable {
     package var channel: String
     package var payload: [UInt8]
@@ -25,7 +25,7 @@ package struct Subscriber: Sendable {
     package let connection: NIOLoopBound<Subscriptions>
     private let client: RedisClient
     package let messages: Inbox<ReceivedMessage>
-    /// Ended (false), stands again (true).
+    /// The connection ended (false) or is re-established (true).
     package let states: Inbox<Bool>
     package let resubscribed: Inbox<String>
 
@@ -58,7 +58,7 @@ package struct Subscriber: Sendable {
         }.get()
     }
 
-    /// Runs on its event loop, within one tick; what comes of it fails when it does not come in time.
+    /// Runs on its event loop, within one tick; the result has a time limit.
     package func onLoop<Value: Sendable>(
         _ body: @escaping @Sendable (Subscriptions) -> EventLoopFuture<Value>
     ) -> EventLoopFuture<Value> {

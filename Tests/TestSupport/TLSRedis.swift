@@ -1,29 +1,29 @@
-// A redis-server that speaks TLS on its TCP port, with a certificate signed by an authority made for it. Its unix socket
-// stays plain, so that a test can look at the server from behind.
+// A redis-server with TLS on its TCP port, with a certificate signed by its own CA. Its Unix socket has no TLS, so that a test
+// can inspect the server.
 
 private import Embedded
 
-/// A server that speaks TLS, and what its clients need. It can be crashed and started again like any other.
+/// A server with TLS, and what its clients need. It can be killed and restarted like any other.
 package struct TLSRedis: Sendable {
-    /// Seen from behind: at its unix socket, without TLS.
+    /// For inspection: its Unix socket, without TLS.
     package let redis: RestartableRedis
-    /// Where it speaks TLS, on 127.0.0.1.
+    /// Its TLS port, on 127.0.0.1.
     package let port: Int
     package let authority: TestAuthority
-    /// The authority's certificate, for clients to trust.
+    /// The CA certificate, for clients to trust.
     package let authorityPath: String
-    /// A certificate for a client that the server accepts.
+    /// A client certificate that the server accepts.
     package let client: TestAuthority.Files
-    /// Gone with the server: for further certificates.
+    /// For further certificates; deleted with the server.
     package let folder: String
 
-    /// Runs one that has started, for as long as `body` does.
+    /// Runs a started server while `body` runs.
     ///
     /// - Parameters:
-    ///   - requiresClientCertificate: whether who has none that the authority has signed is turned away.
-    ///   - name: what its certificate is for.
-    ///   - validity: of its certificate, from now, s; a negative one is over.
-    ///   - options: further words of redis-server's command line.
+    ///   - requiresClientCertificate: whether clients without a certificate signed by the CA are rejected.
+    ///   - name: what its certificate is valid for.
+    ///   - validity: of its certificate, from now, s; negative for an expired one.
+    ///   - options: additional arguments of redis-server.
     package static func running<Result: Sendable>(
         requiresClientCertificate: Bool = false, name: String = "localhost", validity: Double = 3600,
         options: [String] = [], _ body: (TLSRedis) async throws -> Result
@@ -48,8 +48,8 @@ package struct TLSRedis: Sendable {
         }
     }
 
-    /// By the name in its certificate, unless another was asked for.
+    /// By the name in its certificate, unless another was requested.
     package var url: String { "rediss://localhost:\(self.port)" }
-    /// Where it speaks TLS: for a proxy, or for who speaks no TLS.
+    /// The TLS port, for a proxy or for clients without TLS.
     package var endpoint: LoopbackEndpoint { .tcp(port: self.port) }
 }

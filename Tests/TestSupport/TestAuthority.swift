@@ -1,14 +1,14 @@
-// A certificate authority of a test's own, and what it signs: certificates for servers and for clients, as an operator
-// would make them. Nobody else trusts it.
+// A test CA and the certificates it signs for servers and clients, as an operator would create them. It is trusted only where
+// configured.
 
 private import Crypto
 package import FoundationEssentials
 private import SwiftASN1
 private import X509
 
-/// An authority that lives as long as this value. All keys are ECDSA P-256.
+/// A CA that lives as long as this value. All keys are ECDSA P-256.
 package struct TestAuthority: Sendable {
-    /// What those who are to trust it are given.
+    /// The certificate for those that should trust it.
     package let certificatePEM: String
     private let name: DistinguishedName
     private let key: Certificate.PrivateKey
@@ -28,14 +28,14 @@ package struct TestAuthority: Sendable {
         self.certificatePEM = try certificate.serializeAsPEM().pemString + "\n"
     }
 
-    /// What a certificate is for.
+    /// The purpose of a certificate.
     package enum Purpose: Sendable {
-        /// To be known by this name, and as 127.0.0.1 when it is localhost.
+        /// For a server of this name, and for 127.0.0.1 when it is localhost.
         case server(name: String)
         case client(name: String)
     }
 
-    /// A certificate, the files it is in, and its key's.
+    /// The files of a certificate and its key.
     package struct Files: Sendable {
         package let certificate: String
         package let key: String
@@ -44,8 +44,8 @@ package struct TestAuthority: Sendable {
     /// Signs a new certificate, and writes it and its key into `folder`.
     ///
     /// - Parameters:
-    ///   - file: what the two files' names begin with.
-    ///   - validity: from now, s; a negative one is over.
+    ///   - file: prefix of the names of the two files.
+    ///   - validity: from now, s; negative for an expired one.
     package func issue(
         _ purpose: Purpose, into folder: String, as file: String, validity: TimeInterval = 3600
     ) throws -> Files {
@@ -62,16 +62,16 @@ package struct TestAuthority: Sendable {
         return files
     }
 
-    /// Writes the authority's own certificate.
+    /// Writes the CA's own certificate.
     ///
-    /// - Returns: where it is.
+    /// - Returns: its path.
     package func write(into folder: String, as file: String = "authority") throws -> String {
         let path = "\(folder)/\(file).pem"
         try Self.write(self.certificatePEM, to: path)
         return path
     }
 
-    /// Only the owner may read it.
+    /// Only the owner can read it.
     private static func write(_ text: String, to path: String) throws {
         try Data(text.utf8).write(to: URL(fileURLWithPath: path))
         try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)

@@ -1,4 +1,4 @@
-// SNS as far as its signatures go: an RSA key, a certificate for it, and envelopes signed with it, as AWS documents them.
+// Signs SNS envelopes: an RSA key, a certificate for it, and envelopes signed with it, as AWS documents them.
 
 private import Crypto
 private import CryptoExtras
@@ -6,17 +6,17 @@ package import FoundationEssentials
 private import SwiftASN1
 private import X509
 
-/// Signs messages of a topic. Its certificate is from an authority of its own.
+/// Signs messages of a topic. Its certificate is issued by its own CA.
 package struct TopicSigner: Sendable {
     package static let topic = "arn:aws:sns:eu-central-1:123456789012:orders"
 
     private let key: _RSA.Signing.PrivateKey
-    /// PEM: what is at the address that an envelope names.
+    /// PEM: the certificate at the address that an envelope names.
     package let certificate: String
-    /// PEM: who vouches for it.
+    /// PEM: the CA.
     package let authority: String
 
-    /// - Parameter validity: of the certificate from now, s; a negative one is over.
+    /// - Parameter validity: of the certificate from now, s; negative for an expired one.
     package init(validity: Double = 3600) throws {
         self.key = try _RSA.Signing.PrivateKey(keySize: .bits2048)
         let authorityKey = Certificate.PrivateKey(P256.Signing.PrivateKey())
@@ -45,13 +45,13 @@ package struct TopicSigner: Sendable {
             ).serializeAsPEM().pemString + "\n"
     }
 
-    /// An envelope's JSON.
+    /// Returns an envelope as JSON.
     ///
     /// - Parameters:
-    ///   - host: where the certificate and the confirmation are.
-    ///   - version: of the signature: 1 is over SHA-1, 2 over SHA-256.
+    ///   - host: of the certificate and the confirmation.
+    ///   - version: of the signature: 1 uses SHA-1, 2 uses SHA-256.
     ///   - sentAt: when SNS sent it.
-    ///   - change: what happens to it after it was signed.
+    ///   - change: modifies it after signing.
     package func envelope(
         _ message: String, as type: String = "Notification", host: String, version: Int = 2, id: String = "m-1",
         topic: String = Self.topic, subject: String? = nil, sentAt: Date = .now,

@@ -1,13 +1,13 @@
-// Waiting for what has no signal, and asking why something failed.
+// Waiting for conditions without a signal, and the reasons of failures.
 
 package import NIOCore
 package import Redis
 
 private import NIOPosix
 
-/// Asks again and again until the answer is yes.
+/// Checks a condition repeatedly until it holds.
 ///
-/// - Returns: whether it became yes within the bound.
+/// - Returns: whether it held within the time limit.
 package func eventually(
     within bound: Duration = .seconds(30), _ isSo: () async throws -> Bool
 ) async rethrows -> Bool {
@@ -19,18 +19,18 @@ package func eventually(
     return true
 }
 
-/// Leaves the processor to what is waited for: the one place where time passes in a test. A canceled task gets no further
-/// than the next question.
+/// Yields the processor to what is waited for: the only place where time passes in a test. A cancelled task ends at the next
+/// check.
 package func pause(_ pace: Duration) async {
     try? await MultiThreadedEventLoopGroup.singleton.next().scheduleTask(in: TimeAmount(pace)) {}.futureResult.get()
 }
 
 extension EventLoopFuture where Value: Sendable {
-    /// The same, but it fails with `NothingCame` when it is not done in time.
+    /// The same, but fails with `NothingCame` when the time limit is exceeded.
     package func within(_ bound: TimeAmount = .seconds(40)) -> EventLoopFuture<Value> {
         let promise = self.eventLoop.makePromise(of: Value.self)
         let limit = self.eventLoop.scheduleTask(in: bound) {
-            promise.fail(NothingCame(description: "no \(Value.self) came within \(bound)"))
+            promise.fail(NothingCame(description: "no \(Value.self) arrived within \(bound)"))
         }
         self.whenComplete { result in
             limit.cancel()
@@ -40,7 +40,7 @@ extension EventLoopFuture where Value: Sendable {
     }
 }
 
-/// Why a command failed; `nil` when it did not, or not with an error of Redis.
+/// Why a command failed; `nil` when it did not, or not with a Redis error.
 package func failure<Value: Sendable>(of future: EventLoopFuture<Value>) async -> RedisError? {
     do {
         _ = try await future.within().get()
@@ -50,10 +50,10 @@ package func failure<Value: Sendable>(of future: EventLoopFuture<Value>) async -
     }
 }
 
-/// Asks at a pace until the answer is yes: for what takes seconds, so that asking does not keep from happening what it
-/// waits for.
+/// Checks a condition at intervals until it holds: for operations that take seconds, so that checking does not slow them
+/// down.
 ///
-/// - Parameter what: what is waited for, as in "within 60 s it was not so: …".
+/// - Parameter what: the condition, as in "within 60 s it was not so: …".
 /// - Throws: `NothingCame`, and what `isSo` throws.
 package func becomes(
     _ what: String, within bound: Duration = longestSettling, every pace: Duration = .milliseconds(100),
@@ -68,5 +68,5 @@ package func becomes(
     }
 }
 
-/// What servers need to agree takes a second or three; on a machine that is busy with other tests, many times that.
+/// Servers need a few seconds to agree; on a machine that is busy with other tests, many times that.
 package let longestSettling = Duration.seconds(60)

@@ -1,5 +1,5 @@
-// A redis-server of the test's own, and a client of it. At most eight servers run at a time, so that a whole suite in
-// parallel does not make the machine too slow for the waits that are under test.
+// A private redis-server and a client. At most eight servers run at the same time, so that a whole suite in parallel does not
+// make the machine too slow for the time limits under test.
 
 package import Embedded
 package import Logging
@@ -8,7 +8,7 @@ package import Redis
 private import NIOCore
 private import NIOPosix
 
-/// Runs a server, and a client that is signed in, for as long as `body` does.
+/// Runs a server and an authenticated client while `body` runs.
 package func withRedis<Result: Sendable>(
     options: [String] = [], timing: RedisTiming = .patient,
     _ body: (RedisClient, RedisServer) async throws -> Result
@@ -20,11 +20,11 @@ package func withRedis<Result: Sendable>(
     }
 }
 
-/// Runs a server alone.
+/// Runs only a server.
 package func withServer<Result: Sendable>(
     configuration: String? = nil, options: [String] = [], _ body: (RedisServer) async throws -> Result
 ) async throws -> Result {
-    // Of a server on a unix socket it would be 10,000 for each of them.
+    // For servers on Unix sockets it would be 10,000 for each of them.
     let bus = options.contains("--cluster-enabled") ? ["--cluster-port", "\(try await freePort())"] : []
     return try await Turns.servers.take {
         try await RedisServer.running(configuration: configuration, options: options + bus, body)
@@ -32,12 +32,12 @@ package func withServer<Result: Sendable>(
 }
 
 extension RedisServer {
-    /// Where it is, to be varied by a test.
+    /// The address, for tests to vary.
     package var address: RedisAddress { RedisAddress(endpoint: .unix(path: self.socketPath)) }
 }
 
 extension RedisClient {
-    /// A client on a loop of the shared group that does not stand yet.
+    /// A client on a loop of the shared group that is not connected yet.
     package static func made(at address: RedisAddress, timing: RedisTiming = .patient) async throws -> RedisClient {
         let eventLoop = MultiThreadedEventLoopGroup.singleton.next()
         return try await eventLoop.submit {
@@ -45,7 +45,7 @@ extension RedisClient {
         }.get()
     }
 
-    /// A client that stands, or the reason why not.
+    /// A connected client, or an error.
     package static func started(
         at address: RedisAddress, timing: RedisTiming = .patient
     ) async throws -> RedisClient {
@@ -54,7 +54,7 @@ extension RedisClient {
         return client
     }
 
-    /// The answer to a command made of words.
+    /// Returns the reply to a command.
     @discardableResult
     package func run(_ words: String...) async throws -> RESPValue {
         try await self.send(RedisCommand(words.map { .text($0) })).get()
@@ -62,7 +62,7 @@ extension RedisClient {
 }
 
 extension RedisTiming {
-    /// For tests that are not about time: on a busy machine an answer may take its time, and coming back may not.
+    /// For tests that do not concern time: on a busy machine a reply may take long, but reconnecting may not.
     package static var patient: RedisTiming {
         var timing = RedisTiming()
         timing.answer = .seconds(30)
@@ -72,23 +72,23 @@ extension RedisTiming {
 }
 
 extension Logger {
-    /// Says nothing.
+    /// Discards logs.
     package static var quiet: Logger { Logger(label: "test") { _ in SwiftLogNoOpLogHandler() } }
 }
 
-/// A number of turns, given out in the order they are asked for. Who has one and asks for another within it is let on: two
-/// that each wait for what the other holds would wait for ever.
+/// A limited number of turns, granted in order of request. A task that has one gets further ones immediately: two tasks that
+/// each waited for the other's turn would deadlock.
 package actor Turns {
     package static let servers = Turns(8, for: .shared)
 
-    /// The task has a turn.
+    /// Whether the task has a turn.
     @TaskLocal private static var isTaken = false
 
     private nonisolated let use: MachineUse
     private var free: Int
     private var waiting: [CheckedContinuation<Void, Never>] = []
 
-    /// - Parameter use: what a turn needs the machine for, where its test has not said so (`NeedsMachine`).
+    /// - Parameter use: the use of the machine that a turn needs, unless the test has declared one (`NeedsMachine`).
     package init(_ count: Int, for use: MachineUse) { (self.free, self.use) = (count, use) }
 
     package nonisolated(nonsending) func take<Result: Sendable>(

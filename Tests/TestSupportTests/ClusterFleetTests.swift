@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 @Suite(.needsMachine(for: .faults)) struct ClusterFleetTests {
-    @Test func `in a cluster that stands every slot is served and every master has a replica`() async throws {
+    @Test func `in a healthy cluster every slot is served and every master has a replica`() async throws {
         try await ClusterFleet.running { fleet in
             for (number, node) in fleet.nodes.prefix(3).enumerated() {
                 let slots = try #require(try await fleet.views()[number].own?.slots)
@@ -25,7 +25,7 @@ import Testing
         }
     }
 
-    @Test func `after the death of a master its replica serves its slots within 15 s, and it comes back as a replica`()
+    @Test func `after a master dies its replica serves its slots within 15 s, and it returns as a replica`()
         async throws
     {
         try await ClusterFleet.running { fleet in
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test func `a failover that is asked for changes the places of master and replica`() async throws {
+    @Test func `a requested failover swaps master and replica`() async throws {
         try await ClusterFleet.running { fleet in
             let (master, replica) = try await fleet.pair(of: 0)
             try await fleet.failOver(to: replica)
@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    @Test func `a master that was frozen while it was replaced finds its replica in its place`() async throws {
+    @Test func `a master frozen during its replacement becomes a replica`() async throws {
         try await ClusterFleet.running { fleet in
             let (master, successor) = try await fleet.pair(of: 0)
             try await master.redis.freeze()
@@ -66,7 +66,7 @@ import Testing
         }
     }
 
-    @Test func `a slot that is moved answers ASK in between and MOVED afterwards`() async throws {
+    @Test func `a slot being moved answers with ASK, and with MOVED afterwards`() async throws {
         try await ClusterFleet.running { fleet in
             let slot = ClusterFleet.slot(of: "{a}")
             let source = try await fleet.master(of: slot)
@@ -99,7 +99,7 @@ import Testing
         }
     }
 
-    @Test func `a subscriber of a slot that is moved is told with sunsubscribe, at the end and not before`()
+    @Test func `a subscriber of a moved slot receives sunsubscribe at the end, and not before`()
         async throws
     {
         try await ClusterFleet.running { fleet in
@@ -110,7 +110,8 @@ import Testing
                 try await subscriber.carryOut(["SSUBSCRIBE", "feed"])
                 let migration = try await fleet.migration(of: slot, to: target)
                 try await migration.begin()
-                // Pushes know no ASK: until the slot is given away, all that is published at the source arrives.
+                // Pushes are not redirected with ASK: until the slot has been given away, everything published on the source
+                // arrives.
                 #expect(try await source.endpoint.ask("SPUBLISH", "feed", "in between").integer == 1)
                 #expect(try await subscriber.next().array?.compactMap(\.text) == ["smessage", "feed", "in between"])
                 try await migration.finish()
@@ -124,7 +125,7 @@ import Testing
         }
     }
 
-    @Test func `a slot moves while its keys are written, and none is lost`() async throws {
+    @Test func `no key is lost when a slot moves while its keys are written`() async throws {
         try await ClusterFleet.running { fleet in
             let slot = ClusterFleet.slot(of: "{load}")
             let source = try await fleet.master(of: slot)
@@ -143,7 +144,7 @@ import Testing
         }
     }
 
-    /// Writes one key after the other, following redirections, until the first of them is MOVED to `target`.
+    /// Writes keys one after the other, following redirections, until the first of them is MOVED to `target`.
     private static func write(from source: LoopbackEndpoint, until target: LoopbackEndpoint) async throws -> Int {
         try await RawRedis.talking(to: source) { source in
             try await RawRedis.talking(to: target) { target in
@@ -167,7 +168,7 @@ import Testing
 }
 
 extension ClusterFleet {
-    /// Who serves a slot, and who would.
+    /// The owner of a slot, and its successor.
     fileprivate func pair(of slot: Int) async throws -> (master: Node, replica: Node) {
         let master = try await self.master(of: slot)
         return (master, try #require(try await self.replicas(of: master).first))

@@ -1,14 +1,14 @@
 import TestSupport
 import Testing
 
-/// The validator that the documents are held to: above all, that it refuses.
+/// The validator that checks the API documents: above all, that it rejects.
 @Suite struct JSONSchemaTests {
     private static func faults(_ value: String, _ schema: String, isClosed: Bool = false) throws -> [String] {
         let schema = try JSONValue(json: schema.utf8)
         return JSONSchema(document: schema, isClosed: isClosed).faults(of: try JSONValue(json: value.utf8), by: schema)
     }
 
-    /// A schema, values that are as it says, and values that are not.
+    /// A schema, matching values, and values that do not match.
     private static let claims: [(schema: String, right: [String], wrong: [String])] = [
         (#"{"type":"integer"}"#, ["7", "-1", "7.0"], ["7.5", #""7""#, "true", "null"]),
         (#"{"type":"boolean"}"#, ["true", "false"], ["1", "0", #""true""#]),
@@ -41,13 +41,13 @@ import Testing
     ]
 
     @Test(arguments: claims.indices)
-    func `what is as a schema says has no faults, and what is not has`(index: Int) throws {
+    func `a value is valid exactly when it matches its schema`(index: Int) throws {
         let claim = Self.claims[index]
         for value in claim.right { #expect(try Self.faults(value, claim.schema) == [], "\(value) by \(claim.schema)") }
         for value in claim.wrong { #expect(try Self.faults(value, claim.schema) != [], "\(value) by \(claim.schema)") }
     }
 
-    @Test func `a closed schema refuses what it does not name, wherever it stands`() throws {
+    @Test func `a closed schema rejects unlisted members at any depth`() throws {
         let schema = #"{"properties":{"a":{"items":{"properties":{"b":{}}}}}}"#
         #expect(try Self.faults(#"{"a":[{"b":1}]}"#, schema, isClosed: true) == [])
         #expect(try Self.faults(#"{"a":[{"c":1}]}"#, schema, isClosed: true) == ["$.a[0]: c is not documented"])

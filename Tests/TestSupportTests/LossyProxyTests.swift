@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 @Suite(.needsMachine(for: .faults)) struct LossyProxyTests {
-    /// A proxy before a Redis, a client of the Redis itself, and a connection through the proxy.
+    /// A proxy in front of a Redis, a direct client, and a connection through the proxy.
     private func running(
         at kind: LossyProxy.Kind = .tcp, _ body: (LossyProxy, RedisClient, RawRedis) async throws -> Void
     ) async throws {
@@ -15,11 +15,11 @@ import Testing
         }
     }
 
-    /// How long nothing must come from who is silent.
+    /// How long a silent server must stay silent in these tests.
     private static let silence = TimeAmount.milliseconds(200)
 
     @Test(arguments: [("SUBSCRIBE", "PUBLISH"), ("SSUBSCRIBE", "SPUBLISH")], [LossyProxy.Kind.tcp, .unix])
-    func `exactly the push that is to be lost is lost`(words: (String, String), kind: LossyProxy.Kind) async throws {
+    func `exactly the selected push is dropped`(words: (String, String), kind: LossyProxy.Kind) async throws {
         try await self.running(at: kind) { proxy, client, connection in
             try await connection.run(words.0, "a")
             try await proxy.lose(.push(number: 3))
@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    @Test func `while all pushes are lost, answers still come`() async throws {
+    @Test func `replies still arrive while all pushes are dropped`() async throws {
         try await self.running { proxy, client, connection in
             try await connection.run("SUBSCRIBE", "a")
             try await proxy.lose(.all)
@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test func `the pushes of one channel are lost, those of others come`() async throws {
+    @Test func `only the pushes of one channel are dropped`() async throws {
         try await self.running { proxy, client, connection in
             connection.send(["SUBSCRIBE", "a", "b"])
             for _ in 1...2 { _ = try await connection.next() }
@@ -57,7 +57,7 @@ import Testing
         }
     }
 
-    @Test func `what is held comes in order when the proxy goes on`() async throws {
+    @Test func `held-back bytes arrive in order when the proxy continues`() async throws {
         try await self.running { proxy, client, connection in
             try await connection.run("PING")
             try await proxy.hold()
@@ -77,7 +77,7 @@ import Testing
         }
     }
 
-    @Test func `not even the end of a connection comes through a black hole`() async throws {
+    @Test func `not even the end of a connection passes a black hole`() async throws {
         try await self.running { proxy, client, connection in
             try await connection.run("PING")
             try await proxy.hold()
@@ -88,7 +88,7 @@ import Testing
         }
     }
 
-    @Test func `a delay is added each way, and order is kept when it changes`() async throws {
+    @Test func `a delay applies in each direction, and order is preserved when it changes`() async throws {
         try await self.running { proxy, _, connection in
             try await connection.run("PING")
             try await proxy.delay(.milliseconds(100))
@@ -103,7 +103,7 @@ import Testing
         }
     }
 
-    @Test func `connections that are cut end at both sides, and may be made again`() async throws {
+    @Test func `cut connections end on both sides and can be re-established`() async throws {
         try await self.running { proxy, client, connection in
             try await connection.run("SUBSCRIBE", "a")
             try await proxy.cut()
@@ -118,7 +118,7 @@ import Testing
         }
     }
 
-    @Test func `a server that goes away takes its connections with it, with what it had said`() async throws {
+    @Test func `a server that exits ends its connections after its last bytes`() async throws {
         try await RestartableRedis.running { redis in
             try await LossyProxy.running(to: redis.endpoint) { proxy in
                 try await RawRedis.talking(to: proxy.endpoint) { connection in
@@ -135,7 +135,7 @@ import Testing
         }
     }
 
-    @Test func `megabytes pass byte for byte`() async throws {
+    @Test func `megabytes pass unchanged`() async throws {
         try await self.running { _, _, connection in
             var random = SeededGenerator(seed: 7)
             let text = String((0..<900_000).map { _ in "abcdef*$\r\n+-:".randomElement(using: &random)! })
@@ -146,7 +146,7 @@ import Testing
         }
     }
 
-    @Test func `a subscriber of ours does not notice the proxy until it is cut`() async throws {
+    @Test func `a subscriber does not notice the proxy until it is cut`() async throws {
         try await withRedis { client, server in
             try await LossyProxy.running(to: .unix(path: server.socketPath)) { proxy in
                 let subscriber = try await Subscriber.started(at: proxy.address)
@@ -155,7 +155,7 @@ import Testing
                 try await proxy.cut()
                 #expect(try await subscriber.states.next(2) == [false, true])
                 #expect(try await subscriber.resubscribed.next() == "a")
-                // Its command connection came back too, or is about to.
+                // Its command connection has been re-established too, or is about to be.
                 let connections = try await proxy.connectionCount
                 #expect((3...4).contains(connections))
             }

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 @Suite struct MachineRoundsTests {
-    @Test func `whatever comes and goes, one use is in at a time and everybody gets in`() throws {
+    @Test func `only one use runs at a time, and every test is admitted`() throws {
         var random = SeededGenerator(seed: 1)
         for _ in 0..<2_000 {
             var (rounds, waiting, inside) = (MachineRounds(), [MachineUse: Int](), [MachineUse: Int]())
@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    @Test func `those that share go in at once and before all others`() {
+    @Test func `sharing tests are admitted immediately and before all others`() {
         var rounds = MachineRounds()
         var (arrivals, admitted) = ([Bool](), [MachineUse?]())
         for use in [MachineUse.volume, .faults, .shared] { arrivals.append(rounds.arrives(use)) }
@@ -38,7 +38,7 @@ import Testing
         admitted.append(rounds.next { _ in 1 })
         rounds.leaves()
         admitted.append(rounds.next { _ in 1 })
-        // Another one of the same use joins the round; who shares comes meanwhile and waits.
+        // Another test of the same use joins the round; a sharing one arrives meanwhile and waits.
         arrivals = [rounds.arrives(.faults), rounds.arrives(.shared)]
         #expect(arrivals == [true, false])
         for _ in 0..<2 { rounds.leaves() }
@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    @Test func `tests of two uses never meet, and all of them get the machine`() async throws {
+    @Test func `tests of two uses never run together, and all of them get the machine`() async throws {
         let (machine, site) = (Machine(), Site())
         try await withThrowingTaskGroup(of: Void.self) { group in
             for number in 0..<90 {
@@ -77,27 +77,27 @@ import Testing
         #expect(site.met.withLock { $0 } == Set(MachineUse.allCases.map { [$0] }))
     }
 
-    @Test func `who has the machine is let on when it asks again, for whatever use`() async throws {
+    @Test func `a task that has the machine can request it again for any use`() async throws {
         let machine = Machine()
         let use = try await machine.take(for: .faults) {
-            // A second round would wait for the first one to end.
+            // A second round would wait for the end of the first.
             try await machine.take(for: .shared) { Machine.use }
         }
         #expect(use == .faults)
     }
 
-    @Test func `who fails leaves the machine to the next`() async throws {
+    @Test func `a failing test passes the machine on to the next`() async throws {
         struct Failed: Error {}
         let machine = Machine()
         await #expect(throws: Failed.self) { try await machine.take(for: .volume) { throw Failed() } }
         #expect(try await machine.take(for: .faults) { Machine.use } == .faults)
     }
 
-    @Test(.needsMachine(for: .volume)) func `the trait gives the machine to the test that has it`() {
+    @Test(.needsMachine(for: .volume)) func `the trait gives the machine to its test`() {
         #expect(Machine.use == .volume)
     }
 
-    @Test func `a server that dies does not start among tests that share the machine`() async {
+    @Test func `a server that is meant to die does not start among sharing tests`() async {
         await #expect(throws: (any Error).self) { try await RestartableRedis.running { _ in } }
         await #expect(throws: (any Error).self) {
             try await withServer { _ in try await RestartableRedis.running { _ in } }

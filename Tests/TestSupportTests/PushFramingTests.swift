@@ -8,7 +8,7 @@ import Testing
         .array([kind, channel, payload].map { .string(Array($0.utf8)) })
     }
 
-    @Test func `pushes are found among any replies, however the bytes are cut`() {
+    @Test func `pushes are found among any replies, however the bytes are split`() {
         var random = SeededGenerator(seed: 4)
         for _ in 0..<200 {
             var bytes = ByteBuffer()
@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    @Test func `acknowledgements and pushes of patterns are none`() {
+    @Test func `acknowledgements and pattern pushes do not count as pushes`() {
         var framing = PushFraming()
         let others = [
             Self.push("subscribe", "message", "1"), Self.push("pmessage", "c", "x"),
@@ -46,7 +46,7 @@ import Testing
         #expect(framing.frames(adding: ByteBuffer(bytes: others.flatMap(\.encoded))).channels == [])
     }
 
-    @Test func `what is not RESP passes as it is, and all that follows it`() {
+    @Test func `input that is not RESP passes unchanged, with everything after it`() {
         for foreign in [
             "HTTP/1.1 200 OK\r\n", "\u{16}\u{3}\u{1}", "$x\r\n", "$\r\n", "$\n", "*9999999999999\r\n", "\r\n",
             "*1\r\nx",

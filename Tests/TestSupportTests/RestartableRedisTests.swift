@@ -6,7 +6,7 @@ import Testing
 
 @Suite(.needsMachine(for: .faults)) struct RestartableRedisTests {
     @Test(arguments: ["unix", "tcp"])
-    func `a server that crashed comes back at the same address with what it had acknowledged`(kind: String) async throws
+    func `a crashed server restarts at the same address with everything it acknowledged`(kind: String) async throws
     {
         let port = kind == "tcp" ? try await freePort() : nil
         try await RestartableRedis.running(port: port) { redis in
@@ -23,7 +23,7 @@ import Testing
         }
     }
 
-    @Test func `a server started again with an empty memory has lost everything`() async throws {
+    @Test func `a server restarted without its data has lost everything`() async throws {
         try await RestartableRedis.running { redis in
             _ = try await redis.run("SET", "a", "1")
             try await redis.restart(.empty)
@@ -33,7 +33,7 @@ import Testing
         }
     }
 
-    @Test func `a server told to keep nothing has lost everything however it is started`() async throws {
+    @Test func `a server without persistence loses everything at every restart`() async throws {
         try await RestartableRedis.running(options: ["--appendonly", "no"]) { redis in
             _ = try await redis.run("SET", "a", "1")
             try await redis.restart(.kept)
@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    @Test func `a frozen server keeps its connections, says nothing, and answers when it is thawed`() async throws {
+    @Test func `a frozen server keeps its connections, is silent, and answers when thawed`() async throws {
         try await RestartableRedis.running { redis in
             try await RawRedis.talking(to: redis.endpoint) { connection in
                 try await connection.run("PING")
@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    @Test func `a server that was frozen can be crashed, and its connections end`() async throws {
+    @Test func `a frozen server can be killed, and its connections end`() async throws {
         try await RestartableRedis.running { redis in
             try await RawRedis.talking(to: redis.endpoint) { connection in
                 try await redis.freeze()
@@ -66,7 +66,7 @@ import Testing
         }
     }
 
-    @Test func `two hundred restarts leave no process and no descriptor behind`() async throws {
+    @Test func `two hundred restarts leak no process and no descriptor`() async throws {
         try await RestartableRedis.running(port: try await freePort()) { redis in
             var processes: [Int32] = []
             let descriptors = try Self.descriptorCount()
@@ -81,21 +81,21 @@ import Testing
             for process in processes {
                 #expect(!FileManager.default.fileExists(atPath: "/proc/\(process)"), "\(process) is still there")
             }
-            // Other tests run beside this one and hold some of their own for a while; one leaked in each round would stay.
-            try await becomes("most descriptors are given back") { try Self.descriptorCount() < descriptors + 150 }
+            // Concurrent tests hold some descriptors for a while; one leaked per round would stay.
+            try await becomes("most descriptors are released") { try Self.descriptorCount() < descriptors + 150 }
         }
     }
 
-    @Test func `a server that can not start says why`() async throws {
+    @Test func `a server that cannot start reports why`() async throws {
         await #expect {
             try await RestartableRedis.running(options: ["--maxmemory", "nonsense"]) { _ in }
         } throws: { "\($0)".contains("maxmemory") }
     }
 
-    /// How long nothing must come from who is silent.
+    /// How long a silent server must stay silent in these tests.
     private static let silence = TimeAmount.milliseconds(200)
 
-    /// Descriptors that this process holds.
+    /// The number of open descriptors of this process.
     private static func descriptorCount() throws -> Int {
         try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count
     }

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 @Suite(.needsMachine(for: .faults)) struct SentinelFleetTests {
-    @Test func `sentinels name one master, which has two replicas`() async throws {
+    @Test func `Sentinels name one master with two replicas`() async throws {
         try await SentinelFleet.running { fleet in
             for number in 0..<3 {
                 let master = try await fleet.master(accordingTo: number)
@@ -15,7 +15,7 @@ import Testing
         }
     }
 
-    @Test func `after the death of the master another has its place within 15 s, and it comes back as a replica`()
+    @Test func `after the master dies another replaces it within 15 s, and it returns as a replica`()
         async throws
     {
         try await SentinelFleet.running { fleet in
@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    @Test func `a failover that is asked for makes another the master within 15 s, time after time`() async throws {
+    @Test func `a requested failover promotes another server within 15 s, repeatedly`() async throws {
         try await SentinelFleet.running { fleet in
             for _ in 1...2 {
                 let old = try await fleet.master()
@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test func `a master that was frozen while it was replaced is made a replica when it thaws`() async throws {
+    @Test func `a master frozen during its replacement becomes a replica when thawed`() async throws {
         try await SentinelFleet.running { fleet in
             let master = try await fleet.master()
             try await master.freeze()
@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    @Test func `who subscribes to a sentinel hears of the new master`() async throws {
+    @Test func `a subscriber of a Sentinel is notified of the new master`() async throws {
         try await SentinelFleet.running { fleet in
             try await RawRedis.talking(to: fleet.sentinels[1].endpoint) { connection in
                 try await connection.carryOut(["SUBSCRIBE", "+switch-master"])

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 @Suite(.needsMachine(for: .faults)) struct TLSRedisTests {
-    @Test func `a client that trusts the authority is answered, one that trusts another is not`() async throws {
+    @Test func `only a client that trusts the CA is answered`() async throws {
         try await TLSRedis.running { server in
             #expect(try await server.said(to: ["SET", "a", "1"], trusting: server.authorityPath) == "OK")
             #expect(try await server.redis.run("GET", "a").text == "1")
@@ -13,7 +13,7 @@ import Testing
         }
     }
 
-    @Test func `a client without a certificate is turned away where one is required, one with it is not`() async throws
+    @Test func `a client without the required certificate is rejected, and one with it is accepted`() async throws
     {
         try await TLSRedis.running(requiresClientCertificate: true) { server in
             let ping = ["PING"]
@@ -24,14 +24,14 @@ import Testing
         }
     }
 
-    @Test func `a certificate whose time is over is refused`() async throws {
+    @Test func `an expired certificate is rejected`() async throws {
         try await TLSRedis.running(validity: -60) { server in
             let said = try await server.said(to: ["PING"], trusting: server.authorityPath)
             #expect(said.contains("certificate verify failed"))
         }
     }
 
-    @Test func `who speaks no TLS is hung up on`() async throws {
+    @Test func `a client without TLS is disconnected`() async throws {
         try await TLSRedis.running { server in
             try await RawRedis.talking(to: server.endpoint) { connection in
                 connection.send(["PING"])
@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    @Test func `a server that crashed speaks TLS again at the same port, and through a proxy`() async throws {
+    @Test func `a crashed server offers TLS again on the same port, and through a proxy`() async throws {
         try await TLSRedis.running { server in
             #expect(try await server.said(to: ["SET", "a", "1"], trusting: server.authorityPath) == "OK")
             try await server.redis.restart()
@@ -56,7 +56,7 @@ import Testing
 }
 
 extension TLSRedis {
-    /// What redis-cli prints: the answer, or why there is none.
+    /// The output of redis-cli: the reply, or an error.
     fileprivate func said(
         to words: [String], trusting authority: String, showing files: TestAuthority.Files? = nil, at port: Int? = nil
     ) async throws -> String {

@@ -2,9 +2,9 @@ import TestSupport
 import Testing
 
 @Suite struct TurnsTests {
-    @Test func `who has a turn is let on within it, and what it holds is free again afterwards`() async throws {
+    @Test func `a task with a turn gets further ones, and releases them afterwards`() async throws {
         let turns = Turns(2, for: .shared)
-        // Each would wait for the second turn of the other, for ever.
+        // Each would wait forever for the second turn of the other.
         let ended = try await withThrowingTaskGroup(of: Int.self) { group in
             for _ in 0..<20 {
                 group.addTask {

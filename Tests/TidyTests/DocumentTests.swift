@@ -16,11 +16,11 @@ import Testing
         FileManager.default.fileExists(atPath: Project.root.appending(path: path).path)
     }
 
-    @Test func `ARCHITECTURE.md is read in a single sitting`() throws {
+    @Test func `ARCHITECTURE.md has at most 200 lines`() throws {
         #expect(try Project.file("ARCHITECTURE.md").lines.count <= 200)
     }
 
-    @Test func `every link between documents leads somewhere`() throws {
+    @Test func `every link between documents leads to a file`() throws {
         let documents = try Self.documents()
         #expect(documents.count > 30)
         for document in documents {
@@ -33,7 +33,7 @@ import Testing
     }
 
     /// Paths from the top, and `Target/Name`, which may leave out folders between and the ending.
-    @Test func `every file that ARCHITECTURE.md, CONTRIBUTING.md and a README beside code name is there`() throws {
+    @Test func `every file named in ARCHITECTURE.md, CONTRIBUTING.md or a target's README exists`() throws {
         let all = try FileManager.default.subpathsOfDirectory(atPath: Project.root.appending(path: "Sources").path)
         let targets = Set(
             try FileManager.default.contentsOfDirectory(atPath: Project.root.appending(path: "Sources").path))
@@ -59,7 +59,7 @@ import Testing
         #expect(named > 50)
     }
 
-    @Test func `each decision has one record: dated, with its context, measurements and alternatives`() throws {
+    @Test func `each decision record has a date, context, decision, measurements and alternatives`() throws {
         let records = try Project.files("Sources", ".md").filter { $0.path.contains("/decisions/") }
         #expect(records.count >= 15)
         for record in records {
@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    @Test func `the manifest leaves out each README and each folder of decisions, so that SwiftPM does not warn`()
+    @Test func `the manifest excludes each README and each folder of decisions`()
         throws
     {
         let manifest = try Project.file("Package.swift").text
@@ -87,7 +87,7 @@ import Testing
         }
     }
 
-    @Test func `ten questions of newcomers have answers, in files that are there`() throws {
+    @Test func `the answers to ten newcomers' questions name existing files`() throws {
         let text = try Project.file("CONTRIBUTING.md").text
         let rows = text.matches(of: /(?m)^\| (Where [^|]+\?) \| ([^|]+) \|$/)
         #expect(rows.count == 10)

@@ -18,7 +18,7 @@ import Testing
         "SubscriptionStateMachine": "once for each channel that is subscribed or left",
     ]
 
-    @Test func `what Realtime calls is not generic, or is inlinable and public, or is called seldom`() throws {
+    @Test func `code that Realtime calls is not generic, or is inlinable and public, or is rarely called`() throws {
         let targets = try Self.importedByRealtime()
         #expect(targets.contains("Fanout") && targets.contains("Resilience"))
         for file in try targets.sorted().flatMap({ try Project.files("Sources/\($0)", ".swift") }) {
@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    @Test func `what callers get a copy of is found by the check, and what goes through metadata too`() {
+    @Test func `the check tells specialised generic code from code called through metadata`() {
         let file = Project.File(
             path: "Box.swift",
             text: """

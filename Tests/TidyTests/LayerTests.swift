@@ -20,7 +20,7 @@ import Testing
         Dictionary(try self.rows().map { ($0.target, $0.layer) }, uniquingKeysWith: { first, _ in first })
     }
 
-    @Test func `every target has a folder, a layer and one sentence that says what it is for`() throws {
+    @Test func `every target has a folder, a layer and a purpose of one sentence`() throws {
         let rows = try Self.rows()
         let folders = try FileManager.default.contentsOfDirectory(atPath: Project.root.appending(path: "Sources").path)
         #expect(rows.map(\.target).sorted() == folders.sorted())
@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    @Test func `imports go down only`() throws {
+    @Test func `targets import only lower layers`() throws {
         let layers = try Self.layers()
         let files = try Project.files("Sources", ".swift")
         #expect(files.count > 60)
@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test func `the published client library brings nothing of ours but the wire`() throws {
+    @Test func `the published client library depends only on EnrouteWire`() throws {
         let mine = try Self.layers().keys
         for file in try Project.files("Sources/EnrouteClient", ".swift") {
             #expect(Set(file.imports).intersection(mine).isSubset(of: ["EnrouteWire"]), "\(file.path)")
@@ -60,7 +60,7 @@ import Testing
         let targets: [Target]
     }
 
-    @Test func `the manifest lets each target depend on lower layers only`() throws {
+    @Test func `targets depend only on lower layers in the manifest`() throws {
         let layers = try Self.layers()
         let described = try JSONDecoder().decode(Description.self, from: Self.describe())
         let targets = described.targets.filter { $0.path.hasPrefix("Sources") }

@@ -9,7 +9,7 @@ import Testing
         "RunningGateway.swift", "TestTidyTests.swift", "TidyTests.swift",
     ]
 
-    @Test func `tests let time pass in one place`() throws {
+    @Test func `time passes in one place of the tests`() throws {
         let wait = /\.sleep\(|scheduleTask\(|Thread\.sleep|usleep\(|nanosleep\(/
         for file in try Project.files("Tests", ".swift") where !Self.clocks.contains(file.name) {
             let isTidy = file.text.firstMatch(of: wait) == nil
@@ -17,7 +17,7 @@ import Testing
         }
     }
 
-    @Test func `no two suites have one name`() throws {
+    @Test func `no two suites have the same name`() throws {
         let suite = /(?m)^(?:@Suite.*\s)?(?:private |fileprivate )?struct (\w+Tests)\b/
         let names = try Project.files("Tests", ".swift").flatMap { $0.text.matches(of: suite).map { String($0.1) } }
         #expect(names.count > 200)
@@ -25,13 +25,13 @@ import Testing
         #expect(twice.isEmpty)
     }
 
-    @Test func `what cannot be is recorded as an issue`() throws {
+    @Test func `unreachable code records an issue instead of expecting false`() throws {
         for file in try Project.files("Tests", ".swift") where file.name != "TestTidyTests.swift" {
             #expect(!file.text.contains("#expect(Bool(false)"), "\(file.path)")
         }
     }
 
-    @Test func `every benchmark is run by the smoke test, or it says why not`() throws {
+    @Test func `every benchmark is run by the smoke test or excluded with a reason`() throws {
         let smoke = try Project.file("benchmarks/smoke.py").text
         let (runs, leftOut) = (
             try #require(smoke.firstMatch(of: /(?s)\nRUNS = \[(.*?)\n\]/)?.1),
@@ -56,7 +56,7 @@ import Testing
         #expect(named.count == Set(named).count)
     }
 
-    @Test func `make help lists at most fifteen targets, and every target that a document names is there`() throws {
+    @Test func `make help lists at most fifteen targets, and every target named in a document exists`() throws {
         let (top, bench) = (try Project.file("Makefile").text, try Project.file("benchmarks/Makefile").text)
         func targets(_ text: String) -> Set<String> {
             Set(text.matches(of: #/(?m)^([a-z][a-z-]*):/#).map { String($0.1) })

@@ -66,7 +66,7 @@ import Testing
         }
     }
 
-    @Test func `T3: no source and no access list subscribes by a pattern`() throws {
+    @Test func `T3: no source and no ACL subscribes by a pattern`() throws {
         let files = try Project.files("Sources", ".swift") + Project.files("lua", ".lua")
         // InspectionAccess checks whether a user has permissions that no user should have, so it names the command.
         for file in files where file.name != "InspectionAccess.swift" {

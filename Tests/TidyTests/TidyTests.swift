@@ -15,7 +15,7 @@ import Testing
         }
     }
 
-    @Test func `every source file opens with its idea`() throws {
+    @Test func `every source file starts with a comment that explains its purpose`() throws {
         for file in try Project.files("Sources", ".swift") {
             let opening = file.lines.prefix { $0.hasPrefix("//") }.joined(separator: " ")
             #expect(opening.count > 30, "\(file.path)")
@@ -40,13 +40,13 @@ import Testing
         }
     }
 
-    @Test func `REST's documents are encoded, never put together from texts`() throws {
+    @Test func `JSON documents of REST are encoded, never concatenated`() throws {
         let files = try Project.files("Sources/REST", ".swift")
         #expect(files.count > 20)
         for file in files { #expect(!file.text.contains(##"#"{""##), "\(file.path)") }
     }
 
-    @Test func `nothing is thrown by force, and what the compiler does not check is sendable has its reason`() throws {
+    @Test func `there is no try! and every unchecked Sendable states its reason`() throws {
         for file in try Project.files("Sources", ".swift") {
             #expect(file.text.firstMatch(of: /\bthrow \w+!/) == nil, "\(file.path)")
             guard file.text.contains(": @unchecked Sendable") else { continue }
@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    @Test func `the version is spelled once in the sources`() throws {
+    @Test func `the version is spelled only once in the sources`() throws {
         let version = try #require(
             try Project.file("Sources/EnrouteWire/EnrouteVersion.swift").text.firstMatch(of: /current = "([0-9.]+)"/)
         ).1
@@ -88,7 +88,7 @@ import Testing
         }
     }
 
-    @Test func `the stations of the hot path await nothing`() throws {
+    @Test func `the stations of the hot path never await`() throws {
         for path in try Self.stations() where path.hasSuffix(".swift") {
             let code = try Project.file(path).lines.filter { !$0.drop { $0 == " " }.hasPrefix("//") }
             #expect(
@@ -98,7 +98,7 @@ import Testing
 
     // MARK: Lua
 
-    @Test func `every script says its keys, arguments, errors, returns and cost, and is embedded`() throws {
+    @Test func `every script documents its keys, arguments, errors, results and cost, and is embedded`() throws {
         let scripts = try Project.files("lua", ".lua")
         #expect(scripts.count == 29)
         let embedded = try Project.file("Sources/LiveState/Scripts.swift").text

@@ -1,6 +1,5 @@
-// A gateway without listener, TLS and Redis: one event loop that runs when it is told to, and the connections of it. The
-// handlers are the real ones, put together by the real `Connections`; Redis is not there, so whatever asks it is answered
-// `unavailable` at once.
+// A gateway without listener, TLS and Redis: one event loop that runs only when told to, and its connections. The handlers are
+// the real ones, assembled by the real `Connections`. Without Redis, every query of it fails immediately with `unavailable`.
 
 import Access
 import EnrouteWire
@@ -18,14 +17,14 @@ import SecureSocket
 @testable import Realtime
 @testable import TrafficControl
 
-/// Confined to the thread that made it.
+/// Confined to the thread that created it.
 final class EmbeddedGateway {
     let eventLoop = EmbeddedEventLoop()
     let state: LoopState
     let settings: GatewaySettings
     private let connections: Connections
 
-    /// Small, so that a short input reaches them.
+    /// Small limits, so that short inputs reach them.
     static let messageBytes = 300
     static let messageFragments = 4
 
@@ -34,7 +33,7 @@ final class EmbeddedGateway {
         let rates = 1 << 40
         settings.limits.messageBytes = Self.messageBytes
         settings.limits.messageFragments = Self.messageFragments
-        // What depends on the time of day or on what was before would make a finding come and go.
+        // Anything that depends on the time of day or on earlier inputs would make findings irreproducible.
         (settings.limits.messagesPerSecond, settings.limits.messagesBurst) = (rates, rates)
         (settings.limits.messagesPerPersonPerSecond, settings.limits.messagesPerPersonBurst) = (rates, rates)
         (settings.limits.messagesPerAddressPerSecond, settings.limits.messagesPerAddressBurst) = (rates, rates)
@@ -61,12 +60,12 @@ final class EmbeddedGateway {
             host: "127.0.0.1", port: 0, credentials: nil, live: nowhere, ledger: nowhere,
             tokens: TokenVerifier(keys: [.init(kid: nil, algorithm: Word())], issuer: "i", audience: "a"))
         settings.hasEchoEndpoint = true
-        // Networks without a mistake.
+        // These networks are valid.
         settings.trustedProxies = (try? TrustedProxies(["10.0.0.0/8"])) ?? .none
         return settings
     }()
 
-    /// A signature anybody can make, so that a fuzzer makes tokens that are good.
+    /// A signature that can be forged, so that the fuzzer creates valid tokens.
     private struct Word: JWTAlgorithm {
         static let signature = Array("signed".utf8)
         let name = "HS256"
@@ -83,9 +82,9 @@ final class EmbeddedGateway {
         return channel
     }
 
-    /// A connection as it is accepted.
+    /// A connection as accepted by the listener.
     ///
-    /// - Parameter arrive: called with it when it asks for something plain.
+    /// - Parameter arrive: called with it when it sends an ordinary HTTP request.
     func accept(_ arrive: @escaping @Sendable (HTTPConnection) -> Void) throws -> EmbeddedChannel {
         let channel = try self.channel()
         let set = self.connections.setup(channel: channel, logger: Self.logger, arrive: arrive)
@@ -94,9 +93,9 @@ final class EmbeddedGateway {
         return channel
     }
 
-    /// A connection that is a session already.
+    /// A connection that is already a session.
     ///
-    /// - Parameter role: who signed in with the upgrade; `nil` for nobody.
+    /// - Parameter role: the role that signed in with the upgrade; `nil` for none.
     func session(_ role: Role?) throws -> EmbeddedChannel {
         let channel = try self.channel()
         try channel.connect(to: SocketAddress(ipAddress: "10.0.0.1", port: 1)).wait()
@@ -116,16 +115,16 @@ final class EmbeddedGateway {
 }
 
 extension EmbeddedChannel {
-    /// Bytes that went out since the last time.
+    /// The bytes sent since the last call.
     func sent() -> [UInt8] {
         var bytes: [UInt8] = []
         while let buffer = try? self.readOutbound(as: ByteBuffer.self) { bytes += Array(buffer.readableBytesView) }
         return bytes
     }
 
-    /// Bytes come in; then the loop does all there is to do.
+    /// Receives bytes and then runs the loop until it is idle.
     func receive(_ piece: ArraySlice<UInt8>) {
-        // An error that nobody handled is no finding by itself; what the connection does then is looked at.
+        // An unhandled error is not a finding by itself; what the connection does next is checked.
         _ = try? self.writeInbound(ByteBuffer(bytes: piece))
         self.embeddedEventLoop.run()
     }

@@ -1,9 +1,9 @@
-// Who follows what, against plain sets: the first follower of a topic subscribes it, the last one to go unsubscribes it,
-// nobody in between does either, and a walk over the followers sees those of its beginning, each once.
+// The follow table against plain sets: the first follower of a topic subscribes it, the last one unsubscribes it, nobody in
+// between does either, and an iteration visits the followers present at its start, each exactly once.
 
 import Fanout
 
-/// Two bytes for each step: what, and who with which topic.
+/// Two bytes per step: the operation, and the follower and topic.
 enum FollowTableCheck {
     private static let topics = 4
     private static let phones = 6
@@ -45,7 +45,7 @@ enum FollowTableCheck {
         try require(upstream == (isLast ? .unsubscribe : .nothing), "\(phone) leaves \(topic): \(upstream)")
     }
 
-    /// Followers leave while they are walked, and one comes.
+    /// Followers leave during an iteration, and one joins.
     private static func walk(
         _ table: inout FollowTable<Int, Phone>, _ model: inout [Int: Set<Int>], _ topic: Int, everyOther: Bool,
         _ phones: [Phone]
@@ -54,18 +54,19 @@ enum FollowTableCheck {
         var seen: Set<Int> = []
         for follower in table.followers(of: topic) {
             guard let phone = phones.firstIndex(where: { $0 === follower }) else {
-                throw Disagreement("a stranger follows \(topic)")
+                throw Disagreement("an unexpected follower of \(topic)")
             }
-            try require(seen.insert(phone).inserted, "\(phone) was seen twice in one walk")
+            try require(seen.insert(phone).inserted, "\(phone) was visited twice in one iteration")
             if !everyOther || seen.count % 2 == 0 { try self.leave(&table, &model, topic, phone, phones) }
             if seen.count == 1, let newcomer = (0..<self.phones).first(where: { !before.contains($0) }) {
                 let isFirst = model[topic] == nil
                 model[topic, default: []].insert(newcomer)
                 let upstream = table.follow(topic, by: phones[newcomer])
-                try require(upstream == (isFirst ? .subscribe : .nothing), "\(newcomer) in the walk: \(upstream)")
+                try require(
+                    upstream == (isFirst ? .subscribe : .nothing), "\(newcomer) during the iteration: \(upstream)")
             }
         }
-        try require(seen == before, "a walk saw \(seen) of \(before)")
+        try require(seen == before, "an iteration visited \(seen) of \(before)")
     }
 
     private static func compare(

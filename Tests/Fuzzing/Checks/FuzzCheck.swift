@@ -1,17 +1,17 @@
-// What the fuzzers have in common: an input, a check that takes it, and what happens when the check finds something.
+// The common parts of the fuzzers: an input, a check that consumes it, and the handling of findings.
 //
-// A check is a function of its input alone, so that what a fuzzer finds can be kept as a file in Tests/Fuzzing/Corpus and
-// replayed by CorpusTests in every run of the tests. Each compares the code under test with something simpler, written in
-// the check and never shared with the code: a model, or the same bytes handed over in other pieces.
+// A check is a function of only its input, so that findings can be stored in Tests/Fuzzing/Corpus and replayed by CorpusTests
+// in every test run. Each check compares the code under test with something simpler that is written in the check and never
+// shared with the code: a model, or the same bytes split differently.
 
-/// The input makes two things differ that must be alike.
+/// The input makes two results differ that must be equal.
 package struct Disagreement: Error, CustomStringConvertible {
     package let description: String
 
     init(_ description: String) { self.description = description }
 }
 
-/// The checks, by the name of their fuzzer and of their folder of inputs.
+/// The checks, named after their fuzzer and their corpus folder.
 package enum FuzzCheck: String, CaseIterable, Sendable {
     case followTable = "FuzzFollowTable"
     case httpHead = "FuzzHTTPHead"
@@ -21,7 +21,7 @@ package enum FuzzCheck: String, CaseIterable, Sendable {
     case resp = "FuzzRESP"
     case webSocket = "FuzzWebSocket"
 
-    /// Bytes of an input, at most; of a longer one the rest is passed over.
+    /// Maximum length of an input in bytes; the rest is ignored.
     package static let longestInput = 4096
 
     package func run(_ input: [UInt8]) throws(Disagreement) {
@@ -37,7 +37,7 @@ package enum FuzzCheck: String, CaseIterable, Sendable {
         }
     }
 
-    /// What libFuzzer calls. A disagreement ends the process, and libFuzzer keeps the input of a process that ends.
+    /// Called by libFuzzer. A disagreement aborts the process, and libFuzzer saves the input.
     package func test(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
         do throws(Disagreement) {
             try self.run(Array(UnsafeBufferPointer(start: start, count: count)))
@@ -48,12 +48,12 @@ package enum FuzzCheck: String, CaseIterable, Sendable {
     }
 }
 
-/// - Parameter what: a sentence of what is not so.
+/// - Parameter what: a sentence that describes the disagreement.
 func require(_ condition: Bool, _ what: @autoclosure () -> String) throws(Disagreement) {
     if !condition { throw Disagreement(what()) }
 }
 
-/// An input read as a row of small decisions; once it is used up every one of them is 0.
+/// An input read as a sequence of small decisions; after its end each of them is 0.
 struct Choices {
     private var rest: ArraySlice<UInt8>
 
@@ -63,18 +63,18 @@ struct Choices {
 
     mutating func byte() -> UInt8 { self.rest.popFirst() ?? 0 }
 
-    /// 0 up to `count`, which must be 1 to 256.
+    /// 0 through `count`, which must be 1 to 256.
     mutating func below(_ count: Int) -> Int { Int(self.byte()) % count }
 }
 
-/// Where a stream is cut, as a network may cut it.
+/// How a stream is split, as a network may split it.
 enum Cut: Hashable {
     case nowhere
     case everywhere
-    /// Pieces of 1 to 64 bytes, the same for the same seed.
+    /// Chunks of 1 to 64 bytes, the same for the same seed.
     case somewhere(seed: UInt8)
 
-    /// All three ways: what comes out must not depend on it.
+    /// All three ways; the result must not depend on it.
     static func all(seed: UInt8) -> [Cut] { [.nowhere, .everywhere, .somewhere(seed: seed)] }
 
     func pieces(_ bytes: ArraySlice<UInt8>) -> [ArraySlice<UInt8>] {

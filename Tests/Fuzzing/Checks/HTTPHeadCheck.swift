@@ -1,6 +1,6 @@
-// The first bytes of a connection, cut anywhere, through the pipeline that every accepted connection gets: they are
-// answered with a refusal, become a session, are passed on to the router, or end the connection; one of these and never
-// two, the one that the reference names, and wherever the bytes were cut.
+// The first bytes of a connection, split anywhere, through the pipeline of every accepted connection. They are refused, become
+// a session, are passed to the router, or end the connection: exactly one of these, as the reference predicts, and independent
+// of how the bytes were split.
 
 import EnrouteWire
 import Foundation
@@ -10,7 +10,7 @@ import NIOEmbedded
 @testable import Gateway
 @testable import Realtime
 
-/// First byte: where to cut. The rest: the client's bytes.
+/// First byte: how to split. The rest: the client's bytes.
 enum HTTPHeadCheck {
     typealias Outcome = HTTPHeadReference.Outcome
 
@@ -21,7 +21,7 @@ enum HTTPHeadCheck {
         let expected = HTTPHeadReference(stream, gateway.settings).outcome
         for cut in Cut.all(seed: seed) {
             let outcome = try self.outcome(stream, gateway, cut)
-            try require(outcome == expected, "cut \(cut): \(outcome), but it ought to be \(expected)")
+            try require(outcome == expected, "cut \(cut): \(outcome), expected \(expected)")
         }
     }
 
@@ -40,7 +40,7 @@ enum HTTPHeadCheck {
         let isOpen = channel.isActive
         _ = try? channel.finish(acceptAlreadyClosed: true)
         gateway.eventLoop.run()
-        try require(gateway.state.census.sessions == 0, "a session was left behind")
+        try require(gateway.state.census.sessions == 0, "a session leaked")
         try require(arrived.value.count <= 1, "a connection is served once")
         let isToHEAD = stream.drop { $0 == 13 || $0 == 10 }.starts(with: Array("HEAD ".utf8))
         return try self.outcome(isForRouter: !arrived.value.isEmpty, sent, isOpen, isToHEAD: isToHEAD)
@@ -54,28 +54,29 @@ enum HTTPHeadCheck {
         case (true, nil): return .passedOn
         case (false, 101?): return .session
         case (false, let status?):
-            try require([400, 401, 426, 431, 501].contains(status), "an answer of \(status) and no session")
-            try require(!isOpen, "an answer of \(status), and the connection stays open")
+            try require([400, 401, 426, 431, 501].contains(status), "a response \(status) without a session")
+            try require(!isOpen, "a response \(status), but the connection stays open")
             return .refused(status)
         case (false, nil): return isOpen ? .waits : .closed
-        case (true, let status?): throw Disagreement("the router, and an answer of \(status) too")
+        case (true, let status?): throw Disagreement("passed to the router, but also answered with \(status)")
         }
     }
 
-    /// The status of the only response; a problem document is its whole body, and frames follow a 101.
+    /// The status of the only response; its body must be a problem document, and frames follow a 101.
     private static func status(of sent: [UInt8], isToHEAD: Bool) throws(Disagreement) -> UInt? {
         guard !sent.isEmpty else { return nil }
         let ending = Array("\r\n\r\n".utf8)
         guard let end = sent.indices.first(where: { sent[$0...].starts(with: ending) }) else {
-            throw Disagreement("half an answer: \(MessagesCheck.text(sent))")
+            throw Disagreement("an incomplete response: \(MessagesCheck.text(sent))")
         }
         let lines = MessagesCheck.text(Array(sent[..<end])).split(separator: "\r\n")
         let body = Array(sent[(end + ending.count)...])
         guard let status = lines.first?.split(separator: " ").dropFirst().first.flatMap({ UInt($0) }) else {
-            throw Disagreement("an answer without a status: \(lines)")
+            throw Disagreement("a response without a status: \(lines)")
         }
         if status == 101 {
-            try require(lines.contains { $0.lowercased() == "upgrade: websocket" }, "an upgrade to what? \(lines)")
+            try require(
+                lines.contains { $0.lowercased() == "upgrade: websocket" }, "an upgrade without a protocol: \(lines)")
             _ = try WebSocketReference.framesOfServer(body)
         } else if isToHEAD, body.isEmpty {
             try require(lines.contains { $0.hasPrefix("content-length: ") }, "\(lines)")
@@ -83,7 +84,7 @@ enum HTTPHeadCheck {
             try require(lines.contains("content-length: \(body.count)"), "\(lines) for \(body.count) bytes")
             try require(
                 (try? JSONSerialization.jsonObject(with: Data(body))) is [String: Any],
-                "no problem document: \(MessagesCheck.text(body))")
+                "not a problem document: \(MessagesCheck.text(body))")
         }
         return status
     }

@@ -1,7 +1,8 @@
-// What ought to become of a connection's first request, from its head alone, as the protocol and RFC 6455 section 4.2.1 say.
+// The expected result for a connection's first request, from its head alone, according to the protocol and RFC 6455 section
+// 4.2.1.
 //
-// The head is decoded by NIO's decoder with the gateway's limits, whole and with nothing else in the pipeline; what is
-// decided from it is written here once more, without a look at Admission.
+// The head is decoded by NIO's decoder with the gateway's limits, in one piece and without other handlers; the decisions are
+// reimplemented here, independently of Admission.
 
 import EnrouteWire
 import Foundation
@@ -16,7 +17,7 @@ import NIOHTTP1
 
 struct HTTPHeadReference {
     enum Outcome: Hashable {
-        /// The request is not all here.
+        /// The request is incomplete.
         case waits
         case closed
         case refused(UInt)
@@ -34,7 +35,7 @@ struct HTTPHeadReference {
             return
         }
         let outcome = Self.refusal(head) ?? Self.outcome(head, settings)
-        // A request is acted upon when all of it is here, or when it is known that it is too long.
+        // A request is processed when it is complete, or when it is known to be too long.
         let isTooLong = Int(head.headers["content-length"].first ?? "").map { $0 > Routes.maxBodyBytes } == true
         guard outcome == .session || outcome == .passedOn && !isTooLong, !parts.isWhole else {
             self.outcome = outcome
@@ -43,7 +44,7 @@ struct HTTPHeadReference {
         self.outcome = broken ?? .waits
     }
 
-    // MARK: decoding
+    // MARK: Decoding
 
     private static func parts(
         _ stream: ArraySlice<UInt8>
@@ -69,9 +70,9 @@ struct HTTPHeadReference {
         return (head, isWhole, broken)
     }
 
-    // MARK: deciding
+    // MARK: Decisions
 
-    /// What HTTP itself demands (RFC 9112 sections 3.2 and 6).
+    /// The requirements of HTTP itself (RFC 9112 sections 3.2 and 6).
     private static func refusal(_ head: HTTPRequestHead) -> Outcome? {
         let (hosts, lengths) = (head.headers["host"].count, head.headers["content-length"])
         let isOld = head.version == .http1_0

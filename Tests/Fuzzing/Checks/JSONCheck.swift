@@ -1,20 +1,21 @@
-// What is JSON, by Foundation: the input as a whole message, and as the value of a member that nobody knows. And what
-// numbers and strings mean.
+// Compares JSONReader with Foundation: the input as a whole message, and as the value of an unknown member. Also compares the
+// values of numbers and strings.
 //
-// JSONReader may only be stricter, and only in what its opening comment and RFC 8259 (sections 4, 6, 8.2 and 9 leave it to
-// the reader) allow: depth, length and range of numbers, escaped or repeated names, lone surrogates. Each of these is told
+// JSONReader may only be stricter, and only in what its opening comment and RFC 8259 (sections 4, 6, 8.2 and 9 leave it to the
+// implementation) allow: depth, length and range of numbers, escaped or repeated names, lone surrogates. The reason of each
+// error distinguishes these from mistakes.
 // from a mistake by the reason that it gives.
 
 import EnrouteWire
 import Foundation
 
 enum JSONCheck {
-    /// - Parameter message: what was read from the input.
+    /// - Parameter message: what was parsed from the input.
     static func run(_ input: [UInt8], _ message: Result<ClientMessage, BadMessage>) throws(Disagreement) {
         let head = Array(#"{"type":"ping","x":"#.utf8)
         let whole = head + input + [UInt8(ascii: "}")]
         try self.compare(whole, MessagesCheck.client(whole))
-        // Foundation looks for other encodings than UTF-8 at the beginning of a text.
+        // Foundation detects other encodings than UTF-8 at the start of a text.
         if input.first == UInt8(ascii: "{"), input.dropFirst().first != 0 { try self.compare(input, message) }
         try self.number(input)
         try self.string(input)
@@ -25,15 +26,15 @@ enum JSONCheck {
     ) throws(Disagreement) {
         let isJSON = (try? JSONSerialization.jsonObject(with: Data(json))) != nil
         switch message {
-        case .success: try require(isJSON, "\(MessagesCheck.text(json)) is read, and is no JSON")
+        case .success: try require(isJSON, "\(MessagesCheck.text(json)) is accepted, but is not JSON")
         case .failure(let refusal):
             guard isJSON, !self.isStricter(refusal.reason, json) else { return }
-            // A message may be JSON and yet not what it has to be; then it is JSON for a message nobody minds, too.
+            // A message may be JSON and still be invalid; then it is JSON for an unknown message type, too.
             let ping = Array(#"{"type":"ping","x":"#.utf8) + json + [UInt8(ascii: "}")]
             guard case .failure(let again) = MessagesCheck.client(ping), !self.isStricter(again.reason, json) else {
                 return
             }
-            throw Disagreement("\(MessagesCheck.text(json)) is JSON, and is refused: \(refusal.reason)")
+            throw Disagreement("\(MessagesCheck.text(json)) is JSON, but is rejected: \(refusal.reason)")
         }
     }
 
@@ -48,7 +49,7 @@ enum JSONCheck {
         }
     }
 
-    /// A number is the Double, or the whole number, that the standard library takes it for.
+    /// A number has the value that the standard library computes.
     private static func number(_ input: [UInt8]) throws(Disagreement) {
         guard input.count <= 32, let text = String(validating: input, as: UTF8.self),
             text.wholeMatch(of: /-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]{1,4})?/) != nil
@@ -60,31 +61,31 @@ enum JSONCheck {
         }
         if let value = Double(text), (0...10_000).contains(value) {
             guard case .success(.location(let location)) = report(text, "1") else {
-                throw Disagreement("\(text) is refused as a radius: \(report(text, "1"))")
+                throw Disagreement("\(text) is rejected as a radius: \(report(text, "1"))")
             }
             let read = location.fixes[0].accuracyMeters
-            try require(read?.bitPattern == value.bitPattern, "\(text) is read as \(read ?? .nan)")
+            try require(read?.bitPattern == value.bitPattern, "\(text) is parsed as \(read ?? .nan)")
         }
         let whole = report("1", text)
-        // What a Double holds exactly has at most 17 digits, so 18 are enough for any number we count.
+        // A number that a Double represents exactly has at most 17 digits, so 18 suffice.
         if let value = Int64(text), value >= 0, input.count <= 18 {
             guard case .success(.location(let location)) = whole, location.sequence == value else {
-                throw Disagreement("\(text) is not read as itself: \(whole)")
+                throw Disagreement("\(text) is not parsed as itself: \(whole)")
             }
         } else if case .success = whole {
-            try require(text == "-0", "\(text) is read as a whole number from 0")
+            try require(text == "-0", "\(text) is parsed as an integer from 0")
         }
     }
 
-    /// A string is the text that Foundation takes it for.
+    /// A string has the text that Foundation computes.
     private static func string(_ input: [UInt8]) throws(Disagreement) {
         guard input.first == UInt8(ascii: "\"") else { return }
         let json = Array(#"{"type":"auth","token":"#.utf8) + input + [UInt8(ascii: "}")]
         guard case .success(.auth(.token(let read))) = MessagesCheck.client(json) else { return }
         let object = try? JSONSerialization.jsonObject(with: Data(json)) as? [String: Any]
-        // A second token in the input would be refused by us, so there is one.
+        // A second token in the input would be rejected, so there is only one.
         try require(
             (object?["token"] as? String).map { Array($0.utf8) } == Array(read.utf8),
-            "\(MessagesCheck.text(input)) is read as \(read)")
+            "\(MessagesCheck.text(input)) is parsed as \(read)")
     }
 }

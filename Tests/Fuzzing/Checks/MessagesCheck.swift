@@ -1,6 +1,6 @@
-// The codec of EnrouteWire: an input is a message, a value of JSON, a number and a name at once. It never crashes, what is
-// read and written again reads the same, and what JSON is and what it means is what Foundation and the standard library
-// say, apart from where JSONReader says that it is stricter.
+// The codec of EnrouteWire: an input is a message, a JSON value, a number and a name at the same time. The codec never crashes,
+// a decoded message survives another round trip, and JSON means what Foundation and the standard library say, apart from
+// JSONReader's documented restrictions.
 
 import EnrouteWire
 import Foundation
@@ -10,7 +10,7 @@ enum MessagesCheck {
         let client = Self.client(input)
         let server = Self.server(input)
         _ = input.withUnsafeBytes { MessageOutline($0) }
-        // Elsewhere bytes that are no UTF-8 are refused before they are read; here they may only not crash.
+        // Elsewhere, bytes that are not UTF-8 are rejected before decoding; here they only must not crash.
         guard String(validating: input, as: UTF8.self) != nil else { return }
         if case .success(let message) = client { try self.returns(message) }
         if case .success(let message) = server { try self.returns(message) }
@@ -19,7 +19,7 @@ enum MessagesCheck {
         if let place = input.withUnsafeBytes({ try? Coordinate(json: $0) }) {
             let again = place.json.withUnsafeBytes { try? Coordinate(json: $0) }
             try require(
-                again.map { self.isNear($0, place) } == true, "\(self.text(place.json)) is not the place it was")
+                again.map { self.isNear($0, place) } == true, "\(self.text(place.json)) is not the same place")
         }
     }
 
@@ -37,24 +37,24 @@ enum MessagesCheck {
 
     static func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }
 
-    // MARK: there and back
+    // MARK: Round trips
 
-    /// Places, radii, speeds and headings are written with a few decimals, so they return nearly, and the second time
-    /// exactly; everything else returns as it was.
+    /// Places, radii, speeds and headings are written with a few decimals, so the first round trip is approximate and the
+    /// second exact; everything else is exact.
     private static func returns(_ message: ClientMessage) throws(Disagreement) {
         let written = message.encoded
         guard case .success(let again) = self.client(written) else {
-            throw Disagreement("\(self.text(written)) was written and is refused: \(self.client(written))")
+            throw Disagreement("\(self.text(written)) was encoded but is rejected: \(self.client(written))")
         }
-        try require(again.encoded == written, "\(self.text(written)) is written otherwise the second time")
+        try require(again.encoded == written, "\(self.text(written)) is encoded differently the second time")
         switch (message, again) {
         case (.location(let before), .location(let after)):
             try require(
                 before.job == after.job && before.sequence == after.sequence && before.fixes.count == after.fixes.count
                     && before.invalidFixes == after.invalidFixes
                     && zip(before.fixes, after.fixes).allSatisfy(self.isNear),
-                "\(self.text(written)) is not the report it was")
-        default: try require(again == message, "\(self.text(written)) is not the message it was")
+                "\(self.text(written)) is not the same report")
+        default: try require(again == message, "\(self.text(written)) is not the same message")
         }
     }
 
@@ -62,18 +62,18 @@ enum MessagesCheck {
         if case .location(let location) = message { return try self.returns(location) }
         let written = message.encoded
         guard case .success(let again) = self.server(written) else {
-            throw Disagreement("\(self.text(written)) was written and is refused: \(self.server(written))")
+            throw Disagreement("\(self.text(written)) was encoded but is rejected: \(self.server(written))")
         }
-        try require(again.encoded == written, "\(self.text(written)) is written otherwise the second time")
+        try require(again.encoded == written, "\(self.text(written)) is encoded differently the second time")
         try require(
-            self.withoutPlace(again) == self.withoutPlace(message), "\(self.text(written)) is not the message it was")
+            self.withoutPlace(again) == self.withoutPlace(message), "\(self.text(written)) is not the same message")
         guard case .subscribed(_, let snapshot) = message, case .subscribed(_, let returned) = again else { return }
-        try require(snapshot.location == returned.location, "\(self.text(written)) shows another position")
+        try require(snapshot.location == returned.location, "\(self.text(written)) has another position")
         let places = (snapshot.destination, returned.destination)
         guard let before = places.0, let after = places.1 else {
             return try require(places.0 == nil && places.1 == nil, "\(self.text(written)) has lost its destination")
         }
-        try require(self.isNear(before, after), "\(self.text(written)) leads elsewhere")
+        try require(self.isNear(before, after), "\(self.text(written)) has another destination")
     }
 
     private static func withoutPlace(_ message: ServerMessage) -> ServerMessage {
@@ -88,21 +88,21 @@ enum MessagesCheck {
         }
     }
 
-    /// A location is written in two halves: the tail by the gateway, what is before it by publish_location.lua.
+    /// A location is written in two halves: the tail by the gateway, everything before it by publish_location.lua.
     private static func returns(_ location: Location) throws(Disagreement) {
         let tail = PublishedLocation.tail(of: location.fix, job: location.job, receivedAt: location.receivedAt)
-        try require(location.id < 10_000_000_000_000_000, "an id of 16 digits was read as \(location.id)")
+        try require(location.id < 10_000_000_000_000_000, "an id of 16 digits was parsed as \(location.id)")
         let written = ServerMessage.location(location).encoded
         try require(written.suffix(tail.count) == tail[...], "\(self.text(written)) does not end with its tail")
         guard case .success(.location(let again)) = self.server(written) else {
-            throw Disagreement("\(self.text(written)) was written and is refused: \(self.server(written))")
+            throw Disagreement("\(self.text(written)) was encoded but is rejected: \(self.server(written))")
         }
         try require(
             again.id == location.id && again.job == location.job && again.receivedAt == location.receivedAt
-                && self.isNear(again.fix, location.fix), "\(self.text(written)) is not the location it was")
+                && self.isNear(again.fix, location.fix), "\(self.text(written)) is not the same location")
         try require(
             PublishedLocation.tail(of: again.fix, job: again.job, receivedAt: again.receivedAt) == tail,
-            "\(self.text(written)) is written otherwise the second time")
+            "\(self.text(written)) is encoded differently the second time")
         try require(
             written.withUnsafeBytes { PublishedLocation.id(of: $0) } == location.id,
             "\(self.text(written)) has another id")
@@ -119,29 +119,29 @@ enum MessagesCheck {
         self.isNear(one.latitude, other.latitude, 0.5e-7) && self.isNear(one.longitude, other.longitude, 0.5e-7)
     }
 
-    /// - Parameter half: half of the last decimal that is written.
+    /// - Parameter half: half of the last written decimal.
     private static func isNear(_ one: Double?, _ other: Double?, _ half: Double) -> Bool {
         guard let one, let other else { return one == nil && other == nil }
         return abs(one - other) <= half * 1.000_001
     }
 
-    // MARK: names
+    // MARK: Names
 
     private static func identifiers(_ input: [UInt8]) throws(Disagreement) {
         let text = self.text(input)
         let allowed = Set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-".utf8)
         let isName = (1...64).contains(input.count) && input.allSatisfy(allowed.contains)
-        try require((JobID(text) != nil) == isName, "as a name \(text) is \(isName ? "refused" : "accepted")")
+        try require((JobID(text) != nil) == isName, "as a name \(text) is \(isName ? "rejected" : "accepted")")
         let ofBytes = input.withUnsafeBytes { JobID(bytes: $0) }
         try require(ofBytes == JobID(text), "\(text) is a name as text or as bytes, not both")
-        try require(ofBytes.map { $0.text == text } ?? true, "\(text) is another name")
+        try require(ofBytes.map { $0.text == text } ?? true, "\(text) is a different name")
 
         let parts = text.utf8.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
         let isID =
             parts.count == 2
             && parts.allSatisfy { $0.allSatisfy { (48...57).contains($0) } && UInt64(String($0) ?? "") != nil }
         let id = StatusID(text)
-        try require((id != nil) == isID, "as a status id \(text) is \(isID ? "refused" : "accepted")")
+        try require((id != nil) == isID, "as a status id \(text) is \(isID ? "rejected" : "accepted")")
         guard let id else { return }
         try require(StatusID(id.description) == id, "\(text) is written as \(id)")
         if let next = StatusID("\(id.milliseconds)-\(id.sequence &+ 1)") {

@@ -1,14 +1,14 @@
-// What waits for a slow socket, against a plain list: adding, taking, dropping in any order.
+// The outbox of a slow socket against a plain list: append, remove and drop in any order.
 //
-// The list is the promise of Outbox's opening comment: of a topic only the newest waits, at the place where it was said;
-// everything else keeps its order and is never dropped; the bound of bytes is never passed. And what was taken costs no
-// memory: the places of frames that are gone are given back.
+// The list implements the promise in Outbox's opening comment: of a topic only the newest frame waits, in the place of the
+// first; all other frames keep their order and are never dropped; the limit of bytes is never exceeded. Removed frames use no
+// memory: their slots are reused.
 //
-// Frames are never empty, since a WebSocket frame has at least two bytes; Outbox relies on it.
+// Frames are never empty, because a WebSocket frame has at least two bytes; Outbox relies on it.
 
 import Fanout
 
-/// First byte: the bound. Then two bytes for each step: what, and how long or of which topic.
+/// First byte: the limit. Then two bytes per step: the operation, and the length or the topic.
 enum OutboxCheck {
     private static let topics = 5
 
@@ -33,13 +33,13 @@ enum OutboxCheck {
             case 9..<13:
                 let frame = outbox.take()
                 let expected = model.isEmpty ? nil : model.removeFirst().frame
-                try require(frame == expected, "step \(step) took \(frame ?? []) instead of \(expected ?? [])")
+                try require(frame == expected, "step \(step) removed \(frame ?? []) instead of \(expected ?? [])")
             case 13, 14:
                 let topic = Int(value) % self.topics
                 outbox.drop(topic)
                 model.removeAll { $0.topic == topic }
             default:
-                // Rare, or nothing would ever wait for long.
+                // Rare; otherwise nothing would wait for long.
                 guard value == 0xFF else { continue }
                 outbox.removeAll()
                 model.removeAll()
@@ -47,9 +47,10 @@ enum OutboxCheck {
             try self.compare(outbox, model, step)
         }
         while let frame = outbox.take() {
-            try require(!model.isEmpty && frame == model.removeFirst().frame, "\(frame) came out at the end")
+            try require(
+                !model.isEmpty && frame == model.removeFirst().frame, "an unexpected frame at the end: \(frame)")
         }
-        try require(model.isEmpty && outbox.isEmpty, "\(model) never came out")
+        try require(model.isEmpty && outbox.isEmpty, "these frames are missing at the end: \(model)")
     }
 
     private static func add(
@@ -65,7 +66,7 @@ enum OutboxCheck {
         if let place { model.remove(at: place) }
         model.append(Waiting(topic: topic, frame: frame))
         let places = self.places(of: outbox)
-        try require(places <= max(64, 2 * model.count + 2), "\(places) places are kept for \(model.count) frames")
+        try require(places <= max(64, 2 * model.count + 2), "\(places) slots are allocated for \(model.count) frames")
     }
 
     private static func compare(
@@ -73,19 +74,19 @@ enum OutboxCheck {
     ) throws(Disagreement) {
         try require(
             outbox.bytes == self.bytes(of: model),
-            "after step \(step) \(outbox.bytes) bytes are said to wait, and \(self.bytes(of: model)) do")
-        try require(outbox.bytes <= outbox.mostBytes, "after step \(step) more bytes wait than may")
+            "after step \(step) \(outbox.bytes) bytes are reported, but \(self.bytes(of: model)) are waiting")
+        try require(outbox.bytes <= outbox.mostBytes, "after step \(step) more bytes are waiting than allowed")
         try require(outbox.isEmpty == model.isEmpty, "after step \(step) isEmpty is \(outbox.isEmpty)")
     }
 
     private static func bytes(of model: [Waiting]) -> Int { model.reduce(0) { $0 + $1.frame.count } }
 
-    /// Tells itself from every other frame of the run.
+    /// A content unique to this frame.
     private static func frame(_ step: Int, _ count: Int) -> [UInt8] {
         [UInt8(step >> 8), UInt8(step & 0xFF)] + [UInt8](repeating: UInt8(ascii: "x"), count: count - 2)
     }
 
-    /// How many entries the outbox holds, those included that are empty. It has no other use, so nothing else tells it.
+    /// The number of entries in the outbox, including empty ones. Only this test needs it.
     private static func places(of outbox: Outbox<Int>) -> Int {
         Mirror(reflecting: outbox).children.first { $0.label == "waiting" }
             .map { Mirror(reflecting: $0.value).children.count } ?? 0

@@ -1,9 +1,9 @@
-// Replies of Redis through the real reader, over hiredis: the same whole, byte by byte and in pieces, and the same as by
-// the reference. An input that begins with 0xFF describes one large reply instead, at the bounds of what is kept.
+// Redis replies through the real reader, over hiredis: the same in one piece, byte by byte and in chunks, and the same as the
+// reference. An input that starts with 0xFF describes one large reply instead, at the limits of the reader.
 
 @testable import Redis
 
-/// First byte: where to cut, or 0xFF. The rest: what Redis sends.
+/// First byte: how to split, or 0xFF. The rest: the bytes from Redis.
 enum RESPCheck {
     static func run(_ input: [UInt8]) throws(Disagreement) {
         guard let seed = input.first else { return }
@@ -15,17 +15,17 @@ enum RESPCheck {
             for piece in cut.pieces(stream) { reading.feed(piece) }
             try require(
                 reading.replies == reference.replies,
-                "cut \(cut): read \(reading.replies) where \(reference.replies) were sent")
+                "cut \(cut): parsed \(reading.replies), expected \(reference.replies)")
             try require(
                 (reading.violation != nil) == (reference.ending == .violated),
                 "cut \(cut): \(reading.violation ?? "accepted"), but the reference says \(reference.ending)")
             guard reading.violation != nil else { continue }
             reading.feed(ArraySlice("+OK\r\n".utf8))
-            try require(reading.replies == reference.replies, "cut \(cut): a reader that has refused reads on")
+            try require(reading.replies == reference.replies, "cut \(cut): a reader continues after a rejection")
         }
     }
 
-    /// One reader and what it said.
+    /// One reader and its output.
     private struct Reading {
         let reader = RESPReader()
         var replies: [RESPValue] = []
@@ -45,9 +45,9 @@ enum RESPCheck {
         }
     }
 
-    // MARK: bounds
+    // MARK: Limits
 
-    /// A reply at the bound: its kind, how much more or less than the bound, and the size of the pieces in KiB.
+    /// A reply at the limit: its kind, the difference to the limit, and the chunk size in KiB.
     private static func large(_ words: [UInt8]) throws(Disagreement) {
         var choices = Choices(words)
         let kind = choices.below(4)
@@ -70,8 +70,8 @@ enum RESPCheck {
         }
         try require(
             (reading.violation == nil) == (count <= bound),
-            "\(count) where \(bound) are the bound: \(reading.violation ?? "accepted")")
-        // What is refused may have cost the bound and what came with the last piece, twice: in the reader and on the tape.
-        try require(fed <= bound + piece + 16_384 + 128, "\(fed) bytes were kept before \(count) were refused")
+            "\(count) with a limit of \(bound): \(reading.violation ?? "accepted")")
+        // A rejected reply may have cost the limit plus the last chunk, twice: in the reader and on the tape.
+        try require(fed <= bound + piece + 16_384 + 128, "\(fed) bytes were buffered before \(count) were rejected")
     }
 }

@@ -1,14 +1,14 @@
-// RESP2 by another hand than hiredis': a whole stream is read at once, by recursion, with nothing kept in between.
+// An independent RESP2 parser: the whole stream at once, recursively, without state.
 //
-// It refuses what hiredis 0.14 refuses. Two freedoms of hiredis are repeated, because Redis never makes use of them: the
-// two bytes after a bulk string are passed over without a look, and a line may hold a lone CR or LF.
+// It rejects what hiredis 0.14 rejects. It copies two liberties of hiredis that Redis never uses: the two bytes after a bulk
+// string are skipped without a check, and a line may contain a lone CR or LF.
 
 @testable import Redis
 
 struct RESPReference {
     enum Ending: Hashable { case allRead, unfinished, violated }
 
-    /// Arrays inside each other, at most.
+    /// Maximum depth of nested arrays.
     static let deepest = 8
 
     private let bytes: ArraySlice<UInt8>
@@ -56,7 +56,7 @@ struct RESPReference {
         }
     }
 
-    /// Up to the next CR LF, which is passed over.
+    /// Reads up to the next CR LF and skips it.
     private mutating func line() throws(Stop) -> ArraySlice<UInt8> {
         var end = self.position
         while end + 1 < self.bytes.endIndex {
@@ -69,7 +69,7 @@ struct RESPReference {
         throw .unfinished
     }
 
-    /// `0`, or digits without a leading zero, with a minus or without.
+    /// `0`, or digits without a leading zero, optionally with a minus.
     private mutating func integer() throws(Stop) -> Int64 {
         let line = try self.line()
         let digits = line.first == UInt8(ascii: "-") ? line.dropFirst() : line

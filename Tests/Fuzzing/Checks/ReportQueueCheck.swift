@@ -1,9 +1,9 @@
-// A rider's reports on their way to Redis, against plain lists (ReportQueueModel): reports of a few jobs are judged, time
-// passes, Redis takes them, refuses them or is away, travel mode ends, another master answers, in any order.
+// A rider's reports on their way to Redis, against plain lists (ReportQueueModel): reports of several jobs are validated, time
+// passes, Redis accepts them, refuses them or is down, travel mode ends, another master answers, in any order.
 //
-// What the queue says to do is compared with the model, step by step. That is also what is checked of the model: no report
-// goes without an answer, none is answered twice, of each job one report waits, of no more jobs than may, and whatever waits
-// has a timer. At the end Redis takes everything, and nobody is left without an answer.
+// The queue's decisions are compared with the model, step by step. The model itself is checked for these invariants: every
+// report is answered exactly once, one report per job waits, for a limited number of jobs, and a timer is set whenever any
+// waits. At the end Redis accepts everything, and no report is left unanswered.
 
 import EnrouteWire
 import Tracking
@@ -11,16 +11,16 @@ import Tracking
 @testable import Gateway
 @testable import Realtime
 
-/// First three bytes: the rate, the burst and how many jobs may wait. Then two for each step: what, and of which job.
+/// First three bytes: the rate, the burst and the limit of jobs. Then two per step: the operation and the job.
 struct ReportQueueCheck {
     private static let jobs = (0..<5).map { JobID("job-\($0)")! }
 
     private var queue: ReportQueue
     private var model: ReportQueueModel
     private var sequence: Int64 = 0
-    /// Of the phone's clock, ms since the epoch: it may be set back where a trip begins anew.
+    /// The phone's clock, ms since the epoch; it may be set back when a trip starts again.
     private var clock: [JobID: Int64] = [:]
-    /// What Redis took since travel mode was on.
+    /// What Redis accepted since travel mode was on.
     private var taken: Set<JobID> = []
 
     static func run(_ input: [UInt8]) throws(Disagreement) {
@@ -77,14 +77,14 @@ struct ReportQueueCheck {
         let expected = self.model.due()
         let due = self.queue.due(at: self.model.nanoseconds)
         try require(due.reports == expected.reports, "\(due.reports) are due instead of \(expected.reports)")
-        try require(due.timer == expected.timer, "comes back after \(due.timer ?? 0), not \(expected.timer ?? 0)")
+        try require(due.timer == expected.timer, "timer after \(due.timer ?? 0), not \(expected.timer ?? 0)")
     }
 
     private mutating func settle(_ value: Int) throws(Disagreement) {
         guard !self.model.inFlight.isEmpty else { return }
         let index = value % self.model.inFlight.count
         let report = self.model.inFlight[index]
-        // The script answers `unknown` only; what became of opening travel mode again follows.
+        // The script answers only `unknown`; reopening travel mode follows.
         let outcomes: [ReportQueue.Outcome] = [
             .accepted(listeners: value), .accepted(listeners: 0), .noAnswer, .noAnswer, .noAnswer, .notNewer, .future,
             .notShared,
@@ -105,7 +105,8 @@ struct ReportQueueCheck {
             self.model.travelStarted(job)
         case 1:
             let expected = self.model.timeLimitReached(of: job)
-            try require(self.queue.timeLimitReached(of: job) == expected, "\(job) is told of its end twice, or never")
+            try require(
+                self.queue.timeLimitReached(of: job) == expected, "\(job) is notified of its end twice, or never")
             self.taken.remove(job)
         default:
             self.queue.travelStopped(job)
@@ -121,10 +122,10 @@ struct ReportQueueCheck {
         let returned = self.queue.masterReturned(at: self.model.nanoseconds, time: self.model.time)
         try require(returned.timer == expected, "after \(returned.timer ?? 0), not \(expected ?? 0)")
         for (job, taken) in returned.again {
-            try require(self.taken.contains(job), "\(job) is told again, which Redis did not take")
-            try require(!waiting.contains(job), "\(job) is told again, and waits")
+            try require(self.taken.contains(job), "\(job) is reported again, but Redis did not accept it")
+            try require(!waiting.contains(job), "\(job) is reported again while it waits")
             let age = self.model.time - taken.receivedAt
-            try require(age <= PublishedPositions.maxAgeMilliseconds, "\(job) is told again after \(age) ms")
+            try require(age <= PublishedPositions.maxAgeMilliseconds, "\(job) is reported again after \(age) ms")
         }
     }
 
@@ -133,15 +134,15 @@ struct ReportQueueCheck {
         try self.model.isSettledLater()
     }
 
-    /// Redis is there and takes everything; so everybody gets an answer.
+    /// Redis is available and accepts everything, so every report is answered.
     private mutating func drain() throws(Disagreement) {
-        // Each time the timer is due, at least one report goes: the rate allows no less.
+        // Each time the timer is due, at least one report is sent: the rate allows it.
         for _ in 0...2 * Self.jobs.count {
             while !self.model.inFlight.isEmpty { try self.settle(0) }
             try self.fire()
             try self.compare()
         }
-        try require(self.queue.count == 0 && self.model.inFlight.isEmpty, "reports wait for ever")
+        try require(self.queue.count == 0 && self.model.inFlight.isEmpty, "reports wait forever")
         for (job, debts) in self.model.debts { try require(debts.isEmpty, "\(debts) of \(job) got no answer") }
     }
 }

@@ -1,5 +1,5 @@
-// What a rider's reports come to, told with plain lists: a line of jobs that wait, an account of tokens in whole numbers, and
-// the debts, which are the reports that nobody has answered yet.
+// The model of a rider's report queue, with plain lists: a queue of jobs, a token bucket in integers, and the debts, which are
+// the reports that are not answered yet.
 
 import EnrouteWire
 import Tracking
@@ -9,7 +9,7 @@ import Tracking
 
 /// The reference of ReportQueueCheck.
 struct ReportQueueModel {
-    /// Times are whole numbers of these steps of 1/64 s, and rates powers of two: then Double is exact, and so is the account.
+    /// Times are integers in steps of 1/64 s, and rates are powers of two, so that Double arithmetic is exact.
     static let stepNanoseconds: UInt64 = 15_625_000
     private static let token: UInt64 = 64
 
@@ -17,19 +17,19 @@ struct ReportQueueModel {
     let burst: UInt64
     let mostJobs: Int
 
-    /// Steps since the beginning.
+    /// Steps since the start.
     private(set) var now: UInt64 = 1
     private var credit: UInt64
-    /// In the order in which they go: who waits longest first.
+    /// In sending order: the longest waiting first.
     private(set) var line: [ReportQueue.Report] = []
     /// ns; `nil` when no timer is set.
     private(set) var timerAt: UInt64?
-    /// Published, and Redis has not answered.
+    /// Published, but not answered by Redis.
     private(set) var inFlight: [ReportQueue.Report] = []
-    /// Reports that were not answered, by their job.
+    /// Unanswered reports by job.
     private(set) var debts: [JobID: Set<Int64>] = [:]
     private var answered: [JobID: Set<Int64>] = [:]
-    /// Jobs that were told of the end of their time, and not started since.
+    /// Jobs notified of the end of their time, and not started since.
     private(set) var told: Set<JobID> = []
 
     init(perSecond: Int, burst: Int, mostJobs: Int) {
@@ -48,7 +48,7 @@ struct ReportQueueModel {
         self.credit = min(self.burst * Self.token, self.credit + steps * self.perSecond)
     }
 
-    /// Time passes until the timer is due.
+    /// Advances the time to when the timer is due.
     mutating func waitForTimer() {
         guard let timerAt, timerAt > self.nanoseconds else { return }
         self.wait((timerAt - self.nanoseconds + Self.stepNanoseconds - 1) / Self.stepNanoseconds)
@@ -60,7 +60,7 @@ struct ReportQueueModel {
         return true
     }
 
-    /// After how many ns the timer is due, if none is set; and sets it.
+    /// Returns the time in ns after which the timer is due, if none is set, and sets it.
     private mutating func timer(least: UInt64 = 0) -> UInt64? {
         guard self.timerAt == nil else { return nil }
         let missing = self.credit < Self.token ? Self.token - self.credit : 0
@@ -69,7 +69,7 @@ struct ReportQueueModel {
         return wait
     }
 
-    // MARK: what happens, and what is to be done
+    // MARK: Events and decisions
 
     mutating func validated(_ answer: ReportQueue.Answer, _ verdict: ReportVerdict) throws(Disagreement)
         -> ReportQueue.Decision
@@ -158,7 +158,7 @@ struct ReportQueueModel {
         return isNewer ? .buffer(timer: self.timer(least: ReportQueue.retryNanoseconds)) : .covered
     }
 
-    /// Another master: what waits may go at once.
+    /// Another master: waiting reports may be sent immediately.
     mutating func masterReturned() -> UInt64? {
         guard !self.line.isEmpty else { return nil }
         self.timerAt = nil
@@ -167,7 +167,8 @@ struct ReportQueueModel {
 
     mutating func travelStarted(_ job: JobID) { self.told.remove(job) }
 
-    /// What waits is not published any more, and needs no answer: the rider switched it off, or was told of the end.
+    /// Waiting reports are no longer published and need no answer: the rider switched travel mode off, or was notified of its
+    /// end.
     mutating func travelStopped(_ job: JobID) {
         self.line.removeAll { $0.job == job }
         let last = self.inFlight.filter { $0.job == job }.map(\.answer.sequence).max() ?? -1
@@ -180,7 +181,7 @@ struct ReportQueueModel {
         return self.told.insert(job).inserted
     }
 
-    // MARK: debts
+    // MARK: Debts
 
     private mutating func answer(_ answer: ReportQueue.Answer) throws(Disagreement) {
         let isFirst = self.answered[answer.job, default: []].insert(answer.sequence).inserted
@@ -188,15 +189,15 @@ struct ReportQueueModel {
         self.debts[answer.job] = self.debts[answer.job]?.filter { $0 > answer.sequence }
     }
 
-    /// Whoever has no answer yet gets one: some report of its job, as late or later, is on its way or waits.
+    /// Every unanswered report will be answered: some report of its job, as late or later, is in flight or waits.
     func isSettledLater() throws(Disagreement) {
         try require(self.line.count <= self.mostJobs, "\(self.line.count) jobs wait")
         try require(Set(self.line.map(\.job)).count == self.line.count, "two reports of a job wait")
-        try require(self.line.isEmpty || self.timerAt != nil, "reports wait, and no timer is set")
+        try require(self.line.isEmpty || self.timerAt != nil, "reports wait, but no timer is set")
         for (job, debts) in self.debts {
             guard let latest = debts.max() else { continue }
             let carriers = (self.line + self.inFlight).filter { $0.job == job }.map(\.answer.sequence)
-            try require((carriers.max() ?? -1) >= latest, "report \(latest) of \(job) gets no answer any more")
+            try require((carriers.max() ?? -1) >= latest, "report \(latest) of \(job) will never be answered")
         }
     }
 }

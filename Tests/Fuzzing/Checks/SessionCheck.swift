@@ -1,8 +1,8 @@
-// One session, from its welcome to its end: what it says to a stream of bytes, against what it ought to.
+// One session, from its welcome to its end: its responses to a stream of bytes, against the expected ones.
 //
-// An embedded socket takes bytes only when the loop turns, so of the answers to one piece all but the first wait; a close
-// frame lets go of those that wait, as it does on a slow socket. So the answers may lack some before a close, unless the
-// bytes came one at a time; what is there is right and in order.
+// An embedded socket accepts bytes only when the loop runs, so all but the first response to one chunk wait; a close frame
+// discards waiting ones, as on a slow socket. So some responses before a close may be missing, unless the bytes arrived one at
+// a time; those present must be right and in order.
 
 import Access
 import EnrouteWire
@@ -43,19 +43,19 @@ struct SessionCheck {
         let expected = self.answers(to: stream)
         let answers = try self.answers(in: sent)
         if self.cut == .everywhere || expected.last?.isClose != true {
-            try require(answers == expected, "cut \(self.cut): answered \(answers) instead of \(expected)")
+            try require(answers == expected, "cut \(self.cut): responded \(answers) instead of \(expected)")
         } else {
             try require(
                 answers.last == expected.last && expected.starts(with: answers.dropLast()),
-                "cut \(self.cut): answered \(answers) instead of \(expected)")
+                "cut \(self.cut): responded \(answers) instead of \(expected)")
         }
         if self.closesAtOnce(stream) {
-            try require(!channel.isActive, "a close frame was answered and the socket left")
+            try require(!channel.isActive, "a close frame was answered, but the socket stays open")
         }
         _ = try? channel.finish(acceptAlreadyClosed: true)
         self.gateway.eventLoop.run()
         let census = self.gateway.state.census
-        try require(census.sessions == 0 && census.jobs == 0, "\(census.sessions) sessions were left behind")
+        try require(census.sessions == 0 && census.jobs == 0, "\(census.sessions) sessions leaked")
     }
 
     private func reference(_ stream: ArraySlice<UInt8>) -> [WebSocketReference.Event] {
@@ -64,12 +64,12 @@ struct SessionCheck {
         ).events(stream)
     }
 
-    /// Whether it is the client who closes.
+    /// Whether the client closes.
     private func closesAtOnce(_ stream: ArraySlice<UInt8>) -> Bool {
         if case .close? = self.reference(stream).last { true } else { false }
     }
 
-    // MARK: what it ought to say
+    // MARK: Expected responses
 
     private func answers(to stream: ArraySlice<UInt8>) -> [Answer] {
         var signedIn = self.role
@@ -115,7 +115,7 @@ struct SessionCheck {
             }
             answers.append(.welcome)
             return grant.role
-        // A link is looked up, and there is no Redis.
+        // A link is looked up, and Redis is not available.
         case .auth(.link): answers.append(.close(CloseCode.insufficientState.rawValue))
         default: answers.append(.close(CloseCode.invalidToken.rawValue))
         }
@@ -131,7 +131,7 @@ struct SessionCheck {
         return 0
     }
 
-    /// - Returns: `nil` for what is kept until there is a Redis.
+    /// - Returns: `nil` for what is buffered until Redis is available.
     private func answer(to message: ClientMessage, of role: Role) -> Answer? {
         switch message {
         case .auth: .error("auth", .badRequest)
@@ -159,12 +159,12 @@ struct SessionCheck {
         }
     }
 
-    // MARK: what it says
+    // MARK: Actual responses
 
     private func answers(in sent: [UInt8]) throws(Disagreement) -> [Answer] {
         var answers: [Answer] = []
         for frame in try WebSocketReference.framesOfServer(sent) {
-            try require(answers.last?.isClose != true, "the session speaks after it has closed")
+            try require(answers.last?.isClose != true, "the session sends after closing")
             switch frame.opcode {
             case 1: answers.append(try self.answer(frame.payload))
             case 8: answers.append(.close(UInt16(frame.payload[0]) << 8 | UInt16(frame.payload[1])))
@@ -181,7 +181,7 @@ struct SessionCheck {
         case .success(.pong): return .serverPong
         case .success(.ok(let replyTo, _, _, _, _)): return .ok(replyTo)
         case .success(.error(let refusal)): return .error(refusal.replyTo, refusal.code)
-        case let other: throw Disagreement("the session says \(MessagesCheck.text(payload)): \(other)")
+        case let other: throw Disagreement("the session sends \(MessagesCheck.text(payload)): \(other)")
         }
     }
 }

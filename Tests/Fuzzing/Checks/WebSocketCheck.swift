@@ -1,7 +1,7 @@
-// Bytes of a client after the upgrade, cut anywhere: through the reader of frames, and through a whole session.
+// A client's bytes after the upgrade, split anywhere: through the frame reader, and through a whole session.
 //
-// The reader has to say what the reference says. The session has to answer what the reference and the codec say that it
-// was asked: one frame for each message that wants one, in order, a close frame as the last, and nothing is left behind.
+// The reader must produce what the reference produces. The session must respond as the reference and the codec predict: one
+// frame per message that wants one, in order, a close frame as the last, and nothing leaks.
 
 import Access
 import EnrouteWire
@@ -11,7 +11,7 @@ import NIOCore
 @testable import Realtime
 @testable import WebSocket
 
-/// First byte: whose session. Second: where to cut. The rest: the client's bytes.
+/// First byte: the role of the session. Second: how to split. The rest: the client's bytes.
 enum WebSocketCheck {
     static func run(_ input: [UInt8]) throws(Disagreement) {
         guard input.count >= 2 else { return }
@@ -38,21 +38,21 @@ enum WebSocketCheck {
         for piece in cut.pieces(stream) {
             reader.add(ByteBuffer(bytes: piece))
             while let event = reader.next() { events.append(try self.event(event)) }
-            // One unfinished message, and one unfinished frame with its header or a control frame.
+            // One incomplete message, and one incomplete frame with its header or a control frame.
             try require(
                 reader.heldBytes <= bounds.messageBytes + 14 + 131,
-                "\(reader.heldBytes) bytes are held for messages of \(bounds.messageBytes)")
+                "\(reader.heldBytes) bytes are buffered for messages of \(bounds.messageBytes)")
         }
         let expected = WebSocketReference(
             messageBytes: bounds.messageBytes, messageFragments: bounds.messageFragments
         ).events(stream)
-        try require(events == expected, "cut \(cut): the reader says \(events), the reference \(expected)")
+        try require(events == expected, "cut \(cut): the reader produces \(events), the reference \(expected)")
     }
 
     private static func event(_ event: WebSocketReader.Event) throws(Disagreement) -> WebSocketReference.Event {
         switch event {
         case .text(let bytes): return .text(Array(bytes.readableBytesView))
-        case .binary: throw Disagreement("binary came out where messages are text")
+        case .binary: throw Disagreement("a binary message where messages are text")
         case .ping(let payload): return .ping(Array(payload.readableBytesView))
         case .pong: return .pong
         case .close(.empty): return .close(1000)

@@ -1,5 +1,5 @@
-// RFC 6455 from section 5 once more, and in the simplest way: a whole stream at once, byte by byte. What comes out is what
-// a reader must say, wherever the stream was cut; what goes in is never kept.
+// An independent implementation of RFC 6455 section 5 in the simplest way: the whole stream at once, byte by byte. Its output
+// is what a reader must produce, however the stream was split.
 
 import EnrouteWire
 
@@ -8,7 +8,7 @@ struct WebSocketReference {
         case text([UInt8])
         case ping([UInt8])
         case pong
-        /// The code to answer with.
+        /// The close code to answer with.
         case close(UInt16)
         case refused(UInt16)
     }
@@ -16,7 +16,7 @@ struct WebSocketReference {
     let messageBytes: Int
     let messageFragments: Int
 
-    /// What is said before the stream ends, or breaks the rules.
+    /// The output before the stream ends or violates the protocol.
     func events(_ stream: ArraySlice<UInt8>) -> [Event] {
         var events: [Event] = []
         var rest = stream
@@ -26,13 +26,13 @@ struct WebSocketReference {
             if let code = self.refusal(first, fragments: fragments.count) { return events + [.refused(code)] }
             guard let second = rest.popFirst() else { return events }
             let (isControl, short) = (opcode >= 8, Int(second & 0x7F))
-            // Section 5.1: masked. Section 5.5: at most 125 bytes of control.
+            // Section 5.1: masked. Section 5.5: control frames of at most 125 bytes.
             guard second >= 0x80, !isControl || short <= 125 else { return events + [.refused(1002)] }
             let extra = short == 126 ? 2 : short == 127 ? 8 : 0
             guard rest.count >= extra else { return events }
             let length = extra == 0 ? UInt64(short) : rest.prefix(extra).reduce(0) { $0 * 256 + UInt64($1) }
             rest = rest.dropFirst(extra)
-            // Section 5.2: in as few bytes as it can be said, and never with the highest bit.
+            // Section 5.2: the minimal encoding, and never with the highest bit.
             let isShortest = extra == 0 || length > (extra == 2 ? 125 : 65_535)
             guard isShortest, length < 1 << 63 else { return events + [.refused(1002)] }
             let held = isControl ? 0 : fragments.reduce(0) { $0 + $1.count }
@@ -55,7 +55,7 @@ struct WebSocketReference {
         return events
     }
 
-    /// What the first byte of a frame breaks. Where it breaks two rules, the order is the reader's.
+    /// The violation in the first byte of a frame. If there are two, the order is the reader's.
     private func refusal(_ first: UInt8, fragments: Int) -> UInt16? {
         guard first & 0x70 == 0 else { return 1002 }
         switch first & 0x0F {
@@ -67,7 +67,7 @@ struct WebSocketReference {
         }
     }
 
-    /// Section 5.5.1 and 7.4: the same code back, 1000 for none, 1002 for one that may not be sent.
+    /// Sections 5.5.1 and 7.4: the same code back, 1000 without one, 1002 for one that must not be sent.
     private static func answer(to payload: [UInt8]) -> UInt16 {
         guard !payload.isEmpty else { return 1000 }
         guard payload.count >= 2 else { return 1002 }
@@ -81,18 +81,18 @@ struct WebSocketReference {
         return mayBeSent && isUTF8 ? code : 1002
     }
 
-    /// A server's stream: frames that are whole, unmasked and not fragmented.
+    /// A server's stream: frames that are complete, unmasked and not fragmented.
     static func framesOfServer(_ bytes: [UInt8]) throws(Disagreement) -> [(opcode: UInt8, payload: [UInt8])] {
         var frames: [(opcode: UInt8, payload: [UInt8])] = []
         var rest = bytes[...]
         while let first = rest.popFirst() {
             guard first & 0xF0 == 0x80, let second = rest.popFirst(), second < 0x80 else {
-                throw Disagreement("the gateway began a frame with \(first)")
+                throw Disagreement("the gateway started a frame with \(first)")
             }
             let extra = second == 126 ? 2 : second == 127 ? 8 : 0
             let length = extra == 0 ? Int(second) : rest.prefix(extra).reduce(0) { $0 * 256 + Int($1) }
             rest = rest.dropFirst(extra)
-            try require(rest.count >= length, "the gateway said \(rest.count) of \(length) bytes")
+            try require(rest.count >= length, "the gateway sent \(rest.count) of \(length) bytes")
             frames.append((first & 0x0F, Array(rest.prefix(length))))
             rest = rest.dropFirst(length)
         }

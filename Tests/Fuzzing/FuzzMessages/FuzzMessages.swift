@@ -1,5 +1,5 @@
-// The messages and their JSON, fuzzed: see Tests/Fuzzing/Checks/MessagesCheck.swift. libFuzzer is asked to run, so
-// that this file has a `main` as any program; `make test-long LONG=fuzz` gives it the folders of inputs.
+// Fuzzes the messages and their JSON (Tests/Fuzzing/Checks/MessagesCheck.swift). libFuzzer is called as a library, so that this
+// file has an ordinary `main`; `make test-long LONG=fuzz` passes the corpus folders.
 
 import CLibFuzzer
 import FuzzChecks

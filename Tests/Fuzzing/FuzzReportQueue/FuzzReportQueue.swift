@@ -1,5 +1,5 @@
-// A rider's reports on their way to Redis, fuzzed: see Tests/Fuzzing/Checks/ReportQueueCheck.swift. libFuzzer is asked to
-// run, so that this file has a `main` as any program; `make test-long LONG=fuzz` gives it the folders of inputs.
+// Fuzzes a rider's report queue (Tests/Fuzzing/Checks/ReportQueueCheck.swift). libFuzzer is called as a library, so that this
+// file has an ordinary `main`; `make test-long LONG=fuzz` passes the corpus folders.
 
 import CLibFuzzer
 import FuzzChecks
