@@ -1,8 +1,8 @@
 import Foundation
 import Testing
 
-/// Settings of arrival times, of geocoding and of what is believed of a position: what can not be used is named before
-/// anything is asked, with why and what to do; keys are in nothing that is said.
+/// Settings of arrival times, of geocoding and of the validation of fixes. Mistakes are reported before anything is requested from a
+/// provider, and no output contains a key.
 @Suite struct ArrivalSettingsTests {
     private static let good = [
         "ENROUTE_REDIS_LIVE_URL": "unix:/nowhere.sock", "ENROUTE_TLS": "off", "ENROUTE_LISTEN_PORT": "0",
@@ -10,7 +10,7 @@ import Testing
     ]
     private static let secret = "pk.wJalrXUtnFEMI"
 
-    /// What is set, and what is said of it.
+    /// Invalid settings, and what the error must contain.
     private static let bad: [([String: String], [String])] = [
         (["ENROUTE_ETA_INTERVAL_SECONDS": "61"], ["ENROUTE_ETA_INTERVAL_SECONDS is 61", "from 10 to 60"]),
         (["ENROUTE_ETA_INTERVAL_SECONDS": "9"], ["ENROUTE_ETA_INTERVAL_SECONDS is 9", "from 10 to 60"]),
@@ -74,7 +74,9 @@ import Testing
     ]
 
     @Test(arguments: bad.indices)
-    func `what can not be used is named, with why and what to do, and no key is said`(index: Int) async throws {
+    func `an invalid setting is reported by name, with the reason and what to do, and without keys`(index: Int)
+        async throws
+    {
         let (settings, reasons) = Self.bad[index]
         let outcome = try await CommandTests.run(["check"], environment: Self.good.merging(settings) { $1 })
         #expect(outcome.code == 78, "\(outcome)")
@@ -82,7 +84,7 @@ import Testing
         #expect(!(outcome.error + outcome.output).contains(Self.secret))
     }
 
-    /// Each is read and found good; what is missing then is Redis.
+    /// The settings are valid, so that only Redis is missing.
     @Test(arguments: [
         ["ENROUTE_ETA_INTERVAL_SECONDS": "10", "ENROUTE_TRACKING_STOP_SHARING_ON_ARRIVAL": "on"],
         ["ENROUTE_ETA_INTERVAL_SECONDS": "60", "ENROUTE_TRACKING_STOP_SHARING_ON_ARRIVAL": "off"],
@@ -100,23 +102,23 @@ import Testing
             "ENROUTE_TRACKING_MAX_PLAUSIBLE_SPEED_MPS": "100000",
         ],
     ])
-    func `what can be used is taken, and no key is said, by a gateway that logs all there is`(
+    func `valid settings are accepted, and a gateway that logs at trace level logs no key`(
         settings: [String: String]
     ) async throws {
-        let said = try await CommandTests.serve(Self.good.merging(settings) { $1 }, until: ["waiting for Redis"])
-        #expect(said.contains("waiting for Redis"), "\(said)")
-        #expect(!said.contains(Self.secret))
+        let output = try await CommandTests.serve(Self.good.merging(settings) { $1 }, until: ["waiting for Redis"])
+        #expect(output.contains("waiting for Redis"), "\(output)")
+        #expect(!output.contains(Self.secret))
     }
 
-    @Test func `a key in a file is as good as one in the environment, and is as little said`() async throws {
+    @Test func `a key can come from a file, and is not printed either`() async throws {
         let file = FileManager.default.temporaryDirectory.appending(path: "enroute-key-\(UUID())").path
         defer { try? FileManager.default.removeItem(atPath: file) }
         let names = ["ENROUTE_ETA_AZURE_KEY", "ENROUTE_ETA_MAPBOX_TOKEN", "ENROUTE_GEOCODING_MAPBOX_TOKEN"]
         let environment = Self.good.merging(names.map { ($0 + "_FILE", file) }) { $1 }
-        // A line's end behind it is not part of it; a space within can not be.
+        // A trailing newline is not part of the key; a space inside makes it invalid.
         for (content, code) in [(Self.secret + "\n", 69 as Int32), (Self.secret + " x\n", 78), ("\n", 78)] {
             try content.write(toFile: file, atomically: true, encoding: .utf8)
-            // Where all is well `serve` waits for Redis.
+            // With valid settings `serve` would wait for Redis.
             for command in code == 69 ? ["check"] : ["serve", "check"] {
                 let outcome = try await CommandTests.run([command], environment: environment)
                 #expect(outcome.code == code, "\(outcome)")

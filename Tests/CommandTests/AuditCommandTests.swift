@@ -5,7 +5,7 @@ import NIOCore
 import TestSupport
 import Testing
 
-/// `enroute audit`: what the streams hold, for programs.
+/// `enroute audit`: the entries of the audit streams, as JSON Lines.
 @Suite struct AuditCommandTests {
     private static func environment(_ url: String) -> [String: String] {
         [
@@ -14,7 +14,7 @@ import Testing
         ]
     }
 
-    @Test func `each entry is a line of JSON, chosen by stream, job and time, and the live instance is not asked`()
+    @Test func `entries are JSON lines, filtered by stream, job and time, without a connection to the live Redis`()
         async throws
     {
         try await withRedis { client, server in
@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test func `more than a page comes whole, in order`() async throws {
+    @Test func `more entries than a page are printed completely, in order`() async throws {
         try await withRedis { client, server in
             let streams = AuditStreams(ledger: client, settings: LiveStateSettings())
             let count = AuditStreams.page + 5
@@ -78,7 +78,9 @@ import Testing
             (["--job", "a b"], 64, "--job must be"), (["--stream", "all"], 64, "stream"),
             (["--stream", "audit"], 69, "can not be reached"),
         ] as [([String], Int32, String)])
-    func `what can not be done is said`(words: [String], code: Int32, reason: String) async throws {
+    func `invalid options and an unavailable Redis are reported`(words: [String], code: Int32, reason: String)
+        async throws
+    {
         let outcome = try await CommandTests.run(
             ["audit"] + words, environment: Self.environment("unix:/nowhere.sock"))
         #expect(outcome.code == code, "\(outcome)")

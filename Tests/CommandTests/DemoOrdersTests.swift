@@ -11,9 +11,9 @@ import Testing
 
 @testable import enroute
 
-/// B23: what a button of the demonstration's panel takes away for a while is waited for.
+/// B23: the demo's order system retries while a button of the panel has made gateways unavailable.
 @Suite struct DemoOrdersTests {
-    /// Answers 503 so often, then 200, and remembers the idempotency keys.
+    /// Answers with 503 a number of times, then with 200, and records the idempotency keys.
     private final class Gateway: ChannelInboundHandler, Sendable {
         typealias InboundIn = HTTPServerRequestPart
         typealias OutboundOut = HTTPServerResponsePart
@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    /// - Returns: what the gateway saw, and what came of it.
+    /// - Returns: the idempotency keys that the gateway received, and the outcome.
     private static func ask(refusals: Int) async throws -> (keys: [String], outcome: Result<Void, any Error>) {
         let gateway = Gateway(refusing: refusals)
         let server = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
@@ -56,13 +56,13 @@ import Testing
         return (gateway.keys.withLock { $0 }, outcome)
     }
 
-    @Test func `B23: a status is told until it is taken, under one idempotency key`() async throws {
+    @Test func `B23: a status is retried until it is accepted, under one idempotency key`() async throws {
         let (keys, outcome) = try await Self.ask(refusals: DemoOrders.attempts - 1)
         try outcome.get()
         #expect(keys.count == DemoOrders.attempts && Set(keys).count == 1 && keys.first?.isEmpty == false)
     }
 
-    @Test func `B23: it is told so often and not for ever`() async throws {
+    @Test func `B23: retries are limited`() async throws {
         let (keys, outcome) = try await Self.ask(refusals: .max)
         #expect(keys.count == DemoOrders.attempts)
         #expect(throws: DemoOrders.Refusal.self) { try outcome.get() }

@@ -9,19 +9,19 @@ import Testing
 
 @testable import enroute
 
-/// The demonstration's relay: whatever connects through it reaches a gateway, and loses no byte.
+/// The demo's relay: every connection through it reaches a gateway, and no byte is lost.
 @Suite(.needsMachine(for: .faults)) struct DemoRelayTests {
     static let connections = 1_000
-    /// As many as a browser opens at a time.
-    static let atOnce = 6
+    /// As many as a browser opens at the same time.
+    static let concurrency = 6
 
-    /// A connection that nobody reads is reset by the gateway after 5 s. Of 120 the relay lost 13, without TLS, and 14 with
-    /// it, as long as it connected to a gateway before the accepted connection was registered with its loop.
+    /// The gateway resets a connection that is not read after 5 s. The relay lost 13 of 120 connections without TLS, and 14 with
+    /// it, while it connected to a gateway before the accepted connection was registered with its event loop.
     @Test(arguments: [false, true])
-    func `B22: of 1,000 connections through the demo, six at a time, none is lost`(isSecure: Bool) async throws {
+    func `B22: the demo loses none of 1,000 connections, six at a time`(isSecure: Bool) async throws {
         try await Turns.servers.take {
-            let words = isSecure ? ["--port", "22443"] : ["--no-tls", "--port", "23443"]
-            _ = try await DemoTests.run(words, ending: .interrupt) { running in
+            let arguments = isSecure ? ["--port", "22443"] : ["--no-tls", "--port", "23443"]
+            _ = try await DemoTests.run(arguments, ending: .interrupt) { running in
                 let origin = try #require(running.customer.firstMatch(of: /https?:\/\/localhost:\d+/)).0
                 let lost = try await Self.lost(of: Self.connections, to: "\(origin)/api/v1/texts")
                 #expect(lost == [], "\(lost.count) lost")
@@ -29,17 +29,17 @@ import Testing
         }
     }
 
-    /// - Returns: why those were lost that were, of `count` or some more; after its first a worker asks no more.
+    /// - Returns: the reasons of lost connections. A worker stops after its first one.
     private static func lost(of count: Int, to url: String) async throws -> [String] {
         var configuration = HTTPClient.Configuration(timeout: .init(connect: .seconds(30)))
         configuration.tlsConfiguration = .makeClientConfiguration()
         configuration.tlsConfiguration?.certificateVerification = .none
-        configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = self.atOnce
+        configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = self.concurrency
         let client = HTTPClient(configuration: configuration)
         let lost = await withTaskGroup(of: String?.self) { group in
-            for _ in 0..<self.atOnce {
+            for _ in 0..<self.concurrency {
                 group.addTask {
-                    for _ in 0..<(count / Self.atOnce + 1) {
+                    for _ in 0..<(count / Self.concurrency + 1) {
                         var request = HTTPClientRequest(url: url)
                         request.headers = ["connection": "close"]
                         do {
@@ -79,7 +79,7 @@ import Testing
         try outcome.get()
     }
 
-    @Test func `B22: who has said all is answered in full, however slowly it reads`() async throws {
+    @Test func `B22: a client that closed its output gets the whole response, however slowly it reads`() async throws {
         try await Self.run({ AnswersAtTheEnd() }) { relay, port, server in
             relay.add(server)
             let answer = try await blocking {
@@ -92,7 +92,7 @@ import Testing
         }
     }
 
-    @Test func `B22: who ends while every gateway is away, and who comes then, are both served`() async throws {
+    @Test func `B22: a client that closed its output while no gateway was available is served later`() async throws {
         try await Self.run({ AnswersAtTheEnd() }) { relay, port, server in
             let early = try await blocking {
                 let socket = try RawSocket(port: port)
@@ -107,8 +107,8 @@ import Testing
         }
     }
 
-    @Test func `B22: when a gateway is killed its connections end`() async throws {
-        try await Self.run({ ClosesAtOnce() }) { relay, port, server in
+    @Test func `B22: connections close when their gateway is killed`() async throws {
+        try await Self.run({ ClosesImmediately() }) { relay, port, server in
             relay.add(server)
             let answer = try await blocking {
                 let socket = try RawSocket(port: port)
@@ -125,7 +125,7 @@ import Testing
     }
 }
 
-/// Answers what ends by many bytes of its first one, and ends.
+/// Answers the end of the input with many copies of its first byte, then closes.
 private final class AnswersAtTheEnd: ChannelInboundHandler, @unchecked Sendable {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
@@ -144,8 +144,8 @@ private final class AnswersAtTheEnd: ChannelInboundHandler, @unchecked Sendable 
     }
 }
 
-/// Ends without a word.
-private final class ClosesAtOnce: ChannelInboundHandler, @unchecked Sendable {
+/// Closes without an answer.
+private final class ClosesImmediately: ChannelInboundHandler, @unchecked Sendable {
     typealias InboundIn = ByteBuffer
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) { context.close(promise: nil) }

@@ -12,13 +12,13 @@ import Testing
     import SystemPackage
 #endif
 
-/// `enroute demo` from its first line to its last.
+/// `enroute demo` from start to stop.
 @Suite struct DemoTests {
-    /// A running demonstration.
+    /// A running demo.
     struct Running {
         let lines: [String]
         let panel: String
-        /// What the command line of each of its processes names.
+        /// A folder that the command line of each of its processes contains.
         let folder: String
         let client: HTTPClient
 
@@ -44,7 +44,7 @@ import Testing
             return (members ?? [:]).merging(["code": Int(answer.status.code)]) { $1 }
         }
 
-        /// Waits until the panel shows what is asked for.
+        /// Waits until the panel's state matches.
         func shows(_ what: ([String: Any]) -> Bool) async throws -> Bool {
             let deadline = ContinuousClock.now + .seconds(60)
             while ContinuousClock.now < deadline { if what(try await self.state()) { return true } }
@@ -52,9 +52,9 @@ import Testing
         }
     }
 
-    /// Runs the demonstration for as long as `body` does, then ends it with a signal.
+    /// Runs the demo for as long as `body` takes, then stops it with a signal.
     ///
-    /// - Returns: what it printed at the end, and what it started and is still there.
+    /// - Returns: its output, the number of processes it started, and those that are still running.
     static func run(
         _ words: [String], ending signal: Signal, _ body: (Running) async throws -> Void = { _ in }
     ) async throws -> (lines: [String], started: Int, left: [String]) {
@@ -75,7 +75,7 @@ import Testing
             ) { execution in
                 for try await line in execution.standardOutput.strings() {
                     lines.append(line)
-                    guard let found = line.firstMatch(of: /The panel: +(\S+)/) else { continue }
+                    guard let found = line.firstMatch(of: /Panel: +(\S+)/) else { continue }
                     started = try Self.processes(naming: folder.path).count
                     try await body(Running(lines: lines, panel: String(found.1), folder: folder.path, client: client))
                     try execution.send(signal: signal)
@@ -86,14 +86,14 @@ import Testing
             throw error
         }
         try await client.shutdown()
-        // The kernel ends them when their parent is gone; that may be a moment later.
+        // The kernel kills them when their parent is gone, which may take a moment.
         let deadline = ContinuousClock.now + .seconds(30)
         var left = try Self.processes(naming: folder.path)
         while !left.isEmpty, ContinuousClock.now < deadline { left = try Self.processes(naming: folder.path) }
         return (lines, started, left)
     }
 
-    /// The processes whose command line names a folder.
+    /// The processes whose command line contains a folder.
     private static func processes(naming folder: String, _ word: String = "") throws -> [String] {
         try FileManager.default.contentsOfDirectory(atPath: "/proc").filter { name in
             guard Int(name) != nil, let words = FileManager.default.contents(atPath: "/proc/\(name)/cmdline") else {
@@ -105,29 +105,29 @@ import Testing
     }
 
     @Test(arguments: [Signal.interrupt, .terminate, .kill])
-    func `it prints four links, and all that it started is gone however it ends`(signal: Signal) async throws {
+    func `it prints four links, and leaves no process behind however it is stopped`(signal: Signal) async throws {
         let (lines, started, left) = try await Self.run(["--port", "18443"], ending: signal) { running in
             #expect(running.customer.contains("https://localhost:"))
             #expect(running.lines.contains { $0.contains("/rider#in.") })
             #expect(running.lines.contains { $0.contains("/ops#in.") })
         }
-        // Two gateways and two redis-servers, which name their sockets.
+        // Two gateways and two redis-servers; the path of their sockets contains the folder.
         #expect(started == 4)
         #expect(left == [])
         #expect(lines.contains { $0.contains("generated trip 1") } || signal == .kill)
     }
 
-    @Test func `a taken port moves to the next, with a word about it`() async throws {
-        let taken = try Taken(from: 19443)
+    @Test func `a port in use makes it listen on the next one, and print that`() async throws {
+        let taken = try PortInUse(from: 19443)
         let outcome = try await Self.run(["--no-tls", "--port", "\(taken.port)"], ending: .interrupt) { running in
             #expect(running.customer.contains("http://localhost:"))
             #expect(!running.customer.contains(":\(taken.port)/"))
         }
-        #expect(outcome.lines.contains { $0.contains("port \(taken.port) is taken; trying ") })
+        #expect(outcome.lines.contains { $0.contains("port \(taken.port) is in use; trying ") })
     }
 
-    /// With TLS, as it runs by itself: a gateway that is killed ends a connection without a word of TLS.
-    @Test func `its panel changes the trip, ends servers, and positions come again`() async throws {
+    /// With TLS, as by default: a killed gateway closes connections without a TLS alert.
+    @Test func `its panel changes the trip and kills servers, and locations arrive again`() async throws {
         _ = try await Self.run(["--port", "20443"], ending: .interrupt) { running in
             #expect(try await running.shows { $0["p95Ms"] is Double })
             #expect(try await running.ask(.POST, "set", #"{"speed":4}"#)["speed"] as? Double == 4)
@@ -143,7 +143,7 @@ import Testing
             #expect(try await running.shows { $0["redisRestarts"] as? Int == 1 })
             let before = try #require(try await running.state()["shown"] as? Int)
             #expect(try await running.shows { ($0["shown"] as? Int ?? 0) > before + 3 })
-            // One that ends by itself begins again too, and stays.
+            // A gateway that exits unexpectedly is restarted too.
             let gateway = try #require(try DemoTests.processes(naming: running.folder, "demo-gateway").first)
             kill(try #require(pid_t(gateway)), SIGKILL)
             #expect(
@@ -156,7 +156,7 @@ import Testing
         }
     }
 
-    @Test func `another site's page can not press its buttons, nor one that found another name for it`() async throws {
+    @Test func `pages of other sites cannot press its buttons, not even with DNS rebinding`() async throws {
         _ = try await Self.run(["--no-tls", "--port", "21443"], ending: .interrupt) { running in
             for (name, value) in [("origin", "https://elsewhere.example"), ("host", "elsewhere.example")] {
                 let answer = try await running.ask(.POST, "restart-redis", header: (name, value))
@@ -167,8 +167,8 @@ import Testing
     }
 }
 
-/// A port of loopback that somebody listens on, as long as this lives.
-private final class Taken {
+/// A port on loopback that is in use as long as this value exists.
+private final class PortInUse {
     let port: Int
     private let descriptor: Int32
 

@@ -3,7 +3,7 @@ import Testing
 
 /// `enroute eta-accuracy`, run as a user runs it.
 @Suite struct ETAAccuracyTests {
-    /// Half an hour north, a reading every five seconds.
+    /// Half an hour north, with a fix every five seconds.
     private static var recording: String {
         let rows = (0...360).map { step in
             "\(1_795_000_000_000 + step * 5000),\(48 + Double(step) * 0.0004),16.4"
@@ -11,7 +11,7 @@ import Testing
         return (["unix_ms,lat,lon"] + rows).joined(separator: "\n") + "\n"
     }
 
-    @Test func `a recording's arrival times are compared with the straight line's, by horizon`() async throws {
+    @Test func `errors of arrival times are compared with those of a straight line, for each horizon`() async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "enroute-score-\(UUID())")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -23,7 +23,7 @@ import Testing
         #expect(outcome.code == 0 && outcome.error.isEmpty)
         #expect(outcome.output.contains("trip.csv: 29 min to the arrival, 361 fixes accepted, 0 held, 0 refused"))
         #expect(outcome.output.contains("still.csv: fewer than two fixes were accepted"))
-        // On a straight road at an even speed nothing is better than the straight line.
+        // The recording is a straight road at constant speed, which the straight line predicts best.
         for minutes in ["| 5 | ", "| 10 | ", "| 20 | "] { #expect(outcome.output.contains("\n" + minutes)) }
     }
 }

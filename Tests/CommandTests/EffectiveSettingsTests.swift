@@ -8,8 +8,7 @@ import Testing
 
 @testable import enroute
 
-/// A setting that README.md promises is worth nothing until a test has seen its effect. These are the ones that no other
-/// test sets; the last test finds a new one that nobody sets.
+/// The effect of settings that no other test sets. `SettingsTableTests` finds a setting that no test sets.
 @Suite struct EffectiveSettingsTests {
     private static let needed = [
         "ENROUTE_REDIS_LIVE_URL": "redis://127.0.0.1", "ENROUTE_TLS": "off",
@@ -31,7 +30,7 @@ import Testing
     private struct Row: Sendable, CustomTestStringConvertible {
         let name: String
         let value: String
-        /// What the gateway is told, as text; it differs from `value` where units or defaults are added.
+        /// The value that reaches the gateway, as text; it differs from `value` where there are units.
         let expected: String
         let effect: @Sendable (GatewaySettings) -> String?
 
@@ -62,7 +61,7 @@ import Testing
     ]
 
     @Test(arguments: rows.indices)
-    private func `what README promises reaches the gateway`(index: Int) async throws {
+    private func `a setting reaches the gateway`(index: Int) async throws {
         let row = Self.rows[index]
         let (settings, _) = try await Self.settings([row.name: row.value])
         #expect(row.effect(settings) == row.expected, "\(row.name)")
@@ -70,7 +69,7 @@ import Testing
         #expect(row.effect(defaults) != row.expected, "\(row.name): the default would pass too")
     }
 
-    @Test func `pages of named origins are let in, and no others`() async throws {
+    @Test func `only pages of allowed origins may open a WebSocket`() async throws {
         let (settings, _) = try await Self.settings([
             "ENROUTE_LISTEN_ALLOWED_ORIGINS": "https://app.example, https://b.example:8443"
         ])
@@ -80,7 +79,7 @@ import Testing
         }
     }
 
-    @Test func `a balancer is believed only where it is named`() async throws {
+    @Test func `only configured proxies are trusted`() async throws {
         let (settings, _) = try await Self.settings(["ENROUTE_LISTEN_TRUSTED_PROXIES": "10.0.0.0/8,192.0.2.1"])
         let named = try TrustedProxies(["10.0.0.0/8", "192.0.2.1"])
         #expect("\(settings.trustedProxies)" == "\(named)")
@@ -90,14 +89,14 @@ import Testing
         }
     }
 
-    @Test func `issuer and audience of tokens are those that are set`() async throws {
+    @Test func `the issuer and the audience of tokens are configurable`() async throws {
         let (_, configuration) = try await Self.settings([
             "ENROUTE_TOKEN_ISSUER": "https://id.example", "ENROUTE_TOKEN_AUDIENCE": "tracking",
         ])
         #expect(configuration.tokenIssuer() == "https://id.example" && configuration.tokenAudience() == "tracking")
     }
 
-    @Test func `tiles need their source and an attribution, and their authorities are read`() async throws {
+    @Test func `tiles need a URL and an attribution, and may have certificate authorities`() async throws {
         let tiles = [
             "ENROUTE_TILES_URL": "https://tiles.example/{z}/{x}/{y}.png", "ENROUTE_TILES_ATTRIBUTION": "Map people",
             "ENROUTE_TILES_CA_FILE": "/etc/ssl/certs/ca-certificates.crt",
@@ -113,13 +112,13 @@ import Testing
         }
     }
 
-    /// With a certificate; each file is read when the gateway starts, so a missing one is found then.
+    /// Files are read when the gateway starts, so a missing one is reported before it listens.
     @Test(arguments: [
         ("ENROUTE_TLS_TICKET_KEY_FILES", "/no.keys", "/no.keys"),
         ("ENROUTE_TLS_OCSP_RESPONSE_FILE", "/no.der", "/no.der"),
         ("ENROUTE_TLS_RECORD_LAYER", "none", "ENROUTE_TLS_RECORD_LAYER is none"),
     ])
-    func `settings of TLS are looked at before the listener opens`(name: String, value: String, said: String)
+    func `TLS settings are validated before the gateway listens`(name: String, value: String, said: String)
         async throws
     {
         try await TemporaryFolder.holding("enroute-settings") { folder in

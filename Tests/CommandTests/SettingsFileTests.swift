@@ -3,7 +3,7 @@ import Testing
 
 @testable import enroute
 
-/// What a file given with `--config` may hold, and under which names.
+/// The format of configuration files, and the names in them.
 @Suite struct SettingsFileTests {
     @Test(arguments: [
         ("A=1", "A", "1"), ("  A = 1  ", "A", "1"), ("export ENROUTE_LISTEN_PORT=1234", "ENROUTE_LISTEN_PORT", "1234"),
@@ -14,12 +14,13 @@ import Testing
         ("A=$HOME", "A", "$HOME"), ("A=1\r", "A", "1"), ("export=1", "export", "1"), ("A=it's", "A", "it's"),
         ("A=redis://u:p%23@h:1/0?ca=/a.pem", "A", "redis://u:p%23@h:1/0?ca=/a.pem"),
     ])
-    func `B14: a line is read as in any .env`(line: String, name: String, value: String) throws {
+    func `B14: a line is read as in other .env files`(line: String, name: String, value: String) throws {
         let settings = try SettingsFile(line).settings
         #expect(settings == [.init(name: name, value: value, line: 1)])
     }
 
-    @Test func `blank lines and comments set nothing, lines are counted, and of two the later counts`() throws {
+    @Test func `blank lines and comments are skipped, lines are numbered, and the later of two values applies`() throws
+    {
         let file = try SettingsFile("\u{FEFF}# Enroute\r\n\r\nA=1\n   # more\n\nA=2\nB=3\n")
         #expect(file.settings.map(\.line) == [3, 6, 7])
         #expect(file.values == ["A": "2", "B": "3"])
@@ -33,7 +34,7 @@ import Testing
         ("A='x' y", "text after the closing quote"), ("A=\u{0}", "control character"), ("export A", "not NAME=value"),
         ("- name: A=b", "YAML"), ("[section]", "not NAME=value"), ("{\"a\": 1}", "not NAME=value"),
     ])
-    func `B14: a line that is no setting is an error with its number and without its text`(line: String, why: String) {
+    func `B14: a malformed line is an error with its number and without its text`(line: String, why: String) {
         #expect {
             try SettingsFile("A=1\n\(line)\nB=hunter2\nhunter2 hunter2")
         } throws: { error in
@@ -51,17 +52,17 @@ import Testing
         ("ENROUTE_LIMIT_MESSAGE_PER_SECOND", "ENROUTE_LIMIT_MESSAGES_PER_SECOND"),
         ("ENROUTE_LIMIT_PING_INTERVAL_SECOND", "ENROUTE_LIMIT_PING_INTERVAL_SECONDS"), ("AWS_REGON", "AWS_REGION"),
     ])
-    func `B14: the name that was probably meant is the nearest one`(name: String, meant: String) {
+    func `B14: the closest known name is suggested`(name: String, meant: String) {
         #expect(UnknownSettings.nearest(to: name) == meant)
     }
 
-    @Test func `no name is suggested where none is near`() {
+    @Test func `no name is suggested where none is close`() {
         for name in ["ENROUTE_COLOUR_OF_THE_SKY", "PATH", "", "ENROUTE_", String(repeating: "A", count: 100_000)] {
             #expect(UnknownSettings.nearest(to: name) == nil, "\(name.prefix(30))")
         }
     }
 
-    @Test func `unknown names are told of with their place, and what Kubernetes sets is not ours`() throws {
+    @Test func `unknown names are reported with their line, and variables set by Kubernetes are ignored`() throws {
         let file = try SettingsFile("ENROUTE_LISTEN_PORT=1\nENROUTE_LISTEN_ALLOWED_ORIGIN=hunter2\nTZ=UTC")
         let faults = UnknownSettings.faults(
             environment: [
@@ -104,7 +105,7 @@ import Testing
             ("garbage line", "line 5: not NAME=value, a comment or a blank line"),
             ("port: 8443", "line 5: looks like YAML"),
         ])
-    func `B14: what a file gets wrong ends serve and check with 78`(command: String, line: (text: String, said: String))
+    func `B14: a malformed file makes serve and check exit with 78`(command: String, line: (text: String, said: String))
         async throws
     {
         let outcome = try await Self.run(command, [line.text])
@@ -113,7 +114,7 @@ import Testing
         #expect(!(outcome.error + outcome.output).contains("thirty-two"))
     }
 
-    @Test func `B14: a variable of the environment that is no setting is refused, and export and quotes are read`()
+    @Test func `B14: an unknown environment variable is refused, and a file may use export and quotes`()
         async throws
     {
         let refused = try await Self.run("serve", [], environment: ["ENROUTE_LISTEN_PORTT": "1"])
@@ -121,9 +122,9 @@ import Testing
         #expect(
             refused.error.contains("ENROUTE_LISTEN_PORTT is not a setting; did you mean ENROUTE_LISTEN_PORT?"),
             "\(refused)")
-        let taken = try await Self.run(
+        let accepted = try await Self.run(
             "serve", ["export ENROUTE_LOG_LEVEL=\"loud\"", "# a comment", "", "ENROUTE_LISTEN_HOST='127.0.0.1' # here"])
-        #expect(taken.error.contains("ENROUTE_LOG_LEVEL is loud;"), "\(taken)")
+        #expect(accepted.error.contains("ENROUTE_LOG_LEVEL is loud;"), "\(accepted)")
         let linked = try await Self.run("serve", [], environment: ["ENROUTE_MANAGEMENT_PORT": "tcp://10.0.0.1:8443"])
         #expect(linked.code == 78 && linked.error.contains("enableServiceLinks: false"), "\(linked)")
     }

@@ -1,7 +1,7 @@
 import Testing
 
-/// Settings of those who tell us things: topics and queues of events, issuers of keys. What is wrong is found before
-/// anything is asked, by `serve` and by `check` alike.
+/// Settings of external sources: topics and queues of events, and issuers of keys. `serve` and `check` report mistakes before they
+/// connect to anything.
 @Suite struct SourceSettingsTests {
     private static let good = [
         "ENROUTE_REDIS_LIVE_URL": "unix:/nowhere.sock", "ENROUTE_TLS": "off", "ENROUTE_LISTEN_PORT": "0",
@@ -12,7 +12,7 @@ import Testing
     private static let secret = "wJalrXUtnFEMI"
     private static let credentials = ["AWS_ACCESS_KEY_ID": "AKIA", "AWS_SECRET_ACCESS_KEY": secret]
 
-    /// What is set, and what is said of it: what, why and what to do.
+    /// Invalid settings, and what the error must contain: what is wrong, why, and what to do.
     private static let bad: [([String: String], [String])] = [
         (["ENROUTE_SNS_TOPICS": "orders"], ["ENROUTE_SNS_TOPICS contains orders", "such as arn:aws:sns:eu-central-1"]),
         (["ENROUTE_SNS_TOPICS": "\(topic), arn:aws:sqs:eu-central-1:123456789012:q"], ["contains arn:aws:sqs"]),
@@ -40,7 +40,7 @@ import Testing
             ["AWS_ACCESS_KEY_ID is not set", "to the queue of ENROUTE_SQS_QUEUE_URL"]
         ), (["ENROUTE_SQS_QUEUE_URL": queue, "AWS_SECRET_ACCESS_KEY": ""], ["AWS_SECRET_ACCESS_KEY is not set"]),
         (["ENROUTE_TOKEN_JWKS_URL": "keys"], ["ENROUTE_TOKEN_JWKS_URL must"]),
-        // Found by Tests/Hostile: a port over 65535 ended the process when the service was asked (a relative of B27).
+        // Found by Tests/Hostile: a port above 65535 crashed the process on the first request (related to B27).
         (["ENROUTE_TOKEN_JWKS_URL": "https://127.0.0.1:99999/keys"], ["ENROUTE_TOKEN_JWKS_URL must", "1 to 65535"]),
         (["ENROUTE_SQS_QUEUE_URL": "https://sqs.example:65536/1/orders"], ["ENROUTE_SQS_QUEUE_URL must look like"]),
         (["ENROUTE_ETA_OSRM_URL": "http://127.0.0.1:65536"], ["ENROUTE_ETA_OSRM_URL cannot be used"]),
@@ -85,7 +85,9 @@ import Testing
     ]
 
     @Test(arguments: ["serve", "check"], bad.indices)
-    func `what can not be used is named, with why and what to do, and no secret is said`(command: String, index: Int)
+    func `an invalid setting is reported by name, with the reason and what to do, and without secrets`(
+        command: String, index: Int
+    )
         async throws
     {
         let (settings, reasons) = Self.bad[index]
@@ -96,7 +98,7 @@ import Testing
         #expect(!(outcome.error + outcome.output).contains(Self.secret))
     }
 
-    @Test func `what can be used is taken, and Redis is what is missing then`() async throws {
+    @Test func `valid settings are accepted, so that only Redis is missing`() async throws {
         let settings = [
             "ENROUTE_SNS_TOPICS": "\(Self.topic),\(Self.topic).fifo", "ENROUTE_SNS_CERTIFICATE_HOSTS": "localhost:8443",
             "ENROUTE_SNS_MAX_AGE_SECONDS": "600",
@@ -107,7 +109,7 @@ import Testing
         let environment = Self.good.merging(settings) { $1 }
         let outcome = try await CommandTests.run(["check"], environment: environment)
         #expect(outcome.code == 69, "\(outcome)")
-        let said = try await CommandTests.serve(environment, until: ["waiting for Redis"])
-        #expect(said.contains("waiting for Redis") && !said.contains(Self.secret), "\(said)")
+        let output = try await CommandTests.serve(environment, until: ["waiting for Redis"])
+        #expect(output.contains("waiting for Redis") && !output.contains(Self.secret), "\(output)")
     }
 }

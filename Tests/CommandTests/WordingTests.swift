@@ -3,14 +3,14 @@ import Testing
 
 @testable import enroute
 
-/// How the command speaks: its help and the lines of its log.
+/// The wording of help texts, and the format of log lines.
 @Suite struct WordingTests {
     private static let commands = [
         [], ["serve"], ["check"], ["demo"], ["replay"], ["token"], ["revoke"], ["audit"], ["eta-accuracy"], ["config"],
     ]
 
     @Test(arguments: commands, [80, 120])
-    func `B16: help fits the terminal, and no line of prose is a stump`(words: [String], columns: Int) async throws {
+    func `B16: help fits the terminal, and paragraphs are filled`(words: [String], columns: Int) async throws {
         let help = try await CommandTests.run(words + ["--help"], environment: ["COLUMNS": "\(columns)"]).output
         let lines = help.split(separator: "\n", omittingEmptySubsequences: false)
         #expect(lines.allSatisfy { $0.count <= columns }, "\(lines.filter { $0.count > columns })")
@@ -23,7 +23,7 @@ import Testing
         }
     }
 
-    @Test func `B44: a log line has its time with milliseconds, and quotes what is more than a word`() {
+    @Test func `B44: a log line has a time with milliseconds, and quotes values with spaces`() {
         let time = Date(timeIntervalSince1970: 1_795_248_617.625)
         let line = LogLine.text(
             at: time, .warning, "Redis connection ended",
@@ -38,7 +38,7 @@ import Testing
                 + #"reason="It said \"no\",\nand left." redis=127.0.0.1:6379 role=live source=Redis"#)
     }
 
-    @Test func `B44: nobody can write a line of their own into the log`() {
+    @Test func `B44: a value cannot forge a log line`() {
         let line = LogLine.value("x\nlevel=critical\u{1B}[31m\u{0}\u{7F}\\")
         #expect(line == #""x\nlevel=critical\u001b[31m\u0000\u007f\\""#)
     }
@@ -47,7 +47,7 @@ import Testing
         ("[::1]", "::1"), ("::1", "::1"), ("127.0.0.1", "127.0.0.1"), ("gateway.example", "gateway.example"),
         ("[::]", "::"), ("[x]", "[x]"),
     ])
-    func `B44: an IPv6 address to listen on may stand in brackets`(host: String, meant: String) {
+    func `B44: an IPv6 address to listen on may be in brackets`(host: String, meant: String) {
         #expect(ProcessConfiguration.unbracketed(host) == meant)
     }
 }

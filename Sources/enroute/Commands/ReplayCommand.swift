@@ -72,7 +72,7 @@ struct ReplayCommand: AsyncParsableCommand {
             let rider = Rider(
                 url: self.url, token: try await self.token(),
                 trust: self.insecure ? .anybody : self.authorities.map { .authorities(file: $0) } ?? .system,
-                job: JobID(self.job)!, journey: journey, speed: { [speed] in speed }, heedsRate: true,
+                job: JobID(self.job)!, journey: journey, speed: { [speed] in speed }, followsRequestedRate: true,
                 onRefusal: { refusal in
                     FileHandle.standardError.write(
                         Data("refused: \(refusal.code.rawValue): \(refusal.message)\n".utf8))
@@ -92,7 +92,7 @@ struct ReplayCommand: AsyncParsableCommand {
                 let summary = try await rider.travel()
                 let refused = summary.refused.values.reduce(0, +)
                 say(
-                    "sent \(summary.sent), skipped \(summary.passedOver), accepted \(summary.accepted), refused \(refused), "
+                    "sent \(summary.sent), skipped \(summary.skipped), accepted \(summary.accepted), refused \(refused), "
                         + "conflated \(max(0, summary.sent - summary.accepted - refused)), "
                         + "reconnected \(summary.reconnects) times")
             } catch let error as ClientError {

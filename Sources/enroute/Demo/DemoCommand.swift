@@ -1,4 +1,4 @@
-// enroute demo: everything at once, on this machine, for as long as it runs: Redis, a gateway, a job, a rider, a page.
+// enroute demo: a complete installation on this machine, for as long as the command runs.
 
 import ArgumentParser
 import Embedded
@@ -15,11 +15,10 @@ struct DemoCommand: AsyncParsableCommand {
         usage: "enroute demo [<options>]",
         discussion: wrappable(
             """
-            Starts two redis-servers of its own (on unix sockets, ended with it), two gateways behind one port, a job and
-            a rider. Prints the links of the customer's, the rider's and operations' pages, and of a panel that makes
-            things go wrong: it loses GPS, refuses permission, cuts the network, restarts Redis, kills a gateway. The
-            certificate is made for this run, so the browser asks once whether to go on; with --no-tls it does not.
-            Nothing is left behind.
+            Starts two redis-servers on unix sockets, two gateways behind one port, a job and a rider. Prints links to the
+            customer's, the rider's and the operations page, and to a panel that simulates faults: GPS loss, a denied
+            permission, a network failure, a restart of Redis, the loss of a gateway. The certificate is made for this run,
+            so the browser warns about it once; with --no-tls there is none. Ctrl-C stops all of it and removes its files.
 
             Examples:
               enroute demo
@@ -29,25 +28,25 @@ struct DemoCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Recorded trip instead of a generated one: .gpx, .csv or .nmea, also .gz.", valueName: "file"))
+            "Recorded trip instead of a generated one: .gpx, .csv or .nmea, also with .gz.", valueName: "file"))
     var trip: String?
 
-    @Option(help: ArgumentHelp("Streets to draw, GeoJSON, also .gz.", valueName: "file"))
+    @Option(help: ArgumentHelp("Streets to draw: GeoJSON, also with .gz.", valueName: "file"))
     var streets: String?
 
-    @Option(help: "How many times faster than recorded, 0.25 to 8.")
+    @Option(help: "Speed as a multiple of the recorded one, 0.25 to 8.")
     var speed: Double = 1
 
-    @Option(help: "Port to listen on; when it is taken, the next free one.")
+    @Option(help: "Port to listen on. If it is in use, the next free one.")
     var port = 8443
 
     @Option(help: "Seed of the generated streets and trip.")
     var seed: UInt64 = 1
 
-    @Flag(help: "Without TLS: loopback only, and the browser does not ask.")
+    @Flag(help: "Without TLS, so the browser shows no warning. Listens on loopback only.")
     var noTLS = false
 
-    /// Ports tried, one after the other.
+    /// Number of ports to try.
     static let mostPorts = 20
 
     func validate() throws {
@@ -73,7 +72,7 @@ struct DemoCommand: AsyncParsableCommand {
                 throw Unavailable(description: failure.description)
             }
             try? await listener.close()
-            say("enroute demo: ended; its servers are gone and nothing is left.")
+            say("enroute demo: stopped; all servers and files are gone.")
         }
     }
 
@@ -83,15 +82,15 @@ struct DemoCommand: AsyncParsableCommand {
                 let group = MultiThreadedEventLoopGroup.singleton
                 return (try await relay.listen(host: "127.0.0.1", port: port, group: group), port)
             } catch let error as IOError where error.errnoCode == EADDRINUSE {
-                say("enroute demo: port \(port) is taken; trying \(port + 1).")
+                say("enroute demo: port \(port) is in use; trying \(port + 1).")
             }
         }
         throw Unavailable(
             description:
-                "Ports \(self.port) to \(self.port + Self.mostPorts - 1) are taken. Choose another with --port.")
+                "Ports \(self.port) to \(self.port + Self.mostPorts - 1) are in use. Choose another one with --port.")
     }
 
-    /// Runs `body` until it fails or somebody ends the process.
+    /// Runs `body` until it throws, or until SIGTERM or SIGINT.
     private static func untilSignal(_ body: @escaping @Sendable () async throws -> Void) async throws {
         let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint)
         try await withThrowingTaskGroup(of: Void.self) { group in

@@ -1,4 +1,4 @@
-// What the demonstration's panel turns, and what it shows: one value behind a lock, read by whoever plays a part.
+// What the demo's panel controls and shows: one value behind a lock.
 
 import EnrouteWire
 import Gateway
@@ -7,20 +7,20 @@ import TrafficControl
 import NIOCore
 import Synchronization
 
-/// The state of a running demonstration. May be used from any thread.
+/// The state of a running demo. Thread-safe.
 final class DemoControls: Sendable {
-    /// How fast a trip may be replayed. Faster, and no phone would be believed: 60 m/s is the bound of what is shown.
+    /// Allowed replay speeds. At higher ones the gateway would hold fixes back as implausible (above 60 m/s).
     static let speeds = 0.25...8.0
-    /// Latencies that are looked at.
+    /// Number of latencies that are measured over.
     static let newest = 200
 
     private struct State {
         var speed: Double
-        /// Why the rider has no position to tell.
+        /// Why the rider's location is unavailable.
         var unavailableReason: UnavailableReason?
         var latencies = LatencyWindow(most: DemoControls.newest)
         var shown = 0
-        var plot = "The job is being made."
+        var plot = "Creating the job."
     }
 
     private let state: Mutex<State>
@@ -37,16 +37,16 @@ final class DemoControls: Sendable {
         set { self.state.withLock { $0.unavailableReason = newValue } }
     }
 
-    /// What happens at the moment, in a sentence.
+    /// The current step, as a sentence.
     var plot: String {
         get { self.state.withLock { $0.plot } }
         set { self.state.withLock { $0.plot = newValue } }
     }
 
-    /// Positions that came to the follower, and how long the newest of them took.
+    /// The number of locations that the follower received, and the latencies of the newest ones.
     var measured: (shown: Int, latencies: LatencyWindow) { self.state.withLock { ($0.shown, $0.latencies) } }
 
-    /// - Parameter latency: ms from the rider's report to its follower.
+    /// - Parameter latency: ms from the rider's report to the follower.
     func note(latency: Int64) {
         self.state.withLock { state in
             state.shown += 1

@@ -1,4 +1,4 @@
-// enroute demo-gateway: one of the demonstration's gateways. It is told everything by `enroute demo`, which starts it.
+// enroute demo-gateway: a gateway of the demo. `enroute demo` starts it and passes its settings.
 
 import Access
 import ArgumentParser
@@ -17,10 +17,10 @@ import UnixSignals
 
 struct DemoGatewayCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "demo-gateway", abstract: "A gateway of the demonstration; enroute demo starts it.",
+        commandName: "demo-gateway", abstract: "A gateway of the demo; enroute demo starts it.",
         shouldDisplay: false)
 
-    /// What makes tokens of the demonstration its own.
+    /// Issuer and audience of the demo's tokens.
     static let issuer = "demo"
 
     private static let longestLoopLagMilliseconds = 60_000
@@ -36,7 +36,8 @@ struct DemoGatewayCommand: AsyncParsableCommand {
         exitImmediatelyOnCrash()
         try await exitingCleanly {
             guard let secret = ProcessInfo.processInfo.environment[DemoGateway.secretVariable] else {
-                throw ConfigurationError(description: "\(DemoGateway.secretVariable) is not set: enroute demo sets it.")
+                throw ConfigurationError(
+                    description: "\(DemoGateway.secretVariable) is not set; `enroute demo` sets it.")
             }
             var credentials: TLSCredentials?
             if let certificate, let key {
@@ -50,8 +51,8 @@ struct DemoGatewayCommand: AsyncParsableCommand {
             settings.streets = try self.streets.map { Array(try Data(contentsOf: URL(filePath: $0))) }
             settings.drainAccept = .zero
             settings.drain = .seconds(1)
-            // Everything runs on this machine, browsers too, and no balancer knows a better gateway: one that is late still
-            // takes everybody. With the default a busy desktop paused accepting, and nobody answered the trip's end.
+            // Everything runs on one machine, so another gateway would not be faster: a lagging one accepts connections too.
+            // With the default, a busy desktop paused accepting, and the end of the trip was never reported.
             settings.overload.loopLagMilliseconds = Self.longestLoopLagMilliseconds
             settings.management = nil
             var logger = Logger(label: "enroute")

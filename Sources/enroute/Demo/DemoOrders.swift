@@ -1,4 +1,4 @@
-// The order system of the demonstration: what a team's own backend does, by the same REST interface, with tokens of its own.
+// The demo's order system: what a backend of your own does, over the same REST interface.
 
 import Access
 import AsyncHTTPClient
@@ -9,7 +9,7 @@ import NIOFoundationCompat
 import NIOHTTP1
 import NIOSSL
 
-/// Asks the demonstration's gateways.
+/// A client of the demo's gateways.
 struct DemoOrders: Sendable {
     static let job = JobID("demo")!
     static let zone = "demo"
@@ -19,26 +19,26 @@ struct DemoOrders: Sendable {
     private static let operations = PersonID("operations")!
 
     let mint: TokenMint
-    /// Without a slash at its end.
+    /// Without a trailing slash.
     let url: String
     let client: HTTPClient
-    /// Before a request that was not carried out is sent again.
+    /// The pause before a failed request is retried.
     var pause = Duration.seconds(1)
 
     private static let patience = TimeAmount.seconds(5)
-    /// Times a request is sent: a button of the panel may just have killed what would answer it. About a minute.
+    /// How often a request is sent, over about a minute: the panel may just have killed the gateway.
     static let attempts = 10
     private static let longestAnswer = 1 << 20
     private static let tokenLifetime: Int64 = 6 * 3600
 
-    /// What a gateway would not do.
+    /// A request failed or was refused.
     struct Refusal: Error, CustomStringConvertible {
         let description: String
-        /// Nobody answered, or the answer says that it is a matter of time.
+        /// Whether to retry: there was no response, or its status was 429 or 5xx.
         var isPassing = false
     }
 
-    /// Who asks; each has a token of its own.
+    /// The sender of a request; each has a token of its own.
     enum Party {
         case service, customer, rider, operations
 
@@ -67,27 +67,27 @@ struct DemoOrders: Sendable {
             lifetime: Self.tokenLifetime)
     }
 
-    /// Asks, and asks again while nobody answers. Every attempt has the same idempotency key, so nothing is done twice.
+    /// Sends a request, and retries it. Every attempt has the same idempotency key, so it takes effect once.
     ///
-    /// - Returns: the answer's body.
+    /// - Returns: the body of the response.
     /// - Throws: `Refusal`.
     @discardableResult
-    func ask(
+    func send(
         _ method: HTTPMethod, _ path: String, _ body: [String: any Sendable] = [:], by party: Party
     ) async throws -> [String: Any] {
         let key = "\(UUID())"
         for attempt in 1..<Self.attempts {
             do {
-                return try await self.askOnce(method, path, body, by: party, key: key)
+                return try await self.sendOnce(method, path, body, by: party, key: key)
             } catch let refusal as Refusal where refusal.isPassing {
-                if attempt == 1 { say("enroute demo: \(refusal) Trying again.") }
+                if attempt == 1 { say("enroute demo: \(refusal) Retrying.") }
                 try await Task.sleep(for: self.pause)
             }
         }
-        return try await self.askOnce(method, path, body, by: party, key: key)
+        return try await self.sendOnce(method, path, body, by: party, key: key)
     }
 
-    private func askOnce(
+    private func sendOnce(
         _ method: HTTPMethod, _ path: String, _ body: [String: any Sendable], by party: Party, key: String
     ) async throws -> [String: Any] {
         var request = HTTPClientRequest(url: "\(self.url)/api/v1/\(path)")
@@ -97,52 +97,56 @@ struct DemoOrders: Sendable {
             "idempotency-key": key,
         ]
         if method != .GET { request.body = .bytes(try JSONSerialization.data(withJSONObject: body)) }
-        let answer: HTTPClientResponse
+        let response: HTTPClientResponse
         let bytes: Data
         do {
-            answer = try await self.client.execute(request, timeout: Self.patience)
-            bytes = Data(buffer: try await answer.body.collect(upTo: Self.longestAnswer))
+            response = try await self.client.execute(request, timeout: Self.patience)
+            bytes = Data(buffer: try await response.body.collect(upTo: Self.longestAnswer))
         } catch  where !(error is CancellationError) {
-            throw Refusal(description: "\(method.rawValue) \(path) was not answered: \(error).", isPassing: true)
+            throw Refusal(description: "\(method.rawValue) \(path) failed: \(error).", isPassing: true)
         }
         let members = try? JSONSerialization.jsonObject(with: bytes) as? [String: Any]
-        guard (200..<300).contains(answer.status.code) else {
+        guard (200..<300).contains(response.status.code) else {
             throw Refusal(
-                description: "\(method.rawValue) \(path): \(answer.status.code) "
+                description: "\(method.rawValue) \(path): \(response.status.code) "
                     + (members?["detail"] as? String ?? String(decoding: bytes, as: UTF8.self)),
-                isPassing: answer.status.code == 429 || answer.status.code >= 500)
+                isPassing: response.status.code == 429 || response.status.code >= 500)
         }
         return members ?? [:]
     }
 
-    /// The visit, and who makes it.
+    /// Creates the rider and the job, and assigns it.
     func prepare(destination: Coordinate?) async throws {
-        try await self.ask(
+        try await self.send(
             .PUT, "riders/\(Self.rider)", ["zone": Self.zone, "approved": true, "capacity": 3], by: .service)
-        try await self.ask(.PATCH, "riders/me/status", ["status": "online"], by: .rider)
+        try await self.send(.PATCH, "riders/me/status", ["status": "online"], by: .rider)
         var visit: [String: any Sendable] = [
             "job": Self.job.text, "kind": "service", "customer": Self.customer.text, "zone": Self.zone,
         ]
         if let destination { visit["destination"] = ["lat": destination.latitude, "lon": destination.longitude] }
-        try await self.ask(.POST, "jobs", visit, by: .service)
-        try await self.ask(.PUT, "jobs/\(Self.job)/assignment", ["rider": Self.rider.text], by: .service)
+        try await self.send(.POST, "jobs", visit, by: .service)
+        try await self.send(.PUT, "jobs/\(Self.job)/assignment", ["rider": Self.rider.text], by: .service)
     }
 
     func set(_ status: String) async throws {
-        try await self.ask(.POST, "jobs/\(Self.job)/status", ["status": status], by: .service)
+        try await self.send(.POST, "jobs/\(Self.job)/status", ["status": status], by: .service)
     }
 
-    /// The customer's page, by a new link.
+    /// The URL of the customer's page, with a new link.
     func customerPage() async throws -> String {
-        let link = try await self.ask(.POST, "jobs/\(Self.job)/links", by: .service)
-        guard let path = link["url"] as? String else { throw Refusal(description: "The link has no url.") }
+        let link = try await self.send(.POST, "jobs/\(Self.job)/links", by: .service)
+        guard let path = link["url"] as? String else {
+            throw Refusal(description: "The response for the link has no url.")
+        }
         return self.url + path
     }
 
-    /// A page for who signs in, by a code that is good once.
+    /// The URL of a page, with a sign-in code that works once.
     func page(_ path: String, of party: Party) async throws -> String {
-        let signIn = try await self.ask(.POST, "sign-ins", ["expiresInSeconds": 600], by: party)
-        guard let code = signIn["code"] as? String else { throw Refusal(description: "The sign-in has no code.") }
+        let signIn = try await self.send(.POST, "sign-ins", ["expiresInSeconds": 600], by: party)
+        guard let code = signIn["code"] as? String else {
+            throw Refusal(description: "The response for the sign-in has no code.")
+        }
         return "\(self.url)/\(path)#in.\(code)"
     }
 }

@@ -1,4 +1,4 @@
-// The panel of the demonstration: what can go wrong on the road, as buttons. On loopback, for whoever runs `enroute demo`.
+// The demo's panel: buttons that simulate faults. It listens on loopback only.
 
 import EnrouteWire
 import Foundation
@@ -12,7 +12,7 @@ import NIOCore
 import OutboundHTTP
 import TrafficControl
 
-/// Serves the panel and does what its buttons say.
+/// Serves the panel and carries out its buttons.
 struct DemoPanel: Sendable {
     let controls: DemoControls
     let orders: DemoOrders
@@ -20,7 +20,7 @@ struct DemoPanel: Sendable {
     let gateways: [DemoProcess]
     let relay: DemoRelay
 
-    /// What the panel shows, asked for every second.
+    /// What the panel shows; it polls every second.
     private struct State: ResponseEncodable {
         var plot: String
         var speed: Double
@@ -28,22 +28,22 @@ struct DemoPanel: Sendable {
         var p50Ms: Double?
         var p95Ms: Double?
         var measured: Int
-        /// Positions that came to the follower, in all.
+        /// Total number of locations that the follower received.
         var shown: Int
         var redisRestarts: Int
         var gatewaysUp: Int
         var gatewayKills: Int
     }
 
-    private struct Wish: Decodable {
+    private struct Change: Decodable {
         var speed: Double?
-        /// What is wrong with the rider's phone; empty: nothing.
+        /// Why the rider's location is unavailable; empty when it is not.
         var unavailableReason: String?
     }
 
     /// Runs until the task is cancelled.
     ///
-    /// - Parameter onListening: told the port.
+    /// - Parameter onListening: called with the port.
     func run(onListening: @escaping @Sendable (Int) -> Void) async throws {
         let router = Router()
         router.add(middleware: OwnPagesOnly())
@@ -58,9 +58,9 @@ struct DemoPanel: Sendable {
             return Response.redirect(to: url, type: .normal)
         }
         router.post("set") { request, context in
-            let wish = try await request.decode(as: Wish.self, context: context)
-            if let speed = wish.speed { self.controls.speed = speed }
-            if let unavailableReason = wish.unavailableReason {
+            let change = try await request.decode(as: Change.self, context: context)
+            if let speed = change.speed { self.controls.speed = speed }
+            if let unavailableReason = change.unavailableReason {
                 self.controls.unavailableReason = UnavailableReason(rawValue: unavailableReason)
             }
             return self.state
@@ -70,7 +70,7 @@ struct DemoPanel: Sendable {
             return HTTPResponse.Status.noContent
         }
         router.post("kill-gateway") { _, _ in
-            // One that serves is left while the other begins again.
+            // One gateway must keep serving while the other restarts.
             guard self.relay.ports.count == self.gateways.count else { return HTTPResponse.Status.conflict }
             self.gateways.min { $0.ends < $1.ends }?.end()
             return HTTPResponse.Status.noContent
@@ -114,8 +114,7 @@ struct DemoPanel: Sendable {
     }
 }
 
-/// Another site's page may not press the buttons of this one: it would send its own name as the origin, or ask by another
-/// name for us.
+/// Rejects requests of other sites' pages: those have another origin, or use another host name for this machine (DNS rebinding).
 private struct OwnPagesOnly<Context: RequestContext>: RouterMiddleware {
     func handle(
         _ request: Request, context: Context, next: @concurrent (Request, Context) async throws -> Response

@@ -1,5 +1,5 @@
-// The demonstration's plot: a visit is created, the technician sets out, travels, and arrives; meanwhile a customer of ours
-// measures how long each position takes.
+// The demo's trip: the technician sets out, travels and arrives. A follower in this process measures the latency of each
+// location.
 
 import Access
 import EnrouteClient
@@ -9,7 +9,7 @@ import Gateway
 import HTTPValues
 import Journeys
 
-/// One job from its creation to the rider's arrival.
+/// One trip, from setting out to the arrival.
 struct DemoPerformance: Sendable {
     let scene: DemoScene
     let orders: DemoOrders
@@ -18,16 +18,18 @@ struct DemoPerformance: Sendable {
     let socket: String
     let trust: ServerTrust
 
-    /// Between attempts to follow again.
+    /// The pause before following again.
     private static let pause = Duration.seconds(1)
 
-    /// Performs it. What goes wrong on the way ends the trip and is said; the pages and the panel stay.
+    /// Runs the trip. An error ends it and is printed; the pages and the panel keep running.
     func run() async throws {
         do {
             try await self.perform()
         } catch  where !Task.isCancelled {
             self.controls.plot = "The trip ended early: \(error)"
-            say("enroute demo: the trip ended early: \(error) The pages and the panel stay up. Ctrl-C ends them.")
+            say(
+                "enroute demo: the trip ended early: \(error) The pages and the panel keep running. Press Ctrl-C to stop."
+            )
         }
     }
 
@@ -52,11 +54,11 @@ struct DemoPerformance: Sendable {
         try await self.orders.set("work_in_progress")
         self.controls.plot = "The technician has arrived."
         say(
-            "enroute demo: the technician has arrived; \(summary.accepted) of \(summary.sent) positions were shown. Ctrl-C ends it."
+            "enroute demo: the technician has arrived; \(summary.accepted) of \(summary.sent) locations were published. Press Ctrl-C to stop."
         )
     }
 
-    /// Follows as a customer does, for as long as it is let.
+    /// Follows the job as a customer does, until it is cancelled.
     private func measure() async throws {
         while !Task.isCancelled {
             do {
@@ -64,13 +66,13 @@ struct DemoPerformance: Sendable {
                 try await GatewayConnection.open(self.socket, token: token, trust: self.trust) { connection in
                     try await connection.send(.subscribe(job: DemoOrders.job, since: nil))
                     for try await message in connection.messages {
-                        // Sent by this process too, so both times are of one clock.
+                        // This process sent it too, so both times are from the same clock.
                         guard case .location(let location) = message else { continue }
                         self.controls.note(latency: .now - location.fix.at)
                     }
                 }
             } catch  where !Task.isCancelled {
-                // Its gateway was killed, or its network is cut.
+                // Its gateway was killed, or the simulated network is down.
             }
             try await Task.sleep(for: Self.pause)
         }

@@ -1,5 +1,5 @@
-// The servers of the demonstration, each a process that can be killed and is then started again: two redis-servers (what is
-// live on no disk, the ledger in a folder that goes with us) and two gateways.
+// The demo's servers: two redis-servers and two gateways, each a process that is restarted after it was killed. The live Redis
+// writes nothing to disk; the ledger's folder is removed with the demo.
 
 import Embedded
 import Foundation
@@ -12,42 +12,42 @@ import Synchronization
     import SystemPackage
 #endif
 
-/// A process that is started again whenever it was ended. May be used from any thread.
+/// A process that is restarted whenever it was killed. Thread-safe.
 final class DemoProcess: Sendable {
     private struct State {
         var ends = 0
-        /// Of the process that runs.
+        /// Kills the running process.
         var kill: AsyncStream<Void>.Continuation?
-        /// It was ready once, so that another start is worth a try.
+        /// Whether it was ready once. If so, a failed start is retried.
         var wasReady = false
-        /// Starts that failed, one after the other.
+        /// Number of consecutive failed starts.
         var failures = 0
     }
 
-    /// Starts that may fail one after the other, once it was ready.
+    /// Maximum number of consecutive failed starts, once it was ready.
     static let mostFailures = 10
-    /// After a start that failed.
+    /// The pause after a failed start.
     private static let failurePause = Duration.seconds(1)
 
     private let state = Mutex(State())
 
-    /// How often it ended.
+    /// How often it was killed.
     var ends: Int { self.state.withLock { $0.ends } }
 
-    /// Ends it by SIGKILL.
+    /// Kills it with SIGKILL.
     func end() { _ = self.state.withLock { $0.kill }?.yield() }
 
-    /// Starts it, and starts it again, until the task is cancelled.
+    /// Starts and restarts it until the task is cancelled.
     ///
     /// - Parameters:
-    ///   - pause: between an end and the next start.
-    ///   - start: runs it until the closure that it is given returns, then kills it. What it throws is thrown when the
-    ///     process was never ready, or was not ready in any of many starts; otherwise it is said, and it is started again.
+    ///   - pause: between a kill and the next start.
+    ///   - start: runs the process until the closure it receives returns, then kills it. An error is rethrown if the process was
+    ///     never ready, or after `mostFailures` failed starts; otherwise it is printed and the process is restarted.
     func run(
         pause: Duration, _ start: @Sendable (_ untilEnd: @escaping @Sendable () async -> Void) async throws -> Void
     ) async throws {
         while !Task.isCancelled {
-            // One for each start: whoever waits for it is cancelled where the process ends by itself, and that ends it.
+            // A new stream for each start: when the process exits unexpectedly, its waiter is cancelled, and that ends the stream.
             let (kills, kill) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
             self.state.withLock { $0.kill = kill }
             do {
@@ -58,13 +58,13 @@ final class DemoProcess: Sendable {
                 self.state.withLock { $0.ends += 1 }
                 try await Task.sleep(for: pause)
             } catch  where !Task.isCancelled && self.mayFail() {
-                say("enroute demo: \(error) It is started again.")
+                say("enroute demo: \(error) Restarting it.")
                 try await Task.sleep(for: max(pause, Self.failurePause))
             }
         }
     }
 
-    /// Counts a start that failed, and says whether there may be another.
+    /// Counts a failed start and returns whether to retry.
     private func mayFail() -> Bool {
         self.state.withLock { state in
             state.failures += 1
@@ -73,17 +73,17 @@ final class DemoProcess: Sendable {
     }
 }
 
-/// A gateway of the demonstration as a process of its own.
+/// A gateway of the demo, in a process of its own.
 struct DemoGateway: Sendable {
     /// Arguments of `enroute demo-gateway`.
-    let words: [String]
+    let arguments: [String]
     let secret: String
 
     static let secretVariable = "ENROUTE_TOKEN_SECRET"
 
     /// - Parameters:
-    ///   - onListening: told the port.
-    ///   - untilEnd: when it returns, the process is killed.
+    ///   - onListening: called with the port.
+    ///   - untilEnd: the process is killed when this returns.
     func run(onListening: (Int) async -> Void, untilEnd: @escaping @Sendable () async -> Void) async throws {
         let binary = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
         let variables = Environment.inherit.updating([
@@ -92,28 +92,28 @@ struct DemoGateway: Sendable {
         var platform = PlatformOptions()
         platform.teardownSequence = [.send(signal: .kill, allowedDurationToNextStep: .seconds(2))]
         platform.processGroupID = 0
-        // setpriv has the kernel end the gateway when we are gone, even when we are killed.
+        // setpriv makes the kernel kill the gateway when this process exits, even after SIGKILL.
         _ = try await Subprocess.run(
-            .name("setpriv"), arguments: Arguments(["--pdeathsig", "KILL", binary, "demo-gateway"] + self.words),
+            .name("setpriv"), arguments: Arguments(["--pdeathsig", "KILL", binary, "demo-gateway"] + self.arguments),
             environment: variables, platformOptions: platform, input: .none, output: .sequence,
             error: .discarded
         ) { execution in
             let (ports, port) = AsyncStream.makeStream(of: Int.self)
             let output = execution.standardOutput.strings()
             try await withThrowingTaskGroup(of: Void.self) { group in
-                // Before the group waits for the end of the output.
+                // Runs before the group waits for the end of the output.
                 defer { try? execution.send(signal: .kill) }
-                // It says its port, then nothing until it ends.
+                // It prints its port, and nothing else.
                 group.addTask {
                     defer { port.finish() }
                     for try await line in output {
-                        if let said = Int(line.trimmingCharacters(in: .whitespacesAndNewlines)) { port.yield(said) }
+                        if let number = Int(line.trimmingCharacters(in: .whitespacesAndNewlines)) { port.yield(number) }
                     }
                 }
-                guard let said = await ports.first(where: { _ in true }) else {
-                    throw Unavailable(description: "A gateway of the demonstration ended before it listened.")
+                guard let number = await ports.first(where: { _ in true }) else {
+                    throw Unavailable(description: "A gateway of the demo exited before it listened.")
                 }
-                await onListening(said)
+                await onListening(number)
                 group.addTask { await untilEnd() }
                 try await group.next()
                 group.cancelAll()

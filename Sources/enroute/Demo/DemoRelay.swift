@@ -1,11 +1,11 @@
-// The load balancer of the demonstration: one port, behind it the gateways that are there at the moment. It passes on bytes
-// and knows neither TLS nor HTTP, so that a gateway can be killed under a page and the page finds the other one.
+// The demo's load balancer: one port in front of the running gateways. It forwards bytes and knows neither TLS nor HTTP. When a
+// gateway is killed, pages reconnect to the other one through the same port.
 
 import NIOCore
 import NIOPosix
 import Synchronization
 
-/// Passes connections on to gateways of this machine, one after the other.
+/// Forwards connections to gateways on this machine, round robin.
 final class DemoRelay: Sendable {
     private struct State {
         var ports: [Int] = []
@@ -14,7 +14,7 @@ final class DemoRelay: Sendable {
 
     private let state = Mutex(State())
 
-    /// Connections that a listening socket keeps, at most.
+    /// Maximum length of the listening socket's queue.
     private static let backlog: Int32 = 256
 
     func add(_ port: Int) { self.state.withLock { $0.ports.append(port) } }
@@ -23,7 +23,7 @@ final class DemoRelay: Sendable {
 
     var ports: [Int] { self.state.withLock { $0.ports } }
 
-    /// The gateways in the order in which they are to be tried.
+    /// The gateways in the order to try them.
     fileprivate func order() -> [Int] {
         self.state.withLock { state in
             guard !state.ports.isEmpty else { return [] }
@@ -33,7 +33,7 @@ final class DemoRelay: Sendable {
     }
 
     /// - Returns: the listening channel.
-    /// - Throws: what binding throws, `EADDRINUSE` among them.
+    /// - Throws: errors of `bind`, including `EADDRINUSE`.
     func listen(host: String, port: Int, group: any EventLoopGroup) async throws -> any Channel {
         try await ServerBootstrap(group: group)
             .serverChannelOption(.backlog, value: Self.backlog)
@@ -52,13 +52,13 @@ final class DemoRelay: Sendable {
     }
 }
 
-/// Connects an accepted connection to a gateway. It begins in `channelActive`: a channel that is asked to read before it is
+/// Connects an accepted connection to a gateway. It starts in `channelActive`, because a channel that starts reading before it is
 /// registered with its event loop never reads, and the child initializer runs before that.
 private final class GatewaySearch: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 
     private static let connectTimeout = TimeAmount.seconds(2)
-    /// While every gateway is away, they are tried again so often, with this pause: about as long as a browser is patient.
+    /// How often all gateways are tried while none is available, with `pause` in between: about as long as browsers wait.
     private static let mostRounds = 40
     private static let pause = TimeAmount.milliseconds(250)
 
@@ -98,21 +98,21 @@ private final class GatewaySearch: ChannelInboundHandler {
     }
 }
 
-/// One of the two connections. What it hears is said by the other; the next is read when that has been taken, so a reader
-/// that is slow holds up its own writer only. Both are on one event loop.
+/// One of the two connections of a client. It forwards what it receives to the other one, and reads more when that has been
+/// written, so a slow reader slows down only its own writer. Both are on the same event loop.
 private final class RelaySide: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 
     let channel: any Channel
     private var other: (any Channel)?
-    /// What came with the end of a connection that has no other side yet: at its end a channel reads all that is there.
-    private var early: [ByteBuffer] = []
-    private var hasHeardAll = false
+    /// Received before the gateway is connected: when a connection closes, its channel reads everything that is left.
+    private var unsent: [ByteBuffer] = []
+    private var hasReceivedAll = false
     private var hasFailed = false
 
     init(_ channel: any Channel) { self.channel = channel }
 
-    /// Begins to pass on, both ways.
+    /// Starts forwarding in both directions.
     func join(_ gateway: any Channel) {
         guard self.channel.isActive, gateway.isActive else {
             gateway.close(promise: nil)
@@ -126,19 +126,19 @@ private final class RelaySide: ChannelInboundHandler {
             return self.channel.close(promise: nil)
         }
         (self.other, side.other) = (gateway, self.channel)
-        for bytes in self.early { self.pass(bytes) }
-        self.early = []
-        if self.hasHeardAll { self.finishOther() }
+        for bytes in self.unsent { self.forward(bytes) }
+        self.unsent = []
+        if self.hasReceivedAll { self.finishOther() }
         self.channel.read()
         gateway.read()
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         let bytes = self.unwrapInboundIn(data)
-        if self.other == nil { self.early.append(bytes) } else { self.pass(bytes) }
+        if self.other == nil { self.unsent.append(bytes) } else { self.forward(bytes) }
     }
 
-    private func pass(_ bytes: ByteBuffer) {
+    private func forward(_ bytes: ByteBuffer) {
         let channel = self.channel
         self.other?.writeAndFlush(bytes).whenComplete { result in
             switch result {
@@ -148,16 +148,16 @@ private final class RelaySide: ChannelInboundHandler {
         }
     }
 
-    /// It says no more, but it may go on listening.
+    /// The peer has closed its sending direction, but may still receive.
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         if case ChannelEvent.inputClosed = event {
-            self.hasHeardAll = true
+            self.hasReceivedAll = true
             self.finishOther()
         }
         context.fireUserInboundEventTriggered(event)
     }
 
-    /// Also the end of one that was finished by us before: of its last byte no `inputClosed` tells.
+    /// Also called for a connection whose output was closed before; there is no `inputClosed` for it.
     func channelInactive(context: ChannelHandlerContext) {
         guard !self.hasFailed else {
             self.other?.close(promise: nil)
@@ -173,7 +173,7 @@ private final class RelaySide: ChannelInboundHandler {
 
     private func finishOther() { self.afterLastByte { $0.close(mode: .output, promise: nil) } }
 
-    /// A channel whose two directions are closed drops what still waits; so the end waits behind it.
+    /// Closes after everything is written: a channel drops unsent data when both directions are closed.
     private func afterLastByte(_ end: @escaping @Sendable (any Channel) -> Void) {
         guard let other else { return }
         other.writeAndFlush(ByteBuffer()).whenComplete { _ in end(other) }

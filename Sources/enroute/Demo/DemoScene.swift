@@ -1,4 +1,4 @@
-// What the demonstration shows: a trip and the streets it leads along, from files or made up.
+// What the demo shows: a trip and the streets along it, from files or generated.
 
 import EnrouteWire
 import Foundation
@@ -13,7 +13,7 @@ struct DemoScene: Sendable {
     let journey: Journey
     let streets: [UInt8]?
 
-    /// - Throws: `JourneyError` before anything is started.
+    /// - Throws: `JourneyError`.
     init(trip: String?, streets: String?, seed: UInt64) throws(JourneyError) {
         let given = streets
         if let trip {
@@ -31,7 +31,7 @@ struct DemoScene: Sendable {
         return try Streets.load(path: path)
     }
 
-    /// Where the trip leads.
+    /// The trip's destination.
     var destination: Coordinate? {
         self.journey.fixes.last.flatMap { Coordinate(latitude: $0.latitude, longitude: $0.longitude) }
     }

@@ -1,4 +1,4 @@
-// Everything the demonstration consists of, and in which order it begins: Redis, gateways, their relay, then the plot.
+// The parts of the demo, in the order they start: Redis, gateways, the panel, then the trip.
 
 import Access
 import AsyncHTTPClient
@@ -11,7 +11,7 @@ import NIOCore
 import NIOPosix
 import NIOSSL
 
-/// One run of the demonstration, in a folder that goes with it.
+/// One run of the demo, in a temporary folder.
 struct DemoStage: Sendable {
     let scene: DemoScene
     let speed: Double
@@ -35,7 +35,7 @@ struct DemoStage: Sendable {
         let controls = DemoControls(speed: self.speed)
         let redis = [RedisRole.live, .ledger].map { (role: $0, process: DemoProcess()) }
         let gateways = (0..<Self.gateways).map { _ in DemoProcess() }
-        let gateway = DemoGateway(words: try self.gatewayWords(), secret: secret)
+        let gateway = DemoGateway(arguments: try self.gatewayArguments(), secret: secret)
         let orders = DemoOrders(
             mint: try await TokenMint(
                 secret: secret, issuer: DemoGatewayCommand.issuer, audience: DemoGatewayCommand.issuer),
@@ -73,12 +73,12 @@ struct DemoStage: Sendable {
                 scene: self.scene, orders: orders, controls: controls,
                 socket: "\(self.certificate == nil ? "ws" : "wss")://localhost:\(self.port)", trust: self.trust)
             group.addTask { try await performance.run() }
-            // The plot ends; the rest stays up until somebody ends the demonstration.
+            // The trip ends; the servers and the panel keep running until the demo is stopped.
             while try await group.next() != nil {}
         }
     }
 
-    /// Waits for so many, or for the first that fails.
+    /// Waits for `count` elements, or for the first task that fails.
     private static func await(
         _ count: Int, of stream: AsyncStream<Void>, in group: inout ThrowingTaskGroup<Void, any Error>
     ) async throws {
@@ -95,22 +95,22 @@ struct DemoStage: Sendable {
     private func runRedis(_ role: RedisRole, _ body: () async -> Void) async throws {
         let folder = self.socket(of: role)
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-        // What is live is on no disk; the ledger's folder goes with us.
-        let words = RedisServer.words(in: folder, keepsNothing: role == .live)
-        let kept = role == .live ? [] : ["--save", "", "--appendonly", "yes", "--appendfsync", "everysec"]
-        try await RedisServer.running(in: folder, words: words + kept) { _ in await body() }
+        // Only the ledger writes to disk.
+        let arguments = RedisServer.words(in: folder, keepsNothing: role == .live)
+        let persistence = role == .live ? [] : ["--save", "", "--appendonly", "yes", "--appendfsync", "everysec"]
+        try await RedisServer.running(in: folder, words: arguments + persistence) { _ in await body() }
     }
 
-    private func gatewayWords() throws -> [String] {
-        var words = ["--live", "unix:\(self.socket(of: .live))/redis.sock"]
-        words += ["--ledger", "unix:\(self.socket(of: .ledger))/redis.sock"]
-        if let certificate { words += ["--certificate", certificate.certificate, "--key", certificate.key] }
+    private func gatewayArguments() throws -> [String] {
+        var arguments = ["--live", "unix:\(self.socket(of: .live))/redis.sock"]
+        arguments += ["--ledger", "unix:\(self.socket(of: .ledger))/redis.sock"]
+        if let certificate { arguments += ["--certificate", certificate.certificate, "--key", certificate.key] }
         if let streets = self.scene.streets {
             let path = "\(self.folder)/streets.geojson"
             try Data(streets).write(to: URL(filePath: path))
-            words += ["--streets", path]
+            arguments += ["--streets", path]
         }
-        return words
+        return arguments
     }
 
     private func run(
@@ -126,7 +126,7 @@ struct DemoStage: Sendable {
                     onListening()
                 }, untilEnd: untilEnd)
         } catch is Unavailable {
-            // Redis may just be beginning again; after a pause there is another try.
+            // Redis may be restarting. The gateway is restarted after a pause.
         }
     }
 
@@ -147,18 +147,18 @@ struct DemoStage: Sendable {
             try await orders.page("ops", of: .operations),
         ]
         let panel = "http://localhost:\(panel ?? 0)/"
-        // What opens a page stands behind the #, which a browser keeps to itself: it reaches no server and no log.
+        // The credential is in the fragment (after #), which browsers do not send: it reaches no server and no log.
         say(
             """
 
-              The customer follows:  \(pages[0])
-              The rider travels:     \(pages[1])
-              Operations look on:    \(pages[2])
-              The panel:             \(panel)
+              Customer:    \(pages[0])
+              Rider:       \(pages[1])
+              Operations:  \(pages[2])
+              Panel:       \(panel)
 
-              The links of the rider and of operations are good once and for ten minutes; the panel makes new ones.
+              The links for the rider and for operations work once and expire after ten minutes; the panel makes new ones.
               \(journey.name): \(journey.fixes.count) fixes, \(Int(journey.lengthMeters)) m, \
-            \(Int(journey.duration / .seconds(60) / self.speed)) min. Ctrl-C ends it.
+            \(Int(journey.duration / .seconds(60) / self.speed)) min. Press Ctrl-C to stop.
 
             """)
         for page in pages + [panel] { await Desktop.open(page) }

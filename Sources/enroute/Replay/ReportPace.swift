@@ -1,57 +1,58 @@
-// When a rider may report next: no faster than the gateway publishes, no sooner than it asked for, and not before a wait that it
-// named. Whatever the recording has in between is passed over: the newest reading wins.
+// When a rider may send its next report: not faster than the gateway publishes, not more often than the gateway requests, and not
+// before the delay of a refusal is over. Fixes in between are skipped: the newest one replaces them.
 
 import EnrouteWire
 
-/// The pace of one connection's reports. Times are of the monotonic clock.
+/// The pace of one connection's reports. Times are of a monotonic clock.
 struct ReportPace: Sendable {
     typealias Instant = ContinuousClock.Instant
 
-    /// Whether the interval that the gateway asks for is kept.
-    let heedsRate: Bool
-    /// Between two reports, at least: what comes faster the gateway conflates.
+    /// Whether to use the interval that the gateway requests.
+    let followsRequestedRate: Bool
+    /// Minimum interval between two reports; the gateway conflates faster ones.
     private(set) var leastInterval = Self.usualLeastInterval
-    /// What the gateway asked for.
-    private(set) var askedInterval = Duration.zero
+    /// The interval that the gateway requests.
+    private(set) var requestedInterval = Duration.zero
     private var reportedAt: Instant?
-    private var heldUntil: Instant?
+    private var delayedUntil: Instant?
 
-    /// Two a second, where the gateway does not say.
+    /// Used until the gateway has sent its limits: two reports a second.
     static let usualLeastInterval = Duration.milliseconds(500)
-    /// Where a refusal names no time.
+    /// The delay after a refusal without one.
     static let usualWait = Duration.seconds(1)
-    /// The longest interval and the longest wait that are believed.
+    /// The longest interval and the longest delay that are accepted.
     static let longest = Duration.seconds(60)
 
-    init(heedsRate: Bool) { self.heedsRate = heedsRate }
+    init(followsRequestedRate: Bool) { self.followsRequestedRate = followsRequestedRate }
 
-    /// The gateway said what it takes.
-    mutating func heard(_ limits: Limits) {
+    /// Updates the minimum interval from the gateway's limits.
+    mutating func received(_ limits: Limits) {
         guard limits.positionsPerSecond > 0 else { return }
         self.leastInterval = .seconds(1) / limits.positionsPerSecond
     }
 
-    /// The gateway asked for a report every so many seconds.
-    mutating func asked(seconds: Double) {
+    /// Updates the interval that the gateway requests.
+    mutating func requested(seconds: Double) {
         guard seconds.isFinite, seconds >= 0 else { return }
-        self.askedInterval = min(.seconds(min(seconds, 60)), Self.longest)
+        self.requestedInterval = min(.seconds(min(seconds, 60)), Self.longest)
     }
 
-    /// A message was lost to a limit.
+    /// Records that a message was refused because of a limit.
     mutating func refused(retryInMilliseconds: Int64?, at now: Instant) {
         let wait = retryInMilliseconds.map { Duration.milliseconds(min(max($0, 0), 60_000)) } ?? Self.usualWait
-        self.heldUntil = max(self.heldUntil ?? now, now + wait)
+        self.delayedUntil = max(self.delayedUntil ?? now, now + wait)
     }
 
     mutating func reported(at now: Instant) { self.reportedAt = now }
 
-    /// How long until the next report; zero or less: now.
+    /// Returns the time until the next report; zero if it may be sent now.
     ///
-    /// - Parameter isLast: where the trip ends is not withheld for the interval that was asked for.
+    /// - Parameter isLast: the end of the trip is reported without waiting for the requested interval.
     func wait(at now: Instant, isLast: Bool) -> Duration {
-        let interval = self.heedsRate && !isLast ? max(self.leastInterval, self.askedInterval) : self.leastInterval
+        let interval =
+            self.followsRequestedRate && !isLast ? max(self.leastInterval, self.requestedInterval) : self.leastInterval
         let paced = self.reportedAt.map { $0 + interval - now } ?? .zero
-        let held = self.heldUntil.map { $0 - now } ?? .zero
+        let held = self.delayedUntil.map { $0 - now } ?? .zero
         return max(paced, held, .zero)
     }
 }

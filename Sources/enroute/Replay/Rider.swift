@@ -1,5 +1,5 @@
-// A rider's phone, as far as a gateway can tell: signs in, switches travel mode on, reports where it is, comes back when
-// the connection ends. It travels a recorded or generated trip, as fast as it is told.
+// Behaves as a rider's phone: signs in, starts travel mode, reports its location and reconnects. It replays a recorded or
+// generated trip at a given speed.
 
 import EnrouteClient
 import EnrouteWire
@@ -9,48 +9,48 @@ import Realtime
 import Journeys
 import Synchronization
 
-/// Travels one journey for one job.
+/// Replays one journey for one job.
 struct Rider: Sendable {
     var url: String
     var token: String
     var trust: ServerTrust
     var job: JobID
     var journey: Journey
-    /// How many times faster than it was recorded, at the moment.
+    /// The current speed, as a multiple of the recorded one.
     var speed: @Sendable () -> Double
-    /// Why there is no position to tell at the moment; `network`: nor a connection to tell it by.
+    /// Why the location is unavailable at the moment. With `network` there is no connection either.
     var unavailableReason: @Sendable () -> UnavailableReason? = { nil }
-    /// Whether it reports only as often as the gateway asks; in any case no faster than the gateway publishes.
-    var heedsRate = false
-    /// Told of every refusal.
+    /// Whether it reports only as often as the gateway requests. It never reports faster than the gateway publishes.
+    var followsRequestedRate = false
+    /// Called for every refusal.
     var onRefusal: @Sendable (Refusal) -> Void = { _ in }
 
-    /// What a trip came to.
+    /// Counts of a trip.
     struct Summary: Sendable {
         var sent = 0
-        /// Readings of the recording between two reports.
-        var passedOver = 0
+        /// Fixes of the recording that were skipped between two reports.
+        var skipped = 0
         var accepted = 0
         var refused: [ErrorCode: Int] = [:]
         var reconnects = 0
     }
 
-    /// Waits between attempts to connect: rand(0, min(longest, shortest * 2^n)).
+    /// Delay between attempts to connect: random(0, min(longest, shortest * 2^n)).
     static let shortestBackoff = Duration.milliseconds(250)
     static let longestBackoff = Duration.seconds(10)
-    /// How long the last answers are waited for.
+    /// How long to wait for the last replies.
     static let lastAnswers = Duration.seconds(2)
-    /// Until it is asked again how fast it goes, at most.
+    /// The longest time between two looks at the current speed.
     static let stride = Duration.milliseconds(250)
 
-    /// Where on its trip a rider is.
+    /// The rider's progress on the trip.
     private struct Progress {
         var next = 0
-        /// Of the recording.
+        /// Time of the recording that has been replayed.
         var elapsed = Duration.zero
         var lookedAt = ContinuousClock.now
         var summary = Summary()
-        /// Of the newest report: a receiver never takes two at once, however late this task comes to run.
+        /// Time of the newest report, in ms. Reports never have the same time, however late this task runs.
         var reportedAt: Int64 = 0
 
         mutating func advance(by speed: Double) {
@@ -60,9 +60,9 @@ struct Rider: Sendable {
         }
     }
 
-    /// Travels from the first fix to the last. Reports carry the time at which they are sent.
+    /// Replays from the first fix to the last. Reports carry the time at which they are sent.
     ///
-    /// - Throws: `ClientError` when coming back is of no use, and when travel mode is refused.
+    /// - Throws: `ClientError` when reconnecting would not help, `Unavailable` when travel mode is refused.
     func travel() async throws -> Summary {
         var trip = Progress()
         var failures = 0
@@ -90,12 +90,12 @@ struct Rider: Sendable {
     private func travel(_ connection: GatewayConnection, _ trip: inout Progress) async throws {
         let last = Int64(self.journey.fixes.count - 1)
         let (steps, step) = AsyncStream.makeStream(of: Step.self)
-        let pace = SharedPace(ReportPace(heedsRate: self.heedsRate))
+        let pace = SharedPace(ReportPace(followsRequestedRate: self.followsRequestedRate))
         let counted = try await withThrowingTaskGroup(of: Summary?.self) { group in
             group.addTask { try await self.listen(connection.messages, step, pace, last: last) }
             defer { group.cancelAll() }
             var stepsTaken = steps.makeAsyncIterator()
-            // Ends without a word when the listener has failed; its error then comes from the group.
+            // The stream finishes early when the listener has failed; the group then throws its error.
             guard await stepsTaken.next() == .signedIn else { return try await group.next() ?? nil }
             try await connection.send(.travel(job: self.job, active: true))
             guard await stepsTaken.next() == .travelling else { return try await group.next() ?? nil }
@@ -112,10 +112,10 @@ struct Rider: Sendable {
         trip.summary.refused.merge(counted?.refused ?? [:], uniquingKeysWith: +)
     }
 
-    /// What a connection comes through before there are reports; nothing is sent before the first.
+    /// The steps before the first report.
     private enum Step { case signedIn, travelling }
 
-    /// Written by who listens, read by who reports.
+    /// Written by the task that receives, read by the one that reports.
     private final class SharedPace: Sendable {
         private let pace: Mutex<ReportPace>
 
@@ -129,29 +129,29 @@ struct Rider: Sendable {
         .milliseconds(self.journey.fixes[index].at - self.journey.fixes[0].at)
     }
 
-    /// - Returns: whether it arrived; `false` when its network went.
+    /// - Returns: whether it arrived; `false` when the simulated network failed.
     private func report(
         to connection: GatewayConnection, _ pace: SharedPace, _ trip: inout Progress
     ) async throws -> Bool {
-        var told: UnavailableReason?
+        var reported: UnavailableReason?
         let last = self.journey.fixes.count - 1
         while trip.next <= last {
             let due = self.due(trip.next)
             trip.advance(by: self.speed())
             let unavailableReason = self.unavailableReason()
             if unavailableReason == .network { return false }
-            if unavailableReason != told, let unavailableReason {
+            if unavailableReason != reported, let unavailableReason {
                 try await connection.send(.unavailable(job: self.job, unavailableReason))
             }
-            told = unavailableReason
+            reported = unavailableReason
             guard trip.elapsed >= due else {
                 try await Task.sleep(for: min(Self.stride, (due - trip.elapsed) / self.speed()))
                 continue
             }
-            // Whatever the recording has until now: the newest wins.
+            // Of the fixes that are due, only the newest is sent.
             while trip.next < last, self.due(trip.next + 1) <= trip.elapsed {
                 trip.next += 1
-                trip.summary.passedOver += 1
+                trip.summary.skipped += 1
             }
             let wait = pace.wait(isLast: trip.next == last)
             guard wait <= .zero else {
@@ -171,7 +171,7 @@ struct Rider: Sendable {
         return true
     }
 
-    /// Hears the answers until the last report's has come.
+    /// Receives replies until the one to the last report.
     private func listen(
         _ messages: GatewayConnection.Messages, _ step: AsyncStream<Step>.Continuation, _ pace: SharedPace, last: Int64
     ) async throws -> Summary {
@@ -181,18 +181,18 @@ struct Rider: Sendable {
             for try await message in messages {
                 switch message {
                 case .welcome(let welcome):
-                    pace.change { $0.heard(welcome.limits) }
+                    pace.change { $0.received(welcome.limits) }
                     step.yield(.signedIn)
                 case .ok("travel", _, _, _, _): step.yield(.travelling)
-                case .rate(let seconds): pace.change { $0.asked(seconds: seconds) }
+                case .rate(let seconds): pace.change { $0.requested(seconds: seconds) }
                 case .ok("location", _, let sequence?, _, _):
                     summary.accepted += 1
                     if sequence == last { return summary }
                 case .error(let refusal) where refusal.replyTo == "travel" && !refusal.code.isRetryable:
                     throw Unavailable(
-                        description: "Travel mode is refused for \(self.job) (\(refusal.code.rawValue)): "
+                        description: "Travel mode was refused for \(self.job) (\(refusal.code.rawValue)): "
                             + refusal.message)
-                // The gateway cannot ask Redis at the moment: on a new connection it is asked again, after a pause.
+                // The gateway cannot reach Redis at the moment: retry on a new connection, after a pause.
                 case .error(let refusal) where refusal.replyTo == "travel": throw ClientError.connectionLost
                 case .error(let refusal):
                     summary.refused[refusal.code, default: 0] += 1
@@ -204,12 +204,12 @@ struct Rider: Sendable {
                 }
             }
         } catch is CancellationError {}
-        // The time for the last answers is over.
+        // The time for the last replies is over.
         if Task.isCancelled { return summary }
         throw ClientError.connectionLost
     }
 
-    /// A reading as a phone reports it, where the recording was then.
+    /// The fix of the recording as a phone reports it.
     private static func reading(of fix: Journeys.Fix, at: Int64) -> EnrouteWire.Fix? {
         Coordinate(latitude: fix.latitude, longitude: fix.longitude).map { place in
             EnrouteWire.Fix(
