@@ -144,10 +144,10 @@ import Tracking
         unknown.observe(fix, now: Self.ns(0))
         #expect(round.question?.places == [fix.place, between, Self.door])
         let (straight, bent) = (Self.calculate(&direct, 0), Self.calculate(&round, 0))
-        #expect(straight?.after == nil && bent?.after == 1)
+        #expect(straight?.stopsBefore == nil && bent?.stopsBefore == 1)
         #expect((bent?.seconds ?? 0) > (straight?.seconds ?? 0) + 180)
         #expect(unknown.question == nil && Self.calculate(&unknown, 0) == nil)
         let told = Self.next(&unknown, 1)
-        #expect(told == .tell(ArrivalEstimate(state: .unavailable, at: Self.epoch + 1000, after: 1)))
+        #expect(told == .tell(ArrivalEstimate(state: .unavailable, at: Self.epoch + 1000, stopsBefore: 1)))
     }
 }
