@@ -5,7 +5,7 @@ import Testing
 @testable import Jobs
 @testable import TrafficControl
 
-/// What is told of a zone's jobs to who has seen an earlier version.
+/// The rows of a zone's jobs for clients that have seen an earlier version.
 @Suite struct BoardHistoryTests {
     private static let zone = ZoneID("rome")!
 
@@ -17,7 +17,7 @@ import Testing
             tracking: tracking)
     }
 
-    @Test func `who has seen nothing is shown all, and afterwards what changed`() {
+    @Test func `a new client receives all rows, and afterwards only changes`() {
         var history = VersionedRows()
         history.take([Self.row("a"), Self.row("b"), Self.row("c")])
         let first = history.rows(of: Self.zone, since: nil)
@@ -30,7 +30,7 @@ import Testing
         #expect(!third.isReset && third.rows.isEmpty && third.gone.isEmpty && third.version == second.version)
     }
 
-    @Test func `a reading in which nothing changed has the version of the one before`() {
+    @Test func `a read without changes keeps the version`() {
         var history = VersionedRows()
         history.take([Self.row("a")])
         let version = history.version
@@ -40,7 +40,7 @@ import Testing
         #expect(history.version == version + 1)
     }
 
-    @Test func `a job that went and came back is shown, and not called gone`() {
+    @Test func `a job that was removed and added again is a row, and not among the removed`() {
         var history = VersionedRows()
         history.take([Self.row("a"), Self.row("b")])
         let seen = history.rows(of: Self.zone, since: nil).version
@@ -50,7 +50,7 @@ import Testing
         #expect(changes.rows.map(\.job.text) == ["b"] && changes.gone.isEmpty)
     }
 
-    @Test func `another gateway's version, a later one and what is none are answered with all`() {
+    @Test func `an unknown version, of another gateway or malformed, is answered with all rows`() {
         var history = VersionedRows(epoch: "mine")
         history.take([Self.row("a")])
         for unknown in ["yours.1", "mine.9", "mine.0", "mine", "", "mine.x", "mine.1.1"] {
@@ -59,7 +59,7 @@ import Testing
         #expect(!history.rows(of: Self.zone, since: "mine.1").isReset)
     }
 
-    @Test func `who was away while more jobs went than are remembered is shown all`() {
+    @Test func `a client that missed more removals than are remembered receives all rows`() {
         var history = VersionedRows()
         history.take((0...VersionedRows.maxRemovals).map { Self.row("job-\($0)") } + [Self.row("stays")])
         let early = history.rows(of: Self.zone, since: nil).version
@@ -71,7 +71,7 @@ import Testing
         #expect(!changes.isReset && changes.gone.count == VersionedRows.maxRemovals)
     }
 
-    @Test func `pages follow each other by name until nothing is next`() {
+    @Test func `pages follow each other by job id until there is no next one`() {
         var history = VersionedRows()
         history.take(["d", "a", "c", "b", "e"].map { Self.row($0, $0 == "c" ? .preparing : .accepted) })
         var (seen, last): ([String], JobID?) = ([], nil)
@@ -84,7 +84,7 @@ import Testing
         #expect(seen == ["a", "b", "d", "e"])
     }
 
-    @Test func `a window of times forgets the oldest and tells the median and the 95th percentile`() {
+    @Test func `a window of durations drops the oldest and reports the median and the 95th percentile`() {
         var window = LatencyWindow(most: 100)
         #expect(window.percentile(50) == nil)
         window.add(.seconds(100))

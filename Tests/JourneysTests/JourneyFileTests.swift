@@ -13,7 +13,7 @@ import Testing
             }
     }
 
-    @Test func `a trip written as GPX, CSV or NMEA is read as it was, plain and compressed`() throws {
+    @Test func `a trip written as GPX, CSV or NMEA is read unchanged, plain and compressed`() throws {
         for (name, text) in [("a.gpx", Self.trip.asGPX), ("a.csv", Self.trip.asCSV), ("a.nmea", Self.trip.asNMEA)] {
             #expect(Self.isSame(try load(name, text), Self.trip), "\(name)")
             let packed = try withFile(name + ".gz", gzip(Data(text.utf8))) { try Journey.load(path: $0) }
@@ -21,7 +21,7 @@ import Testing
         }
     }
 
-    @Test func `the southern and the western half are read too`() throws {
+    @Test func `coordinates in the southern and western hemispheres are read`() throws {
         let grid = StreetGrid.generate(seed: 1, around: Place(latitude: -33.45, longitude: -70.66))
         let trip = grid.trip(seed: 1, startingAt: 1_795_000_000_000)
         #expect(Self.isSame(try load("a.nmea", trip.asNMEA), trip))
@@ -58,8 +58,7 @@ import Testing
         ("a.nmea", "hello\n", "Line 1: this is not an NMEA sentence"),
         ("a.txt", "", "The format of"), ("a.gpx.gz", "not gzip", "gzip data is damaged"),
     ])
-    func `what can not be travelled is refused with its line and a way out`(name: String, text: String, reason: String)
-    {
+    func `an unusable recording is refused with its line and a remedy`(name: String, text: String, reason: String) {
         #expect {
             try load(name, text)
         } throws: {
@@ -70,13 +69,13 @@ import Testing
         }
     }
 
-    @Test func `a file that is not there is named`() {
+    @Test func `a missing file is named`() {
         #expect {
             try Journey.load(path: "/nowhere/trip.gpx")
         } throws: { "\($0)".contains("/nowhere/trip.gpx cannot be read: the file does not exist") }
     }
 
-    @Test func `gzip that is cut off or unpacks to too much is refused`() throws {
+    @Test func `gzip that is truncated or unpacks to too much is refused`() throws {
         let packed = gzip(Data(Self.trip.asCSV.utf8))
         #expect {
             try withFile("a.csv.gz", packed.dropLast(20)) { try Journey.load(path: $0) }
@@ -88,21 +87,21 @@ import Testing
         #expect(try Gzip.inflate(packed + packed, limitBytes: 10_000_000).count == 2 * Self.trip.asCSV.utf8.count)
     }
 
-    @Test func `of a CSV file with several trips the one that is named, or the first`() throws {
+    @Test func `a CSV file with several trips yields the named one, or the first`() throws {
         let text = "trip_id,unix_ms,lat,lon\na,1000,1,1\nb,1000,2,2\na,2000,1,1.001\nb,2000,2,2.001\n"
         #expect(try load("a.csv", text).fixes[0].latitude == 1)
         #expect(try load("a.csv", text, trip: "b").fixes[0].latitude == 2)
         #expect(throws: JourneyError.noSuchTrip("c")) { try load("a.csv", text, trip: "c") }
     }
 
-    @Test func `void NMEA fixes are passed over and a repeated time counts once`() throws {
+    @Test func `void NMEA fixes are skipped and a repeated time counts once`() throws {
         let void = "GPRMC,120000,V,,,,,,,010126,,"
         let line = String(format: "$%@*%02X\n", void, Int(void.utf8.reduce(UInt8(0), ^)))
         #expect(try load("a.nmea", line + Self.trip.asNMEA).fixes.count == Self.trip.fixes.count)
         #expect(try load("a.csv", "unix_ms,lat,lon\n1000,1,1\n1000,1,2\n2000,1,1\n").fixes.count == 2)
     }
 
-    @Test func `B19: a log as programs write it is read, and what is doubtful about it is said`() throws {
+    @Test func `B19: a log as programs write it is read, with warnings about doubtful lines`() throws {
         func sentence(_ body: String) -> String {
             let sum = body.utf8.reduce(UInt8(0), ^)
             return "$\(body)*" + String(format: "%02X", Int(sum))
@@ -129,7 +128,7 @@ import Testing
 
     @Test(
         .enabled(if: FileManager.default.fileExists(atPath: recordings.path), "../shared/data is not there"))
-    func `every real recording beside the project is read`() throws {
+    func `every real recording beside the project can be read`() throws {
         for name in try FileManager.default.contentsOfDirectory(atPath: Self.recordings.appending(path: "trips").path) {
             #expect(
                 try Journey.load(path: Self.recordings.appending(path: "trips/\(name)").path).fixes.count > 100,

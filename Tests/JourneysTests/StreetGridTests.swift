@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct StreetGridTests {
     @Test(arguments: 0..<10)
-    func `a made-up trip stays on the streets, within a city's speeds, and arrives`(seed: UInt64) {
+    func `a generated trip stays on the streets, within city speeds, and arrives`(seed: UInt64) {
         let grid = StreetGrid.generate(seed: seed)
         let trip = grid.trip(seed: seed, startingAt: 1_795_000_000_000)
         #expect(trip.duration > .seconds(240) && trip.duration < .seconds(1200))
@@ -15,7 +15,7 @@ import Testing
         }
         let segments = grid.streets.flatMap { zip($0, $0.dropFirst()).map { ($0, $1) } }
         for fix in trip.fixes {
-            // On a segment: the way over it is no longer than the segment itself.
+            // The fix is on a segment if the detour over it is no longer than the segment.
             let isOnStreet = segments.contains { from, to in
                 let (a, b) = (Self.fix(from), Self.fix(to))
                 return Geodesy.meters(from: a, to: fix) + Geodesy.meters(from: fix, to: b)
@@ -30,13 +30,13 @@ import Testing
 
     private static func fix(_ place: Place) -> Fix { Fix(at: 0, latitude: place.latitude, longitude: place.longitude) }
 
-    @Test func `the same seed makes the same town and trip, another one another`() {
+    @Test func `the same seed generates the same town and trip, and another seed another`() {
         func trip(_ seed: UInt64) -> [Fix] { StreetGrid.generate(seed: seed).trip(seed: seed, startingAt: 0).fixes }
         #expect(trip(1) == trip(1))
         #expect(trip(1) != trip(2))
     }
 
-    @Test func `the streets are GeoJSON that the street reader takes`() throws {
+    @Test func `the streets are GeoJSON that the street reader accepts`() throws {
         let text = StreetGrid.generate(seed: 1).geoJSON
         let bytes = try withFile("a.geojson", Data(text.utf8)) { try Streets.load(path: $0) }
         #expect(String(decoding: bytes, as: UTF8.self).components(separatedBy: "LineString").count == 29)
@@ -46,13 +46,13 @@ import Testing
         "", "{}", #"{"type":"FeatureCollection","features":[]}"#,
         #"{"type":"FeatureCollection","features":[{"geometry":{"type":"LineString","coordinates":[[500,0],[1,1]]}}]}"#,
     ])
-    func `what is no street map is refused`(text: String) {
+    func `a file that is not a street map is refused`(text: String) {
         #expect(throws: JourneyError.self) {
             try withFile("a.geojson", Data(text.utf8)) { try Streets.load(path: $0) }
         }
     }
 
-    @Test func `distances and headings are those of the globe`() {
+    @Test func `distances and headings match those on the globe`() {
         let rome = Fix(at: 0, latitude: 41.9028, longitude: 12.4964)
         let milan = Fix(at: 0, latitude: 45.4642, longitude: 9.1900)
         #expect(abs(Geodesy.meters(from: rome, to: milan) - 477_000) < 1000)

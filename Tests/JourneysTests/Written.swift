@@ -3,7 +3,7 @@ import Foundation
 
 @testable import Journeys
 
-/// A file with these bytes, for as long as `body` runs.
+/// Creates a file with these bytes while `body` runs.
 func withFile<Result>(_ name: String, _ bytes: Data, _ body: (String) throws -> Result) throws -> Result {
     let folder = FileManager.default.temporaryDirectory.appending(path: "enroute-\(UUID())")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -17,7 +17,7 @@ func load(_ name: String, _ text: String, trip: String? = nil) throws -> Journey
     try withFile(name, Data(text.utf8)) { try Journey.load(path: $0, trip: trip) }
 }
 
-/// gzip by zlib.
+/// Compresses data with zlib.
 func gzip(_ data: Data) -> Data {
     var stream = z_stream()
     deflateInit2_(

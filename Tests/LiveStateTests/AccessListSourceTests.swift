@@ -2,9 +2,9 @@ import FoundationEssentials
 import TestSupport
 import Testing
 
-/// The access lists of deploy/redis against the sources: what the scripts and the gateway say is allowed, and no more.
+/// The access lists of deploy/redis compared with the sources: exactly the commands that scripts and gateways use are allowed.
 @Suite struct AccessListSourceTests {
-    /// What a role's list allows a user: commands in lower case, subcommands behind a bar.
+    /// Commands that a role's list allows a user: lower case, subcommands after a bar.
     private func allowed(_ user: String, at role: DeployedRedis) throws -> Set<String> {
         let lines = try DeployedRedis.text("\(role.rawValue).acl").split(separator: "\n")
         let line = try #require(lines.first { $0.hasPrefix("user \(user) ") })
@@ -20,7 +20,8 @@ import Testing
         return commands
     }
 
-    /// The commands that a file spells: `send(["GET"`, `send(["CLUSTER", "SLOTS"`, `[.text("EVAL")`, `case a = "SSUBSCRIBE"`.
+    /// The commands that appear in a file: `send(["GET"`, `send(["CLUSTER", "SLOTS"`, `[.text("EVAL")`, `case a =
+    /// "SSUBSCRIBE"`.
     private func spelled(in path: String) throws -> Set<String> {
         let root = DeployedRedis.folder + "/../../"
         let bytes = try #require(FileManager.default.contents(atPath: root + path), "\(path)")
@@ -48,15 +49,15 @@ import Testing
         ],
     ]
 
-    /// What every connection says, whatever the role. To a Sentinel other things are said, by other users.
+    /// Commands that every connection sends, in both roles. Sentinels receive other commands, from other users.
     private static let connections = [
         "RedisChannelHandler", "RedisLink", "RedisSignIn", "RedisScript", "ReplicationMonitor", "ClusterRoute",
     ].map { "Sources/Redis/\($0).swift" }
 
-    /// Spelled for Sentinels alone.
+    /// Commands that are sent only to Sentinels.
     private static let ofSentinels: Set = ["subscribe"]
 
-    /// Allowed although no source spells them today, each for a reason.
+    /// Commands that are allowed although no source uses them today, each with its reason.
     private static let reserved: [String: String] = [
         "time": "`enroute check` compares clocks",
         "client|id": "a connection finds itself in CLIENT LIST", "client|setname": "and is found there by people",
@@ -70,7 +71,7 @@ import Testing
         return commands.subtracting(Self.ofSentinels)
     }
 
-    @Test func `the sources are understood`() throws {
+    @Test func `the sources can be parsed`() throws {
         #expect(try self.scripted(at: .live).isSuperset(of: ["get", "set", "del", "time", "spublish"]))
         #expect(try self.scripted(at: .ledger).isSuperset(of: ["hmget", "hset", "xadd", "xrange", "pexpire"]))
         #expect(try self.needed(at: .live).isSuperset(of: ["mget", "evalsha", "eval", "ping", "select", "ssubscribe"]))
@@ -78,22 +79,22 @@ import Testing
     }
 
     @Test(arguments: DeployedRedis.allCases)
-    func `what the sources say is allowed to the gateway's user`(role: DeployedRedis) throws {
-        // Everybody may say these, before they have signed in.
+    func `the gateway's user may run every command in the sources`(role: DeployedRedis) throws {
+        // Every user may run these before it has signed in.
         let open: Set = ["auth", "hello", "quit", "reset"]
         let missing = try self.needed(at: role).subtracting(self.allowed("enroute", at: role)).subtracting(open)
         #expect(missing.isEmpty)
     }
 
     @Test(arguments: DeployedRedis.allCases)
-    func `I5: nothing is allowed to the gateway's user that no source says`(role: DeployedRedis) throws {
+    func `I5: the gateway's user may run only commands in the sources`(role: DeployedRedis) throws {
         let superfluous = try self.allowed("enroute", at: role).subtracting(self.needed(at: role))
             .subtracting(Self.reserved.keys)
         #expect(superfluous.isEmpty)
     }
 
     @Test(arguments: DeployedRedis.allCases)
-    func `no user is given whole categories, other users' keys or every channel`(role: DeployedRedis) throws {
+    func `no user has whole categories, other users' keys or all channels`(role: DeployedRedis) throws {
         for line in try DeployedRedis.text("\(role.rawValue).acl").split(separator: "\n")
         where !self.isAdmin(line) && !self.isLoader(line, at: role) {
             let words = line.split(separator: " ")
@@ -108,19 +109,19 @@ import Testing
 
     private func isAdmin(_ line: Substring) -> Bool { line.hasPrefix("user admin ") }
 
-    /// The ledger loads its append-only file as this user, and nobody can sign in as it.
+    /// The user as which the ledger loads its append-only file, and as which no client can sign in.
     private func isLoader(_ line: Substring, at role: DeployedRedis) -> Bool {
         role == .ledger && line == "user default off resetpass ~* &* +@all"
     }
 
     @Test(arguments: DeployedRedis.allCases)
-    func `no password stands in the repository`(role: DeployedRedis) throws {
+    func `the repository contains no password`(role: DeployedRedis) throws {
         for word in try DeployedRedis.text("\(role.rawValue).acl").split(whereSeparator: { $0.isWhitespace }) {
             #expect(!word.hasPrefix(">") && !word.hasPrefix("#") && word != "nopass")
         }
     }
 
-    @Test func `the users of both roles are the same`() throws {
+    @Test func `both roles have the same users`() throws {
         let users = try DeployedRedis.allCases.map { role in
             try DeployedRedis.text("\(role.rawValue).acl").split(separator: "\n").map { $0.split(separator: " ")[1] }
         }

@@ -13,7 +13,7 @@ import Testing
     private static let keyspace = Keyspace()
     private static let settings = LiveStateSettings()
 
-    /// Both roles, each with a client and a subscriber that signed in as `user`.
+    /// Runs both roles, each with a client and a subscriber signed in as `user`.
     private struct Signed: Sendable {
         let client: RedisClient
         let subscriber: Subscriber
@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    @Test func `the gateway's user makes every call to the ledger`() async throws {
+    @Test func `the gateway's user can make every call to the ledger`() async throws {
         try await Signed.in(as: "enroute", at: .ledger) { signed in
             let ledger = JobLedger(ledger: signed.client, settings: Self.settings)
             try await signed.subscriber.subscribe(Self.keyspace.events(of: Self.job))
@@ -40,7 +40,7 @@ import Testing
                 actor: PersonID("service-1")!)
             _ = try await ledger.create(new, epoch: "epoch-1").get()
             let first = try #require(try await ledger.recover(Self.job).get()).record
-            // Twice each: the first brings the source (EVAL), the second the digest (EVALSHA).
+            // Twice each: the first call sends the source (EVAL), the second the digest (EVALSHA).
             for status in Stage.wayToTransit {
                 guard
                     case .published = try await ledger.publish(status, of: Self.job, by: Self.rider, source: "rest")
@@ -88,7 +88,7 @@ import Testing
         }
     }
 
-    @Test func `the gateway's user makes every call to the live instance`() async throws {
+    @Test func `the gateway's user can make every call to the live instance`() async throws {
         try await Signed.in(as: "enroute", at: .live) { signed in
             let feed = JobFeed(live: signed.client, settings: Self.settings)
             let publisher = LocationPublisher(live: signed.client, settings: Self.settings)
@@ -111,7 +111,7 @@ import Testing
                 }
             }
             #expect(try await feed.read(Self.job).get().position != nil)
-            // Two openings that were news, four positions.
+            // Two openings that changed something, and four positions.
             #expect(try await signed.subscriber.messages.next(6).count == 6)
             for _ in 0..<2 {
                 let closing = try await feed.close(Self.job, because: .arrived).get()
@@ -121,7 +121,7 @@ import Testing
         }
     }
 
-    /// Redis' own word for what a user may not do.
+    /// Whether Redis answers NOPERM.
     private func isRefused(_ words: [String], by client: RedisClient) async -> Bool {
         let error = await failure(of: client.send(RedisCommand(words.map { .text($0) })))
         if case .refused("NOPERM", _)? = error { return true }
@@ -129,7 +129,8 @@ import Testing
     }
 
     @Test(arguments: DeployedRedis.allCases)
-    func `I5: the gateway's user is refused whatever concerns more than our own keys`(role: DeployedRedis) async throws
+    func `I5: the gateway's user cannot run commands that affect more than Enroute's keys`(role: DeployedRedis)
+        async throws
     {
         let forbidden = [
             "KEYS *", "SCAN 0", "RANDOMKEY", "DBSIZE", "CONFIG GET *", "CONFIG SET save 1", "CONFIG REWRITE",
@@ -140,7 +141,7 @@ import Testing
             "ACL WHOAMI", "SLOWLOG GET", "MODULE LIST", "LATENCY RESET", "MULTI", "PUBSUB CHANNELS", "MEMORY DOCTOR",
             "OBJECT ENCODING a", "RENAME job:{a} job:{b}", "DUMP job:{a}", "MIGRATE h 1 k 0 1",
         ]
-        // By default Redis refuses DEBUG to everybody, before it asks who it is.
+        // By default Redis refuses DEBUG to every user before it checks permissions.
         let options = ["--enable-debug-command", "yes"]
         try await Signed.in(as: "enroute", at: role, options: options) { signed in
             for line in forbidden {
@@ -150,7 +151,7 @@ import Testing
         }
     }
 
-    @Test func `I5: the gateway's user is refused keys and channels of others, and those of the other role`()
+    @Test func `I5: the gateway's user cannot access foreign keys and channels, or those of the other role`()
         async throws
     {
         let (other, own) = (Self.keyspace.position(of: Self.job), Self.keyspace.travel(of: Self.job))
@@ -171,7 +172,7 @@ import Testing
         }
     }
 
-    @Test func `I5: a script may no more than the user that calls it`() async throws {
+    @Test func `I5: a script has only the permissions of the user that calls it`() async throws {
         try await Signed.in(as: "enroute", at: .live) { signed in
             let own = Self.keyspace.travel(of: Self.job)
             for (call, reason) in [
@@ -199,7 +200,7 @@ import Testing
     }
 
     @Test(arguments: DeployedRedis.allCases)
-    func `I5: nobody signs in without a name or a password`(role: DeployedRedis) async throws {
+    func `I5: a client without a name or a password cannot sign in`(role: DeployedRedis) async throws {
         try await role.run { server in
             for user in [nil, "default", "enroute", "operations", "replica", "sentinel", "admin"] {
                 for password in [nil, "", "guess"] {

@@ -13,7 +13,7 @@ import Testing
         return try await stage.run(Scripts.assignJob, keys: [stage.jobKey, stage.eventsChannel], arguments)
     }
 
-    @Test func `a job goes to another rider, whose travel mode is off and whose time begins anew`() async throws {
+    @Test func `a new rider starts with travel mode off and a time limit of its own`() async throws {
         try await Stage.set { stage in
             try await stage.createJob(through: Stage.wayToTransit)
             _ = try await stage.ledger.startTravel(for: Stage.job, by: Stage.rider).get()
@@ -26,12 +26,12 @@ import Testing
         }
     }
 
-    @Test func `a rider that gets a job back gets no more time than was left`() async throws {
+    @Test func `a rider that gets a job back has only the time that was left`() async throws {
         try await Stage.set { stage in
             try await stage.createJob(through: Stage.wayToTransit)
             _ = try await stage.ledger.startTravel(for: Stage.job, by: Stage.rider).get()
             let first = try await stage.record("travel_deadline")
-            // By way of another, and by way of nobody.
+            // After another rider, and after no rider.
             for (index, other) in ["rider-2", ""].enumerated() {
                 let away = try await self.assign(stage) { ($0[0], $0[1]) = ("\(2 * index + 1)", other) }
                 #expect(away == .answer(1, 2 * index + 2))
@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test func `another customer changes nothing of the rider's travel mode`() async throws {
+    @Test func `a new customer does not change the rider's travel mode`() async throws {
         try await Stage.set { stage in
             try await stage.createJob(through: Stage.wayToTransit)
             _ = try await stage.ledger.startTravel(for: Stage.job, by: Stage.rider).get()
@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test func `what was decided in between is not undone, and what is so already is not said again`() async throws {
+    @Test func `an assignment based on an old fence is refused, and an unchanged one is not published`() async throws {
         try await Stage.set { stage in
             try await stage.createJob(through: Stage.wayToTransit)
             _ = try await stage.ledger.startTravel(for: Stage.job, by: Stage.rider).get()
@@ -67,7 +67,7 @@ import Testing
         }
     }
 
-    @Test func `when it was decided is kept, and the newest time stays when nothing else changes`() async throws {
+    @Test func `the time of an assignment is stored, and the newest one wins when nothing else changes`() async throws {
         try await Stage.set { stage in
             try await stage.createJob()
             #expect(try await stage.ledger.assignedAt(Stage.job).get() == nil)
@@ -87,7 +87,7 @@ import Testing
         }
     }
 
-    @Test func `a job that has ended, or does not exist, is assigned to nobody`() async throws {
+    @Test func `a job that has ended or does not exist cannot be assigned`() async throws {
         try await Stage.set { stage in
             let absent = try await self.assign(stage)
             #expect(absent == .answer(0))

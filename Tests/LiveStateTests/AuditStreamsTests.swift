@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 @Suite struct AuditStreamsTests {
-    @Test func `an entry is read back as it was written, page after page, each once`() async throws {
+    @Test func `entries are read back unchanged, page by page, each once`() async throws {
         try await Stage.set { stage in
             let streams = AuditStreams(ledger: stage.client, settings: stage.settings)
             let count = AuditStreams.page + 7
@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    @Test func `each stream has its bound: the oldest entries go`() async throws {
+    @Test func `each stream has a maximum length, and the oldest entries are dropped`() async throws {
         try await Stage.set { stage in
             var settings = stage.settings
             (settings.accessEntries, settings.auditEntries) = (300, 500)
@@ -44,7 +44,7 @@ import Testing
             }
             for (key, most) in [("access", 300), ("audit", 500)] {
                 let length = try #require(try await stage.client.run("XLEN", key).integer)
-                // Whole nodes of the stream's tree are dropped, of 100 entries each.
+                // XADD drops whole nodes of the stream, of 100 entries each.
                 #expect((Int64(most)...Int64(most) + 100).contains(length), "\(key): \(length)")
             }
         }

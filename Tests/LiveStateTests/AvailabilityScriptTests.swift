@@ -4,12 +4,13 @@ import Redis
 import TestSupport
 import Testing
 
-/// What a rider declares, and what follows from it for the pool.
+/// A rider's declared status and its effect on the pool.
 @Suite struct AvailabilityScriptTests {
     private static let phone = DeviceID("phone-1")!
     private static let tablet = DeviceID("tablet-1")!
 
-    @Test func `an approved rider goes online into the pool, and offline out of it`() async throws {
+    @Test func `an approved rider joins the pool when it goes online, and leaves it when it goes offline`() async throws
+    {
         try await ZoneStage.set { stage in
             try await stage.online()
             #expect(try await stage.members() == [ZoneStage.rider])
@@ -28,7 +29,7 @@ import Testing
         }
     }
 
-    @Test func `who is not known, or not approved, does not go online`() async throws {
+    @Test func `a rider that is unknown or not approved cannot go online`() async throws {
         try await ZoneStage.set { stage in
             func go() async throws -> Riders.Online {
                 try await stage.riders.setOnline(ZoneStage.rider, in: ZoneStage.zone, by: .init(ZoneStage.rider)).get()
@@ -43,7 +44,9 @@ import Testing
         }
     }
 
-    @Test func `nobody is set offline with an active task, not by operations either, and is told which`() async throws {
+    @Test func `a rider with an active task is not set offline, not even by operations, and the task is named`()
+        async throws
+    {
         try await ZoneStage.set { stage in
             try await stage.online(capacity: 2)
             for job in ZoneStage.jobs.prefix(2) {
@@ -68,7 +71,7 @@ import Testing
         }
     }
 
-    @Test func `the same request is answered once, and another question under its id is refused`() async throws {
+    @Test func `a request id is executed once, and a different call with it is refused`() async throws {
         try await ZoneStage.set { stage in
             try await stage.describe()
             let requester = Riders.Requester(ZoneStage.rider, request: "r-1")
@@ -89,7 +92,7 @@ import Testing
             }
             let key = stage.keyspace.request("r-1", of: ZoneStage.rider, in: ZoneStage.zone)
             #expect((86_300_000...86_400_000).contains(try await stage.client.timeLeft(of: key)))
-            // What was refused is remembered too.
+            // Refusals are stored too.
             try await stage.online()
             _ = try await stage.assign(ZoneStage.jobs[0])
             let late = Riders.Requester(ZoneStage.rider, request: "r-2")
@@ -99,7 +102,7 @@ import Testing
         }
     }
 
-    @Test func `of two devices the newest is the rider's, and the other's heartbeats do not count`() async throws {
+    @Test func `of two devices the newest counts, and heartbeats of the other do not`() async throws {
         try await ZoneStage.set { stage in
             try await stage.online(device: Self.phone)
             func beat(_ device: DeviceID?, takesOver: Bool = false) async throws -> Riders.Heartbeat {
@@ -124,7 +127,7 @@ import Testing
                 Issue.record("not the expected answer")
                 return
             }
-            // A switch that is tapped is newer than any heartbeat.
+            // A status that the rider declares is newer than any heartbeat.
             let tapped = try await stage.riders.setOnline(
                 ZoneStage.rider, in: ZoneStage.zone, device: Self.phone, by: .init(ZoneStage.rider)
             ).get().value
@@ -142,8 +145,7 @@ import Testing
         }
     }
 
-    @Test func `approval that is withdrawn takes a rider out of the pool at once; with a task it drains`() async throws
-    {
+    @Test func `withdrawn approval removes a rider from the pool immediately; with a task it drains`() async throws {
         try await ZoneStage.set { stage in
             try await stage.online(capacity: 2)
             _ = try await stage.assign(ZoneStage.jobs[0])
@@ -162,7 +164,7 @@ import Testing
         }
     }
 
-    @Test func `a rider moves to another zone without a task only, and is offline there`() async throws {
+    @Test func `a rider can move to another zone only without a task, and is offline there`() async throws {
         try await ZoneStage.set { stage in
             let hamburg = ZoneID("hamburg")!
             func move(_ request: String) async throws -> Riders.Description {
@@ -186,7 +188,7 @@ import Testing
             #expect(try await stage.record() == nil)
             #expect(try await stage.riders.read(ZoneStage.rider, in: hamburg).get()?.status == .offline)
             #expect(Set(try await stage.riders.zones().get()) == [hamburg, ZoneStage.zone])
-            // What was asked before it moved on, and comes again, does not bring it back.
+            // A request from before the move must not bring the rider back when it is repeated.
             let back = try await stage.riders.describe(
                 ZoneStage.rider, in: ZoneStage.zone, isApproved: true, capacity: 1,
                 by: .init(PersonID("s")!, request: "3")
@@ -205,7 +207,7 @@ import Testing
                 Issue.record("not moved")
                 return
             }
-            // Whoever was interrupted between the two says it again.
+            // A caller that was interrupted between the two steps repeats the call.
             _ = try await stage.riders.remove(
                 ZoneStage.rider, from: hamburg, because: "left", by: .init(ZoneStage.rider)
             )
@@ -217,7 +219,7 @@ import Testing
         }
     }
 
-    @Test func `what is described again unchanged is not told again`() async throws {
+    @Test func `an unchanged description is not published again`() async throws {
         try await ZoneStage.set { stage in
             try await stage.describe(capacity: 3)
             _ = try await stage.told()

@@ -27,7 +27,7 @@ import Testing
     }
 
     @Test(arguments: ["rider-1", ""])
-    func `closing deletes the position at once and tells the followers`(rider: String) async throws {
+    func `closing deletes the position immediately and notifies the followers`(rider: String) async throws {
         try await Stage.set { stage in
             try await self.open(stage)
             let answer = try await self.close(stage, rider)
@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test func `B42: with the job all that is kept of it is gone within a minute`() async throws {
+    @Test func `B42: when the job ends, all its live data is gone within a minute`() async throws {
         try await Stage.set { stage in
             let until = try await stage.now() + 14_400_000
             _ = try await stage.feed.open(Stage.job, for: Stage.rider, until: until, fence: 7).get()
@@ -48,12 +48,12 @@ import Testing
             let notes = ValidationSummaryStore(live: stage.client, settings: stage.settings)
             try await notes.note(Stage.job, counts: [("accepted", 4)]).get()
             #expect(try await stage.client.timeLeft(of: self.verdicts(stage)) > 3_600_000)
-            // Arrived: the job goes on, and so does what is known of it.
+            // After an arrival the job continues, and its validation results stay.
             _ = try await stage.feed.close(Stage.job, because: .arrived).get()
             #expect(try await stage.client.timeLeft(of: stage.travelKey) > 3_600_000)
             #expect(try await stage.client.timeLeft(of: self.verdicts(stage)) > 3_600_000)
             _ = try await stage.feed.close(Stage.job, because: .completed).get()
-            // What the rider's gateway still had counted.
+            // Counts that the rider's gateway had not written yet.
             try await notes.note(Stage.job, counts: [("accepted", 1)]).get()
             let late = try await stage.feed.open(Stage.job, for: Stage.rider, until: until, fence: 6).get()
             #expect(late == .overtaken)
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test func `a full instance erases what it is told to erase`() async throws {
+    @Test func `a full instance still deletes what it is asked to delete`() async throws {
         try await Stage.set { stage in
             try await self.open(stage)
             try await stage.client.run("CONFIG", "SET", "maxmemory", "1")
@@ -84,7 +84,7 @@ import Testing
         }
     }
 
-    @Test func `closing what is not open tells nobody`() async throws {
+    @Test func `closing a closed feed notifies no follower`() async throws {
         try await Stage.set { stage in
             for rider in ["rider-1", ""] {
                 let answer = try await self.close(stage, rider)
@@ -94,7 +94,9 @@ import Testing
         }
     }
 
-    @Test func `closed is not forgotten: for a minute at least nothing is opened again by itself`() async throws {
+    @Test func `a closed feed is not a forgotten one: for at least a minute it is not reopened automatically`()
+        async throws
+    {
         try await Stage.set { stage in
             _ = try await self.close(stage, "rider-1")
             #expect(try await stage.client.run("GET", stage.travelKey).text == "0 0 ")
@@ -109,12 +111,12 @@ import Testing
         }
     }
 
-    @Test func `what was decided before the fence opens nothing any more`() async throws {
+    @Test func `a decision below the fence cannot open the feed`() async throws {
         try await Stage.set { stage in
             try await self.open(stage)
             _ = try await self.close(stage, "", fence: "5")
             #expect(try await stage.client.run("GET", stage.travelKey).text == "5 9000000000000 ")
-            // An older fence, or none, does not take it back.
+            // A smaller fence, or none, does not lower the stored one.
             _ = try await self.close(stage, "", fence: "4")
             _ = try await self.close(stage, "")
             #expect(try await stage.client.run("GET", stage.travelKey).text == "5 9000000000000 ")
@@ -126,7 +128,7 @@ import Testing
         }
     }
 
-    @Test func `at its limit a feed is closed once, and not before`() async throws {
+    @Test func `a feed is closed once when its deadline has passed, and not before`() async throws {
         try await Stage.set { stage in
             let now = try await stage.now()
             try await self.open(stage, until: now + 60_000)
@@ -134,7 +136,7 @@ import Testing
                 let early = try await self.close(stage, "", limit: String(now + 60_000))
                 #expect(early.array?.first == .integer(-3))
                 #expect((now...now + 30_000).contains(early.array?.last?.integer ?? 0))
-                // It was opened again since, until another time.
+                // The feed was reopened in the meantime, with another deadline.
                 let other = try await self.close(stage, "", limit: String(now))
                 #expect(other == .answer(0))
             }
@@ -148,7 +150,7 @@ import Testing
         }
     }
 
-    @Test func `a position that outlived travel mode is deleted, whoever asks`() async throws {
+    @Test func `a position that outlived travel mode is deleted, whichever rider asks`() async throws {
         try await Stage.set { stage in
             try await stage.client.run("SET", stage.positionKey, "here")
             let answer = try await self.close(stage, "rider-2")

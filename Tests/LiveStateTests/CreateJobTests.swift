@@ -25,7 +25,7 @@ import Testing
             uniqueKeysWithValues: stride(from: 0, to: texts.count - 1, by: 2).map { (texts[$0], texts[$0 + 1]) })
     }
 
-    @Test func `a new job has its record, its log with one entry, and the same time to live for both`() async throws {
+    @Test func `a new job has its record, a log with one entry, and the same lifetime for both`() async throws {
         try await Stage.set { stage in
             let before = try await stage.now()
             let answer = try await self.create(stage)
@@ -59,7 +59,7 @@ import Testing
         }
     }
 
-    @Test func `creating again changes nothing and answers what is there`() async throws {
+    @Test func `creating a job again changes nothing and returns the existing one`() async throws {
         try await Stage.set { stage in
             let first = try await self.create(stage)
             let id = try #require(first.array?.last?.text)
@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    @Test func `creating again after a change answers the newest status event`() async throws {
+    @Test func `creating a job again after a change returns the newest status event`() async throws {
         try await Stage.set { stage in
             _ = try await self.create(stage)
             guard
@@ -88,7 +88,7 @@ import Testing
         }
     }
 
-    @Test func `a log without a record belongs to another history, and is begun anew`() async throws {
+    @Test func `a log without a record belongs to another history and is started again`() async throws {
         try await Stage.set { stage in
             try await stage.client.run("XADD", stage.logKey, "1-1", "status", "old")
             _ = try await self.create(stage)
@@ -96,7 +96,7 @@ import Testing
         }
     }
 
-    @Test func `what may be left out is kept as an empty field`() async throws {
+    @Test func `an omitted value is stored as an empty field`() async throws {
         try await Stage.set { stage in
             _ = try await self.create(stage) { for index in 2...5 { $0[index] = "" } }
             let record = self.pairs(try await stage.client.run("HGETALL", stage.jobKey))
@@ -104,7 +104,7 @@ import Testing
         }
     }
 
-    @Test func `of two hundred who create one job at once exactly one does, and all learn its epoch`() async throws {
+    @Test func `of two hundred concurrent creations exactly one succeeds, and all learn its epoch`() async throws {
         try await Stage.set { stage in
             let answers = (0..<200).map { number in
                 var arguments = Self.arguments

@@ -7,9 +7,9 @@ import Subprocess
 import TestSupport
 import Testing
 
-/// What deploy/redis promises about the disk, and the lines its README gives to copy.
+/// What deploy/redis promises about the disk, and the commands of its README.
 @Suite(.needsMachine(for: .faults)) struct DeployedFilesTests {
-    /// Whatever lies beside the server's socket.
+    /// All files in the server's folder.
     private func files(of server: RedisServer) throws -> Set<String> {
         let folder = URL(filePath: server.socketPath).deletingLastPathComponent()
         return Set(try FileManager.default.contentsOfDirectory(atPath: folder.path))
@@ -20,7 +20,9 @@ import Testing
         try await RedisClient.started(at: server.address(for: "admin"))
     }
 
-    @Test func `I2: the live instance and its replica leave nothing on disk, not even at their end`() async throws {
+    @Test func `I2: the live instance and its replica leave nothing on disk, not even when they shut down`()
+        async throws
+    {
         let port = "\(try await freePort())"
         let signIn = ["--masteruser", "replica", "--masterauth", DeployedRedis.password]
         try await DeployedRedis.live.run(options: ["--port", port] + signIn) { master in
@@ -43,8 +45,8 @@ import Testing
         }
     }
 
-    /// By redis-cli, since our own clients take no replica for an answer, and connect again when a master gets its first
-    /// replica, because Redis then gives its history another name (master_replid).
+    /// Uses redis-cli, because Enroute's clients refuse a replica, and reconnect when a master gets its first replica: Redis
+    /// then gives its history another name (master_replid).
     private func ask(_ server: RedisServer, _ words: String...) async throws -> String {
         try await Subprocess.run(
             .name("redis-cli"),
@@ -64,8 +66,8 @@ import Testing
         FileManager.default.fileExists(atPath: server.socketPath)
     }
 
-    /// Redis puts a write off, for 2 s at most, while an earlier fsync is under way: until then a kill loses it.
-    @Test func `the ledger still has what it wrote to its file after it was killed`() async throws {
+    /// Redis delays a write by up to 2 s while an earlier fsync is in progress. A kill during that time loses it.
+    @Test func `a killed ledger still has what it wrote to its file`() async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "enroute-ledger-\(UUID())")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -88,9 +90,9 @@ import Testing
         }
     }
 
-    // MARK: lines of the README
+    // MARK: commands of the README
 
-    /// The blocks of the README that begin with ```sh.
+    /// The blocks of the README that start with ```sh.
     private func blocks() throws -> [Substring] {
         try DeployedRedis.text("README.md").split(separator: "```").filter { $0.hasPrefix("sh\n") }
     }
@@ -114,7 +116,7 @@ import Testing
     }
 
     @Test(arguments: DeployedRedis.allCases)
-    func `the README's lines give a user its password`(role: DeployedRedis) async throws {
+    func `the README's commands set a user's password`(role: DeployedRedis) async throws {
         let variables = ["PASSWORD": "a pass/word", "ENROUTE_USER": "operations"]
         let list = try await self.list(after: "sha256sum", variables, of: role)
         let file = FileManager.default.temporaryDirectory.appending(path: "enroute-\(UUID()).acl")
@@ -135,7 +137,7 @@ import Testing
     }
 
     @Test(arguments: DeployedRedis.allCases)
-    func `the README's line puts a prefix before every key and channel`(role: DeployedRedis) async throws {
+    func `the README's command adds a prefix to every key and channel`(role: DeployedRedis) async throws {
         let list = try await self.list(after: "PREFIX", ["PREFIX": "staging:"], of: role)
         let names = list.matches(of: /[~&]([a-z:]+)/).map { $0.1 }.filter { $0 != "__sentinel__:hello" }
         #expect(names.count >= 6)
@@ -148,7 +150,7 @@ import Testing
     }
 
     @Test(arguments: DeployedRedis.allCases)
-    func `the README's file for a machine starts a server at which nobody may do anything yet`(
+    func `the README's file for a machine starts a server without permissions for any user`(
         role: DeployedRedis
     ) async throws {
         let blocks = try DeployedRedis.text("README.md").split(separator: "```").filter { $0.hasPrefix("conf\n") }
@@ -164,13 +166,13 @@ import Testing
             let client = try await RedisClient.made(at: server.address)
             defer { client.stop() }
             guard case .authenticationRefused? = await failure(of: client.start()) else {
-                Issue.record("somebody without a name was let in")
+                Issue.record("a client without a name could sign in")
                 return
             }
         }
     }
 
-    @Test func `the Sentinel's example is one that Redis takes`() async throws {
+    @Test func `Redis accepts the Sentinel example`() async throws {
         let text = try DeployedRedis.text("sentinel.conf")
         let file = FileManager.default.temporaryDirectory.appending(path: "enroute-\(UUID()).conf")
         defer { try? FileManager.default.removeItem(at: file) }

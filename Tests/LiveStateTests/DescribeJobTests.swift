@@ -17,7 +17,7 @@ import Testing
         return try await stage.run(Scripts.describeJob, keys: self.keys(stage), arguments)
     }
 
-    @Test func `what is named changes, what is not stays, and followers' gateways are told to read the job again`()
+    @Test func `given values change, others stay, and followers' gateways are notified to read the job again`()
         async throws
     {
         try await Stage.set { stage in
@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test func `a job that is not there, of another kind or at its end is left as it is`() async throws {
+    @Test func `a job that is missing, of another kind or ended is not changed`() async throws {
         try await Stage.set { stage in
             let absent = try await self.describe(stage)
             #expect(absent == .answer(0))

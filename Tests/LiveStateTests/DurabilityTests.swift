@@ -5,7 +5,7 @@ import Redis
 import TestSupport
 import Testing
 
-/// What a replica is known to have.
+/// How many replicas have confirmed a write.
 @Suite(.needsMachine(for: .faults)) struct DurabilityTests {
     private static let settings = LiveStateSettings()
 
@@ -21,7 +21,7 @@ import Testing
         ).get()
     }
 
-    @Test func `without replicas nobody is asked`() async throws {
+    @Test func `without replicas no confirmation is requested`() async throws {
         try await withRedis { client, _ in
             let ledger = JobLedger(ledger: client, settings: Self.settings)
             let created = try await Self.create(ledger)
@@ -32,7 +32,8 @@ import Testing
     }
 
     @Test
-    func `a replica that has the write is counted; one that hangs makes it unknown, and the same request is safe`()
+    func
+        `a replica with the write is counted; with a hanging one the result is unconfirmed and the request can be repeated`()
         async throws
     {
         let port = try await freePort()
@@ -45,7 +46,7 @@ import Testing
                 let client = try await RedisClient.started(at: master.address)
                 defer { client.stop() }
                 let ledger = JobLedger(ledger: client, settings: Self.settings)
-                // The client sees the replica when it looks at the node, every second.
+                // The client discovers the replica when it checks the node, once a second.
                 let isKnown = try await eventually {
                     _ = try await client.run("DEL", Keyspace().job(Stage.job))
                     return try await Self.create(ledger).replicas == 1
@@ -66,7 +67,7 @@ import Testing
         }
     }
 
-    /// A master with two replicas, and a client of it that knows of both.
+    /// Starts a master with two replicas, and a client that knows both.
     private static func withTwoReplicas(
         quorum: ReplicaQuorum = .majority,
         _ body: (JobLedger, _ replicas: [RestartableRedis], _ master: RestartableRedis) async throws -> Void
@@ -90,12 +91,13 @@ import Testing
         }
     }
 
-    @Test func `B33: of two replicas both have to have a write, and one that has left is still asked for`() async throws
+    @Test func `B33: with two replicas both must confirm a write, and one that has left is still required`()
+        async throws
     {
         try await Self.withTwoReplicas { ledger, replicas, master in
-            // From the first call on: the client asks how many there are before anything else.
+            // From the first call: the client determines the number of replicas before anything else.
             #expect(try await Self.create(ledger).replicas != nil)
-            // A replica that has just come may take its time to say what it has.
+            // A replica that has just connected may need some time to confirm.
             try await becomes("both have it") {
                 _ = try await master.run("DEL", Keyspace().job(Stage.job))
                 return try await Self.create(ledger).replicas == 2
@@ -106,7 +108,7 @@ import Testing
             try await becomes("both have it") {
                 try await !Self.accept(ledger, request: "frozen").isReplicationUnconfirmed
             }
-            // Promoted, as in a planned failover: the master knows of one replica, which has all of it.
+            // Promoted as in a planned failover: the master has one replica left, which has everything.
             _ = try await replicas[0].run("REPLICAOF", "NO", "ONE")
             try await becomes("the master has seen it leave") {
                 try await ReplicationState(of: master.endpoint).replicaCount == 1
@@ -115,10 +117,10 @@ import Testing
         }
     }
 
-    @Test func `B33: a ledger is told how many replicas to wait for`() async throws {
+    @Test func `B33: the number of replicas to wait for can be configured`() async throws {
         try await Self.withTwoReplicas(quorum: .count(1)) { ledger, replicas, master in
             try await replicas[0].freeze()
-            // The other may take its time on a busy machine.
+            // On a busy machine the other replica may be slow.
             try await becomes("one of them has it") {
                 _ = try await master.run("DEL", Keyspace().job(Stage.job))
                 return try await Self.create(ledger).replicas == 1
@@ -130,7 +132,7 @@ import Testing
             timing.quorum = .count(1)
             let client = try await RedisClient.started(at: server.address, timing: timing)
             defer { client.stop() }
-            // A gateway that starts in the middle of a failover has seen no replica, and asks for one all the same.
+            // A gateway that starts during a failover has seen no replica, and still requires one.
             #expect(try await Self.create(JobLedger(ledger: client, settings: Self.settings)).isReplicationUnconfirmed)
         }
     }

@@ -3,9 +3,9 @@ import Testing
 
 @testable import LiveState
 
-/// What stands in lua/ is what gateways send to Redis.
+/// The scripts in lua/ are exactly those that gateways send to Redis.
 @Suite struct EmbeddedScriptsTests {
-    @Test func `every script of the folder is embedded, as it is`() throws {
+    @Test func `every script of the folder is embedded unchanged`() throws {
         let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent()
         let folder = root.appending(path: "lua")

@@ -6,7 +6,7 @@ import Redis
 import TestSupport
 import Testing
 
-/// What is asked of real servers, and what they answer.
+/// Inspections of real servers.
 @Suite struct InspectionCollectorTests {
     private static let connection = RedisConnectionInfo(RedisAddress(endpoint: .tcp(host: "localhost", port: 6379)))
 
@@ -15,7 +15,7 @@ import Testing
     }
 
     @Test(arguments: DeployedRedis.allCases)
-    func `with the files of deploy, no error is found, with and without a user that sees settings`(
+    func `with the files of deploy no error is found, with and without a user that may read settings`(
         deployed: DeployedRedis
     ) async throws {
         let role = try self.role(deployed)
@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    @Test func `B31: a default user that may not load what was appended is an error, and one that is not seen is said`()
+    @Test func `B31: missing permissions of the default user are an error, and unknown ones a warning`()
         async throws
     {
         func reload(_ server: RedisServer, in mode: DeploymentMode = .production) async throws -> Finding? {
@@ -55,7 +55,7 @@ import Testing
             let admin = try await RedisClient.started(at: server.address(for: "admin"))
             defer { admin.stop() }
             #expect(try await reload(server)?.severity == .ok)
-            // As the list was before.
+            // The access list as it was before.
             try await admin.run("ACL", "SETUSER", "default", "off", "resetpass", "resetkeys", "resetchannels", "-@all")
             let finding = try #require(try await reload(server))
             #expect(finding.severity == .error)
@@ -63,7 +63,7 @@ import Testing
             #expect(finding.remedy.contains("ACL SETUSER default off resetpass ~* &* +@all"))
             #expect(finding.remedy.contains("BGREWRITEAOF"))
             #expect(try await reload(server, in: .development)?.severity == .warning)
-            // Either user is enough to see it; without both it is said that it was not seen.
+            // Either user is enough to detect it; without both the finding says that it could not be checked.
             try await admin.run("ACL", "SETUSER", "enroute", "-acl|dryrun")
             #expect(try await reload(server)?.severity == .error)
             try await admin.run("ACL", "SETUSER", "operations", "-acl|dryrun")
@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    @Test func `a look changes nothing`() async throws {
+    @Test func `an inspection changes nothing`() async throws {
         try await withRedis { client, _ in
             try await client.run("SET", "a", "1")
             let before = try await client.dump()
@@ -88,7 +88,7 @@ import Testing
         }
     }
 
-    @Test func `what an unlimited user may, and no gateway needs, is named`() async throws {
+    @Test func `permissions of an unlimited user that no gateway needs are named`() async throws {
         try await withRedis { client, _ in
             let access = try await AccessProbe(role: .live, keyspace: Keyspace()).run(client).get()
             #expect(access?.missing == [])
@@ -103,7 +103,7 @@ import Testing
         ("-get", "GET"), ("-wait", "WAIT"), ("-ssubscribe", "SSUBSCRIBE"), ("-evalsha", "EVAL"),
         ("resetchannels", "SPUBLISH"), ("resetkeys", "SET"),
     ])
-    func `what the user may not, and gateways need, is named`(rule: String, command: String) async throws {
+    func `required permissions that the user lacks are named`(rule: String, command: String) async throws {
         try await DeployedRedis.live.run { server in
             let admin = try await RedisClient.started(at: server.address(for: "admin"))
             let client = try await RedisClient.started(at: server.address(for: "enroute"))
@@ -115,7 +115,7 @@ import Testing
         }
     }
 
-    @Test func `another prefix than the access list's is seen`() async throws {
+    @Test func `a different prefix than the access list's is detected`() async throws {
         try await DeployedRedis.ledger.run { server in
             let client = try await RedisClient.started(at: server.address(for: "enroute"))
             defer { client.stop() }
@@ -127,21 +127,21 @@ import Testing
     }
 
     @Test(arguments: [Int64(0), 900, -900, 40_000])
-    func `the difference of the clocks is measured, whichever is before`(offsetMilliseconds: Int64) async throws {
+    func `the difference between the clocks is measured in both directions`(offsetMilliseconds: Int64) async throws {
         try await withRedis { client, _ in
             let inspector = RedisInspector(role: .live, connection: Self.connection, client: client) {
                 Int64(Date.now.timeIntervalSince1970 * 1_000_000) - offsetMilliseconds * 1000
             }
             let facts = try await inspector.allFacts(keyspace: Keyspace()).get()
             let ahead = try #require(facts.clockAheadMilliseconds)
-            // The round trip is the error; on a busy machine it is not small.
+            // The error of the measurement is up to the round trip, which is not short on a busy machine.
             #expect((ahead - offsetMilliseconds).magnitude < 150)
         }
     }
 
-    /// What the scripts call must be asked about, for the role they belong to.
+    /// The probe must contain every command that the scripts of a role call.
     @Test(arguments: RedisRole.allCases)
-    func `every command of the scripts is among the questions`(role: RedisRole) throws {
+    func `the probe contains every command of the scripts`(role: RedisRole) throws {
         let asked = Set(AccessProbe(role: role, keyspace: Keyspace()).needed.map { $0[0] })
         for (name, text) in try LuaFolder.scripts() where text.contains("-- Role     \(role.rawValue)\n") {
             for match in text.matches(of: /redis\.p?call\('([A-Z]+)'/) {

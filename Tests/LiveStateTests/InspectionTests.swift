@@ -2,7 +2,7 @@ import LiveState
 import Redis
 import Testing
 
-/// From facts to findings, without a server.
+/// The rules that turn facts into findings, without a server.
 @Suite struct InspectionTests {
     private static let info: [RedisRole: String] = [
         .live: """
@@ -43,7 +43,7 @@ import Testing
         ],
     ]
 
-    /// Facts of a Redis with which all is well.
+    /// Facts of a Redis without any problem.
     private static func good(_ role: RedisRole) -> RedisFacts {
         var facts = RedisFacts(
             role: role, connection: RedisConnectionInfo(RedisAddress(endpoint: .tcp(host: "localhost", port: 6379))),
@@ -55,7 +55,7 @@ import Testing
     }
 
     @Test(arguments: RedisRole.allCases, DeploymentMode.allCases)
-    func `with which all is well, nothing is found, and what was looked at is said`(
+    func `without a problem all findings are ok, and each names what was checked`(
         role: RedisRole, mode: DeploymentMode
     ) {
         let findings = Self.good(role).findings(in: mode)
@@ -65,13 +65,13 @@ import Testing
         #expect(Set(findings.map(\.subject)).count == findings.count)
     }
 
-    /// One thing that is wrong, and what is to be found then.
+    /// One problem, and the finding it must cause.
     struct Fault: Sendable, CustomStringConvertible {
         var role: RedisRole
         var description: String
         var subject: Finding.Subject
         var severity: Finding.Severity
-        /// What may not be wanting in the text.
+        /// Text that the remedy must contain.
         var remedy: String
         var change: @Sendable (inout RedisFacts) -> Void
 
@@ -126,7 +126,7 @@ import Testing
         Fault(.live, "clock before", .clock, .warning, "set-ntp true") { $0.clockAheadMilliseconds = 201 },
         Fault(.live, "clock behind", .clock, .warning, "set-ntp true") { $0.clockAheadMilliseconds = -201 },
         Fault(.ledger, "clock far off", .clock, .error, "set-ntp true") { $0.clockAheadMilliseconds = -30_000 },
-        Fault(.live, "in clear text", .encryption, .warning, "rediss://") {
+        Fault(.live, "plaintext", .encryption, .warning, "rediss://") {
             $0.connection = RedisConnectionInfo(RedisAddress(endpoint: .tcp(host: "10.0.0.5", port: 6379)))
         },
         Fault(.ledger, "nothing on disk", .persistence, .error, "CONFIG SET appendonly yes") {
@@ -152,7 +152,7 @@ import Testing
     ]
 
     @Test(arguments: faults)
-    func `a fault is found in production, alone, with its reason and what to do`(fault: Fault) throws {
+    func `in production each fault causes exactly one finding, with a reason and a remedy`(fault: Fault) throws {
         var facts = Self.good(fault.role)
         fault.change(&facts)
         let findings = facts.findings(in: .production)
@@ -162,11 +162,11 @@ import Testing
         #expect((finding.subject, finding.severity) == (fault.subject, fault.severity))
         #expect(finding.remedy.contains(fault.remedy), "\(finding.remedy)")
         #expect(!finding.why.isEmpty)
-        // What is wrong stands before what is not.
+        // Problems come before the rest.
         #expect(findings.first?.severity == fault.severity || facts.settings == nil)
     }
 
-    @Test func `B36: an instance that holds jobs is not set up for positions, whatever it was named for`() {
+    @Test func `B36: an instance that holds jobs gets no remedy for the live role`() {
         for (setting, value) in [("maxmemory_policy", "noeviction"), ("maxmemory", "0"), ("aof_enabled", "1")] {
             var facts = Self.good(.live)
             facts.info[setting] = value
@@ -177,7 +177,7 @@ import Testing
         }
     }
 
-    @Test func `B20: a clock is said to be ahead of or behind this machine's`() {
+    @Test func `B20: the clock finding says whether Redis is ahead of or behind this machine`() {
         for (milliseconds, words) in [(Int64(300), "300 ms ahead of"), (-300, "300 ms behind")] {
             var facts = Self.good(.live)
             facts.clockAheadMilliseconds = milliseconds
@@ -186,7 +186,7 @@ import Testing
         }
     }
 
-    @Test func `in development what concerns only real people is no error`() {
+    @Test func `in development a risk to personal data is not an error`() {
         for fault in Self.faults where [.persistence, .copies].contains(fault.subject) && fault.severity == .error {
             var facts = Self.good(fault.role)
             fault.change(&facts)
@@ -194,7 +194,7 @@ import Testing
         }
     }
 
-    @Test func `what the gateway's own user sees is not taken for all there is`() {
+    @Test func `what only INFO shows is not reported as proof`() {
         var facts = Self.good(.live)
         facts.settings = nil
         let finding = facts.livePersistence(in: .production)
@@ -202,10 +202,10 @@ import Testing
         #expect(finding.what == "No snapshot has been written to disk since the server started.")
     }
 
-    @Test func `one instance for both roles is an error in production, and none in development`() {
+    @Test func `one instance for both roles is an error in production, and ok in development`() {
         var live = Self.good(.live)
         let ledger = Self.good(.ledger)
-        // Two nodes of one cluster, say.
+        // For example two nodes of one cluster.
         #expect(separationFinding(live, ledger, in: .production)?.severity == .error)
         live.connection.name = "another"
         #expect(separationFinding(live, ledger, in: .production)?.severity == .ok)
@@ -231,7 +231,7 @@ import Testing
         ("redis+cluster://u:p@[::1]:1", .sameMachine, "redis-cli -h HOST -p PORT", "the cluster of ::1:1"),
         ("redis+cluster://[::1]:1,h2", .plaintext, "redis-cli -h HOST -p PORT", "the cluster of ::1:1,h2:6379"),
     ])
-    func `the way to a Redis is read from its URL, without the password`(
+    func `the connection to a Redis is described by its URL, without the password`(
         url: String, transport: RedisConnectionInfo.Transport, commandLine: String, name: String
     ) throws {
         let connection = RedisConnectionInfo(try RedisAddress(url: url))

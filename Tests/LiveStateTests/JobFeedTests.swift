@@ -6,7 +6,7 @@ import Testing
 @testable import LiveState
 
 @Suite struct JobFeedTests {
-    @Test func `a feed is read as it is: closed, open, with a position, closed again`() async throws {
+    @Test func `a feed is read correctly while closed, open, with a position and closed again`() async throws {
         try await Stage.set { stage in
             let feed = stage.feed
             #expect(try await feed.read(Stage.job).get() == JobFeed.State())
@@ -33,7 +33,7 @@ import Testing
         }
     }
 
-    @Test func `a position is not shown when nobody shares any more`() async throws {
+    @Test func `a position is not shown after its rider stopped sharing`() async throws {
         try await Stage.set { stage in
             try await stage.client.run("SET", stage.positionKey, "here")
             #expect(try await stage.feed.read(Stage.job).get() == JobFeed.State())
@@ -43,7 +43,7 @@ import Testing
     @Test(arguments: [
         "", "here", "1 -9223372036854775808 rider-1", "1 9223372036854775807 rider-1", "x 1 rider-1",
     ])
-    func `B27: what is not ours is closed like what is unknown, and opened over`(known: String) async throws {
+    func `B27: a malformed entry is closed like a missing one, and can be opened over`(known: String) async throws {
         try await Stage.set { stage in
             let (feed, deadline) = (stage.feed, try await stage.now() + 3_600_000)
             try await stage.client.run("SET", stage.travelKey, known)
@@ -57,7 +57,7 @@ import Testing
         }
     }
 
-    @Test func `after the deadline a feed does not open`() async throws {
+    @Test func `a feed does not open after the deadline`() async throws {
         try await Stage.set { stage in
             let opening = try await stage.feed.open(
                 Stage.job, for: Stage.rider, until: 1_700_000_000_000, fence: 1
@@ -66,7 +66,7 @@ import Testing
         }
     }
 
-    @Test func `a state does not say where somebody is`() {
+    @Test func `the description of a state does not reveal a place`() {
         let state = JobFeed.State(rider: Stage.rider, position: Array("52.52".utf8))
         for text in ["\(state)", String(reflecting: state), "\([state])"] {
             #expect(!text.contains("53, 50"), "\(text)")

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 @Suite struct JobLedgerTests {
-    @Test func `a job is created once, and found again`() async throws {
+    @Test func `a job is created once and can be read back`() async throws {
         try await Stage.set { stage in
             let new = NewJob(job: Stage.job, kind: .service, customer: Stage.customer, actor: Stage.rider)
             guard case .created("epoch-1", let id) = try await stage.ledger.create(new, epoch: "epoch-1").get() else {
@@ -18,7 +18,7 @@ import Testing
         }
     }
 
-    @Test func `a status goes on from the one before, from elsewhere it is refused with where the job stands`()
+    @Test func `a status follows the one before, and elsewhere is refused with the current status`()
         async throws
     {
         try await Stage.set { stage in
@@ -29,7 +29,7 @@ import Testing
             #expect(try await publish(.accepted) == .noSuchJob)
             let first = try await stage.createJob().head
             #expect(try await publish(.delivered) == .notAllowed(from: .pendingVendorAcceptance))
-            // The first status follows nothing.
+            // No status precedes the first one.
             #expect(try await publish(.pendingVendorAcceptance) == .notAllowed(from: .pendingVendorAcceptance))
             guard case .published(let event) = try await publish(.accepted) else {
                 Issue.record("not published")
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test func `every end of travel is written down with its status`() async throws {
+    @Test func `every status that ends travel mode is recorded as such`() async throws {
         for (kind, way) in [
             (JobKind.delivery, Stage.wayToTransit + [.delivered]), (.service, [.onTheWay, .workInProgress]),
         ] {
@@ -59,7 +59,7 @@ import Testing
         }
     }
 
-    @Test func `each answer to a start of travel has its case`() async throws {
+    @Test func `each reply to a start of travel mode has its case`() async throws {
         try await Stage.set { stage in
             let ledger = stage.ledger
             func start(_ rider: PersonID = Stage.rider) async throws -> JobLedger.Travel {
@@ -80,7 +80,7 @@ import Testing
         }
     }
 
-    @Test func `a stop says whether the job is there and this rider's`() async throws {
+    @Test func `a stop returns whether the job exists and belongs to this rider`() async throws {
         try await Stage.set { stage in
             #expect(try await stage.ledger.stopTravel(for: Stage.job, by: nil).get() == false)
             try await stage.createJob(through: Stage.wayToTransit)
@@ -91,7 +91,7 @@ import Testing
         }
     }
 
-    @Test func `a recovery is the record and the events missed, or a reset`() async throws {
+    @Test func `a recovery contains the record and the missed events, or is a reset`() async throws {
         try await Stage.set { stage in
             #expect(try await stage.ledger.recover(Stage.job).get() == nil)
             let seen = try await stage.createJob(through: [.accepted]).head
@@ -119,7 +119,7 @@ import Testing
         }
     }
 
-    @Test func `a record that somebody else spoilt is an unexpected answer and not a job`() async throws {
+    @Test func `a malformed record is an unexpected answer, not a job`() async throws {
         try await Stage.set { stage in
             try await stage.createJob()
             try await stage.client.run("HSET", stage.jobKey, "status", "flying")

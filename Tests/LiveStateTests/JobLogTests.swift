@@ -6,8 +6,7 @@ import TestSupport
 import Testing
 
 @Suite struct JobLogTests {
-    @Test func `the log tells of every status from the first: what, when, who, by which way and request`() async throws
-    {
+    @Test func `the log contains every status from the first: status, time, actor, source and request`() async throws {
         try await Stage.set { stage in
             let first = try await stage.createJob()
             let occurred: Int64 = 1_700_000_000_000
@@ -40,7 +39,7 @@ import Testing
         }
     }
 
-    @Test func `of a hundred statuses the newest sixty-four are told, each after the one before`() async throws {
+    @Test func `of a hundred statuses the newest sixty-four are returned, each with the one before`() async throws {
         try await Stage.set { stage in
             try await stage.createJob(through: [.accepted])
             for status in Stage.round(100) { try await stage.publish(status) }
@@ -50,7 +49,7 @@ import Testing
         }
     }
 
-    @Test func `a job that does not exist has no log, and one that somebody spoilt is an unexpected answer`()
+    @Test func `a job that does not exist has no log, and a malformed log is an unexpected answer`()
         async throws
     {
         try await Stage.set { stage in

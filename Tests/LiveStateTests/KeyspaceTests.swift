@@ -8,7 +8,7 @@ import Testing
         Array(channel.utf8).withUnsafeBytes { keyspace.job(ofChannel: $0) }
     }
 
-    @Test func `the names are the ones of the schema`() {
+    @Test func `the names match the schema`() {
         let keyspace = Keyspace()
         #expect(keyspace.job(Stage.job) == "job:{job-7}")
         #expect(keyspace.log(of: Stage.job) == "job:{job-7}:log")
@@ -27,7 +27,7 @@ import Testing
         #expect(AuditEntry.Stream.allCases.map { keyspace.stream($0) } == ["access", "audit"])
     }
 
-    @Test func `all keys of a zone lie in its slot, and a rider's zone in a slot of its own`() {
+    @Test func `all keys of a zone are in its slot, and a rider's zone is in a slot of its own`() {
         for prefix in ["", "staging:"] {
             let keyspace = Keyspace(prefix: prefix)
             let (zone, rider) = (ZoneStage.zone, ZoneStage.rider)
@@ -55,7 +55,7 @@ import Testing
         }
     }
 
-    @Test func `no name of one kind is a name of another, whatever riders and zones are called`() {
+    @Test func `names of different kinds never collide, whatever riders and zones are called`() {
         let keyspace = Keyspace()
         let (zone, rider) = (ZoneID("zone")!, PersonID("zone")!)
         let names = [
@@ -68,7 +68,7 @@ import Testing
     }
 
     @Test(arguments: ["", "staging:", "a{b}c:"])
-    func `a prefix stands before every name`(prefix: String) {
+    func `every name starts with the prefix`(prefix: String) {
         let (plain, keyspace) = (Keyspace(), Keyspace(prefix: prefix))
         let names = [
             Keyspace.job, Keyspace.log(of:), Keyspace.travel(of:), Keyspace.position(of:), Keyspace.feed(of:),
@@ -81,7 +81,7 @@ import Testing
     }
 
     @Test(arguments: ["", "staging:", "ü:", "a{b}c:"])
-    func `a zone comes back from its channel, and no job does`(prefix: String) throws {
+    func `a zone is parsed from its channel, and a job's channel has none`(prefix: String) throws {
         let keyspace = Keyspace(prefix: prefix)
         for name in ["a", "berlin", String(repeating: "Z", count: 64), "_-_"] {
             let zone = try #require(ZoneID(name))
@@ -95,7 +95,7 @@ import Testing
     }
 
     @Test(arguments: ["", "staging:", "ü:", "a{b}c:"])
-    func `a job comes back from its channels`(prefix: String) throws {
+    func `a job is parsed from its channels`(prefix: String) throws {
         let keyspace = Keyspace(prefix: prefix)
         for name in ["a", "job-7", String(repeating: "Z", count: 64), "_-_"] {
             let job = try #require(JobID(name))
@@ -128,7 +128,7 @@ import Testing
     }
 
     @Test(arguments: ["", "staging:", "a{b}c:"])
-    func `every name tells its kind, and no other`(prefix: String) {
+    func `every name has exactly one kind`(prefix: String) {
         let keyspace = Keyspace(prefix: prefix)
         for (kind, name) in self.names(keyspace) { #expect(keyspace.kind(of: name) == kind, "\(name)") }
         #expect(Set(self.names(keyspace).map(\.0)) == Set(Keyspace.Kind.allCases).subtracting([.other]))
@@ -139,7 +139,7 @@ import Testing
     }
 
     @Test(arguments: ["", "staging:"])
-    func `B36: every key has a role that keeps it`(prefix: String) {
+    func `B36: every key belongs to one role`(prefix: String) {
         let keyspace = Keyspace(prefix: prefix)
         for (_, name) in self.names(keyspace) { #expect(keyspace.role(ofKey: name) != nil, "\(name)") }
         let live = [
@@ -159,14 +159,14 @@ import Testing
         #expect(self.job(Keyspace(), channel) == nil)
     }
 
-    @Test func `all that one script touches lies in one slot`() {
+    @Test func `all keys of one script are in one slot`() {
         let keyspace = Keyspace(prefix: "staging:")
         let names = [
             keyspace.job(Stage.job), keyspace.log(of: Stage.job), keyspace.travel(of: Stage.job),
             keyspace.position(of: Stage.job), keyspace.feed(of: Stage.job), keyspace.events(of: Stage.job),
         ]
         for name in names {
-            // Redis hashes what stands between the first brace and the first brace after it.
+            // Redis hashes the text between the first opening brace and the next closing one.
             let tag = name.drop { $0 != "{" }.dropFirst().prefix { $0 != "}" }
             #expect(tag == "job-7")
         }

@@ -7,15 +7,15 @@ import Redis
 import TestSupport
 import Testing
 
-/// What the ledger of deploy/redis knows after it was stopped, when it was written as gateways write: by the scripts, as
-/// the gateway's user. A plain SET would not show it, since only transactions were refused while the file was loaded.
+/// The data of a ledger after a restart, with the files of deploy/redis, written by the scripts as the gateway's user. A plain
+/// SET would not reveal the fault, because only transactions were refused while the file was loaded.
 @Suite struct LedgerRestartTests {
     private static let settings = LiveStateSettings()
     private static let service = PersonID("service-1")!
 
     private static func job(_ number: Int) -> JobID { JobID("job-\(number)")! }
 
-    /// Jobs with statuses, travel mode, links, riders and revocations.
+    /// Writes jobs with statuses, travel mode, links, riders and revocations.
     private static func write(_ jobs: Range<Int>, as client: RedisClient) async throws {
         let ledger = JobLedger(ledger: client, settings: Self.settings)
         for number in jobs {
@@ -36,7 +36,7 @@ import Testing
     }
 
     @Test(arguments: [SIGTERM, SIGKILL], [false, true])
-    func `B31: a ledger that was stopped knows every job and every status again`(
+    func `B31: a restarted ledger still has every job and every status`(
         signal: Int32, isRewritten: Bool
     ) async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "enroute-ledger-\(UUID())")
@@ -59,7 +59,7 @@ import Testing
             before = try await admin.dump()
             kill(server.processID, signal)
             guard signal == SIGTERM else { return }
-            // It is killed when this returns, so that it needs the time to end by itself.
+            // The server is killed when this returns, so it needs time to shut down first.
             try await becomes("the ledger has ended", every: .milliseconds(5)) {
                 !FileManager.default.fileExists(atPath: server.socketPath)
             }

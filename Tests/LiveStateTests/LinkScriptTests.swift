@@ -5,7 +5,7 @@ import Redis
 import TestSupport
 import Testing
 
-/// issue_link and join_link: what their headers promise.
+/// The contracts of issue_link and join_link.
 @Suite struct LinkScriptTests {
     private static let id = String(repeating: "0a", count: 16)
 
@@ -25,7 +25,7 @@ import Testing
         try await stage.run(Scripts.joinLink, keys: self.keys(stage), [session, hold])
     }
 
-    @Test func `a link is kept as it was wished until it expires, and not written twice`() async throws {
+    @Test func `a link is stored as requested until it expires, and not overwritten`() async throws {
         try await Stage.set { stage in
             let expires = try await self.issue(stage)
             let now = try await stage.now()
@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test func `as many sessions have a place as may, and one that is given back is free`() async throws {
+    @Test func `at most the allowed number of sessions have a lease, and a returned lease is free`() async throws {
         try await Stage.set { stage in
             let expires = try await self.issue(stage)
             for session in ["a", "b", "a", "b"] {
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test func `a place that nobody renewed is free again, and one that is renewed stays`() async throws {
+    @Test func `a lease that is not renewed expires, and a renewed one stays`() async throws {
         try await Stage.set { stage in
             let expires = try await self.issue(stage)
             _ = try await self.join(stage, "dead", hold: "1")
@@ -75,12 +75,12 @@ import Testing
         }
     }
 
-    @Test func `a link that does not exist, or whose time is over, gives nobody a place`() async throws {
+    @Test func `a link that does not exist or has expired gives no lease`() async throws {
         try await Stage.set { stage in
             #expect(try await self.join(stage, "a") == .answer(0))
             #expect(try await stage.client.dump().isEmpty)
             _ = try await self.issue(stage)
-            // Redis may be late to take away what has expired.
+            // Redis may be late to delete an expired key.
             try await stage.client.run("HSET", self.keys(stage)[0], "expires", "\(try await stage.now() - 1)")
             #expect(try await self.join(stage, "a") == .answer(0))
             #expect(try await stage.client.run("EXISTS", self.keys(stage)[1]) == .integer(0))

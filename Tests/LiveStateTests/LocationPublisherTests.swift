@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 @Suite struct LocationPublisherTests {
-    @Test func `each answer to a position has its case`() async throws {
+    @Test func `each reply to a position has its case`() async throws {
         try await Stage.set { stage in
             let now = try await stage.now()
             func publish(_ at: Int64, _ rider: PersonID = Stage.rider) async throws -> LocationPublisher.Verdict {

@@ -2,7 +2,7 @@ import LiveState
 import Redis
 import Testing
 
-/// Every script says what it takes and gives, in the same words at the same place, and is the one that is in the binary.
+/// Every script states its contract in the same form at the same place, and is the one embedded in the binary.
 @Suite struct LuaContractTests {
     private static let embedded = [
         Scripts.assignJob, Scripts.createJob, Scripts.publishStatus, Scripts.recoverJob, Scripts.startTravel,
@@ -20,19 +20,19 @@ import Testing
             .map { String($0.dropFirst(2).drop { $0 == " " }) }
     }
 
-    /// How many lines of the header begin with `word[1]`, `word[2]`, … in this order.
+    /// How many lines of the header start with `word[1]`, `word[2]`, … in this order.
     private func numbered(_ word: String, in header: [String]) -> Int {
         let lines = header.filter { $0.hasPrefix(word + "[") }
         for (index, line) in lines.enumerated() { #expect(line.hasPrefix("\(word)[\(index + 1)]"), "\(line)") }
         return lines.count
     }
 
-    /// The number a script compares `#word` with.
+    /// The number that a script compares with `#word`.
     private func checked(_ word: String, in text: String) -> Int? {
         text.firstRange(of: "#\(word) ~= ").flatMap { Int(text[$0.upperBound...].prefix { $0.isNumber }) }
     }
 
-    @Test func `every file of the folder is embedded in the binary, under its own name`() throws {
+    @Test func `every file of the folder is embedded in the binary under its own name`() throws {
         let files = try LuaFolder.scripts()
         #expect(files.count == Self.embedded.count)
         for (name, text) in files {
@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    @Test func `every script begins with its name and a sentence`() throws {
+    @Test func `every script starts with its name and a sentence`() throws {
         for (name, text) in try LuaFolder.scripts() {
             let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
             #expect(lines.first?.wholeMatch(of: /#!lua( flags=[a-z,-]+)?/) != nil, "\(name)")
@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    @Test func `every script names its role, errors, answers and cost`() throws {
+    @Test func `every script states its role, errors, replies and cost`() throws {
         for (name, text) in try LuaFolder.scripts() {
             let header = self.header(text)
             let roles = header.filter { $0.hasPrefix("Role     ") }.map { String($0.dropFirst(9)) }
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test func `every script describes as many keys and arguments as it checks for`() throws {
+    @Test func `every script describes as many keys and arguments as it checks`() throws {
         for (name, text) in try LuaFolder.scripts() {
             let header = self.header(text)
             #expect(self.numbered("KEYS", in: header) == self.checked("KEYS", in: text), "\(name)")
@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    @Test func `every key that a script uses is one that was handed to it`() throws {
+    @Test func `every key that a script uses is passed to it`() throws {
         for (name, text) in try LuaFolder.scripts() {
             let body = text.split(separator: "\n").filter { !$0.hasPrefix("--") }
             for line in body where line.contains("redis.call(") && !line.contains("'TIME'") {
@@ -80,7 +80,7 @@ import Testing
         }
     }
 
-    @Test func `every error a script makes begins with its name`() throws {
+    @Test func `every error of a script starts with its name`() throws {
         for (name, text) in try LuaFolder.scripts() {
             let replies = text.split(separator: "\n").filter { $0.contains("redis.error_reply(") }
             #expect(!replies.isEmpty)

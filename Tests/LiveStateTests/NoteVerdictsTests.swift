@@ -15,7 +15,7 @@ import Testing
             Scripts.noteVerdicts, keys: [key, stage.feedChannel, stage.travelKey], [counts, words, message, lifetime])
     }
 
-    @Test func `counts add up, words take the place of those before, and followers are told`() async throws {
+    @Test func `counts add up, annotations replace earlier ones, and followers are notified`() async throws {
         try await Stage.set { stage in
             _ = try await self.note(stage, "accepted 3 zero_zero 1", "unavailable network")
             let answer = try await self.note(
@@ -34,7 +34,9 @@ import Testing
         }
     }
 
-    @Test func `B42: without travel mode a note is kept for a minute, with it as long as it may be on`() async throws {
+    @Test func `B42: without travel mode the data is stored for a minute, with it as long as it may be on`()
+        async throws
+    {
         try await Stage.set { stage in
             let key = stage.keyspace.verdicts(of: Stage.job)
             for (travel, lifetime) in [
@@ -48,7 +50,7 @@ import Testing
         }
     }
 
-    @Test func `what is noted is read back, and nothing is known of a job of which nothing was noted`() async throws {
+    @Test func `stored results are read back, and a job without any has none`() async throws {
         try await Stage.set { stage in
             let notes = ValidationSummaryStore(live: stage.client, settings: stage.settings)
             #expect(try await notes.read(Stage.job).get() == ValidationSummary())
@@ -67,7 +69,8 @@ import Testing
         }
     }
 
-    @Test func `D3: when a reading was last accepted and when sharing began is noted, and nonsense is no time`()
+    @Test
+    func `D3: the times of the last accepted fix and of the start of sharing are stored, and malformed ones ignored`()
         async throws
     {
         try await Stage.set { stage in

@@ -20,7 +20,7 @@ import Testing
         try await stage.client.run("PEXPIRETIME", stage.travelKey).integer
     }
 
-    @Test func `a feed opens until its deadline, and its followers are told`() async throws {
+    @Test func `a feed opens until its deadline, and its followers are notified`() async throws {
         try await Stage.set { stage in
             let deadline = try await stage.now() + 3_600_000
             let answer = try await self.open(stage, "rider-1", until: deadline)
@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    @Test func `opening again tells nobody, keeps the position and takes the deadline given`() async throws {
+    @Test func `opening again notifies no follower, keeps the position and sets the given deadline`() async throws {
         try await Stage.set { stage in
             let deadline = try await stage.now() + 3_600_000
             _ = try await self.open(stage, "rider-1", until: deadline)
@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test func `another rider takes over, and the position of the first is gone at once`() async throws {
+    @Test func `another rider takes over, and the first one's position is deleted immediately`() async throws {
         try await Stage.set { stage in
             let deadline = try await stage.now() + 3_600_000
             _ = try await self.open(stage, "rider-1", until: deadline)
@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    @Test func `a decision that was overtaken opens nothing, and does not disturb its own rider`() async throws {
+    @Test func `a decision that was overtaken does not open the feed, nor disturb its own rider`() async throws {
         try await Stage.set { stage in
             let deadline = try await stage.now() + 3_600_000
             for known in ["6 \(deadline) rider-2", "6 \(deadline) "] {
@@ -79,12 +79,12 @@ import Testing
         }
     }
 
-    @Test func `a feed that was forgotten is opened again, one that is known is left as it is`() async throws {
+    @Test func `a forgotten feed is reopened, and a known one is left unchanged`() async throws {
         try await Stage.set { stage in
             let deadline = try await stage.now() + 3_600_000
             let opened = try await self.open(stage, "rider-1", until: deadline, again: true)
             #expect(opened == .answer(1))
-            // Two reports may find out at the same time that it was forgotten.
+            // Two reports may discover the loss at the same time.
             let twice = try await self.open(stage, "rider-1", until: deadline, again: true)
             #expect(twice == .answer(2))
             for known in ["1 \(deadline) rider-2", "1 \(deadline) "] {
@@ -97,7 +97,7 @@ import Testing
         }
     }
 
-    @Test func `after the deadline nothing opens, and what was open stays as it is`() async throws {
+    @Test func `after the deadline nothing opens, and an open feed stays unchanged`() async throws {
         try await Stage.set { stage in
             let now = try await stage.now()
             try await stage.client.run("SET", stage.travelKey, "1 \(now) rider-1")
@@ -115,7 +115,7 @@ import Testing
 
     @Test func `a bad argument is refused by name before anything is written`() async throws {
         try await Stage.set { stage in
-            // Another rider shares: the position would be deleted before the deadline is used.
+            // Another rider shares its position, which would be deleted before the deadline is checked.
             try await stage.client.run("SET", stage.travelKey, "1 9000000000000 rider-2")
             try await stage.client.run("SET", stage.positionKey, "here")
             let call = GoodCall(

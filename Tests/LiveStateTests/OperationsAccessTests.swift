@@ -7,13 +7,13 @@ import Subprocess
 import TestSupport
 import Testing
 
-/// The user `operations` of deploy/redis: everything that lua/README.md offers, and no change to anything.
+/// The user `operations` of deploy/redis can run everything in lua/README.md, and change nothing.
 @Suite struct OperationsAccessTests {
     private static let job = JobID("job-7")!
     private static let rider = PersonID("rider-1")!
     private static let keyspace = Keyspace()
 
-    /// Runs a role with a job under way in it, and hands over a client of `operations`.
+    /// Runs a role with an active job in it, and passes a client of `operations`.
     private static func looking(
         at role: DeployedRedis, _ body: (RedisClient, RedisServer) async throws -> Void
     ) async throws {
@@ -74,7 +74,7 @@ import Testing
     }
 
     @Test(arguments: DeployedRedis.allCases)
-    func `operations sees settings, load and clients`(role: DeployedRedis) async throws {
+    func `the user operations can read settings, load and clients`(role: DeployedRedis) async throws {
         try await Self.looking(at: role) { client, _ in
             for line in [
                 "INFO", "CONFIG GET save", "CLIENT LIST", "SLOWLOG GET", "LATENCY LATEST", "DBSIZE", "ROLE",
@@ -87,7 +87,7 @@ import Testing
     }
 
     @Test(arguments: DeployedRedis.allCases)
-    func `operations changes nothing, listens to nothing and stops nothing`(role: DeployedRedis) async throws {
+    func `the user operations can change, subscribe to and stop nothing`(role: DeployedRedis) async throws {
         let key = role == .live ? Self.keyspace.position(of: Self.job) : Self.keyspace.job(Self.job)
         let channel = role == .live ? Self.keyspace.feed(of: Self.job) : Self.keyspace.events(of: Self.job)
         try await Self.looking(at: role) { client, _ in

@@ -7,27 +7,27 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// A ledger with two replicas and Sentinels, and failovers that somebody asks for while it is written to.
+/// A ledger with two replicas and Sentinels, and planned failovers during writes.
 @Suite(.serialized, .needsMachine(for: .faults)) struct PlannedFailoverTests {
     private static let settings = LiveStateSettings()
     private static let failovers = 2
-    /// Jobs that are written at the same time.
+    /// Number of jobs that are written concurrently.
     private static let writers = 4
 
-    /// What a caller was told.
+    /// The answers that a caller received.
     private struct Told: Sendable {
-        /// Answered 200: neither refused nor unknown.
+        /// Answered with 200: neither refused nor unconfirmed.
         var confirmed: [(job: JobID, status: StatusID)] = []
         var unknown = 0
     }
 
-    /// Shared by the writers.
+    /// Shared by all writers.
     private final class Run: Sendable {
         let told = Mutex(Told())
         let isOver = Atomic(false)
     }
 
-    /// Writes statuses until the run is over, each writer one after the other.
+    /// Writes statuses until the run is over, one after the other per writer.
     private static func write(to ledger: JobLedger, as writer: Int, in run: Run) async {
         var number = 0
         while !run.isOver.load(ordering: .relaxed), !Task.isCancelled {
@@ -44,13 +44,13 @@ import Testing
                     if isConfirmed { $0.confirmed.append((job, event.id)) } else { $0.unknown += 1 }
                 }
             } catch {
-                // Refused or lost: the caller knows that it does not know. The next one waits for a master.
+                // Refused or lost: the caller knows that the result is uncertain. The next write waits for a master.
                 _ = await eventually(within: .seconds(20)) { await failure(of: ledger.head(job)) == nil }
             }
         }
     }
 
-    /// - Returns: what of `told` the master does not know.
+    /// - Returns: the confirmed jobs whose status the master does not have.
     private static func lost(_ told: Told, at ledger: JobLedger) async throws -> [JobID] {
         var lost: [JobID] = []
         for (job, status) in told.confirmed {
@@ -60,7 +60,7 @@ import Testing
         return lost
     }
 
-    /// Writes while `failOver` is done, `failovers` times; claims that nothing confirmed is lost.
+    /// Writes while `failOver` runs `failovers` times; expects that no confirmed write is lost.
     private static func loseNothing(
         quorum: ReplicaQuorum, _ failOver: @escaping @Sendable (SentinelFleet) async throws -> Void
     ) async throws {
@@ -89,12 +89,12 @@ import Testing
         }
     }
 
-    @Test func `B33: a planned failover loses no status that was answered 200`() async throws {
+    @Test func `B33: a planned failover loses no status that was answered with 200`() async throws {
         try await Self.loseNothing(quorum: .majority) { _ = try await $0.failOver() }
     }
 
-    /// By the runbook nothing is lost even where one replica is enough.
-    @Test func `B33: by the runbook of deploy, a planned failover loses nothing where one replica is waited for`()
+    /// The runbook loses nothing even if one replica is enough.
+    @Test func `B33: a failover by the runbook of deploy loses nothing even if one replica is enough`()
         async throws
     {
         let runbook = try #require(

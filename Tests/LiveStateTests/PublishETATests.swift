@@ -18,7 +18,7 @@ import Testing
         ETAStore(live: stage.client, settings: stage.settings)
     }
 
-    /// Travel mode is on for a rider, until in an hour.
+    /// Switches travel mode on for a rider, for an hour.
     private func open(_ stage: Stage, _ rider: PersonID = Stage.rider, fence: Int64 = 1) async throws {
         let opening = try await stage.feed.open(
             Stage.job, for: rider, until: stage.now() + 3_600_000, fence: fence
@@ -27,7 +27,7 @@ import Testing
         _ = try await stage.subscriber.messages.next()
     }
 
-    @Test func `what was found is told, kept for two minutes and read with the feed`() async throws {
+    @Test func `an estimate is published, stored for two minutes and read with the feed`() async throws {
         try await Stage.set { stage in
             try await self.open(stage)
             let told = try await self.store(stage).publish(Self.estimate, of: Stage.job, by: Stage.rider).get()
@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    @Test func `what is younger stands, and nobody is told twice`() async throws {
+    @Test func `a younger estimate is not replaced, and followers are not notified twice`() async throws {
         try await Stage.set { stage in
             try await self.open(stage)
             let store = self.store(stage)
@@ -59,7 +59,7 @@ import Testing
         }
     }
 
-    @Test func `nothing is told of a rider that does not share its position for the job`() async throws {
+    @Test func `no estimate is published for a rider that does not share its position for the job`() async throws {
         try await Stage.set { stage in
             let store = self.store(stage)
             let unknown = try await store.publish(Self.estimate, of: Stage.job, by: Stage.rider).get()
@@ -74,7 +74,7 @@ import Testing
         }
     }
 
-    @Test func `it goes with travel mode, and nothing of one rider's is read as another's`() async throws {
+    @Test func `an estimate ends with travel mode and is never read for another rider`() async throws {
         try await Stage.set { stage in
             let store = self.store(stage)
             try await self.open(stage)
@@ -89,7 +89,7 @@ import Testing
         }
     }
 
-    @Test func `of many that ask to calculate one may, until its lease is over`() async throws {
+    @Test func `of many claims one succeeds until its lease expires`() async throws {
         try await Stage.set { stage in
             let store = self.store(stage)
             var won = 0
@@ -103,7 +103,7 @@ import Testing
         }
     }
 
-    @Test func `a round is told for two minutes, and none forgets it`() async throws {
+    @Test func `a sequence of stops is stored for two minutes, and an empty one clears it`() async throws {
         try await Stage.set { stage in
             let rounds = StopSequenceStore(live: stage.client, settings: stage.settings)
             let others = (1...12).map { JobID("job-\($0)")! }
@@ -118,7 +118,7 @@ import Testing
         }
     }
 
-    @Test func `questions to a service are counted by day, whoever asks`() async throws {
+    @Test func `requests to a provider are counted per day, across gateways`() async throws {
         try await Stage.set { stage in
             let store = self.store(stage)
             var counts: [Int64] = []

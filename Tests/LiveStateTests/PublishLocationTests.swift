@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test func `an id from a clock that was ahead is followed by the next one, not by an older one`() async throws {
+    @Test func `after an id from a clock that was ahead the next id is greater, not older`() async throws {
         try await Stage.set { stage in
             try await self.share(stage)
             let stored = #"{"type":"location","id":"9000000000000000","at":1700000000000\#(Self.tail)"#
@@ -66,7 +66,7 @@ import Testing
         }
     }
 
-    @Test func `T1: a position captured no later than the one kept is stale, and changes nothing`() async throws {
+    @Test func `T1: a position captured no later than the stored one is stale and changes nothing`() async throws {
         try await Stage.set { stage in
             try await self.share(stage)
             let now = try await stage.now()
@@ -82,7 +82,7 @@ import Testing
         }
     }
 
-    @Test func `without travel mode nothing is stored and nobody is told`() async throws {
+    @Test func `without travel mode nothing is stored or published`() async throws {
         try await Stage.set { stage in
             let answer = try await self.publish(stage, at: try await stage.now())
             #expect(answer == .answer(-4))
@@ -96,7 +96,7 @@ import Testing
         }
     }
 
-    @Test func `S2: a rider who does not share is refused, and changes nothing`() async throws {
+    @Test func `S2: a rider that does not share its position is refused and changes nothing`() async throws {
         try await Stage.set { stage in
             try await self.share(stage)
             let now = try await stage.now()
@@ -110,7 +110,8 @@ import Testing
         }
     }
 
-    @Test func `T1: a position from more than thirty seconds ahead is refused, one from less is not`() async throws {
+    @Test func `T1: a position captured more than thirty seconds ahead is refused, and less is accepted`() async throws
+    {
         try await Stage.set { stage in
             try await self.share(stage)
             let now = try await stage.now()
@@ -123,7 +124,7 @@ import Testing
         }
     }
 
-    @Test func `after the deadline nothing is taken, and nothing taken before is kept beyond it`() async throws {
+    @Test func `after the deadline no position is accepted, and none is stored beyond it`() async throws {
         try await Stage.set { stage in
             let now = try await stage.now()
             try await self.share(stage, until: now + 60_000)
@@ -160,7 +161,7 @@ import Testing
         }
     }
 
-    @Test func `of many at once the newest is kept, and ids never repeat`() async throws {
+    @Test func `of many concurrent positions the newest is stored, and ids never repeat`() async throws {
         try await Stage.set { stage in
             try await self.share(stage)
             let now = try await stage.now()
@@ -171,7 +172,7 @@ import Testing
             }
             let ids = try await EventLoopFuture.whenAllSucceed(answers, on: stage.client.eventLoop).get().compactMap(
                 self.id)
-            // In no order: a call that introduces the script comes later than those after it.
+            // In any order: a call that sends the script's source completes later than those after it.
             #expect(!ids.isEmpty && Set(ids).count == ids.count)
             let kept = try await stage.client.run("GET", stage.positionKey).text
             #expect(kept?.contains(#","at":\#(now + 199),"#) == true)

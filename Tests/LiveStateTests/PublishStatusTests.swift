@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    @Test func `each change names the one before it, from the first to the last`() async throws {
+    @Test func `each change names the one before, from the first to the last`() async throws {
         try await Stage.set { stage in
             var last = try await stage.createJob().head
             for status in [JobStatus.accepted] + Stage.round(20) {
@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    @Test func `a change lets record and log live from then on`() async throws {
+    @Test func `a change renews the lifetime of record and log`() async throws {
         try await Stage.set { stage in
             try await stage.createJob()
             for key in [stage.jobKey, stage.logKey] { try await stage.client.run("PEXPIRE", key, "60000") }
@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    @Test func `what happened earlier keeps its time, and when it was written stands beside it`() async throws {
+    @Test func `an earlier event keeps its time, and the log also has the time it was recorded`() async throws {
         try await Stage.set { stage in
             try await stage.createJob()
             let answer = try await self.publish(stage) { $0[5] = "1700000000000" }
@@ -83,7 +83,7 @@ import Testing
         }
     }
 
-    @Test func `a job that does not exist is not made by a change`() async throws {
+    @Test func `a change does not create a job that does not exist`() async throws {
         try await Stage.set { stage in
             let answer = try await self.publish(stage)
             #expect(answer == .answer(0))
@@ -93,7 +93,7 @@ import Testing
     }
 
     @Test(arguments: ["", "preparing", "not_pending_vendor_acceptance,pending_vendor", "pending_vendor_acceptance_too"])
-    func `a status that may not come before is answered with where the job stands, and changes nothing`(
+    func `a status that is not allowed is refused with the current status, and changes nothing`(
         from: String
     ) async throws {
         try await Stage.set { stage in
@@ -106,7 +106,7 @@ import Testing
         }
     }
 
-    @Test func `the same request gets the first answer again, and nobody hears of it twice`() async throws {
+    @Test func `a repeated request gets the first answer, and followers are notified once`() async throws {
         try await Stage.set { stage in
             try await stage.createJob()
             let first = try await self.publish(stage)
@@ -123,14 +123,14 @@ import Testing
         }
     }
 
-    @Test func `a change on top of what the caller knows is made, on top of anything else it is not`() async throws {
+    @Test func `a change is made if the caller knows the newest event, and refused otherwise`() async throws {
         try await Stage.set { stage in
             let head = try await stage.createJob().head
             try await stage.leavesAllAsItIs {
                 for other in ["0-0", "\(head)1", "epoch-2.\(head)", "epoch-1.0-0"] {
                     let answer = try await self.publish(stage) { $0[9] = other }
                     #expect(answer == .answer(-2, "pending_vendor_acceptance", head), "\(other)")
-                    // Who knows something else is told so first, even where the status would not be allowed.
+                    // A caller with an outdated event learns that first, even if the status would not be allowed.
                     let illegal = try await self.publish(stage) { ($0[1], $0[9]) = ("preparing", other) }
                     #expect(illegal == answer)
                 }
@@ -138,7 +138,7 @@ import Testing
             let first = try await self.publish(stage) { $0[9] = "epoch-1.\(head)" }
             #expect(first.array?.first == .integer(1))
             _ = try await stage.subscriber.messages.next()
-            // The same request again: what it knew is old by now, through itself.
+            // The same request again: its expected event is now outdated because of the request itself.
             let again = try await self.publish(stage) { $0[9] = "epoch-1.\(head)" }
             #expect(again == .array([.integer(2)] + (first.array ?? []).dropFirst()))
             let second = try #require(first.array?[3].text)
@@ -149,7 +149,7 @@ import Testing
         }
     }
 
-    @Test func `a request is known again after other changes, for as long as the log holds it`() async throws {
+    @Test func `a request is recognized after other changes, as long as the log holds it`() async throws {
         try await Stage.set { stage in
             try await stage.createJob()
             let first = try await self.publish(stage)
@@ -164,7 +164,7 @@ import Testing
         }
     }
 
-    @Test func `any of the statuses named may come before`() async throws {
+    @Test func `any of the given statuses may come before`() async throws {
         try await Stage.set { stage in
             try await stage.createJob()
             let answer = try await self.publish(stage) { $0[1] = "preparing,pending_vendor_acceptance,assigned" }
@@ -183,7 +183,7 @@ import Testing
         }
     }
 
-    @Test func `the log keeps the newest sixty-four`() async throws {
+    @Test func `the log holds the newest sixty-four events`() async throws {
         try await Stage.set { stage in
             try await stage.createJob(through: [.accepted])
             var ids: [String] = []
@@ -193,7 +193,7 @@ import Testing
         }
     }
 
-    @Test func `of two hundred who change a status at once exactly one does`() async throws {
+    @Test func `of two hundred concurrent status changes exactly one succeeds`() async throws {
         try await withRedis { first, server in
             let second = try await RedisClient.started(at: server.address)
             defer { second.stop() }
@@ -218,7 +218,7 @@ import Testing
         }
     }
 
-    @Test func `the last step is kept, and a branch off the way is none`() async throws {
+    @Test func `the last step of progress is stored, and a status off the path does not replace it`() async throws {
         try await Stage.set { stage in
             try await stage.createJob()
             #expect(try await stage.record("reached") == ["pending_vendor_acceptance"])
@@ -231,7 +231,7 @@ import Testing
         }
     }
 
-    @Test func `who acts as the job's customer or rider has to be the one of its record`() async throws {
+    @Test func `an actor acting as the job's customer or rider must be the one in the record`() async throws {
         try await Stage.set { stage in
             try await stage.createJob()
             let record = try await stage.record("customer", "rider")

@@ -7,7 +7,7 @@ import Testing
 
 @Suite struct RecoverJobTests {
     @Test(arguments: [["maxmemory", "1"], ["min-replicas-to-write", "1"]])
-    func `a ledger that takes no writes is still read`(setting: [String]) async throws {
+    func `a ledger that accepts no writes can still be read`(setting: [String]) async throws {
         try await Stage.set { stage in
             try await stage.createJob()
             try await stage.client.run("CONFIG", "SET", setting[0], setting[1])
@@ -20,12 +20,12 @@ import Testing
         try await stage.run(Scripts.recoverJob, keys: [stage.jobKey, stage.logKey], [epoch, since])
     }
 
-    /// Code, and the ids of the events.
+    /// The code, and the ids of the events.
     private func events(_ answer: RESPValue) -> (code: Int64?, ids: [String]) {
         (answer.array?.first?.integer, answer.array?.last?.array?.compactMap { $0.array?.first?.text } ?? [])
     }
 
-    @Test func `the state is whole, in the order that is promised`() async throws {
+    @Test func `the state is complete and in the documented order`() async throws {
         try await Stage.set { stage in
             let record = try await stage.createJob(through: Stage.wayToTransit)
             guard
@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test func `fields that a record does not have are empty`() async throws {
+    @Test func `fields that a record lacks are empty`() async throws {
         try await Stage.set { stage in
             try await stage.createJob()
             let answer = try await self.recover(stage)
@@ -56,7 +56,7 @@ import Testing
     }
 
     @Test(arguments: [0, 1, 10])
-    func `what was missed comes back in order, each with the one before it`(count: Int) async throws {
+    func `missed events are returned in order, each with the one before`(count: Int) async throws {
         try await Stage.set { stage in
             let seen = try await stage.createJob(through: [.accepted]).head
             var expected: [RESPValue] = []
@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    @Test func `sixty-three missed are all in the log, and of more the history is lost`() async throws {
+    @Test func `sixty-three missed events are all in the log, and with more the history is lost`() async throws {
         try await Stage.set { stage in
             let seen = try await stage.createJob(through: [.accepted]).head.description
             for status in Stage.round(63) { try await stage.publish(status) }
@@ -83,7 +83,7 @@ import Testing
         }
     }
 
-    @Test func `who missed a hundred gets the state and no part of the history`() async throws {
+    @Test func `a follower that missed a hundred events gets the state and no part of the history`() async throws {
         try await Stage.set { stage in
             let seen = try await stage.createJob(through: [.accepted]).head.description
             for status in Stage.round(100) { try await stage.publish(status) }
@@ -102,7 +102,7 @@ import Testing
         }
     }
 
-    @Test func `an id that never was is another history`() async throws {
+    @Test func `an id that never existed is another history`() async throws {
         try await Stage.set { stage in
             let head = try await stage.createJob(through: [.accepted]).head
             for id in ["0-0", "0-1", "\(head.milliseconds + 1)-0", "\(head.milliseconds)-\(head.sequence + 1)"] {
@@ -111,7 +111,7 @@ import Testing
         }
     }
 
-    @Test func `who has seen the last event has missed nothing, even when the log is gone`() async throws {
+    @Test func `a follower that has seen the last event has missed nothing, even without the log`() async throws {
         try await Stage.set { stage in
             let head = try await stage.createJob(through: [.accepted]).head.description
             try await stage.client.run("DEL", stage.logKey)
@@ -119,7 +119,7 @@ import Testing
         }
     }
 
-    @Test func `reading changes nothing, not even the time to live`() async throws {
+    @Test func `reading changes nothing, not even the lifetime`() async throws {
         try await Stage.set { stage in
             let head = try await stage.createJob(through: Stage.wayToTransit).head.description
             try await stage.leavesAllAsItIs {
@@ -131,7 +131,7 @@ import Testing
         }
     }
 
-    @Test func `a job that does not exist is none`() async throws {
+    @Test func `a job that does not exist is reported as such`() async throws {
         try await Stage.set { stage in
             for (epoch, since) in [("", ""), ("epoch-1", "1-0")] {
                 let answer = try await self.recover(stage, epoch, since)

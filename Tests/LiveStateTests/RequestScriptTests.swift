@@ -4,7 +4,7 @@ import Redis
 import TestSupport
 import Testing
 
-/// claim_request and settle_request: what their headers promise (B6).
+/// The contracts of claim_request and settle_request (B6).
 @Suite struct RequestScriptTests {
     private static let question = String(repeating: "0a", count: 32)
     private static let other = String(repeating: "0b", count: 32)
@@ -25,7 +25,7 @@ import Testing
         try await stage.run(Scripts.settleRequest, keys: self.key(stage), [Self.claims[claim], outcome, answer])
     }
 
-    @Test func `one claims a request, others wait, and afterwards all get the kept answer`() async throws {
+    @Test func `one request gets the claim, others wait, and afterwards all get the stored answer`() async throws {
         try await Stage.set { stage in
             #expect(try await self.claim(stage, 0) == .answer(1))
             try await stage.leavesAllAsItIs {
@@ -48,12 +48,12 @@ import Testing
         }
     }
 
-    @Test func `a claim that ran out, or was given up, goes to the next who asks the same`() async throws {
+    @Test func `a claim that expired or was given up goes to the next identical request`() async throws {
         try await Stage.set { stage in
             #expect(try await self.claim(stage, 0, lease: "1") == .answer(1))
             let isNext = try await eventually { try await self.claim(stage, 1) == .answer(2) }
             #expect(isNext)
-            // Who was too late settles nothing.
+            // A claim that has expired cannot be settled.
             #expect(try await self.settle(stage, 0, "answered", "late") == .answer(0))
             #expect(try await self.settle(stage, 1, "unresolved") == .answer(1))
             #expect(try await self.claim(stage, 2, Self.other) == .answer(-1))

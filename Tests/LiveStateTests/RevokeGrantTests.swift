@@ -17,7 +17,7 @@ import Testing
 
     private func log(_ stage: Stage) -> RevocationLog { RevocationLog(ledger: stage.client, settings: stage.settings) }
 
-    @Test func `what is revoked is in the stream, and the channel says which entry it is`() async throws {
+    @Test func `a revocation is in the stream, and the channel announces its entry`() async throws {
         try await Stage.set { stage in
             try await stage.subscriber.subscribe(stage.keyspace.control)
             let before = try await stage.now()
@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    @Test func `all kinds are taken, and understood again`() async throws {
+    @Test func `all kinds can be revoked and are parsed again`() async throws {
         try await Stage.set { stage in
             let subjects: [RevocationSubject] = [
                 .user(PersonID("anna")!), .token("a-jti:%/~"), .job(Stage.job), .link(Self.link),
@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    @Test func `what is older than the retention goes with the next one`() async throws {
+    @Test func `entries older than the retention are removed with the next one`() async throws {
         try await Stage.set { stage in
             _ = try await stage.client.run("XADD", stage.keyspace.control, "1-1", "kind", "user")
             let now = try await stage.now()
@@ -62,7 +62,7 @@ import Testing
         }
     }
 
-    @Test func `a full stream takes nothing more, rather than forget something early`() async throws {
+    @Test func `a full stream refuses further entries instead of dropping one early`() async throws {
         try await Stage.set { stage in
             let now = try await stage.now()
             let fill = RedisScript(
@@ -104,7 +104,7 @@ import Testing
     }
 }
 
-/// Where a reader of the stream stands, whatever becomes of the stream.
+/// The position of a reader, whatever happens to the stream.
 @Suite struct RevocationCursorTests {
     private func entries(_ ids: String...) -> [RevocationLog.Entry] { ids.map { .init(id: $0, fields: []) } }
 
@@ -119,7 +119,7 @@ import Testing
         #expect(isMore == wanted, sourceLocation: sourceLocation)
     }
 
-    @Test func `what was read is not read twice, but for the last`() {
+    @Test func `only the last entry is read twice`() {
         var cursor = RevocationCursor(page: 10)
         #expect(cursor.start == "-")
         self.expect(cursor.take(self.entries("1-1", "2-1")), (self.entries("1-1", "2-1"), false))
@@ -136,7 +136,7 @@ import Testing
         self.expect(cursor.take(self.entries("3-1")).isMore, false)
     }
 
-    @Test func `when the last is gone, all is read again, also what has a smaller id`() {
+    @Test func `when the last entry is gone, everything is read again, including smaller ids`() {
         var cursor = RevocationCursor(page: 10)
         _ = cursor.take(self.entries("5-1"))
         self.expect(cursor.take([]), ([], true))
@@ -144,12 +144,12 @@ import Testing
         self.expect(cursor.take(self.entries("4-1")), (self.entries("4-1"), false))
         self.expect(cursor.take(self.entries("6-1")), (self.entries("6-1"), true))
         #expect(cursor.start == "-")
-        // The same id with other words is another entry: another master gave it.
+        // The same id with other fields is another entry, written by another master.
         _ = cursor.take(self.entries("4-1"))
         self.expect(cursor.take([.init(id: "4-1", fields: ["kind", "user"])]).isMore, true)
     }
 
-    @Test func `an entry that is not understood is none`() {
+    @Test func `a malformed entry is not a revocation`() {
         func revocation(_ fields: String...) -> Revocation? {
             RevocationLog.Entry(id: "1-1", fields: fields).revocation
         }

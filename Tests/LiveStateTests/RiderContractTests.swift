@@ -4,7 +4,7 @@ import Redis
 import TestSupport
 import Testing
 
-/// What the scripts of a zone take: every wrong argument is refused by name before anything is written.
+/// The contracts of the rider scripts: every bad argument is refused by name before anything is written.
 @Suite struct RiderContractTests {
     private static let badReaches = ["", "0", "-1", "1.5", "x", "nan", "inf", "86400001"]
     private static let badReasons = ["a\nb", "\u{7f}", String(repeating: "a", count: 201)]
@@ -13,7 +13,7 @@ import Testing
         values.map { (index, $0, reason) }
     }
 
-    /// A zone with a rider in it that has a task, of which nothing must change.
+    /// A zone with a rider that has a task, which no refused call may change.
     private func stage(_ body: (ZoneStage) async throws -> Void) async throws {
         try await ZoneStage.set { stage in
             try await stage.online()
@@ -133,9 +133,9 @@ import Testing
         }
     }
 
-    @Test func `the words that all of them share are the same in each`() throws {
+    @Test func `the code that the rider scripts share is identical in each`() throws {
         let scripts = try LuaFolder.scripts()
-        /// From the line that begins with one word to the next empty line.
+        /// From the line that starts with `start` to the next empty line.
         func part(_ start: String, of text: String) -> Substring? {
             text.firstRange(of: "\n" + start).map { found in
                 let rest = text[found.lowerBound...]

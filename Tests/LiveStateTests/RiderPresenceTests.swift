@@ -4,9 +4,9 @@ import Redis
 import TestSupport
 import Testing
 
-/// Riders that are not heard from any more: whether they are there is another thing than what they declared.
+/// Riders without heartbeats: reachability is separate from the declared status.
 @Suite struct RiderPresenceTests {
-    /// What a sweep finds once there is something to be found.
+    /// The result of the first sweep that finds something.
     private func found(_ stage: ZoneStage) async throws -> [Riders.Expiry] {
         var found: [Riders.Expiry] = []
         _ = try await eventually {
@@ -16,7 +16,7 @@ import Testing
         return found
     }
 
-    @Test func `a silent rider leaves the pool and stays online, then is set offline`() async throws {
+    @Test func `a silent rider leaves the pool and stays online, and later is set offline`() async throws {
         try await ZoneStage.set(ZoneStage.hasty) { stage in
             try await stage.online()
             guard case .unreachable? = try await self.found(stage).first else {
@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    @Test func `a silent rider with a task is never set offline: that is told once, until the task is released`()
+    @Test func `a silent rider with a task is never set offline, which is published once until the task is released`()
         async throws
     {
         try await ZoneStage.set { stage in
@@ -57,7 +57,7 @@ import Testing
                 #expect(try await hasty.expire(ZoneStage.rider, in: ZoneStage.zone).get() == .nothing)
                 #expect(try await hasty.sweep(ZoneStage.zone).get().isEmpty)
             }
-            // People look for exactly this one.
+            // Staff search for exactly this change.
             let shown = try await hasty.online(in: ZoneStage.zone).get()
             #expect(shown.map(\.rider) == [ZoneStage.rider] && shown.first?.record.isReachable == false)
             _ = try await stage.release(ZoneStage.jobs[0])
@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    @Test func `a heartbeat brings an unreachable rider back into the pool`() async throws {
+    @Test func `a heartbeat returns an unreachable rider to the pool`() async throws {
         try await ZoneStage.set { stage in
             try await stage.online()
             let hasty = Riders(ledger: stage.client, settings: ZoneStage.hasty)
@@ -92,7 +92,7 @@ import Testing
         }
     }
 
-    @Test func `a rider that is heard from is left as it is, and an offline one stays offline`() async throws {
+    @Test func `a rider with heartbeats is not changed, and an offline rider stays offline`() async throws {
         try await ZoneStage.set { stage in
             try await stage.online()
             let before = try #require(try await stage.record())
@@ -120,7 +120,7 @@ import Testing
         }
     }
 
-    @Test func `many gateways sweep at once, and each change is told once`() async throws {
+    @Test func `many gateways sweep at the same time, and each change is published once`() async throws {
         try await ZoneStage.set(ZoneStage.hasty) { stage in
             let riders = (0..<150).map { PersonID("rider-\($0)")! }
             for rider in riders { try await stage.online(rider) }

@@ -4,9 +4,9 @@ import Redis
 import TestSupport
 import Testing
 
-/// Who may be given a task, and what it does to the pool.
+/// Which riders may get a task, and how that changes the pool.
 @Suite struct RiderTaskTests {
-    @Test func `a rider is in the pool while it has fewer tasks than it may have`() async throws {
+    @Test func `a rider is in the pool while it has fewer tasks than its capacity`() async throws {
         try await ZoneStage.set { stage in
             try await stage.online(capacity: 2)
             guard case .assigned = try await stage.assign(ZoneStage.jobs[0]) else {
@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    @Test func `a task is one rider's, and giving it to that one again changes nothing`() async throws {
+    @Test func `a task belongs to one rider, and assigning it to that rider again changes nothing`() async throws {
         try await ZoneStage.set { stage in
             try await stage.online()
             try await stage.online(ZoneStage.other)
@@ -57,12 +57,12 @@ import Testing
         }
     }
 
-    @Test func `a task that is handed over is both riders' until the first one's is released`() async throws {
+    @Test func `a task that is handed over counts for both riders until it is released for the first`() async throws {
         try await ZoneStage.set { stage in
             let (job, zone) = (ZoneStage.jobs[0], ZoneStage.zone)
             for rider in [ZoneStage.rider, ZoneStage.other] { try await stage.online(rider) }
             _ = try await stage.assign(job)
-            // Named is somebody who does not have it.
+            // The named rider does not have the task.
             #expect(
                 try await stage.assign(job, to: ZoneStage.other, insteadOf: PersonID("third")!)
                     == .taken(by: ZoneStage.rider))
@@ -83,7 +83,7 @@ import Testing
         }
     }
 
-    @Test func `a task that was not handed over after all is the first rider's, whether or not that is there`()
+    @Test func `a task whose hand-over was not completed returns to its first rider, reachable or not`()
         async throws
     {
         try await ZoneStage.set { stage in
@@ -102,7 +102,7 @@ import Testing
         }
     }
 
-    @Test func `who is offline, not approved, unreachable or unknown gets nothing`() async throws {
+    @Test func `a rider that is offline, not approved, unreachable or unknown gets no task`() async throws {
         try await ZoneStage.set { stage in
             #expect(try await stage.assign(ZoneStage.jobs[0]) == .noSuchRider)
             try await stage.describe()
@@ -111,7 +111,7 @@ import Testing
             try await stage.describe(isApproved: false)
             #expect(try await stage.assign(ZoneStage.jobs[0]) == .notApproved)
             try await stage.describe()
-            // Nobody has swept yet: by the clock it is silent.
+            // No sweep has run yet, but by the clock the rider is silent.
             try await stage.client.run("HSET", stage.keys[0], "heartbeat", "\(try await stage.base.now() - 90_000)")
             #expect(try await stage.assign(ZoneStage.jobs[0]) == .unreachable)
             #expect(try await stage.record()?.tasks == [:])
@@ -119,7 +119,7 @@ import Testing
         }
     }
 
-    @Test func `a repeated assignment gets the first answer, even when the task was released since`() async throws {
+    @Test func `a repeated assignment gets the first reply, even if the task was released since`() async throws {
         try await ZoneStage.set { stage in
             try await stage.online()
             let first = try await stage.assign(ZoneStage.jobs[0], request: "r")
@@ -130,7 +130,7 @@ import Testing
         }
     }
 
-    @Test func `a task goes its way, step by step, and stays active`() async throws {
+    @Test func `a task advances step by step and stays active`() async throws {
         try await ZoneStage.set { stage in
             let job = ZoneStage.jobs[0]
             func advance(_ state: TaskState) async throws -> Riders.Advance {
@@ -160,7 +160,7 @@ import Testing
         }
     }
 
-    @Test func `every state but the first follows another, and none follows itself`() {
+    @Test func `every state but the first has a predecessor, and none precedes itself`() {
         for state in TaskState.allCases {
             #expect(state.predecessors.isEmpty == (state == .accepted))
             #expect(!state.predecessors.contains(state))

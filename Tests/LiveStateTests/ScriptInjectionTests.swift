@@ -4,7 +4,7 @@ import Redis
 import TestSupport
 import Testing
 
-/// Arguments that look like Lua, RESP or JSON, in the places where a script takes text as it comes.
+/// Arguments that look like Lua, RESP or JSON, where scripts accept free text.
 @Suite struct ScriptInjectionTests {
     private static let hostile = [
         "'] redis.call('FLUSHALL') --", "'];redis.call('FLUSHALL')--", "\"..redis.call('DEL',KEYS[1])..\"",
@@ -13,15 +13,15 @@ import Testing
     ]
 
     @Test(arguments: Self.hostile)
-    func `T4: text that looks like a program is kept word for word, or refused`(text: String) async throws {
+    func `T4: text that looks like a program is stored verbatim or refused`(text: String) async throws {
         try await Stage.set { stage in
             let head = try await stage.createJob().head
             let names = ["job-7", "pending_vendor_acceptance", "accepted", "rider-1"]
             let keys = [stage.jobKey, stage.logKey, stage.eventsChannel]
-            // The request's id is free text; whoever acts, and by which way, are names.
+            // The request id is free text; actor and source are names.
             let words = names + ["rest", "", text, "0", "172800000", "", "1", ""]
             guard let answer = try? await stage.run(Scripts.publishStatus, keys: keys, words) else {
-                // Only what is not printable, or a space, and then nothing was written.
+                // Only text with a space or an unprintable character is refused, and then nothing was written.
                 #expect(text.utf8.contains { !(33...126).contains($0) })
                 return try #expect(await stage.record("head") == [head.description])
             }

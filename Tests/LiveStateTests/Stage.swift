@@ -1,4 +1,4 @@
-// What every test of a script needs: a server, a client, one job's names, and an ear at its channels.
+// The common setup of script tests: a server, a client, the names of one job, and a subscriber to its channels.
 
 import Embedded
 import EnrouteWire
@@ -8,7 +8,7 @@ import Redis
 import TestSupport
 import Testing
 
-/// One Redis with (perhaps) one job in it.
+/// One Redis, with at most one job in it.
 struct Stage: Sendable {
     let client: RedisClient
     let subscriber: Subscriber
@@ -52,7 +52,7 @@ struct Stage: Sendable {
         return parts[0] * 1000 + parts[1] / 1000
     }
 
-    /// Claims that what `body` does, a refused call say, changes no key, no value and no time to live.
+    /// Expects that `body`, for example a refused call, changes no key, value or lifetime.
     func leavesAllAsItIs(
         _ comment: Comment? = nil, at sourceLocation: SourceLocation = #_sourceLocation, _ body: () async throws -> Void
     ) async throws {
@@ -62,7 +62,7 @@ struct Stage: Sendable {
         #expect(after == before, comment, sourceLocation: sourceLocation)
     }
 
-    /// Nothing was published since the last message that was taken.
+    /// Whether nothing was published since the last message that was received.
     func isSilent() async throws -> Bool {
         try await self.client.run("SPUBLISH", self.feedChannel, "the end")
         let first = try await self.subscriber.messages.next().text
@@ -72,13 +72,13 @@ struct Stage: Sendable {
     }
 }
 
-/// A call that is right, from which each wrong one differs in one word.
+/// A valid call. Each bad call differs from it in one argument.
 struct GoodCall: Sendable {
     var script: RedisScript
     var keys: [String]
     var arguments: [String]
 
-    /// Every one of these values in place of one argument must be refused, with nothing written and nobody told.
+    /// Expects that each of these values in place of one argument is refused, without a write or a message.
     func refuses(_ bad: [(index: Int, value: String, reason: String)], on stage: Stage) async throws {
         for (index, value, reason) in bad {
             var arguments = self.arguments
@@ -112,16 +112,16 @@ struct GoodCall: Sendable {
     }
 }
 
-/// Values that no fence may have.
+/// Invalid values of a fence.
 let badFences = ["", "x", "-1", "1.5", "1234567890123456"]
 
-/// Values that no name may have.
+/// Invalid values of a name.
 let badNames = ["a b", "a:b", "{a}", "é", "a\n", "a\"", String(repeating: "a", count: 65)]
-/// Values that are no retention.
+/// Invalid values of a retention.
 let badRetentions = ["", "0", "-1", "1.5", "x", "nan", "inf", "1e300", "1000000000001"]
 
 extension RESPValue {
-    /// An array of texts and numbers, as a test writes it.
+    /// An array of texts and numbers, as tests write it.
     static func answer(_ parts: Any...) -> RESPValue {
         .array(
             parts.map { part in
@@ -135,7 +135,7 @@ extension RESPValue {
 }
 
 extension Stage {
-    /// Creates the job and takes it through these statuses.
+    /// Creates the job and moves it through these statuses.
     @discardableResult
     func createJob(_ kind: JobKind = .delivery, through statuses: [JobStatus] = []) async throws -> JobRecord {
         let new = NewJob(
@@ -147,7 +147,7 @@ extension Stage {
         return try #require(try await self.ledger.recover(Self.job).get()).record
     }
 
-    /// Takes the job to a status that is allowed.
+    /// Moves the job to an allowed status.
     @discardableResult
     func publish(_ status: JobStatus) async throws -> StatusEvent {
         let transition = try await self.ledger.publish(status, of: Self.job, by: Self.rider, source: "rest").get()
@@ -157,12 +157,12 @@ extension Stage {
         return event
     }
 
-    /// Statuses without an end: each is allowed after the one before, the first after `accepted`.
+    /// An endless cycle of statuses: each is allowed after the one before, the first after `accepted`.
     static func round(_ count: Int) -> [JobStatus] {
         (0..<count).map { $0.isMultiple(of: 2) ? .preparing : .allocationFailed }
     }
 
-    /// The job's way until its rider may share its position.
+    /// The statuses up to the one in which the rider may share its position.
     static let wayToTransit: [JobStatus] = [.accepted, .preparing, .readyForPickup, .inTransit]
 
     /// Fields of the job's record.

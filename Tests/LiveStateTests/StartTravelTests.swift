@@ -13,7 +13,7 @@ import Testing
         return try await stage.run(Scripts.startTravel, keys: [stage.jobKey], arguments)
     }
 
-    @Test func `the first start sets the deadline, the cap from now`() async throws {
+    @Test func `the first start sets the deadline to the maximum from now`() async throws {
         try await Stage.set { stage in
             try await stage.createJob(through: Stage.wayToTransit)
             let now = try await stage.now()
@@ -25,7 +25,7 @@ import Testing
         }
     }
 
-    @Test func `starting again, even after a stop and with a longer cap, does not extend it`() async throws {
+    @Test func `starting again, even after a stop and with a greater maximum, does not extend it`() async throws {
         try await Stage.set { stage in
             try await stage.createJob(through: Stage.wayToTransit)
             let first = try await self.start(stage)
@@ -33,13 +33,13 @@ import Testing
             _ = try await stage.run(Scripts.stopTravel, keys: [stage.jobKey], ["", "172800000"])
             let afterStop = try await self.start(stage) { $0[1] = "86400000" }
             let deadline = try #require(first.array?[1].integer)
-            // Each is a decision of its own, with a greater fence.
+            // Each start is a new decision with a greater fence.
             #expect([first, again, afterStop] == (1...3).map { .answer(1, deadline, $0) })
             #expect(try await stage.record("travel_active") == ["1"])
         }
     }
 
-    @Test func `a start lets the record live from then on`() async throws {
+    @Test func `a start renews the lifetime of the record`() async throws {
         try await Stage.set { stage in
             try await stage.createJob(through: Stage.wayToTransit)
             _ = try await self.start(stage) { $0[3] = "120000" }
@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    @Test func `when the time is used up travel mode is off, and the deadline comes back`() async throws {
+    @Test func `after the deadline travel mode is off, and the deadline is returned`() async throws {
         try await Stage.set { stage in
             try await stage.createJob(through: Stage.wayToTransit)
             try await stage.client.run(
@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    @Test func `a job that does not exist is not made by a start`() async throws {
+    @Test func `a start does not create a job that does not exist`() async throws {
         try await Stage.set { stage in
             let answer = try await self.start(stage)
             #expect(answer == .answer(0))
@@ -66,7 +66,7 @@ import Testing
         }
     }
 
-    @Test func `only the job's rider may start, and a job without a rider has none who may`() async throws {
+    @Test func `only the job's rider may start travel mode, and no rider for a job without one`() async throws {
         try await Stage.set { stage in
             try await stage.createJob(through: Stage.wayToTransit)
             for rider in ["rider-2", "customer-1"] {
@@ -82,7 +82,7 @@ import Testing
     }
 
     @Test(arguments: JobKind.allCases)
-    func `a job is started only in a status of travelling`(kind: JobKind) async throws {
+    func `travel mode starts only in a travelling status`(kind: JobKind) async throws {
         try await Stage.set { stage in
             try await stage.createJob(kind)
             for status in kind.statuses {

@@ -19,7 +19,7 @@ import Testing
     }
 
     @Test(arguments: ["rider-1", ""])
-    func `travel mode goes off and its deadline stays`(rider: String) async throws {
+    func `travel mode is switched off and its deadline stays`(rider: String) async throws {
         try await Stage.set { stage in
             let deadline = try await self.started(stage)
             let answer = try await self.stop(stage, rider, retention: "120000")
@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    @Test func `stopping what is off changes nothing`() async throws {
+    @Test func `stopping when travel mode is off changes nothing`() async throws {
         try await Stage.set { stage in
             try await stage.createJob()
             try await stage.leavesAllAsItIs {
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test func `another rider stops nothing`() async throws {
+    @Test func `another rider cannot stop travel mode`() async throws {
         try await Stage.set { stage in
             _ = try await self.started(stage)
             try await stage.leavesAllAsItIs {
@@ -55,7 +55,7 @@ import Testing
         }
     }
 
-    @Test func `a job that does not exist is not made by a stop`() async throws {
+    @Test func `a stop does not create a job that does not exist`() async throws {
         try await Stage.set { stage in
             for rider in ["rider-1", ""] {
                 let answer = try await self.stop(stage, rider)

@@ -9,7 +9,7 @@ import Testing
         TrackingLinks(ledger: stage.client, settings: stage.settings)
     }
 
-    @Test func `a secret opens its link, for as long as it was issued, and Redis does not hold it`() async throws {
+    @Test func `a secret opens its link until it expires, and Redis does not store it`() async throws {
         try await Stage.set { stage in
             let links = Self.links(stage)
             let link = try await links.issueDurably(
@@ -26,12 +26,12 @@ import Testing
                 let bytes = String(decoding: content.content, as: UTF8.self)
                 #expect(!key.contains(link.secret) && !bytes.contains(link.secret))
             }
-            // The digest that everybody can compute: SHA-256 of 32 zeros.
+            // The digest that anyone can compute: SHA-256 of 32 zeros.
             #expect(TrackingLinks.id(of: String(repeating: "0", count: 32)) == "84e0c0eafaa95a34c293f278ac52e45c")
         }
     }
 
-    @Test func `secrets and ids have 32 characters, and no two are the same`() async throws {
+    @Test func `secrets and ids have 32 characters and are unique`() async throws {
         try await Stage.set { stage in
             var words: Set<String> = []
             for _ in 0..<100 {
@@ -49,12 +49,12 @@ import Testing
     }
 
     @Test(arguments: ["", "0", "x" + String(repeating: "0", count: 31), String(repeating: "A", count: 32), "*"])
-    func `what can not be a secret has no id`(secret: String) {
+    func `text that cannot be a secret has no id`(secret: String) {
         #expect(TrackingLinks.id(of: secret) == nil)
         #expect(TrackingLinks.id(of: String(repeating: "0", count: 33)) == nil)
     }
 
-    @Test func `a link that is revoked is gone with its places, and others stay`() async throws {
+    @Test func `a revoked link is deleted with its leases, and others stay`() async throws {
         try await Stage.set { stage in
             let links = Self.links(stage)
             let first = try await links.issueDurably(for: Stage.job, of: Stage.customer, by: Stage.customer).get().value

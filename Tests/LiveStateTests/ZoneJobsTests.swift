@@ -5,7 +5,7 @@ import Redis
 import TestSupport
 import Testing
 
-/// The lists of open jobs, and what gateways say of themselves, at real servers with the users of deploy/redis.
+/// The lists of open jobs and the reports of gateways, at real servers with the users of deploy/redis.
 @Suite struct ZoneJobsTests {
     private static let rome = ZoneID("rome")!
     private static let now: Int64 = 1_795_248_617_611
@@ -27,8 +27,7 @@ import Testing
         try await ledger.listing.update(JobID(name)!, now: time).get()
     }
 
-    @Test func `an open job is listed in its zone, the newest first, and one without a zone under a dash`() async throws
-    {
+    @Test func `an open job is on its zone's list, newest first, and a job without a zone under a dash`() async throws {
         try await Self.atLedger { ledger, admin in
             try await Self.make("a", in: Self.rome, ledger)
             try await Self.make("b", in: Self.rome, ledger, at: Self.now + 1)
@@ -43,7 +42,7 @@ import Testing
             #expect(sizes.jobs == 2 && sizes.available == 0 && sizes.online == 0)
             let open = try await ledger.listing.openJobs(rome[...], in: Self.rome).get()
             #expect(open.map(\.job.text) == ["b", "a"] && open.allSatisfy { $0.record.status == .assigned })
-            // A zone in which nothing happens any more leaves nothing behind.
+            // A zone without changes leaves nothing behind.
             for key in ["zone:{rome}:jobs", "zones:jobs"] {
                 let lifetime = try await admin.run("PTTL", key).integer ?? 0
                 #expect((1...LiveStateSettings().retention.milliseconds).contains(lifetime), "\(key)")
@@ -51,7 +50,7 @@ import Testing
         }
     }
 
-    @Test func `a job that has ended leaves the list, and a job nobody knows does not get into one`() async throws {
+    @Test func `a job that has ended leaves the list, and an unknown job is not added`() async throws {
         try await Self.atLedger { ledger, _ in
             try await Self.make("a", in: Self.rome, ledger)
             _ = try await ledger.publish(.cancelled, of: JobID("a")!, by: PersonID("orders")!, source: "rest").get()
@@ -61,7 +60,7 @@ import Testing
         }
     }
 
-    @Test func `who reads a list takes out what ended, moved or is gone, as nobody else noticed`() async throws {
+    @Test func `a read removes jobs that ended, moved or were deleted`() async throws {
         try await Self.atLedger { ledger, admin in
             for job in ["ended", "moved", "gone", "open"] { try await Self.make(job, in: Self.rome, ledger) }
             _ = try await ledger.publish(.cancelled, of: JobID("ended")!, by: PersonID("orders")!, source: "rest").get()
@@ -76,7 +75,7 @@ import Testing
         }
     }
 
-    @Test func `what nobody changed for longer than a record is kept falls out when another job comes`() async throws {
+    @Test func `a job that did not change within the retention is dropped when another is added`() async throws {
         try await Self.atLedger { ledger, _ in
             let retention = LiveStateSettings().retention.milliseconds
             try await Self.make("old", in: Self.rome, ledger, at: Self.now - retention - 1)
@@ -88,7 +87,7 @@ import Testing
         }
     }
 
-    @Test func `a zone's list has room for so many jobs, and what changed longest ago gives way`() async throws {
+    @Test func `a zone's list has a maximum length, and the job that changed longest ago is dropped`() async throws {
         try await Self.atLedger { ledger, admin in
             let fill = "for i = 1, ARGV[2] do redis.call('ZADD', KEYS[1], ARGV[1] + i, ARGV[3] .. i) end"
             let most = ZoneJobs.maxListedJobs
@@ -107,7 +106,7 @@ import Testing
         }
     }
 
-    @Test func `a gateway tells of so many jobs, and so many gateways are heard, those that spoke last`() async throws {
+    @Test func `a report has a maximum number of jobs, and at most the newest gateways are read`() async throws {
         try await DeployedRedis.live.run { server in
             let client = try await RedisClient.started(at: server.address(for: "enroute"))
             defer { client.stop() }
@@ -127,7 +126,7 @@ import Testing
         }
     }
 
-    @Test func `gateways hear each other, count followers together, and are forgotten when they are silent`()
+    @Test func `gateways read each other's reports, add up followers, and are dropped when they are silent`()
         async throws
     {
         try await DeployedRedis.live.run { server in

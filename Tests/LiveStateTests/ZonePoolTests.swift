@@ -4,9 +4,9 @@ import Redis
 import TestSupport
 import Testing
 
-/// What who gives out tasks is shown: the pool, its changes in order, and who is nearest.
+/// The pool for programs that give out tasks: its members, its changes in order, and the nearest riders.
 @Suite struct ZonePoolTests {
-    @Test func `each change names the one before it, and is the same in the log as it was told`() async throws {
+    @Test func `each change names the one before, and is the same in the log and as a message`() async throws {
         try await ZoneStage.set { stage in
             let empty = try await stage.pool.read(ZoneStage.zone).get()
             #expect(empty.version == 0 && empty.changes == nil && empty.members.isEmpty && empty.count == 0)
@@ -18,7 +18,7 @@ import Testing
             _ = try await stage.goOffline()
             let messages = try await stage.base.subscriber.messages.next(7)
             let told = try messages.map { try $0.payload.withUnsafeBytes { try RiderChange($0) } }
-            // The scripts write as the value does.
+            // The scripts write the same JSON as the Swift type.
             #expect(messages.map(\.text) == told.map { String(decoding: $0.encoded, as: UTF8.self) })
             #expect(told.first?.previous == 0)
             for (one, next) in zip(told, told.dropFirst()) {
@@ -33,7 +33,7 @@ import Testing
         }
     }
 
-    @Test func `a version that the log does not hold, or too long ago, gives the pool itself`() async throws {
+    @Test func `for a version that the log does not hold, the pool itself is returned`() async throws {
         try await ZoneStage.set { stage in
             try await stage.online()
             let version = try await stage.pool.read(ZoneStage.zone).get().version
@@ -49,9 +49,9 @@ import Testing
         }
     }
 
-    @Test func `a version is never given twice, though the clock goes back or the log is lost`() async throws {
+    @Test func `a version is never issued twice, even if the clock goes back or the log is lost`() async throws {
         try await ZoneStage.set { stage in
-            // As a master left it whose clock was an hour ahead.
+            // As left by a master whose clock was an hour ahead.
             let ahead = (try await stage.base.now() + 3_600_000) * 1000 + 998
             let id = "\(ahead / 1000)-\(ahead % 1000)"
             try await stage.client.run("XADD", stage.keys[3], id, "change", "online")
@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    @Test func `no more than the limit is shown, the newest heartbeat first, and how many there are`() async throws {
+    @Test func `at most the limit is returned, newest heartbeat first, with the size of the pool`() async throws {
         try await ZoneStage.set { stage in
             let riders = (0..<5).map { PersonID("r\($0)")! }
             for (index, rider) in riders.enumerated() {
@@ -79,11 +79,11 @@ import Testing
         }
     }
 
-    @Test func `the nearest of the pool are found, and who is not in it is passed over`() async throws {
+    @Test func `the nearest riders of the pool are found, and others are skipped`() async throws {
         try await ZoneStage.set { stage in
             let index = GeoIndex(live: stage.client, settings: LiveStateSettings())
             let here = Coordinate(latitude: 52.5, longitude: 13.4)!
-            // Every metre or so another, of whom every third works.
+            // One rider about every metre, and every third is available.
             for number in 0..<90 {
                 let rider = PersonID("r\(number)")!
                 if number.isMultiple(of: 3) { try await stage.online(rider) } else { try await stage.describe(rider) }
@@ -104,7 +104,7 @@ import Testing
         }
     }
 
-    @Test func `a crowd of riders that are busy does not hide the one that is free`() async throws {
+    @Test func `a crowd of busy riders does not hide an available one`() async throws {
         try await ZoneStage.set { stage in
             let index = GeoIndex(live: stage.client, settings: LiveStateSettings())
             let here = Coordinate(latitude: 52.5, longitude: 13.4)!
@@ -121,7 +121,7 @@ import Testing
         }
     }
 
-    @Test func `places that nobody renewed are swept, and nobody can be at the poles`() async throws {
+    @Test func `places that are not renewed expire, and no place can be stored at the poles`() async throws {
         try await ZoneStage.set { stage in
             let index = GeoIndex(live: stage.client, settings: LiveStateSettings())
             let here = Coordinate(latitude: 52.5, longitude: 13.4)!

@@ -1,4 +1,4 @@
-// What every test of a zone needs: a server, a client, a zone with a rider in it, and an ear at its changes.
+// The common setup of zone tests: a server, a client, a zone with a rider in it, and a subscriber to its changes.
 
 import EnrouteWire
 import LiveState
@@ -7,9 +7,9 @@ import Redis
 import TestSupport
 import Testing
 
-/// One Redis with (perhaps) one rider in it.
+/// One Redis, with at most one rider in it.
 struct ZoneStage: Sendable {
-    /// The server and its client, for what is not about zones.
+    /// The server and its client, for calls that do not concern zones.
     let base: Stage
     let riders: Riders
     let pool: ZonePool
@@ -34,14 +34,14 @@ struct ZoneStage: Sendable {
         }
     }
 
-    /// Settings with which whoever is not heard from for a millisecond is unreachable, and silent.
+    /// Settings with which a rider is unreachable and silent one millisecond after its heartbeat.
     static var hasty: LiveStateSettings {
         var settings = LiveStateSettings()
         (settings.heartbeatTimeout, settings.autoOfflineDelay) = (.milliseconds(1), .milliseconds(1))
         return settings
     }
 
-    // MARK: the calls, short
+    // MARK: short forms of the calls
 
     func describe(_ rider: PersonID = Self.rider, isApproved: Bool = true, capacity: Int = 1) async throws {
         _ = try await self.riders.describe(
@@ -49,7 +49,7 @@ struct ZoneStage: Sendable {
         ).get()
     }
 
-    /// A rider that is in the pool.
+    /// Puts a rider into the pool.
     func online(_ rider: PersonID = Self.rider, capacity: Int = 1, device: DeviceID? = nil) async throws {
         try await self.describe(rider, capacity: capacity)
         _ = try await self.riders.setOnline(rider, in: Self.zone, device: device, by: .init(rider)).get()
@@ -81,22 +81,22 @@ struct ZoneStage: Sendable {
         try await self.pool.read(Self.zone).get().members.map(\.rider)
     }
 
-    /// The next change that is told.
+    /// The next published change.
     func told() async throws -> RiderChange {
         let message = try await self.base.subscriber.messages.next(within: .seconds(30))
         return try message.payload.withUnsafeBytes { try RiderChange($0) }
     }
 
-    /// The next so many.
+    /// The next `count` published changes.
     func told(_ count: Int) async throws -> [RiderChange] {
         var changes: [RiderChange] = []
         while changes.count < count { changes.append(try await self.told()) }
         return changes
     }
 
-    // MARK: the scripts, by their words
+    // MARK: scripts with raw arguments
 
-    /// The five keys of every change, and the request's.
+    /// The five keys of every change, and the key of the request.
     var keys: [String] {
         [
             self.keyspace.rider(Self.rider, in: Self.zone), self.keyspace.tasks(of: Self.rider, in: Self.zone),
@@ -109,7 +109,7 @@ struct ZoneStage: Sendable {
 }
 
 extension Riders {
-    /// A rider in the pool that carries a job and may have another.
+    /// Puts a rider into the pool that has a task and may have another.
     func carry(_ job: JobID) async throws {
         let (rider, zone) = (ZoneStage.rider, ZoneStage.zone)
         _ = try await self.describe(rider, in: zone, isApproved: true, capacity: 2, by: ZoneStage.service).get()
@@ -119,13 +119,13 @@ extension Riders {
 }
 
 extension GoodCall {
-    /// One of a script that takes zone, rider, actor and request first.
+    /// A valid call of a script whose first arguments are zone, rider, actor and request.
     init(_ script: RedisScript, _ stage: ZoneStage, keys: [String] = [], _ arguments: String...) {
         self.init(
             script: script, keys: stage.keys + keys, arguments: ["berlin", "rider-1", "service-1", "r"] + arguments)
     }
 
-    /// The same, and what every one of them must refuse of these four.
+    /// Expects that bad values of these four are refused, and the given ones too.
     func refusesNamesAnd(
         _ bad: [(index: Int, value: String, reason: String)], on stage: ZoneStage
     ) async throws {

@@ -9,7 +9,7 @@ import Testing
 @testable import Gateway
 @testable import Realtime
 
-/// Giving jobs to riders of a zone: the service asks, the zone decides, and both records agree afterwards.
+/// Assigning jobs to riders of a zone: the service requests it, the zone decides, and afterwards both records agree.
 @Suite struct AssignmentTests {
     private static func job(_ name: String, _ gateway: RunningGateway) async throws {
         let made = try await gateway.rest(
@@ -38,7 +38,7 @@ import Testing
         $0.limits.connectionsPerAddress = 0
     }
 
-    @Test func `a job is refused to who is offline, busy or unheard of, and to a second rider`() async throws {
+    @Test func `a job is not assigned to an offline, busy or unknown rider, nor to a second rider`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false) { gateway in
                 for rider in ["rider-1", "rider-2"] { try await gateway.registerRider(rider) }
@@ -58,20 +58,20 @@ import Testing
                 #expect(handed.status == 200 && (handed.member("fence") ?? 0) > fence)
                 #expect(try await Self.declare("offline", "rider-1", gateway).status == 200)
                 #expect(try await Self.declare("offline", "rider-2", gateway).status == 409)
-                // Whom no zone keeps is given what the service says.
+                // A rider that is in no zone accepts every assignment.
                 #expect(try await Self.assign("b", to: "stranger", gateway).status == 200)
             }
         }
     }
 
-    @Test func `what can not be handed over stays whose it was, and is still its task`() async throws {
+    @Test func `a job whose hand-over is refused stays with its rider, and so does the task`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false) { gateway in
                 for rider in ["rider-1", "rider-2"] { try await gateway.registerRider(rider) }
                 try await Self.job("a", gateway)
                 _ = try await Self.declare("online", "rider-1", gateway)
                 #expect(try await Self.assign("a", to: "rider-1", gateway).status == 200)
-                // Nobody hears from it any more: it can be given nothing new, and keeps what it has.
+                // The rider is unreachable: it gets no new task and keeps the ones it has.
                 _ = try await gateway.client.send(["HSET", "rider:{rome}:rider-1", "heartbeat", "1"]).get()
                 let refused = try await Self.assign("a", to: "rider-2", gateway, insteadOf: "rider-1")
                 #expect(refused.status == 409 && refused.member("code") == "rider_offline")
@@ -82,7 +82,8 @@ import Testing
         }
     }
 
-    @Test func `who is as busy as it may be takes nobody's job over, and it stays the other's task`() async throws {
+    @Test func `a rider at its capacity cannot take over a job, and the task stays with the other rider`() async throws
+    {
         try await within {
             try await RunningGateway.run(isSecure: false) { gateway in
                 for (rider, name) in [("rider-1", "a"), ("rider-2", "b")] {
@@ -100,7 +101,7 @@ import Testing
         }
     }
 
-    @Test func `of services that give one job to different riders at once exactly one succeeds, on two gateways`()
+    @Test func `of several services that assign one job to different riders exactly one succeeds, on two gateways`()
         async throws
     {
         try await within {
@@ -136,7 +137,7 @@ import Testing
         }
     }
 
-    @Test func `RDR-009: between assigning and going offline exactly one wins, and no job has an offline rider`()
+    @Test func `RDR-009: of an assignment and going offline exactly one wins, and no job has an offline rider`()
         async throws
     {
         try await within {
@@ -163,7 +164,7 @@ import Testing
         }
     }
 
-    @Test func `what a gateway that died left behind is found: by a sweep, and by who wants to go offline`()
+    @Test func `tasks that a dead gateway left behind are found by a sweep and by going offline`()
         async throws
     {
         try await within {
@@ -178,14 +179,14 @@ import Testing
                     try await gateway.registerRider(rider, capacity: 2)
                     _ = try await Self.declare("online", rider, gateway)
                 }
-                // Tasks of jobs that are nobody's: the gateway ended between the zone and the job's record.
+                // Tasks without a matching job: the gateway died after the zone was changed and before the job's record.
                 for (name, rider) in [("a", "rider-1"), ("b", "rider-2")] {
                     try await Self.job(name, gateway)
                     _ = try await gateway.riders.assign(
                         JobID(name)!, to: PersonID(rider)!, in: RunningGateway.rome, by: RunningGateway.allocation
                     ).get()
                 }
-                // A decision may be underway: at first nothing is released.
+                // An assignment may be in progress, so at first nothing is released.
                 #expect(try await Self.declare("offline", "rider-1", gateway).status == 409)
                 for rider in ["rider-1", "rider-2"] {
                     let longAgo = String((Int64(Date.now.timeIntervalSince1970) - 120) * 1_000_000)
@@ -202,7 +203,7 @@ import Testing
         }
     }
 
-    @Test func `a rider whose job was handed to another is free again, though nobody released it`() async throws {
+    @Test func `a rider whose job was handed over becomes free, although its task was not released`() async throws {
         try await within {
             try await RunningGateway.run(
                 isSecure: false,
@@ -211,7 +212,7 @@ import Testing
                     $0.sweepPace = .milliseconds(20)
                 }
             ) { gateway in
-                // What is wrong with the jobs of one zone holds up no other.
+                // An error in one zone's jobs does not block the other zones.
                 for number in 0..<9 {
                     let (zone, job) = ("broken-\(number)", "broken-\(number)")
                     try await gateway.client.run("SADD", gateway.settings.liveState.keyspace.zones, zone)
@@ -226,7 +227,7 @@ import Testing
                 try await Self.job("a", gateway)
                 #expect(try await Self.assign("a", to: "rider-1", gateway).status == 200)
                 #expect(try await Self.assign("a", to: "rider-2", gateway, insteadOf: "rider-1").status == 200)
-                // As a gateway leaves it that ends before it releases the first one's.
+                // The state that a gateway leaves when it dies before it releases the first rider's task.
                 try await gateway.client.run("HSET", "rider:{rome}:rider-1:tasks", "a", "accepted")
                 let longAgo = String((Int64(Date.now.timeIntervalSince1970) - 120) * 1_000_000)
                 try await gateway.client.run("HSET", "rider:{rome}:rider-1", "version", longAgo)
@@ -239,7 +240,7 @@ import Testing
         }
     }
 
-    @Test func `the older of a rider's two devices is told that it is not the rider's any more`() async throws {
+    @Test func `the older of a rider's two devices is notified that it was replaced`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false) { gateway in
                 try await gateway.registerRider()

@@ -10,8 +10,8 @@ import Testing
 @testable import Jobs
 @testable import Realtime
 
-/// RDR-009: a rider declares whether it works, over WebSocket and REST; never offline with an active task. What the switch
-/// looks like is the page's (Tests/Browser).
+/// RDR-009: riders declare their availability over WebSocket and REST, and are never offline with an active task. The tests of
+/// the page are in Tests/Browser.
 @Suite struct AvailabilityTests {
     private static let rider = PersonID("rider-1")!
 
@@ -27,7 +27,7 @@ import Testing
         try await gateway.rest("GET", "/api/v1/riders/me", by: "rider-1", .rider)
     }
 
-    /// An order of the rider's, at a step of its task.
+    /// A job of the rider, with its task at a given step.
     private static func order(
         _ gateway: RunningGateway, named name: String = "order-1", steps: [String] = []
     ) async throws {
@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    @Test func `RDR-009-AC-01: who goes online is online at the backend and in the pool`() async throws {
+    @Test func `RDR-009-AC-01: a rider that goes online is online at the backend and in the pool`() async throws {
         try await Self.run { gateway in
             let before = try await Self.me(gateway)
             #expect(before.member("status") == "offline" && before.member("available") == false)
@@ -73,7 +73,7 @@ import Testing
             #expect(online.status == 200 && online.member("status") == "online" && online.member("available") == true)
             let pool = try await Self.pool(gateway)
             #expect(pool == [Self.rider])
-            // Where it is then says the phone, and the nearest is found.
+            // The phone then reports the rider's place, so the nearest rider is found.
             let heard = try await gateway.rest(
                 "PUT", "/api/v1/riders/me/presence", by: "rider-1", .rider, #"{"lat":41.9,"lon":12.5}"#)
             let near = try await gateway.rest(
@@ -82,7 +82,7 @@ import Testing
         }
     }
 
-    @Test func `RDR-009-AC-02: who goes offline is in the pool no more, and is given nothing`() async throws {
+    @Test func `RDR-009-AC-02: a rider that goes offline leaves the pool and gets no task`() async throws {
         try await Self.run { gateway in
             _ = try await Self.declare("online", gateway)
             let offline = try await Self.declare("offline", gateway)
@@ -101,7 +101,7 @@ import Testing
     @Test(arguments: [
         [], ["arrived_at_store"], ["arrived_at_store", "picked_up"], ["arrived_at_store", "picked_up", "in_transit"],
     ])
-    func `RDR-009-AC-03: with an active task going offline is refused, and the rider stays online`(steps: [String])
+    func `RDR-009-AC-03: a rider with an active task cannot go offline, and stays online`(steps: [String])
         async throws
     {
         try await Self.run { gateway in
@@ -114,7 +114,7 @@ import Testing
             let me = try await Self.me(gateway)
             #expect(me.member("status") == "online")
             #expect(me.text.contains(#"{"job":"order-1","state":"\#(steps.last ?? "accepted")"}"#))
-            // Over the WebSocket the same, and operations can not do it for it.
+            // The same over WebSocket, and operations staff cannot bypass the rule.
             try await gateway.connect("rider-1", .rider) { rider, messages in
                 try await rider.send(.availability(.offline, device: nil))
                 let refusal = try await messages.refusal()
@@ -127,7 +127,7 @@ import Testing
         }
     }
 
-    @Test func `RDR-009-AC-04: a change whose answer was lost is asked for again under its id, and is made once`()
+    @Test func `RDR-009-AC-04: a change whose answer was lost is repeated with its id and made once`()
         async throws
     {
         try await Self.run { gateway in
@@ -138,7 +138,7 @@ import Testing
             let other = try await Self.declare("offline", gateway, headers: ["Idempotency-Key: tap-1"])
             #expect(other.status == 422)
             #expect(try await Self.me(gateway).member("status") == "online")
-            // Without Redis the answer says that nothing was changed, and when to try again.
+            // Without Redis the answer says that nothing was changed and when to retry.
             let redis = try #require(gateway.redis)
             kill(redis.processID, SIGKILL)
             let refused = try await Self.declare("offline", gateway)
@@ -146,7 +146,7 @@ import Testing
         }
     }
 
-    @Test func `RDR-009-AC-05: who starts the app again sees what it declared, on whichever gateway`() async throws {
+    @Test func `RDR-009-AC-05: a restarted app sees the declared status at any gateway`() async throws {
         try await Self.run { gateway in
             try await gateway.connect("rider-1", .rider) { rider, messages in
                 try await rider.send(.availability(.online, device: DeviceID("phone-1")))
@@ -163,7 +163,7 @@ import Testing
         }
     }
 
-    @Test func `R1: every change that was answered 200 is in the audit once, and what was refused is counted`()
+    @Test func `R1: every change answered with 200 is in the audit once, and refusals are counted`()
         async throws
     {
         try await Self.run { gateway in
@@ -192,7 +192,7 @@ import Testing
         }
     }
 
-    @Test func `picking up brings the order on its way, and completing delivers it and ends the task`() async throws {
+    @Test func `picking up puts the job in transit, and completing delivers it and ends the task`() async throws {
         try await Self.run { gateway in
             _ = try await Self.declare("online", gateway)
             try await Self.order(gateway)
@@ -216,7 +216,7 @@ import Testing
         }
     }
 
-    @Test func `what the order refuses leaves the task as it was`() async throws {
+    @Test func `a refused change of the job leaves the task unchanged`() async throws {
         try await Self.run { gateway in
             _ = try await Self.declare("online", gateway)
             let made = try await gateway.rest(
@@ -230,7 +230,7 @@ import Testing
     }
 
     @Test(arguments: ["cancelled", "reassigned", "unassigned", "given back", "event"])
-    func `a task ends with its job, or when the job is another's`(how: String) async throws {
+    func `a task ends with its job, or when the job is assigned to another rider`(how: String) async throws {
         try await Self.run { gateway in
             try await gateway.registerRider("rider-2")
             _ = try await Self.declare("online", gateway)
@@ -263,7 +263,7 @@ import Testing
         }
     }
 
-    @Test func `what may not be is refused by its name`() async throws {
+    @Test func `an invalid value is refused by its name`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false) { gateway in
                 let stranger = try await Self.declare("online", gateway)
@@ -275,14 +275,14 @@ import Testing
                     "PATCH", "/api/v1/riders/me/status", as: nil, #"{"status":"online"}"#)
                 #expect(anonymous.status == 401)
                 var last = unapproved
-                // Six a minute, two of them gone.
+                // Six changes a minute are allowed, and two were used.
                 for _ in 0..<5 { last = try await Self.declare("online", gateway) }
                 #expect(last.status == 429 && last.headers["retry-after"] != nil)
             }
         }
     }
 
-    @Test func `who is not approved any more finishes what it has, and gets nothing new`() async throws {
+    @Test func `a rider whose approval is withdrawn finishes its tasks and gets no new ones`() async throws {
         try await Self.run { gateway in
             _ = try await Self.declare("online", gateway)
             try await Self.order(gateway)

@@ -10,7 +10,7 @@ import Testing
 @testable import Jobs
 @testable import Realtime
 
-/// Jobs that are written with an address, and a geocoder as Mapbox documents it.
+/// Jobs with addresses, and a geocoder that behaves as Mapbox documents.
 @Suite struct GeocodingTests {
     private static let known = "Café Größe 1&2, Wien"
 
@@ -36,7 +36,8 @@ import Testing
         try JSONValue(json: Array(answer.text.utf8))["geocoding"]?.text
     }
 
-    @Test func `an address is looked up once, for good, and its place is the job's destination`() async throws {
+    @Test func `an address is geocoded once and permanently, and the place becomes the job's destination`() async throws
+    {
         try await ProviderServer.running(ProviderFixtures.mapbox) { server in
             try await Self.run(server) { gateway in
                 for status in [201, 200] {
@@ -48,7 +49,7 @@ import Testing
                 }
                 #expect(server.questions.count == 1)
                 #expect(server.questions.first?.uri.contains("permanent=true") == true)
-                // A place that is given takes the address' place.
+                // Given coordinates replace the geocoded place.
                 let moved = try await Self.write(gateway, "job-1", #""destination":{"lat":48.2,"lon":16.4}"#)
                 #expect(try Self.geocoding(moved) == nil && moved.text.contains(#"{"lat":48.2,"lon":16.4}"#))
                 let given = try await Self.write(
@@ -58,7 +59,7 @@ import Testing
         }
     }
 
-    @Test func `the vendor that an event tells of is found by its address, and kept as it is written`() async throws {
+    @Test func `the vendor of an event is geocoded, and its address is stored as written`() async throws {
         try await ProviderServer.running(ProviderFixtures.mapbox) { server in
             try await Self.run(server) { gateway in
                 let vendor = #"{"name":"Da Gino","address":"\#(Self.known)"}"#
@@ -82,7 +83,7 @@ import Testing
         }
     }
 
-    @Test func `an event that comes too early, again and again, has its place looked up once`() async throws {
+    @Test func `an event that is sent again and again because it is early is geocoded once`() async throws {
         try await ProviderServer.running(ProviderFixtures.mapbox) { server in
             try await Self.run(server) { gateway in
                 try await gateway.registerRider()
@@ -109,7 +110,7 @@ import Testing
         }
     }
 
-    @Test func `what was found for early events is kept for a while, for so many, and what was not for less`() {
+    @Test func `results for early events are cached for a limited time and number, failures for a shorter time`() {
         func job(_ state: GeocodingState) -> CreatedJob {
             CreatedJob(
                 job: JobID("j")!, kind: .service, customer: PersonID("anna")!, rider: nil, zone: nil, destination: nil,
@@ -128,7 +129,7 @@ import Testing
         #expect(events.job(of: "missing", now: start) == nil && events.job(of: "999", now: start) != nil)
     }
 
-    @Test func `where a job ends elsewhere, what was known of its arrival is forgotten, and only then`() async throws {
+    @Test func `a new destination discards the arrival time, an unchanged one does not`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false) { gateway in
                 func write(_ latitude: String) async throws -> Int {
@@ -146,7 +147,7 @@ import Testing
         }
     }
 
-    @Test func `a job that an event tells of is found by its address, once`() async throws {
+    @Test func `a job created by an event is geocoded once`() async throws {
         try await ProviderServer.running(ProviderFixtures.mapbox) { server in
             try await Self.run(server) { gateway in
                 func tell(_ id: String, _ members: String) async throws -> RESTAnswer {
@@ -172,7 +173,7 @@ import Testing
         }
     }
 
-    @Test func `what is not found, or not for sure, is no destination, and says so`() async throws {
+    @Test func `an address that is not found, or not with certainty, gives no destination and says so`() async throws {
         try await ProviderServer.running(ProviderFixtures.mapbox) { server in
             try await Self.run(server) { gateway in
                 let unknown = try await Self.write(gateway, "job-1", #""address":"Nowhere 1""#)
@@ -187,7 +188,7 @@ import Testing
                 let failed = try await Self.write(gateway, "job-3", #""address":"\#(Self.known)""#)
                 #expect(failed.status == 201)
                 #expect(try Self.geocoding(failed) == "none")
-                // It is asked again for what nobody could say.
+                // An address that could not be resolved is requested again.
                 server.behave(ProviderFixtures.mapbox)
                 let again = try await Self.write(gateway, "job-3", #""address":"\#(Self.known)""#)
                 #expect(try Self.geocoding(again) == "ok")
@@ -195,7 +196,7 @@ import Testing
         }
     }
 
-    @Test func `the day's budget is kept, and what is no address is refused`() async throws {
+    @Test func `the daily budget is respected, and invalid addresses are refused`() async throws {
         try await ProviderServer.running(ProviderFixtures.mapbox) { server in
             try await Self.run(server, daily: 1) { gateway in
                 let first = try await Self.write(gateway, "job-1", #""address":"\#(Self.known)""#)

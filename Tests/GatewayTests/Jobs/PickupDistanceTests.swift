@@ -6,12 +6,12 @@ import Testing
 @testable import Gateway
 @testable import Jobs
 
-/// B13: a vendor on another continent is a vendor with its coordinates swapped.
+/// B13: a vendor on another continent most likely has swapped coordinates.
 @Suite struct PickupDistanceTests {
     private static let rome = Coordinate(latitude: 41.9, longitude: 12.5)!
     private static let swapped = Coordinate(latitude: 12.5, longitude: 41.9)!
 
-    @Test func `B13: what is too far is said with both distances, and whose lat and lon are swapped`() {
+    @Test func `B13: a distance that is too large is reported with the limit and with whose lat and lon are swapped`() {
         let distance = PickupDistance(bound: 500)
         #expect(distance.fault(from: Self.rome, to: Coordinate(latitude: 45.4, longitude: 9.2)!) == nil)
         #expect(distance.fault(from: nil, to: Self.rome) == nil && distance.fault(from: Self.rome, to: nil) == nil)
@@ -26,7 +26,7 @@ import Testing
         #expect(PickupDistance(bound: 0).fault(from: Self.swapped, to: Self.rome) == nil)
     }
 
-    @Test func `B13: a job with its vendor's coordinates swapped is refused by every way in, and changes nothing`()
+    @Test func `B13: a vendor with swapped coordinates is refused over every interface, and nothing changes`()
         async throws
     {
         try await within {
@@ -42,7 +42,7 @@ import Testing
                 #expect(event.status == 422 && event.text.contains("are probably swapped"), "\(event)")
                 let missing = try await gateway.rest("GET", "/api/v1/jobs/j-1", by: "orders", .service)
                 #expect(missing.status == 404)
-                // Written one after the other.
+                // The two values are sent one after the other.
                 let path = "/api/v1/jobs/j-2"
                 let first = try await gateway.rest(
                     "PUT", path, by: "orders", .service, #"{"kind":"delivery","customer":"anna",\#(place)}"#)

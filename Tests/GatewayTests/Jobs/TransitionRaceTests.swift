@@ -9,11 +9,11 @@ import Testing
 @testable import Gateway
 @testable import Realtime
 
-/// 1,000 who change one job at the same time, through two gateways.
+/// 1,000 concurrent changes of one job, through two gateways.
 @Suite(.serialized, .needsMachine(for: .faults)) struct TransitionRaceTests {
     private static let contenders = 1_000
     private static let job = JobID("job-1")!
-    /// Statuses that a delivery can go through again and again, and some that it can not be in from there.
+    /// Statuses that a delivery can repeatedly pass through, and some that are not allowed in between.
     private static let wishes: [JobStatus] = [
         .accepted, .preparing, .allocationFailed, .preparing, .readyForPickup, .allocationFailed,
         .pendingVendorAcceptance,
@@ -22,13 +22,13 @@ import Testing
 
     private static let settings: @Sendable (inout GatewaySettings) -> Void = {
         ($0.limits.handshakesPerSecond, $0.limits.connectionsPerAddress) = (0, 0)
-        // A thousand connections in one breath may hold up a loop, which is not what this is about.
+        // A thousand simultaneous connections may delay an event loop, which is not the subject of this test.
         $0.overload.loopLagMilliseconds = 60_000
         $0.redisTiming.answer = .seconds(30)
         ($0.limits.firstRequestSeconds, $0.limits.stallSeconds) = (60, 60)
     }
 
-    /// Two gateways at one Redis, with a delivery that its vendor has not accepted yet.
+    /// Two gateways at one Redis, with a delivery that the vendor has not accepted yet.
     private static func stage(
         _ body: @escaping @Sendable (_ ports: [Int], RunningGateway) async throws -> Void
     ) async throws {
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    /// Every contender has its connection before the first asks; then all ask, and then the answers are read.
+    /// Opens all connections, then sends all requests, then reads all answers.
     private static func ask(_ ports: [Int], _ requests: [String]) async throws -> [RESTAnswer] {
         try await blocking {
             let sockets = try requests.indices.map { try RawSocket(port: ports[$0 % ports.count]) }
@@ -60,7 +60,7 @@ import Testing
         )
     }
 
-    /// A step of the job, as its winner was told.
+    /// A step of the job, as returned to the request that won.
     private struct Step: Hashable {
         let id: String
         let previous: String
@@ -76,7 +76,7 @@ import Testing
     }
 
     @Test
-    func `1,000 conflicting changes through two gateways make one legal history, and losers are told where it stands`()
+    func `1,000 conflicting changes through two gateways make one legal history, and losers learn the current status`()
         async throws
     {
         try await Self.stage { ports, gateway in
@@ -91,7 +91,7 @@ import Testing
             let losers = answers.filter { $0.status != 200 }
             #expect(steps.count + losers.count == Self.contenders && steps.count > 20 && losers.count > 20)
 
-            // One winner for each step: no two came after the same event, and together they are one chain from the first.
+            // One winner for each step: no two have the same previous event, and together they form one chain from the first.
             let next = Dictionary(grouping: steps, by: \.previous)
             #expect(next.allSatisfy { $0.value.count == 1 })
             var (at, status, history) = (first.head.description, first.status, [Step]())
@@ -113,7 +113,7 @@ import Testing
     }
 
     @Test
-    func `of 1,000 who change what they have read exactly one does, and the others are told by what it was overtaken`()
+    func `of 1,000 conditional changes exactly one succeeds, and the others learn which event overtook them`()
         async throws
     {
         try await Self.stage { ports, gateway in
