@@ -21,8 +21,8 @@ import Testing
         return try #require(parts.last?.integer)
     }
 
-    private func join(_ stage: Stage, _ session: String, hold: String = "150000") async throws -> RESPValue {
-        try await stage.run(Scripts.joinLink, keys: self.keys(stage), [session, hold])
+    private func join(_ stage: Stage, _ session: String, lease: String = "150000") async throws -> RESPValue {
+        try await stage.run(Scripts.joinLink, keys: self.keys(stage), [session, lease])
     }
 
     @Test func `a link is stored as requested until it expires, and not overwritten`() async throws {
@@ -64,7 +64,7 @@ import Testing
     @Test func `a lease that is not renewed expires, and a renewed one stays`() async throws {
         try await Stage.set { stage in
             let expires = try await self.issue(stage)
-            _ = try await self.join(stage, "dead", hold: "1")
+            _ = try await self.join(stage, "dead", lease: "1")
             _ = try await self.join(stage, "alive")
             let isFree = try await eventually {
                 try await self.join(stage, "next") == .answer(1, "job-7", expires, "anna")
@@ -105,12 +105,16 @@ import Testing
 
     @Test func `a bad argument of join_link is refused by name before anything is written`() async throws {
         try await Stage.set { stage in
-            _ = try await self.issue(stage)
+            let expires = try await self.issue(stage)
             let call = GoodCall(script: Scripts.joinLink, keys: self.keys(stage), arguments: ["s1", "150000"])
-            let holds = ["", "0", "-1", "1.5", "x", "nan", "inf", "3600001"]
+            let leases = ["", "0", "-1", "1.5", "x", "nan", "inf", "3600001"]
             try await call.refuses(
-                (badNames + [""]).map { (0, $0, "session must be") } + holds.map { (1, $0, "lease_ms must be") },
+                (badNames + [""]).map { (0, $0, "session must be") } + leases.map { (1, $0, "lease_ms must be") },
                 on: stage)
+            // No refused call has taken a lease, so both leases of the link are still free.
+            for session in ["s1", "s2"] {
+                #expect(try await self.join(stage, session) == .answer(1, "job-7", expires, "anna"))
+            }
         }
     }
 }
