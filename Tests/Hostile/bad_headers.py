@@ -1,4 +1,4 @@
-"""Values of headers that a client should not send, and some that it may."""
+"""Header values that a client should not send, and some valid ones."""
 
 HEADERS = {
     "traceparent": ["00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", "00-" + "0" * 32 + "-" + "0" * 16 + "-00",

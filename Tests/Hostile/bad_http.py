@@ -1,4 +1,4 @@
-"""Requests that HTTP/1.1 forbids, or that two programs in a row may read differently (RFC 9112 section 11.2)."""
+"""Requests that HTTP/1.1 forbids, or that two programs in a row may interpret differently (RFC 9112 section 11.2)."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import random
 
 from mutations import of_bytes
 
-# A request that must never be seen by itself: it stands in bodies, chunks and headers of others.
+# A request that must never be processed by itself: it is hidden in the bodies, chunks and headers of others.
 SMUGGLED = b"GET /assets/rider.css HTTP/1.1\r\nHost: a\r\n\r\n"
 
 
 def heads(chance: random.Random) -> bytes:
-    """A request that some rule of RFC 9112 forbids, or that a proxy and a server may read differently."""
+    """Returns a request that violates RFC 9112, or that a proxy and a server may interpret differently."""
     pick = chance.choice
     path = pick(
         ["/", "/openapi.json", "/api/v1/zones", "/rider", "/v1", "/api/v1/jobs/visit-1", "/assets/track.js", "*"]
@@ -102,7 +102,7 @@ def heads(chance: random.Random) -> bytes:
             f"{pick(['X: y', 'Content-Length: 5', 'Transfer-Encoding: chunked', 'x' * 9000, ': a', 'X' * 100 + chr(0)])}\r\n\r\n"
         ).encode()
     if kind == 9:
-        # The size that is said and the bytes that come.
+        # The announced size differs from the actual one.
         return f"POST {path} HTTP/1.1\r\n{host}Transfer-Encoding: chunked\r\n\r\n{pick(['1', 'a', 'fff'])}\r\nabc{pick(['', chr(13), 'X'])}\r\n0\r\n\r\n".encode()
     if kind == 10:
         return f"{line}\r\n{host}{'X-A: ' + 'a' * pick([4000, 8000, 8300, 20_000, 70_000])}\r\n\r\n".encode()
@@ -185,7 +185,7 @@ def heads(chance: random.Random) -> bytes:
     if kind == 18:
         return f"{line}\n{host.strip()}\n\n".encode()
     if kind == 19:
-        # Bodies of requests that have none, with a request in them.
+        # Bodies of requests that must not have one, with a request in them.
         method = pick(["GET", "HEAD", "DELETE", "OPTIONS"])
         return f"{method} {path} HTTP/1.1\r\n{host}Content-Length: {len(SMUGGLED)}\r\n\r\n{smuggled}".encode()
     if kind == 20:

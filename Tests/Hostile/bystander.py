@@ -1,5 +1,5 @@
-"""A good client beside the attack: a rider that reports its position, a customer that follows it, and a service that reads
-the job. What they get is compared with what they must get; how long it took is said and bounded only by patience."""
+"""A well-behaved client during the attack: a rider that reports its position, a customer that follows it, and a service that reads
+the job. Their results are compared with the expected ones; delays are reported and only loosely limited."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from wire_socket import CLOSE, PING, PONG, TEXT, Broken, Socket, frame
 
 JOB, RIDER, CUSTOMER = "good-visit", "good-rider", "good-customer"
 EVERY_SECONDS = 0.5
-# Longer without a position, or without an answer, is a finding; busy machines need some of it.
+# A longer time without a position or an answer is a finding; busy machines need some of it.
 PATIENCE_SECONDS = 15
 
 
@@ -32,7 +32,7 @@ def prepare(stage) -> None:
 
 
 class Bystander:
-    """Runs in a process of its own until `end`."""
+    """Runs in its own process until `end`."""
 
     def __init__(self, target: Target):
         context = multiprocessing.get_context("fork")
@@ -47,10 +47,10 @@ class Bystander:
                 tally = self._ours.recv()
             else:
                 tally = Tally("bystander")
-                tally.found("the good client hangs", "it did not end when it was asked to", "-")
+                tally.found("the bystander hangs", "it did not stop when requested", "-")
         except (OSError, EOFError) as error:
             tally = Tally("bystander")
-            tally.found("the good client is gone", repr(error), "-")
+            tally.found("the bystander has crashed", repr(error), "-")
         self._process.join(PATIENCE_SECONDS)
         if self._process.is_alive():
             self._process.kill()
@@ -83,13 +83,13 @@ class _Good:
             await part()
         except (Broken, OutOfStep, Ended, OSError, TimeoutError, asyncio.TimeoutError) as error:
             if not self.is_over:
-                self.tally.found(f"the good client is disturbed ({part.__name__[1:]})", repr(error), "-")
+                self.tally.found(f"the bystander is disturbed ({part.__name__[1:]})", repr(error), "-")
 
     async def _signed_in(self, role: str, person: str) -> Socket:
         socket = await Socket.open(self.target.port, random.Random(), self.target.token(role, person), self.context)
         welcome, code = await socket.hear({"welcome"}, PATIENCE_SECONDS)
         if welcome is None:
-            raise ConnectionError(f"a good {role} is closed {code}")
+            raise ConnectionError(f"a well-behaved {role} is closed with {code}")
         return socket
 
     async def _ride(self) -> None:
@@ -120,7 +120,7 @@ class _Good:
                 except (TimeoutError, asyncio.TimeoutError):
                     break
                 if got is None or got.opcode == CLOSE:
-                    raise ConnectionError(f"the good rider is closed {got and got.close_code}")
+                    raise ConnectionError(f"the bystander's rider is closed with {got and got.close_code}")
                 if got.opcode == PING:
                     socket.send(frame(PONG, got.payload))
         await socket.close()
@@ -135,20 +135,20 @@ class _Good:
             except (TimeoutError, asyncio.TimeoutError):
                 got = False
             if got is None or got and got.opcode == CLOSE:
-                raise ConnectionError(f"the good customer is closed {got and got.close_code}")
+                raise ConnectionError(f"the bystander's customer is closed with {got and got.close_code}")
             if got and got.opcode == PING:
                 socket.send(frame(PONG, got.payload))
             gap = time.monotonic() - last
             if got and got.opcode == TEXT and got.payload.startswith(b'{"type":"location"'):
                 message = json.loads(got.payload)
                 if message["job"] != JOB:
-                    self.tally.found("the good customer is told of another's job", str(message), "-")
+                    self.tally.found("the bystander's customer receives another's job", str(message), "-")
                 self.tally.counts["positions"] += 1
                 self.tally.peak("longest wait for a position, s", gap)
-                self.tally.peak("longest way of a position, s", time.time() - message["at"] / 1000)
+                self.tally.peak("longest delay of a position, s", time.time() - message["at"] / 1000)
                 last = time.monotonic()
             elif gap > PATIENCE_SECONDS:
-                self.tally.found("the good customer gets no position", f"for {gap:.1f} s", "-")
+                self.tally.found("the bystander's customer gets no position", f"for {gap:.1f} s", "-")
                 last = time.monotonic()
         await socket.close()
 
@@ -164,15 +164,15 @@ class _Good:
             connection.write(asked)
             answer = await connection.answer("GET", PATIENCE_SECONDS)
             if answer.status == 503:
-                # On a machine that stands still for seconds Redis counts as away: it must not last.
-                self.tally.counts["good requests told to come later"] += 1
+                # On a machine that pauses for seconds Redis counts as unavailable; it must not last.
+                self.tally.counts["valid requests refused temporarily"] += 1
             elif answer.status != 200:
-                self.tally.found("a good request is refused", f"{answer.status} {answer.body[:300]!r}", "-")
+                self.tally.found("a valid request is refused", f"{answer.status} {answer.body[:300]!r}", "-")
             last = last if answer.status == 503 else time.monotonic()
             if time.monotonic() - last > PATIENCE_SECONDS:
-                self.tally.found("good requests are told to come later for long", f"{time.monotonic() - last:.1f} s", "-")
+                self.tally.found("valid requests are refused for a long time", f"{time.monotonic() - last:.1f} s", "-")
                 last = time.monotonic()
-            self.tally.counts["good requests"] += 1
-            self.tally.peak("longest good request, s", time.monotonic() - begun)
+            self.tally.counts["valid requests"] += 1
+            self.tally.peak("longest valid request, s", time.monotonic() - begun)
             await asyncio.sleep(EVERY_SECONDS)
         await connection.close()

@@ -1,6 +1,6 @@
-"""(i) Messages sent before `welcome`, while what signing in waits for is held for up to three seconds: the answers of Redis,
-by which a link and a ticket are known, and those of the issuer whose new key has signed a token. Whoever speaks early is
-heard later; nobody is told not to come back."""
+"""(i) Messages sent before `welcome`, while the sign-in is delayed for up to three seconds: by Redis, which is needed for
+links and tickets, and by the issuer whose new key signed a token. Early messages are processed after the sign-in, and
+no client is told never to come back."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from wire_socket import CLOSE, PING, PONG, TEXT, Broken, Socket, frame, upgrade
 NAME = "early"
 DELAYS = [0.0, 0.4, 1.2, 2.2, 3.0]
 LEAN_DELAYS = [0.0, 0.4, 1.2]
-# Every question to Redis takes a delay, and there are some between a sign-in and a snapshot.
+# Every Redis command is delayed, and a sign-in with a snapshot needs several.
 QUESTIONS = 6
 PATIENCE_SECONDS = 15
-# Come back later: it may be said where Redis does not answer in time, and only there. A link takes two answers.
+# "Try again later" is allowed only when Redis does not answer in time. A link needs two answers.
 LATER = {4000, 4003, 4004, 4008}
 OUTAGE_SECONDS = 1.0
 EARLY_MESSAGES = 12
-# An issuer is asked so often at most, s.
+# Minimum time between two fetches from an issuer, s.
 ISSUER_SECONDS = 31
 
 
@@ -69,17 +69,17 @@ class Driver:
                 held.delay.value = 0
                 await self._calm()
         await self._new_keys(amount)
-        # A machine that stands still makes some of them; where Redis answers at once, most must come in.
-        if self.tally.counts["told to come later too soon"] > self.tally.counts["early sign-ins"] // 4:
-            self.tally.found("early: many are told to come later", str(self.tally.counts), str(self.seed))
+        # A machine that pauses causes some of them; when Redis answers immediately, most sign-ins must succeed.
+        if self.tally.counts["refused temporarily too soon"] > self.tally.counts["early sign-ins"] // 4:
+            self.tally.found("early: many sign-ins are refused temporarily", str(self.tally.counts), str(self.seed))
         return self.tally
 
     def _later(self, seconds: float) -> None:
-        self.tally.counts["told to come later" + (" too soon" if seconds < OUTAGE_SECONDS else "")] += 1
+        self.tally.counts["refused temporarily" + (" too soon" if seconds < OUTAGE_SECONDS else "")] += 1
 
     async def _new_keys(self, amount: int) -> None:
-        """Tokens by keys that the issuer publishes while they are shown. It is asked every 30 s at most: who comes in
-        between may be told to come later (B2), but not that the token is no good."""
+        """Tokens signed by keys that the issuer publishes while they are presented. It is queried at most every 30 s: a sign-in
+        in between may be refused temporarily (B2), but the token must not be called invalid."""
         folder = Path(self.target.log).parent
         for number, seconds in ((1, 1.0), (2, 0.0), (3, 3.0)) if amount > len(LEAN_DELAYS) else ((1, 1.0), (2, 0.0)):
             seed = f"{self.seed}:{NAME}:key:{number}"
@@ -115,7 +115,7 @@ class Driver:
             held.delay.value = 0
             await self._calm()
 
-    # Ways: what it is called, what goes out with the upgrade, for which jobs, and how the upgrade signs in
+# Variants: name, data sent with the upgrade, jobs, and how the upgrade signs in.
 
     async def _by_link(self, index: int):
         job = f"visit-{index}"
@@ -191,7 +191,7 @@ class Driver:
         socket = None
         try:
             connection = await Connection.open(self.target.port, self.context)
-            # In one piece with the upgrade, before its answer: as early as can be.
+            # In one write with the upgrade, before its answer: as early as possible.
             connection.write(upgrade(self.target.port, chance, token, protocol=protocol) + data)
             answer = await connection.head()
             if answer.status != 101:
@@ -201,13 +201,13 @@ class Driver:
         except (Broken, OutOfStep, Ended, OSError) as error:
             self.tally.found(f"{way}: the connection breaks", f"{where}: {error!r}", seed)
         except (TimeoutError, asyncio.TimeoutError):
-            self.tally.found(f"{way}: nothing comes", where, seed)
+            self.tally.found(f"{way}: no answer", where, seed)
         finally:
             if socket:
                 await socket.close()
 
     async def _hear(self, socket: Socket, way: str, jobs: list[str], seconds: float, where: str, seed: str) -> None:
-        """First welcome, then each job's snapshot."""
+        """Expects the welcome first, then each job's snapshot."""
         missing, is_welcome, heard = set(jobs), False, []
         end = time.monotonic() + PATIENCE_SECONDS + QUESTIONS * seconds
         begun = time.monotonic()
@@ -219,14 +219,14 @@ class Driver:
                 if code in LATER:
                     self._later(seconds)
                 else:
-                    self.tally.found(f"{way}: closed {code}", f"{where}, after {heard}: {got and got.payload!r}", seed)
+                    self.tally.found(f"{way}: closed with {code}", f"{where}, after {heard}: {got and got.payload!r}", seed)
                 return
             if got.opcode == PING:
                 socket.send(frame(PONG, got.payload))
             if got.opcode != TEXT:
                 continue
             if wrong := self.messages.wrong(got.payload):
-                self.tally.found(f"a message is not as documented: {wrong[:100]}", f"{where}: {got.payload!r}", seed)
+                self.tally.found(f"a message differs from its documentation: {wrong[:100]}", f"{where}: {got.payload!r}", seed)
             message = json.loads(got.payload)
             heard.append(message["type"])
             if message["type"] == "welcome":
@@ -244,7 +244,7 @@ class Driver:
                 return
 
     async def _calm(self) -> None:
-        """Until Redis answers the gateway again as if nothing had been."""
+        """Waits until Redis answers the gateway normally again."""
         end = time.monotonic() + 60
         while time.monotonic() < end:
             try:

@@ -1,5 +1,5 @@
-"""(d) and (e): peers that only send. Control frames without end before and after sign-in must end the session; requests whose
-answers nobody reads must not be kept in memory. All of it with the limits that a deployment has."""
+"""(d) and (e): peers that only send. Endless control frames before and after sign-in must end the session; responses
+that nobody reads must not be buffered in memory. All with the limits of a deployment."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from wire_http import Connection, Ended, OutOfStep, unverified
 from wire_socket import CLOSE, CONTINUATION, PING, PONG, TEXT, Broken, Socket, frame
 
 NAME = "floods"
-# A flood is cut off before so much of it was taken; the kernel's buffers hold some MB by themselves.
+# A flood must be cut off before this much was accepted; the kernel's buffers hold some MB themselves.
 MOST_MEGABYTES = 16
 FLOOD_SECONDS = 8
 CHUNK = 65_536
 DEAF_CONNECTIONS = 16
 DEAF_REQUESTS = 400
-# What all of DEAF_CONNECTIONS may keep in the gateway together: a queue each, and one answer that is being written.
+# Memory limit for all of DEAF_CONNECTIONS together: a queue each, and one response being written.
 DEAF_MEGABYTES = 40
 DEAF_SECONDS = 3
 
@@ -34,13 +34,13 @@ class Driver:
     async def run(self, rounds: int) -> Tally:
         for number in range(rounds):
             floods = {
-                "unasked pongs": frame(PONG),
+                "unsolicited pongs": frame(PONG),
                 "pongs of 125 bytes": frame(PONG, b"x" * 125),
                 "pings": frame(PING),
                 "pings of 125 bytes": frame(PING, b"x" * 125),
                 "empty fragments": frame(CONTINUATION, final=False) * 8 + frame(PONG),
                 "messages": frame(TEXT, b'{"type":"ping"}'),
-                "messages that are none": frame(TEXT, b"x"),
+                "invalid messages": frame(TEXT, b"x"),
             }
             seed = f"{self.seed}:{NAME}:{number}"
             await asyncio.gather(
@@ -57,7 +57,7 @@ class Driver:
         try:
             await part
         except (OSError, Ended, OutOfStep, Broken, TimeoutError, asyncio.TimeoutError) as error:
-            self.tally.found(f"{name}: the connection was not made", repr(error), seed)
+            self.tally.found(f"{name}: the connection failed", repr(error), seed)
 
     async def _flood(self, name: str, data: bytes, is_signed_in: bool, seed: str) -> None:
         where = f"{name} {'after' if is_signed_in else 'before'} sign-in"
@@ -85,16 +85,16 @@ class Driver:
             await asyncio.sleep(0)
         taken = (sent - socket.connection.writer.transport.get_write_buffer_size()) / 1_048_576
         self.tally.counts["frames"] += sent // len(data)
-        self.tally.peak(f"taken of {where}, MB", taken)
+        self.tally.peak(f"accepted from {where}, MB", taken)
         try:
             code = await asyncio.wait_for(reading, 5)
         except (TimeoutError, asyncio.TimeoutError):
-            self.tally.found(f"{where} do not end the session", f"{taken:.1f} MB taken in {FLOOD_SECONDS} s", seed)
+            self.tally.found(f"{where} do not end the session", f"{taken:.1f} MB accepted in {FLOOD_SECONDS} s", seed)
         else:
             self.tally.counts[f"closed {code}"] += 1
             if taken > MOST_MEGABYTES:
                 self.tally.found(
-                    f"{where}: taken for too long", f"{taken:.1f} MB, more than {MOST_MEGABYTES}, before {code}", seed
+                    f"{where}: accepted for too long", f"{taken:.1f} MB, more than {MOST_MEGABYTES}, before {code}", seed
                 )
         socket.reset()
 
@@ -111,7 +111,7 @@ class Driver:
                 return got.close_code
 
     async def _deaf(self, seed: str) -> None:
-        """Sends hundreds of requests on each connection and reads none of the answers; then reads them all."""
+        """Sends hundreds of requests on each connection without reading the responses; then reads them all."""
         before = self.target.resident_megabytes
         asset = (
             b"GET /openapi.json HTTP/1.1\r\nHost: a\r\n\r\n",
@@ -120,7 +120,7 @@ class Driver:
         connections = []
         for index in range(DEAF_CONNECTIONS):
             connection = await Connection.open(self.target.port, self.context)
-            connection.reader._limit = 1024  # Pauses reading at once, so that the kernel's buffer fills.
+            connection.reader._limit = 1024  # Pauses reading immediately, so that the kernel's buffer fills.
             connection.writer.transport.pause_reading()
             connection.write(asset[index % 2] * DEAF_REQUESTS)
             connections.append(connection)
@@ -130,14 +130,14 @@ class Driver:
         while time.monotonic() < end:
             await asyncio.sleep(0.05)
             grown = max(grown, self.target.resident_megabytes - before)
-        self.tally.peak("kept for deaf readers, MB", grown)
+        self.tally.peak("buffered for deaf readers, MB", grown)
         if grown > DEAF_MEGABYTES:
             self.tally.found(
-                "answers that nobody reads are kept in memory",
-                f"{grown:.0f} MB for {DEAF_CONNECTIONS} connections of {DEAF_REQUESTS} requests each, bound {DEAF_MEGABYTES}",
+                "unread responses are buffered in memory",
+                f"{grown:.0f} MB for {DEAF_CONNECTIONS} connections of {DEAF_REQUESTS} requests each, limit {DEAF_MEGABYTES}",
                 seed,
             )
-        # Whoever begins to read gets every answer, in order.
+        # A client that resumes reading gets every response, in order.
         await self._guarded(self._read_on(connections[0], seed), "a reader that was deaf", seed)
         for connection in connections:
             connection.reset()
@@ -151,15 +151,15 @@ class Driver:
                 answer = await connection.answer("GET")
                 if answer.status != 200:
                     return self.tally.found(
-                        "an answer is lost to a reader that was deaf", f"{answer.status} after {read}", seed
+                        "a response is lost to a reader that was deaf", f"{answer.status} after {read}", seed
                     )
                 read += 1
         except (TimeoutError, asyncio.TimeoutError, OutOfStep) as error:
-            self.tally.found("an answer is lost to a reader that was deaf", f"{error!r} after {read}", seed)
+            self.tally.found("a response is lost to a reader that was deaf", f"{error!r} after {read}", seed)
         except Ended:
-            # A peer that takes nothing is closed after WRITE_STALL_SECONDS, which were not over.
+            # A peer that does not read is closed after STALL_SECONDS, which had not elapsed.
             self.tally.found("a reader that was deaf for a moment is closed", f"after {read}", seed)
-        self.tally.counts["answers read late"] += read
+        self.tally.counts["responses read late"] += read
 
 
 def attack(target: Target, amount: int, seed: int, worker: int) -> Tally:

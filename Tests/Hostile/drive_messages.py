@@ -1,6 +1,6 @@
-"""(a) Mutated WebSocket messages of every role: customers, riders, operations, services and guests with a link. The
-messages are those of /asyncapi.json and of Golden/client with faults in their structure or their bytes, and frames that
-break RFC 6455. After each batch a ping must be answered, or the connection must have ended with a documented close code."""
+"""(a) Mutated WebSocket messages of every role: customers, riders, operations staff, services and link viewers. The
+messages are those of /asyncapi.json and of Golden/client with faults in their structure or bytes, and frames that violate
+RFC 6455. After each batch a ping must be answered, or the connection must have ended with a documented close code."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ NAME = "messages"
 ROLES = ["customer", "rider", "ops", "service", "guest"]
 CONNECTIONS = 10
 BATCH = 40
-# A session ends after so many batches, so that signing in is met as often as the rest.
+# A session ends after this many batches, so that sign-in is tested as often as the rest.
 BATCHES = 12
-# One batch in so many holds a frame that breaks the rules, which ends the connection.
+# One batch in this many contains an invalid frame, which ends the connection.
 BROKEN_FRAMES = 8
 ZEROS = bytes(4_400)
-# A longer one closes 1009.
+# A longer message closes with 1009.
 LONGEST_MESSAGE = 4_096
 REPRODUCED = 6
 
@@ -44,7 +44,7 @@ class Driver:
         self.others = [bytes(str(example), "utf-8") for example in self.messages.examples]
 
     def example(self, role: str, person: int, chance: random.Random) -> dict:
-        """A message that could be right: for jobs that are there, now, and with this role's own credentials."""
+        """A plausible message: for existing jobs, at the current time, and with this role's own credentials."""
         value = dict(chance.choice(self.messages.examples))
         job = f"visit-{chance.randrange(JOBS // PEOPLE) * PEOPLE + person}"
         if "job" in value:
@@ -77,9 +77,9 @@ class Driver:
             except (Broken, OutOfStep) as error:
                 self.tally.found("the gateway breaks the protocol", str(error), seed)
             except (TimeoutError, asyncio.TimeoutError):
-                self.tally.found("a connection is answered nothing", "no answer to the upgrade, or no welcome", seed)
+                self.tally.found("a connection gets no answer", "no answer to the upgrade, or no welcome", seed)
             except (ConnectionError, Ended, OSError) as error:
-                self.tally.found("a good upgrade is refused", repr(error), seed)
+                self.tally.found("a valid upgrade is refused", repr(error), seed)
 
     async def _session(self, chance: random.Random, seed: str) -> None:
         role, person = chance.choice(ROLES), chance.randrange(PEOPLE)
@@ -91,7 +91,7 @@ class Driver:
         try:
             if by_message:
                 if is_mutated := chance.random() < 0.3:
-                    # The first message itself: it may be refused, which says so by a code, or the next one counts.
+                    # The first message itself may be refused, which a code reports; otherwise the next one counts.
                     first = message(self.example(role, person, chance) | {"type": "auth"}, chance, self.others)
                     socket.send(frame(TEXT, first, mask=chance.randbytes(4)))
                     self.tally.counts["messages"] += 1
@@ -104,12 +104,12 @@ class Driver:
                 socket.send(frame(TEXT, f'{{"type":"auth",{credential}}}'.encode()))
             welcome, code = await socket.hear({"welcome"})
             if welcome is None:
-                # A link has places, a rider one newest device: both are said by a code.
+                # A link has viewer leases and a rider one newest device: both are reported by a code.
                 if by_message and is_mutated:
                     if code not in self.codes:
-                        self.tally.found("a bad first message is answered no code", f"{code} after {first!r}", seed)
+                        self.tally.found("an invalid first message is answered without a code", f"{code} after {first!r}", seed)
                 elif code != 4504:
-                    self.tally.found("a good sign-in is refused", f"as {role}: {code}", seed)
+                    self.tally.found("a valid sign-in is refused", f"as {role}: {code}", seed)
                 return
             for number in range(BATCHES):
                 if self.left <= 0 or not await self._batch(socket, role, person, chance, seed, number):
@@ -123,7 +123,7 @@ class Driver:
     async def _batch(
         self, socket: Socket, role: str, person: int, chance: random.Random, seed: str, number: int
     ) -> bool:
-        """False when the connection is over."""
+        """Returns False when the connection has ended."""
         sent = [message(self.example(role, person, chance), chance, self.others) for _ in range(BATCH)]
         frames = [self._whole(text, chance) for text in sent]
         is_broken = chance.randrange(BROKEN_FRAMES) == 0
@@ -131,7 +131,7 @@ class Driver:
         if is_broken:
             at = chance.randrange(len(frames))
             bad = self._broken(sent[at], chance)
-            # Zeros are no masked frame: whatever the broken one asked for, they end the session.
+            # Zeros are not a masked frame: whatever the invalid one announced, they end the session.
             says_close = any(byte & 0x8F == 0x88 for byte in bad)
             frames[at:], sent[at:], mark = [bad, b"" if bad[0] & 15 == 8 else ZEROS], [bad], None
         socket.send(b"".join(frames) + (frame(PING, mark) if mark else b""))
@@ -150,8 +150,8 @@ class Driver:
         is_broken: bool = False,
         may_vanish: bool = False,
     ) -> bool:
-        """Reads until the ping is answered (True) or the connection has ended (False), and checks all that comes. It
-        `may_vanish`: what follows a close frame is not read, and the kernel resets a connection with unread bytes."""
+        """Reads until the ping is answered (True) or the connection has ended (False), and checks everything received.
+        `may_vanish`: input after a close frame is not read, and the kernel resets a connection with unread bytes."""
         what = "\n".join(repr(text) for text in sent[-REPRODUCED:])
         while True:
             try:
@@ -168,7 +168,7 @@ class Driver:
                     self.tally.found("a session ends without a close frame", what, seed)
                 return False
             if got.opcode == CLOSE:
-                # A close of our own is answered with its code.
+                # Our own close frame is answered with its code.
                 self._closed(got, what, seed, is_known=is_broken)
                 return False
             if got.opcode == PONG and got.payload == mark:
@@ -179,7 +179,7 @@ class Driver:
                 self.tally.counts["answers"] += 1
                 if wrong := self.messages.wrong(got.payload):
                     self.tally.found(
-                        f"a message is not as documented: {wrong[:120]}", f"{got.payload[:600]!r} after\n{what}", seed
+                        f"a message differs from its documentation: {wrong[:120]}", f"{got.payload[:600]!r} after\n{what}", seed
                     )
                 elif not mark and not is_broken and b'"welcome"' in got.payload[:40]:
                     return True
@@ -194,7 +194,7 @@ class Driver:
 
     @staticmethod
     def _whole(text: bytes, chance: random.Random) -> bytes:
-        """One message by the rules: in one frame, or in some with pings between them."""
+        """One valid message: in one frame, or in several with pings between them."""
         mask = chance.randbytes(4)
         if chance.random() < 0.85 or not text:
             return frame(TEXT, text, mask=mask)
@@ -213,7 +213,7 @@ class Driver:
 
     @staticmethod
     def _broken(text: bytes, chance: random.Random) -> bytes:
-        """A frame or frames that break a rule."""
+        """One or more frames that violate a rule."""
         mask = chance.randbytes(4)
         kind = chance.randrange(16)
         if kind == 0:

@@ -1,6 +1,6 @@
-"""(c) Malformed HTTP and malformed TLS over raw sockets. Of each connection is asked: what came is HTTP, or alerts and nothing
-else; no answer 500; no more answers than there were requests; and it ends soon after we have said all. On a secure stage a
-part of the connections breaks TLS itself, the others HTTP within it."""
+"""(c) Malformed HTTP and malformed TLS over raw sockets. Each connection must carry only HTTP, or TLS alerts; no 500
+response; no more responses than requests; and it must end soon after our output has ended. On a secure stage a part of
+the connections violates TLS itself, the others HTTP within it."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from wire_http import RESET_AT_ONCE, Answer, Connection, Cut, Ended, OutOfStep, 
 
 NAME = "raw"
 CONNECTIONS = 24
-# What the gateway may take to end a connection that we have ended: one deadline of the stage, and a busy machine.
+# Time limit for the gateway to end a connection that we have ended: one deadline of the stage, and a busy machine.
 END_SECONDS = 20
-# A request that is not whole may be waited for, where we cannot say that no more comes.
+# An incomplete request may be waited for when we cannot signal its end.
 UNFINISHED_SECONDS = 0.5
 BROKEN_TLS = 0.5
 STATUSES = set(map(int, "101 200 204 304 400 401 403 404 405 408 411 413 414 415 417 422 426 429 431 501 503 505".split()))
-# The type of what the smuggled request would be answered.
+# The media type of the response to the smuggled request.
 MARK = "text/css"
 
 
@@ -56,7 +56,7 @@ class Driver:
                 else:
                     await self._http(chance, seed)
             except (OSError, Ended, ssl.SSLError) as error:
-                # It may end a connection at any time; that it takes none is found by the good client beside.
+                # The gateway may end a connection at any time; that it accepts none would be found by the bystander.
                 self.tally.counts[f"closed {type(error).__name__}"] += 1
 
     # HTTP
@@ -75,7 +75,7 @@ class Driver:
             return connection.reset()
         if end < 0.15:
             return await connection.close()
-        # Said all: TLS cannot say so without closing, so a last request asks to be the last.
+        # The end of our output: TLS cannot signal it without closing, so a last request asks to be the last.
         if self.context is None:
             connection.writer.write_eof()
         else:
@@ -90,7 +90,7 @@ class Driver:
         end = time.monotonic() + (END_SECONDS if must_end else UNFINISHED_SECONDS)
         try:
             while True:
-                # An answer to a HEAD has no body, whatever it says of one.
+                # A response to HEAD has no body, whatever its headers say.
                 answer = await connection.answer(
                     "HEAD" if method == "HEAD" and not answers else "GET", end - time.monotonic()
                 )
@@ -110,23 +110,23 @@ class Driver:
                 if answer.status == 101:
                     return
                 if len(answers) > most:
-                    return self.tally.found("more answers than requests", f"{data!r}", seed)
+                    return self.tally.found("more responses than requests", f"{data!r}", seed)
         except (Ended, Cut, ConnectionError):
             pass
         except (TimeoutError, asyncio.TimeoutError):
             if must_end:
-                self.tally.found("a connection does not end that we ended", f"{data!r:.1500}", seed)
+                self.tally.found("a connection that we ended stays open", f"{data!r:.1500}", seed)
         except (OutOfStep, ValueError, asyncio.LimitOverrunError) as error:
             if method != "HEAD":
-                self.tally.found("what comes is no HTTP", f"{error} after {data!r:.1500}", seed)
+                self.tally.found("the response is not HTTP", f"{error} after {data!r:.1500}", seed)
 
     def _smuggled(self, data: bytes, answers: list[Answer], seed: str) -> None:
-        """Where both lengths are named, or one that cannot be read, nothing behind it may be taken for a request."""
+        """With both lengths, or an unreadable one, nothing after the head may be interpreted as a request."""
         lower = data.lower()
         if b"transfer_encoding" in lower:
-            # A name of its own that says nothing to us.
+            # A header of its own that means nothing to us.
             return
-        # What a mutation has merged with another line is no header any longer.
+        # After a mutation has merged it with another line it is not a header.
         lengths, codings = lower.count(b"\ncontent-length"), lower.count(b"\ntransfer-encoding")
         is_double = lengths > 1 or lengths and codings and b"chunked" in lower
         if is_double and len(answers) > 1:
@@ -161,7 +161,7 @@ class Driver:
             raw.close()
 
     async def _only_records(self, raw: socket.socket, sent: bytes, seed: str) -> None:
-        """Until its end nothing comes but TLS records."""
+        """Until its end the connection carries only TLS records."""
         loop = asyncio.get_running_loop()
         got = b""
         end = time.monotonic() + END_SECONDS
@@ -169,13 +169,13 @@ class Driver:
             try:
                 data = await asyncio.wait_for(loop.sock_recv(raw, 65_536), end - time.monotonic())
             except (TimeoutError, asyncio.TimeoutError):
-                return self.tally.found("a connection does not end that we ended (TLS)", f"{sent[:600]!r}", seed)
+                return self.tally.found("a connection that we ended stays open (TLS)", f"{sent[:600]!r}", seed)
             if not data:
                 break
             got += data
         while got:
             if len(got) < 5 or got[0] not in (20, 21, 22, 23) or got[1] != 3:
-                return self.tally.found("what comes is no TLS", f"{got[:60]!r} after {sent[:600]!r}", seed)
+                return self.tally.found("the response is not TLS", f"{got[:60]!r} after {sent[:600]!r}", seed)
             got = got[5 + struct.unpack("!H", got[3:5])[0] :]
 
     def _hello(self) -> bytes:
@@ -194,7 +194,7 @@ class Driver:
         if kind == 4:
             return hello[: chance.randrange(len(hello))]
         if kind == 5:
-            # The same hello in many records, with empty ones between.
+            # The same hello in many records, with empty ones in between.
             body, parts = hello[5:], b""
             while body:
                 size = chance.randint(1, 60)
@@ -217,11 +217,11 @@ class Driver:
             return chance.randbytes(chance.randint(1, 2_000))
         if kind == 10:
             return b"\x14\x03\x03\0\x01\x01" * chance.randint(1, 100) + hello
-        # A handshake message of 16 MB that never comes.
+        # A handshake message of 16 MB that never arrives.
         return b"\x16\x03\x01\x40\x00\x01\xff\xff\xff" + chance.randbytes(16_380)
 
     async def _handshake_then(self, raw: socket.socket, chance: random.Random) -> bytes:
-        """A good handshake, and then records that are not."""
+        """A valid handshake, and then invalid records."""
         loop = asyncio.get_running_loop()
         into, out = ssl.MemoryBIO(), ssl.MemoryBIO()
         context = self.newest if chance.random() < 0.5 else self.older
@@ -249,7 +249,7 @@ class Driver:
                 await loop.sock_sendall(raw, out.read())
                 data = await asyncio.wait_for(loop.sock_recv(raw, 65_536), END_SECONDS)
                 if not data:
-                    raise ConnectionError("the handshake ends early") from None
+                    raise ConnectionError("the handshake ended early") from None
                 into.write(data)
         tls.write(b"GET /rider HTTP/1.1\r\nHost: a\r\n\r\n")
         record = out.read()

@@ -1,5 +1,5 @@
-"""(h) One idempotency key again: after the answer, beside it, with another body, by another person. The same change gets its
-first answer, another one 422, and of many that come at once one is made."""
+"""(h) One idempotency key again: after the response, concurrently, with another body, by another person. The same
+change gets its first response, another one 422, and of many concurrent ones only one is made."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from wire_http import Connection, Ended, OutOfStep, unverified
 NAME = "repeats"
 AT_ONCE = 6
 AGAIN = 2
-# A number of the moment and not of the change; the trace is each request's own.
+# A value of the moment, not of the change; the trace belongs to each request.
 MOMENTARY = {"positionAgeMs", "traceId", "instance", "retryInMs"}
-# Of a type that no body has.
+# A type that no body has.
 WRONG = {"job": 1, "kind": 1, "status": 2, "viewers": "3", "expiresInSeconds": "x"}
-# What makes something must take a key.
+# Operations that create something must accept a key.
 MAKING = {"createJob": "POST jobs", "makeLink": "POST links"}
 
 
@@ -39,7 +39,7 @@ class Change:
 
 
 def changes(number: int, chance: random.Random) -> list[tuple[list[Change], Change]]:
-    """Each with what has to be done before it."""
+    """Each operation with its prerequisites."""
     job = f"again-{number}"
     person = chance.randrange(PEOPLE)
     customer = f"customer-{person}"
@@ -122,7 +122,7 @@ class Driver:
             names = {one["name"] for one in operation.parameters if one["in"] == "header"}
             if operation.name in MAKING and "Idempotency-Key" not in names:
                 self.tally.found(
-                    f"{MAKING[operation.name]} takes no Idempotency-Key", "it makes something", str(self.seed)
+                    f"{MAKING[operation.name]} does not accept an Idempotency-Key", "it creates something", str(self.seed)
                 )
         for number in range(rounds):
             seed = f"{self.seed}:{NAME}:{self.worker}:{number}"
@@ -143,7 +143,7 @@ class Driver:
                     for one in before:
                         await self._ask(one, None)
                     if self._takes_key(change):
-                        # Long and random: where an answer holds a secret, another one is refused.
+                        # Long and random: where a response contains a secret, another key is refused.
                         await self._repeat(change, chance.randbytes(16).hex(), seed)
                 except (OSError, Ended, OutOfStep, TimeoutError, asyncio.TimeoutError) as error:
                     self.tally.found("a repeated request is not answered", f"{change}: {error!r}", seed)
@@ -155,16 +155,16 @@ class Driver:
 
     async def _repeat(self, change: Change, key: str, seed: str) -> None:
         if change.body:
-            # What was refused for its body is not kept: the key is good for the corrected one.
+            # A request rejected for its body is not stored: the key can be used for the corrected one.
             refused = await self._ask(change.with_body(WRONG), key)
             self._documented(change, refused, seed)
             if refused.status not in (400, 422):
                 return self.tally.found(
-                    f"{change.operation}: a wrong body is not refused",
+                    f"{change.operation}: an invalid body is not refused",
                     f"{change}: {refused.status} {refused.body[:300]!r}",
                     seed,
                 )
-        # Many at once first: whichever is first makes it.
+        # First many concurrently: the first one to arrive makes the change.
         answers = await asyncio.gather(*(self._ask(change, key) for _ in range(AT_ONCE)))
         done = [one for one in answers if one.status < 300]
         what = change.operation
@@ -172,26 +172,26 @@ class Driver:
             self._documented(change, one, seed)
         if not done:
             return self.tally.found(
-                f"{what}: of many at once none is made", f"{change}: {[one.status for one in answers]}", seed
+                f"{what}: of many concurrent ones none is made", f"{change}: {[one.status for one in answers]}", seed
             )
-        # Who came beside it may be told to come again, or that it is done already, but not that something else was done.
+        # A concurrent one may be refused temporarily, or be told that it is done, but not that something else was done.
         if any(one.status not in (409, 503) and one.status >= 300 for one in answers):
             self.tally.found(
-                f"{what}: at once, one is refused",
+                f"{what}: of concurrent ones, one is refused",
                 f"{change}: {[(one.status, one.body[:200]) for one in answers]}",
                 seed,
             )
         first = self._content(done[0])
         if any(self._content(one) != first for one in done):
             self.tally.found(
-                f"{what}: at once, the answers differ", f"{change}: {[one.body[:400] for one in done]}", seed
+                f"{what}: the responses to concurrent ones differ", f"{change}: {[one.body[:400] for one in done]}", seed
             )
         for _ in range(AGAIN):
             again = await self._ask(change, key)
             self._documented(change, again, seed)
             if (again.status, self._content(again)) != (done[0].status, first):
                 self.tally.found(
-                    f"{what}: again, the answer is another one",
+                    f"{what}: the response to a repetition differs",
                     f"{change}\nfirst {done[0].status} {done[0].body!r}\nagain {again.status} {again.body!r}",
                     seed,
                 )
@@ -206,14 +206,14 @@ class Driver:
             stranger = await self._ask(replace(change, person="service-1"), key)
             if stranger.status != 409:
                 self.tally.found(
-                    "createJob: a key of somebody else gives its answer", f"{change}: {stranger.status}", seed
+                    "createJob: another person's key returns its response", f"{change}: {stranger.status}", seed
                 )
-        # Another change comes between: the first answer stays the first.
+        # After another change, the first response must stay the first.
         await self._ask(change.with_body(change.other), None)
         late = await self._ask(change, key)
         if (late.status, self._content(late)) != (done[0].status, first):
             self.tally.found(
-                f"{what}: after another change, the answer is not the first",
+                f"{what}: after another change, the response is not the first",
                 f"{change}\nfirst {done[0].status} {done[0].body!r}\nlate {late.status} {late.body!r}",
                 seed,
             )

@@ -1,6 +1,6 @@
-"""(b) Mutated REST requests of every role for every operation of /openapi.json: names in the path, queries, headers and
-bodies with faults in them. Each answer must be one that the document names for its operation, in the form it says, and in
-step: some twenty requests go out at once on a connection, and their answers come back in that order."""
+"""(b) Mutated REST requests of every role for every operation of /openapi.json, with faults in paths, queries, headers and
+bodies. Each response must be documented for its operation, in form and status, and arrive in order: about twenty requests
+are pipelined on a connection."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from wire_http import Connection, Cut, Ended, OutOfStep, unverified
 NAME = "requests"
 CONNECTIONS = 8
 BATCH = 20
-# A connection of its own for what does not end by itself.
+# A separate connection for responses that do not end by themselves.
 STREAMS = {"followJob"}
 STREAM_SECONDS = 0.3
-# Taking back what was granted is kept rare: a gateway remembers only so much of it.
+# Revocations are rare: a gateway remembers only a limited number.
 RARE = {"revokeUser": 0.05, "revokeToken": 0.05, "revokeJob": 0.03, "revokeLink": 0.05, "removeRider": 0.1}
 METHODS = "GET HEAD POST PUT PATCH DELETE OPTIONS TRACE PROPFIND LOCK SEARCH".split()
 
@@ -34,7 +34,7 @@ class Request:
     def __init__(self, method: str, path: bytes, head: list[bytes], body: bytes):
         self.method, self.path = method, path
         self.data = b"\r\n".join(head) + b"\r\n\r\n" + body
-        # The parser of HTTP may refuse it, before there is a trace or a problem.
+        # The HTTP parser may refuse it before there is a trace or a problem document.
         self.is_http = all(0x21 <= byte <= 0x7E for byte in path) and not any(
             byte < 0x20 and byte != 9 or byte == 0x7F for line in head for byte in line
         )
@@ -97,9 +97,9 @@ class Driver:
             await connection.close()
 
     async def _batch(self, connection: Connection, chance: random.Random, seed: str) -> bool:
-        """False when the connection is over."""
+        """Returns False when the connection has ended."""
         requests = [self.request(chance) for _ in range(BATCH)]
-        # What ends a connection comes last: what is sent behind it may take the answers before it along.
+        # A request that ends the connection comes last: input after it may cost the responses before it.
         requests.sort(key=lambda one: one.is_rough)
         del requests[next((at for at, one in enumerate(requests) if one.is_rough), BATCH) + 1 :]
         connection.write(b"".join(one.data for one in requests))
@@ -113,12 +113,12 @@ class Driver:
                 if not requests[-1].is_rough:
                     before = requests[index - 1].data if index else b""
                     self.tally.found(
-                        "a connection ends without saying so", f"{error!r} at {one.data!r} after {before!r}", seed
+                        "a connection ends without notice", f"{error!r} at {one.data!r} after {before!r}", seed
                     )
                 return False
             except OutOfStep as error:
                 before = requests[index - 1].data if index else b""
-                self.tally.found("answers are out of step", f"{error}; asked {one.data!r} after {before!r}", seed)
+                self.tally.found("responses are out of order", f"{error}; sent {one.data!r} after {before!r}", seed)
                 return False
             self.tally.counts["requests"] += 1
             self.tally.counts[f"closed {answer.status}"] += 1
@@ -155,7 +155,7 @@ class Driver:
 
     def _of(self, operation: Operation, chance: random.Random) -> Request:
         person = chance.randrange(PEOPLE)
-        # Where one thing is wrong, the rest is mostly right: so the faults get behind the first check.
+        # With one invalid value, the rest is mostly valid, so that requests get past the first check.
         faults = set(
             chance.choices(
                 ["none", "path", "query", "header", "body", "method", "token", "bytes"],
@@ -189,7 +189,7 @@ class Driver:
             data = bytes(byte for byte in of_bytes(data, chance) if byte not in b" \r\n\0\t") or b"/"
             if not data.startswith(b"/"):
                 data = b"/" + data
-        # An upgrade is not made, an expectation not met: both are asked in drive_raw, since they change what follows.
+        # Upgrades and expectations are tested in drive_raw, because they change what follows.
         headers.pop("Upgrade", None)
         headers.pop("Expect", None)
         lines = [b"%s %s HTTP/1.1" % (method.encode(), data)]
@@ -240,7 +240,7 @@ class Driver:
         if name == "rider":
             return f"rider-{person}"
         if name == "id":
-            # Nobody and nothing that this suite needs.
+            # A person and an object that this suite does not need.
             return chance.choice(["nobody-1", "nobody-2", "0123456789abcdef0123456789abcdef", "nothing-1"])
         if name in ("z", "x", "y"):
             return str(chance.choice([0, 1, 14, 20, 8760]))
@@ -379,7 +379,7 @@ class Driver:
     # Streams
 
     async def _stream(self, chance: random.Random, seed: str) -> None:
-        """Follows a job by server-sent events for a moment; what comes must be messages of the gateway."""
+        """Follows a job by server-sent events for a moment; only messages of the gateway may arrive."""
         operation = next(one for one in self.interface.operations if one.name in STREAMS)
         one = self._of(operation, chance)
         connection = await Connection.open(self.target.port, self.context)
@@ -397,9 +397,9 @@ class Driver:
             self.tally.found("a stream is not answered", f"{one.data!r}", seed)
         except (Ended, Cut):
             if not one.is_rough:
-                self.tally.found("a connection ends without saying so", f"{one.data!r}", seed)
+                self.tally.found("a connection ends without notice", f"{one.data!r}", seed)
         except (OutOfStep, asyncio.IncompleteReadError, ValueError) as error:
-            self.tally.found("a stream is out of step", f"{error}: {one.data!r}", seed)
+            self.tally.found("a stream is out of order", f"{error}: {one.data!r}", seed)
         self.tally.counts["requests"] += 1
         self.tally.counts["streams"] += 1
         self.left -= 1
@@ -428,7 +428,7 @@ class Driver:
                 and b'"code"' not in line[:40]
             ):
                 self.tally.found(
-                    f"an event is not as documented: {wrong[:120]}", f"{line[:400]!r} after {one.data!r}", seed
+                    f"an event differs from its documentation: {wrong[:120]}", f"{line[:400]!r} after {one.data!r}", seed
                 )
 
 

@@ -1,6 +1,6 @@
-"""(f) Settings that are wrong in every way: each name of deploy/configuration.md with words, signs, huge numbers and
-unsuitable files. A gateway refuses them with 78 and a line that names the setting or the value; it neither
-traps nor starts as if nothing were set. What is empty counts as not set."""
+"""(f) Invalid settings: each name of deploy/configuration.md with words, signs, huge numbers and unsuitable files. A
+gateway must refuse them with exit code 78 and a line that names the setting or the value; it must neither crash nor start
+as if nothing were set. An empty value counts as not set."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ TOKENS = {"TOKEN_SECRET": None}
 
 @dataclass(frozen=True)
 class Kind:
-    """What is wrong for a setting, and what has to be set beside it for it to be looked at."""
+    """Invalid values of a setting, and other settings that are required for it to be read."""
 
     wrong: tuple[str, ...]
     beside: tuple[tuple[str, str], ...] = ()
@@ -78,8 +78,8 @@ TLS = dict(TLS="on", TLS_CERTIFICATE_FILE="{certificate}", TLS_KEY_FILE="{key}")
 SNS = dict(SNS_TOPICS="arn:aws:sns:eu-central-1:123456789012:orders")
 OSRM = dict(ETA_OSRM_URL="http://127.0.0.1:5000")
 SQS = dict(AWS_ACCESS_KEY_ID="a", AWS_SECRET_ACCESS_KEY="b")
-# What a default does not tell. A name of the reference that is neither here nor has a number, on or off as its default is
-# tried with values of all kinds; they may be refused or not, but must not crash the gateway.
+# Kinds that a default does not reveal. A name of the reference that is not listed here, and whose default is not a number,
+# on or off, is tried with values of all kinds; they may be refused or not, but must not crash the gateway.
 KINDS: dict[str, Kind] = {
     "MODE": kind(["word", "PRODUCTION", "dev"]),
     "LOG_LEVEL": kind(["word", "INFO", "7"]),
@@ -132,13 +132,13 @@ KINDS: dict[str, Kind] = {
     "TILES_ATTRIBUTION": kind(["a"]),
     "TILES_CA_FILE": kind(NO_FILES, TILES_URL="https://127.0.0.1:9/{{z}}/{{x}}/{{y}}.png", TILES_ATTRIBUTION="a"),
     "LISTEN_HOST": kind(["word word", "999.1.1.1", "[::1", "127.0.0.1:80"], EITHER),
-    # Any text, and a replay's alone.
+    # Any text, and used only by replay.
     "TOKEN_ISSUER": kind([], STARTS),
     "TOKEN_AUDIENCE": kind([], STARTS),
     "REPLAY_TOKEN": kind([], STARTS),
     "PAGES_LEAFLET_DIR": kind(["/nonexistent"], EITHER),
 }
-# Files that are no settings, and what a tool that reads them must say (found.md, B14).
+# Files that are not settings, and the error that is expected for each (found.md, B14).
 FILES = {
     "ENROUTE_LISTEN_PORTT=1": "ENROUTE_LISTEN_PORTT",
     "garbage line": "2",
@@ -175,7 +175,7 @@ def documented() -> dict[str, str]:
 
 
 def cases() -> tuple[list[Case], list[str]]:
-    """All of them, and names that nothing is known of."""
+    """Every case, and the names of unknown kind."""
     all_cases, strange = [], []
     names = documented()
     for name in list(names) + [name for name in KINDS if name not in names]:
@@ -314,7 +314,7 @@ class Driver:
         if case.file:
             path = self.folder / f"file-{abs(hash(case.file))}.env"
             path.write_text(case.file)
-            # What is wrong in a file is asked of `check`, which is there for that.
+            # Mistakes in a file are tested with `check`, which exists for that.
             command = [str(enroute()), "check", "--config", str(path)]
         output = self.folder / f"out-{threading.get_ident()}-{time.monotonic_ns()}"
         try:
@@ -335,7 +335,7 @@ class Driver:
                 case, code, has_started, output.read_text(errors="replace"), environment.get(f"ENROUTE_{case.name}", "")
             )
         except (OSError, ValueError):
-            # A value that no environment can hold.
+            # A value that an environment variable cannot have.
             with self.lock:
                 self.tally.counts["not tried"] += 1
         finally:
@@ -343,7 +343,7 @@ class Driver:
 
     @staticmethod
     def _until_known(child: subprocess.Popen, output: Path) -> bool:
-        """Until it listens (True) or has ended; also True after so long, as it may be waiting for what is not there."""
+        """Waits until it listens (True) or has exited; also True after a time limit, as it may be waiting for a dependency."""
         end = time.monotonic() + bounds.END_SECONDS
         while time.monotonic() < end and child.poll() is None:
             if b"listening on" in output.read_bytes():
@@ -359,27 +359,27 @@ class Driver:
             self.tally.counts["starts"] += 1
             self.tally.counts["refused"] += not has_started
             if code is None:
-                return found("a gateway does not end")
+                return found("a gateway does not exit")
             if code < 0 and not (has_started and code == -15) or "Fatal error" in said or code in (132, 133, 134, 139):
-                return found("a setting traps the process")
+                return found("a setting crashes the process")
             if case.file:
                 if code == 0 and (case.says or "") not in said or code not in DONE_CODES:
-                    found("a file that is no settings is read without a word")
+                    found("a file that is not settings is accepted silently")
             elif case.outcome == STARTS and not has_started:
-                found("an empty setting is not as if it were not set")
+                found("an empty setting does not count as not set")
             elif case.outcome == REFUSED and has_started:
-                found("a wrong setting is started with")
+                found("a gateway starts with an invalid setting")
             elif case.outcome == REFUSED and code not in (WRONG_CONFIGURATION, UNAVAILABLE):
-                found(f"a wrong setting ends with {code}")
+                found(f"an invalid setting exits with {code}")
             elif (
                 not has_started
                 and case.outcome != STARTS
                 and f"ENROUTE_{case.name}" not in said
                 and not any(part and part in said for part in value.split(","))
             ):
-                found("a refusal names neither the setting nor its value")
+                found("an error names neither the setting nor its value")
             elif has_started and code not in (0, -15, 143):
-                found("a gateway that started does not end cleanly")
+                found("a gateway that started does not exit cleanly")
 
 
 def attack(target, amount: int, seed: int, worker: int) -> Tally:

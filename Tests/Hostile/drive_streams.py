@@ -1,6 +1,6 @@
-"""(j) Phones that lose their network, and peers that are slow on purpose: event streams that are reset as soon as they were
-asked for, heads and bodies that come a byte at a time, and followers that read nothing. A person's places, the
-descriptors and the memory come back; those who are slow are closed."""
+"""(j) Phones that lose their network, and deliberately slow peers: event streams that are reset right after the request,
+heads and bodies that arrive one byte at a time, and followers that read nothing. Sessions, descriptors and memory must be
+released; slow peers must be disconnected."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from wire_socket import TEXT, Broken, Socket, frame
 
 NAME = "streams"
 RESETS = 40
-# A person may have five sessions; when its streams were reset it has room for as many again.
+# A person may have five sessions; after its streams were reset, there must be room for as many again.
 PLACES = 5
 PLACES_SECONDS = 15
 DRIPS = 12
 DRIP_EVERY_SECONDS = 0.4
-# Until a drip is closed: the bound of a request's head and of its body, and a busy machine.
+# Time limit until a drip is closed: that of a request's head and body, and a busy machine.
 DRIP_SECONDS = {"head": 20, "body": 75}
 DEAF = 6
 DEAF_SECONDS = 40
@@ -65,7 +65,7 @@ class Driver:
             pass
 
     async def _resets(self, chance: random.Random, seed: str) -> None:
-        """B45: sessions of streams whose connection had ended before they began stayed for ever."""
+        """B45: sessions of streams whose connection ended before they started stayed forever."""
         person = chance.randrange(PEOPLE)
         credential = f"Bearer {self.target.token('customer', f'customer-{person}')}"
         data = self._asked(credential, f"visit-{person}")
@@ -74,7 +74,7 @@ class Driver:
         await self._has_room(data, PLACES, f"customer-{person} after {RESETS} streams were reset", seed)
 
     async def _links(self, chance: random.Random, seed: str) -> None:
-        """The same for guests: the link's places come back."""
+        """The same for link viewers: the link's viewer leases are released."""
         index = chance.randrange(len(self.target.links))
         data = self._asked(f"Link {self.target.links[index]}", f"visit-{index}")
         await asyncio.gather(*(self._reset_soon(data, chance) for _ in range(8)))
@@ -99,11 +99,11 @@ class Driver:
                 await connection.close()
             if status == 200:
                 return
-            # Long enough for the person's rate (10 requests a second) to allow all of the next try.
+            # Long enough for the person's rate (10 requests a second) to allow all of the next attempt.
             await asyncio.sleep(1)
-        self.tally.found("places do not come back after streams were reset", f"{who}: {status}", seed)
+        self.tally.found("sessions are not released after streams were reset", f"{who}: {status}", seed)
 
-    # Slow on purpose
+# Deliberately slow
 
     async def _drip(self, part: str, seed: str) -> None:
         outcomes = await asyncio.gather(*(self._one_drip(part) for _ in range(DRIPS)))
@@ -113,11 +113,11 @@ class Driver:
             self.tally.peak(f"longest drip of a {part}, s", max(one or DRIP_SECONDS[part] for one in outcomes))
         if lasting:
             self.tally.found(
-                f"a {part} may drip for ever", f"{len(lasting)} of {DRIPS} are open after {DRIP_SECONDS[part]} s", seed
+                f"a {part} may drip forever", f"{len(lasting)} of {DRIPS} are open after {DRIP_SECONDS[part]} s", seed
             )
 
     async def _one_drip(self, part: str) -> float | None:
-        """Seconds until it is closed."""
+        """Returns the seconds until it is closed."""
         token = self.target.token("service", "service-0")
         begun = time.monotonic()
         try:
@@ -145,15 +145,15 @@ class Driver:
         return None
 
     async def _deaf(self, seed: str) -> None:
-        """Services that ask for pools and snapshots as fast as they may, and read none."""
+        """Services that request pools and snapshots as fast as permitted, without reading them."""
         before = self.target.resident_megabytes
         await asyncio.gather(*(self._one_deaf(index) for index in range(DEAF)))
         grown = self.target.resident_megabytes - before
         self.tally.counts["deaf sessions"] += DEAF
-        self.tally.peak("kept for deaf sessions, MB", grown)
+        self.tally.peak("buffered for deaf sessions, MB", grown)
         if grown > DEAF_MEGABYTES:
             self.tally.found(
-                "messages that nobody reads are kept in memory", f"{grown:.0f} MB for {DEAF} sessions", seed
+                "unread messages are buffered in memory", f"{grown:.0f} MB for {DEAF} sessions", seed
             )
 
     async def _one_deaf(self, index: int) -> None:

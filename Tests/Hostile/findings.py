@@ -1,19 +1,19 @@
-"""What a driver brings back: how much it sent, what came, and whatever must not happen, each with its seed and with what
-repeats it. Tallies of several workers are added up."""
+"""The results of a driver: how much it sent and received, and every finding with its seed and the command that repeats it. The
+tallies of several workers are added up."""
 
 from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
 
-# Of one kind of finding so many are kept whole; the others are counted.
+# This many findings of one kind are stored in full; the others are counted.
 KEPT = 3
 LONGEST = 2_000
 
 
 @dataclass
 class Finding:
-    """`what` is the same text for the same fault, so that a hundred of them are one line; `detail` differs."""
+    """`what` is the same text for the same fault, so that a hundred of them become one line; `detail` differs."""
 
     driver: str
     what: str
@@ -31,9 +31,9 @@ class Tally:
     counts: Counter = field(default_factory=Counter)
     findings: list[Finding] = field(default_factory=list)
     kinds: Counter = field(default_factory=Counter)
-    # Trace ids of answers 500: each must stand in the gateway's log.
+    # Trace ids of 500 responses: each must be in the gateway's log.
     traces: list[tuple[str, str]] = field(default_factory=list)
-    # Largest values that were measured, by name.
+    # Maximum measured values, by name.
     peaks: dict[str, float] = field(default_factory=dict)
 
     def found(self, what: str, detail: str, seed: str) -> None:

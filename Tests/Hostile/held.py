@@ -1,5 +1,5 @@
-"""Redis behind a wire that is as long as a driver wants: what it says reaches the gateway so many seconds later, in order.
-The driver is another process, so the time stands in memory that both share."""
+"""A proxy that delays Redis: its replies reach the gateway a configurable number of seconds later, in order. The driver is another
+process, so the delay is in shared memory."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ delay = multiprocessing.get_context("fork").Value("d", 0.0)
 
 
 class HeldRedis:
-    """Listens on a port of loopback and leads to a Unix socket."""
+    """Listens on a loopback port and forwards to a Unix socket."""
 
     def __init__(self, socket: str):
         self._socket = socket

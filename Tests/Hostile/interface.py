@@ -1,5 +1,5 @@
-"""What a gateway says of itself, and whether it keeps to it: /openapi.json for answers, /asyncapi.json for messages,
-the protocol's documents for close codes."""
+"""The documented interface of the gateway, to check its behavior against: /openapi.json for responses, /asyncapi.json for
+messages, the protocol's documents for close codes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Operation:
     parameters: list[dict]
     bodies: dict[str, Any]
     is_open: bool
-    # By status: by media type what checks it, none at all for an empty body.
+    # By status: the check for each media type; none for an empty body.
     answers: dict[int, dict[str, Check | None]]
     headers: dict[int, list[str]]
 
@@ -86,26 +86,26 @@ class Interface:
         self.schemas = schemas
 
     def asked(self, method: str, path: str) -> tuple[Operation | None, bool]:
-        """The operation that a request is for, and whether the path is there by another method."""
-        # An empty part of a path counts for nothing.
+        """The operation that a request is for, and whether the path exists with another method."""
+        # An empty path segment is ignored.
         path = "/" + "/".join(part for part in path.split("?", 1)[0].split("/") if part)
         fits = [one for one in self.operations if one.fits(path)]
-        # A name in a path may stand for what a literal says: the literal goes before.
+        # A path parameter may match a literal: the literal takes precedence.
         most = max((one.literals for one in fits), default=0)
         wanted = "GET" if method == "HEAD" else method
         best = [one for one in fits if one.literals == most]
         return next((one for one in best if one.method == wanted), None), bool(fits)
 
     def wrong(self, method: str, path: str, answer: Answer, is_again: bool = False) -> str | None:
-        """What is not as it is documented; None when all is."""
+        """Returns how an answer differs from its documentation; None when it does not."""
         operation, is_there = self.asked(method, path)
         media = answer.headers.get("content-type", "").split(";")[0].strip()
         if operation is None:
             allowed = {400, 405} if is_there else {400, 404, 405}
             if answer.status not in allowed:
-                return f"{answer.status} where no operation is"
+                return f"{answer.status} where no operation exists"
             if method == "HEAD":
-                return "a HEAD is answered with a body" if answer.body else None
+                return "a response to HEAD has a body" if answer.body else None
             return self._problem(answer, media, is_again)
         where = operation.name
         if answer.status not in operation.answers:
@@ -113,9 +113,9 @@ class Interface:
         documented = operation.answers[answer.status]
         for name in operation.headers[answer.status]:
             if name not in answer.headers:
-                return f"{where}: {answer.status} has no header {name}"
+                return f"{where}: {answer.status} lacks the header {name}"
         if method == "HEAD":
-            return f"{where}: a HEAD is answered with a body" if answer.body else None
+            return f"{where}: a response to HEAD has a body" if answer.body else None
         if not documented:
             return f"{where}: {answer.status} has a body" if answer.body else None
         if media not in documented:
@@ -131,29 +131,29 @@ class Interface:
         except ValueError:
             return f"{where}: {answer.status} is not JSON"
         wrong = check(value, "$")
-        return f"{where}: {answer.status} does not fit its schema: {wrong}" if wrong else None
+        return f"{where}: {answer.status} does not match its schema: {wrong}" if wrong else None
 
     def _problem(self, answer: Answer, media: str, is_again: bool) -> str | None:
         if media != "application/problem+json":
-            return f"{answer.status} is no problem document but {media or 'nothing'}"
+            return f"{answer.status} is not a problem document but {media or 'nothing'}"
         try:
             value = json.loads(answer.body)
         except ValueError:
             return "a problem document is not JSON"
         if wrong := self.problem(value, "$"):
-            return f"a problem document does not fit: {wrong}"
+            return f"a problem document does not match its schema: {wrong}"
         if value["status"] != answer.status:
-            return "a problem document has another status than its answer"
+            return "a problem document has another status than its response"
         trace = answer.headers.get("traceresponse")
-        # What is answered again, by an idempotency key, names the trace of the first time.
+        # A response repeated because of an idempotency key contains the trace of the first time.
         if trace and trace.split("-")[1] != value["traceId"] and not is_again:
-            return "a problem document has another trace than its answer"
+            return "a problem document has another trace than its response"
         return None
 
 
 @dataclass
 class Answer:
-    """One HTTP answer."""
+    """One HTTP response."""
 
     status: int
     headers: dict[str, str]
@@ -166,7 +166,7 @@ class Answer:
 
 
 class Messages:
-    """What a gateway may say over a WebSocket, and what a client may."""
+    """The messages that a gateway may send over a WebSocket, and those of a client."""
 
     def __init__(self, document: dict):
         schemas = Schemas(document)
@@ -187,15 +187,15 @@ class Messages:
         self.examples: list[dict] = examples + golden
 
     def wrong(self, text: bytes) -> str | None:
-        """What is wrong with a message of the gateway."""
+        """Returns what is wrong with a message of the gateway."""
         try:
             value = json.loads(text.decode("utf-8"))
         except (ValueError, UnicodeDecodeError):
             return "a message of the gateway is not JSON in UTF-8"
         if not isinstance(value, dict) or value.get("type") not in self._checks:
-            return f"a message of the gateway has a type that is not documented: {text[:80]!r}"
+            return f"a message of the gateway has an undocumented type: {text[:80]!r}"
         wrong = self._checks[value["type"]](value, "$")
-        return f"{value['type']} does not fit its schema: {wrong}" if wrong else None
+        return f"{value['type']} does not match its schema: {wrong}" if wrong else None
 
 
 def close_codes() -> set[int]:

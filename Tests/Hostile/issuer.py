@@ -1,5 +1,6 @@
-"""An issuer of tokens with keys of its own (ES256), published as a JWK set over HTTP on loopback: how many of its keys it
-publishes and how late it answers is said in memory that drivers share. openssl signs; the standard library can not."""
+"""An issuer of tokens with its own keys (ES256), published as a JWK set over HTTP on loopback. The number of published
+keys and the response delay are in memory shared with the drivers. openssl signs, because the standard library
+cannot."""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ def _part(data: bytes) -> str:
 
 
 class Issuer:
-    """Keys 0 and up, of which the first `published` are told."""
+    """Keys from 0, of which the first `published` are published."""
 
     def __init__(self, folder: Path):
         folder.mkdir(parents=True, exist_ok=True)
@@ -73,7 +74,7 @@ class Issuer:
 
 
 def token(folder: Path, number: int, role: str, person: str) -> str:
-    """A token that key `number` has signed."""
+    """Returns a token signed by key `number`."""
     now = int(time.time())
     head = {"alg": "ES256", "typ": "JWT", "kid": f"key-{number}"}
     body = {

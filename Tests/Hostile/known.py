@@ -1,5 +1,5 @@
-"""What the suite finds and the gateway does not do right yet: a row of found.md, and the beginning of the finding as the
-report says it. An entry that does not occur any more fails the run, so that the list never outlives its defects."""
+"""Known findings: a row of found.md, and the start of the finding as reported. An entry that no longer occurs fails the
+run, so that the list never outlives its defects."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Valid JSON made invalid, or valid in a way that nobody thought of: types, extremes, names that stand twice, depth, text
-that is no text, and the bytes themselves. Everything comes from one `random.Random`, so that a seed repeats it."""
+"""Valid JSON made invalid, or valid in an unexpected way: types, extremes, repeated names, depth, text that is not text, and
+the bytes themselves. Everything is derived from one `random.Random`, so that a seed repeats it."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any
 
 
 class Raw(str):
-    """Stands in the JSON as it is."""
+    """Inserted into the JSON unchanged."""
 
 
 class Members(list):
-    """An object by its members, so that a name may stand twice."""
+    """An object as a list of members, so that a name may occur twice."""
 
 
 def _deep(text: str, end: str, count: int) -> Raw:
@@ -45,7 +45,7 @@ NAMES = ["type", "job", "jobs", "fixes", "at", "lat", "lon", "token", "since", "
 
 
 def dumps(value: Any, spaced: bool = False, ascii_only: bool = False) -> str:
-    """JSON of a value that may hold `Raw` and `Members`."""
+    """JSON of a value that may contain `Raw` and `Members`."""
     comma, colon = (" ,\n ", " :\t") if spaced else (",", ":")
 
     def text(value: Any) -> str:
@@ -65,7 +65,7 @@ def dumps(value: Any, spaced: bool = False, ascii_only: bool = False) -> str:
 
 
 def copy(value: Any) -> Any:
-    """A copy in which every object is `Members`."""
+    """A copy in which every object is a `Members`."""
     if isinstance(value, (dict, Members)):
         members = value.items() if isinstance(value, dict) else value
         return Members([name, copy(member)] for name, member in members)
@@ -75,7 +75,7 @@ def copy(value: Any) -> Any:
 
 
 def _places(value: Any, places: list) -> list:
-    """All (container, index) below a copied value."""
+    """All (container, index) pairs below a copied value."""
     for index, member in enumerate(value):
         places.append((value, index))
         child = member[1] if isinstance(value, Members) else member
@@ -85,7 +85,7 @@ def _places(value: Any, places: list) -> list:
 
 
 def structural(value: Any, chance: random.Random, most: int = 3) -> Any:
-    """A copy with one to `most` faults in it."""
+    """A copy with one to `most` faults."""
     root = [copy(value)]
     for _ in range(chance.randint(1, most)):
         places = _places(root, [])
@@ -140,7 +140,7 @@ def _text(old: str, chance: random.Random) -> str:
 
 
 def of_bytes(data: bytes, chance: random.Random, others: list[bytes] = [b"{}"]) -> bytes:
-    """The bytes themselves: bits, cuts, insertions, and two that grow together."""
+    """Mutates the bytes: bit flips, cuts, insertions, and combinations."""
     if not data:
         return chance.randbytes(chance.randint(1, 40))
     changed = bytearray(data)
@@ -168,7 +168,7 @@ def of_bytes(data: bytes, chance: random.Random, others: list[bytes] = [b"{}"]) 
 
 
 def message(value: Any, chance: random.Random, others: list[bytes] = [b"{}"]) -> bytes:
-    """A mutated JSON text: sometimes sound, mostly with faults in its structure, sometimes in its characters. It is UTF-8."""
+    """A mutated JSON text: sometimes valid, mostly with structural faults, sometimes with invalid characters. It is UTF-8."""
     kind = chance.random()
     if kind < 0.10:
         return dumps(value, spaced=chance.random() < 0.3).encode()

@@ -1,5 +1,5 @@
-"""JSON Schema as far as our documents use it, made into functions once, so that hundreds of thousands of answers can be
-checked. A word that is not known here fails when the schema is read, so that nothing is passed over in silence."""
+"""JSON Schema as far as our documents use it, compiled into functions once, so that hundreds of thousands of responses can be
+checked. An unknown keyword fails when the schema is read, so that nothing is silently skipped."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Schemas:
         self._known: dict[str, Check] = {}
 
     def resolve(self, value: dict) -> dict:
-        """What a `$ref` points to; other members beside it go before."""
+        """Resolves a `$ref`; other members beside it take precedence."""
         while "$ref" in value:
             target: Any = self._document
             for part in value["$ref"].removeprefix("#/").split("/"):
@@ -51,7 +51,7 @@ class Schemas:
         return value
 
     def check(self, schema: Any) -> Check:
-        """A function from (value, path) to what is wrong with it, or None."""
+        """Returns a function from (value, path) to what is wrong with it, or None."""
         if isinstance(schema, bool):
             return lambda value, path: None if schema else f"{path}: nothing is allowed here"
         checks = [self._word(word, schema) for word in schema if word not in IGNORED]
@@ -68,7 +68,7 @@ class Schemas:
         return all_of
 
     def _reference(self, reference: str) -> Check:
-        # Once for each place, also where a schema holds itself.
+        # Once per location, even if a schema contains itself.
         if reference not in self._known:
             self._known[reference] = lambda value, path: self._known[reference](value, path)
             self._known[reference] = self.check(self.resolve({"$ref": reference}))
@@ -85,12 +85,12 @@ class Schemas:
                 return (
                     lambda value, path: None
                     if any(test(value) for test in tests)
-                    else f"{path}: is no {names}: {value!r:.80}"
+                    else f"{path}: is not {names}: {value!r:.80}"
                 )
             case "const":
                 return lambda value, path: None if value == wanted else f"{path}: is not {wanted!r}: {value!r:.80}"
             case "enum":
-                return lambda value, path: None if value in wanted else f"{path}: is none of {wanted}: {value!r:.80}"
+                return lambda value, path: None if value in wanted else f"{path}: is not one of {wanted}: {value!r:.80}"
             case "pattern":
                 pattern = re.compile(wanted)
                 return lambda value, path: (
@@ -115,7 +115,7 @@ class Schemas:
                 )
             case "uniqueItems":
                 return lambda value, path: (
-                    f"{path}: an item stands twice"
+                    f"{path}: an item occurs twice"
                     if wanted and isinstance(value, list) and any(item in value[:at] for at, item in enumerate(value))
                     else None
                 )
@@ -135,8 +135,8 @@ class Schemas:
                 return self._several(word, [self.check(one) for one in wanted])
             case "not":
                 unwanted = self.check(wanted)
-                return lambda value, path: None if unwanted(value, path) else f"{path}: is what it may not be"
-        raise ValueError(f"The schema has {word}, which schema.py does not know.")
+                return lambda value, path: None if unwanted(value, path) else f"{path}: matches a schema under `not`"
+        raise ValueError(f"The schema uses {word}, which schema.py does not support.")
 
     @staticmethod
     def _bound(word: str, limit: float, measure: Callable[[Any], float | None]) -> Check:
@@ -192,7 +192,7 @@ class Schemas:
             if word == "allOf":
                 return wrongs[0] if wrongs else None
             if right == 0:
-                return f"{path}: fits nothing of {word}: " + "; ".join(wrongs)[:200]
-            return f"{path}: fits {right} of oneOf" if word == "oneOf" and right > 1 else None
+                return f"{path}: matches no schema of {word}: " + "; ".join(wrongs)[:200]
+            return f"{path}: matches {right} schemas of oneOf" if word == "oneOf" and right > 1 else None
 
         return check

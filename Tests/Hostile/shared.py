@@ -1,4 +1,4 @@
-"""The hostile suite starts servers as the browser tests do, with their code."""
+"""Imports the code with which the browser tests start their servers."""
 
 import sys
 from pathlib import Path

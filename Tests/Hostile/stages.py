@@ -1,5 +1,5 @@
-"""Where the attacks happen: a gateway with a live and a ledger redis-server of its own, people, jobs and links, and what
-is noted before an attack and compared after it."""
+"""The targets of the attacks: a gateway with its own live and ledger redis-server, people, jobs and links, and
+measurements that are taken before an attack and compared afterwards."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from stage import Site
 from target import JOBS, PEOPLE, ROLES, ZONE, Target
 
 MANAGEMENT = re.compile(r"probes and metrics on port (\d+)")
-# A flood is logged at most so much; lines of info and above are read for what they say.
+# Limits the log of a flood; lines of level info and above are searched.
 QUIET = {"LOG_LEVEL": "notice", "DRAIN_ACCEPT_SECONDS": 0}
-# What bounds one peer is lifted, so that it is the code behind that is met.
+# The limits per peer are lifted, so that the code behind them is tested.
 OPEN = {
     "LIMIT_MALFORMED_MESSAGES": 1000,
     "LIMIT_MESSAGES_PER_SECOND": 100_000,
@@ -48,7 +48,7 @@ OPEN = {
     "LIMIT_SESSIONS_PER_ADDRESS": 0,
     "LIMIT_CONNECTIONS_PER_ADDRESS": 0,
 }
-# The limits of a deployment, but for those of an address: all of us come from one.
+# The limits of a deployment, except those per address: all drivers come from one.
 USUAL = {f"LIMIT_{name}": None for name in browser_stage.UNBOUNDED} | {
     "LIMIT_SESSIONS_PER_ADDRESS": 0,
     "LIMIT_CONNECTIONS_PER_ADDRESS": 0,
@@ -108,7 +108,7 @@ class Stage(Site):
             self.ledger.end()
 
     def stop_cleanly(self) -> str | None:
-        """SIGTERM; returns what was wrong with how the gateway ended."""
+        """Sends SIGTERM; returns what was wrong with how the gateway ended."""
         child = self.gateway.process.child
         if not self.gateway.process.is_running:
             return f"it had ended before, with {child.returncode}"
@@ -122,7 +122,7 @@ class Stage(Site):
     # People, jobs and links
 
     def ask(self, method: str, path: str, role: str, body: dict | None = None, person: str | None = None) -> dict:
-        """A good request; raises RuntimeError where it is refused."""
+        """Sends a valid request; raises RuntimeError when it is refused."""
         context = ssl._create_unverified_context()
         connection = (
             http.client.HTTPSConnection("127.0.0.1", self.target.port, timeout=bounds.ANSWER_SECONDS, context=context)
@@ -175,7 +175,7 @@ class Stage(Site):
 
 
 class HeldStage(Stage):
-    """One whose Redis, and whose issuer of keys, answer late where a driver says so."""
+    """A stage whose Redis and issuer of keys answer late when a driver says so."""
 
     def start_redis(self) -> None:
         super().start_redis()
@@ -192,7 +192,7 @@ class HeldStage(Stage):
 
 
 class Watch:
-    """Measures a target ten times a second while drivers attack it, and says afterwards what did not come back."""
+    """Measures a target ten times a second while drivers attack it, and then reports what was not released."""
 
     EVERY_SECONDS = 0.1
 
@@ -220,14 +220,14 @@ class Watch:
             self.peak_descriptors = max(self.peak_descriptors, self.target.descriptors)
 
     def end(self, grown_megabytes: float, patience: float, slack: int = 0) -> list[str]:
-        """What is wrong now: memory that grew more than `grown_megabytes` meanwhile, and sockets, descriptors and
-        sessions that are not given back within `patience` s."""
+        """Returns what is wrong: memory that grew by more than `grown_megabytes`, and sockets, descriptors and
+        sessions that are not released within `patience` s."""
         wrongs = []
         end = time.monotonic() + patience
         while True:
             if not self.target.is_alive:
                 self._over.set()
-                return ["the gateway is gone"]
+                return ["the gateway has exited"]
             try:
                 now = self._now()
             except OSError as error:
@@ -235,7 +235,7 @@ class Watch:
                 left = [f"the management listener does not answer: {error}"]
             if now:
                 left = [
-                    f"{name} do not come back: {self.before[name]:.0f} before, {now[name]:.0f} after {patience:.0f} s"
+                    f"{name} are not released: {self.before[name]:.0f} before, {now[name]:.0f} after {patience:.0f} s"
                     for name in ("sessions", "connections", "descriptors")
                     if now[name] > self.before[name] + slack
                 ]

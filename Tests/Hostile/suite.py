@@ -1,5 +1,5 @@
-"""Starts the stages, lets the drivers loose on them, and reports: a table of what was sent, and each finding with its seed.
-Ends with 0 when nothing was found but what known.py names, and all of that."""
+"""Starts the stages, runs the drivers on them, and reports: a table of what was sent, and each finding with its seed. Exits with 0
+when it finds nothing except all entries of known.py."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import shared  # noqa: F401, before whatever is shared
+import shared  # noqa: F401, must come before the shared modules
 import bystander
 import known
 from findings import Tally
@@ -25,21 +25,21 @@ from stage import enroute
 from stages import OPEN, USUAL, HeldStage, Stage, Watch
 from target import Target
 
-# What a stage may still hold after an attack, and for how long: sockets in their last second, a link's place.
+# What a stage may still hold after an attack, and for how long: closing sockets, a link's viewer lease.
 PATIENCE_SECONDS = 20
 WORKER_SECONDS = 2_400
 
 
 @dataclass
 class Attack:
-    """One driver on one stage: how much in the lean run and in the full one, with how many workers there."""
+    """One driver on one stage: the amounts of the lean and the full run, and the number of workers."""
 
     driver: str
     stage: str
     lean: int
     full: int
     workers: int = 1
-    # Resident memory may grow so much meanwhile: allocators keep what they had, so this is a bound and no measure.
+    # Resident memory may grow by this much: allocators retain memory, so this is a limit, not a measurement.
     megabytes: int = 150
     settings: dict = field(default_factory=dict)
 
@@ -88,7 +88,7 @@ def main() -> int:
     run = Run(folder, size, seed, options.times)
     wanted = list(dict.fromkeys(one.stage for one in attacks))
     with ThreadPoolExecutor(len(wanted)) as pool:
-        # Stages beside each other, the drivers of one after the other: memory and sockets are one driver's.
+        # Stages run in parallel, the drivers of one stage one after the other: memory and sockets are measured per driver.
         for outcome in [pool.submit(run.stage, name, [one for one in attacks if one.stage == name]) for name in wanted]:
             outcome.result()
     is_good = report(run, time.monotonic() - begun, seed, complete=not options.only)
@@ -100,14 +100,14 @@ def main() -> int:
 
 
 def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="Tests/Hostile/run", description="Attacks gateways of its own.")
-    parser.add_argument("--lean", action="store_true", help="seconds, as in `make test`")
+    parser = argparse.ArgumentParser(prog="Tests/Hostile/run", description="Attacks gateways that it starts itself.")
+    parser.add_argument("--lean", action="store_true", help="run for seconds, as in `make test`")
     parser.add_argument(
-        "--only", help="drivers, joined by commas: " + ", ".join(dict.fromkeys(one.driver for one in ATTACKS))
+        "--only", help="comma-separated drivers: " + ", ".join(dict.fromkeys(one.driver for one in ATTACKS))
     )
-    parser.add_argument("--seed", type=int, help="repeats a run")
-    parser.add_argument("--times", type=float, default=1, help="so many times as much")
-    parser.add_argument("--keep", action="store_true", help="leave the logs")
+    parser.add_argument("--seed", type=int, help="the seed of a run to repeat")
+    parser.add_argument("--times", type=float, default=1, help="factor for the amount of work")
+    parser.add_argument("--keep", action="store_true", help="keep the logs")
     return parser.parse_args()
 
 
@@ -134,7 +134,7 @@ class Run:
             if wrong := stage.stop_cleanly():
                 last.found("SIGTERM does not end the gateway cleanly", wrong, str(self.seed))
             for line in _loud(stage.target.logged):
-                last.found(f"the log says: {line[25:125]}", line[:600], str(self.seed))
+                last.found(f"the log contains: {line[25:125]}", line[:600], str(self.seed))
             self._keep(Attack(f"end of {name}", name, 0, 0), last, 0)
         finally:
             stage.close()
@@ -164,7 +164,7 @@ class Run:
             for trace, what in tally.traces:
                 tally.counts["answers 500"] += 1
                 if not trace or trace not in log:
-                    tally.found("an answer 500 is not logged", f"trace {trace}: {what}", str(self.seed))
+                    tally.found("a 500 response is not logged", f"trace {trace}: {what}", str(self.seed))
         self._keep(attack, tally, time.monotonic() - begun)
 
     def _keep(self, attack: Attack, tally: Tally, seconds: float) -> None:
@@ -176,14 +176,14 @@ class Run:
                     f"{sum(tally.kinds.values())} findings of {len(tally.kinds)} kinds",
                     flush=True,
                 )
-            # At once, so that a run that is broken off has said what it found.
+            # Printed immediately, so that an aborted run has reported its findings.
             for finding in tally.findings:
                 if not known.row(f"{finding.driver}: {finding.what}"):
                     print(f"\n{finding}\n", flush=True)
 
 
 def _work(attack: Attack, target: Target | None, amount: int, workers: int, seed: int) -> list[Tally]:
-    """The driver in `workers` processes, each with its share."""
+    """Runs the driver in `workers` processes, each with its share."""
     context = multiprocessing.get_context("fork")
     results = context.Queue()
 
@@ -212,7 +212,7 @@ def _work(attack: Attack, target: Target | None, amount: int, workers: int, seed
 
 
 def _loud(log: str) -> list[str]:
-    """Lines of error and critical, and a process that trapped: nothing is broken here but the peers."""
+    """Log lines of level error and critical, and traps: only the peers are misbehaving."""
     loud = re.compile(r"level=(error|critical)|Fatal error|Swift runtime failure|^\*\*\* ")
     return [line for line in log.splitlines() if loud.search(line)]
 
@@ -236,7 +236,7 @@ def report(run: Run, seconds: float, seed: int, complete: bool) -> bool:
             kinds[f"{tally.driver}: {what}"] = kinds.get(f"{tally.driver}: {what}", 0) + count
     fresh = {what for what in kinds if not known.row(what)}
     print(
-        "\nin all: "
+        "\ntotal:  "
         + ", ".join(f"{total.get(name, 0):,} {name}" for name in ("messages", "requests", "raw connections"))
         + f" in {seconds:.0f} s, seed {seed}"
     )
@@ -244,7 +244,7 @@ def report(run: Run, seconds: float, seed: int, complete: bool) -> bool:
         print(f"  {'FOUND' if what in fresh else 'known ' + known.row(what)}  {count:>6} times  {what}")
     gone = known.gone(kinds) if complete else []
     for entry in gone:
-        print(f"  GONE   known.py names what did not occur: {entry}")
+        print(f"  GONE   an entry of known.py did not occur: {entry}")
     if not kinds and not gone:
         print("  nothing was found")
     return not fresh and not gone

@@ -1,4 +1,4 @@
-"""The gateway that is attacked, as a driver in another process needs to know it, and what is measured of it."""
+"""The attacked gateway as drivers in other processes see it, and its measurements."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import urllib.request
 from dataclasses import dataclass
 from pathlib import Path
 
-import shared  # noqa: F401, where tokens is
+import shared  # noqa: F401, provides tokens
 from tokens import token
 
 ASK_SECONDS = 30
 TOKEN_SECONDS = 80_000
-# Who asks, and for what: the stage makes them, the drivers name them.
+# Callers and objects: the stage creates them, the drivers use them.
 PEOPLE = 6
 JOBS = 40
 ZONE = "rome"
@@ -38,7 +38,7 @@ class Target:
         return token(self.secret, role, person or f"{role}-0", TOKEN_SECONDS, **claims)
 
     def document(self, name: str) -> dict:
-        """/openapi.json or /asyncapi.json, over the management listener's neighbour: the gateway itself."""
+        """/openapi.json or /asyncapi.json, from the gateway itself and not from the management listener."""
         import ssl
 
         scheme = "https" if self.is_secure else "http"
@@ -48,11 +48,11 @@ class Target:
         ) as answer:
             return json.load(answer)
 
-    # Measured
+    # Measurements
 
     @property
     def is_alive(self) -> bool:
-        """The same process is there, and is no zombie."""
+        """Whether the same process is running, and not a zombie."""
         try:
             return Path(f"/proc/{self.process}/stat").read_text().rsplit(")", 1)[1].split()[0] not in "ZX"
         except OSError:

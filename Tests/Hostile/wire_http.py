@@ -1,5 +1,5 @@
-"""HTTP/1.1 by hand: whatever bytes go out, and answers are read as strictly as they must be written, so that one that is
-out of step is found."""
+"""A hand-written HTTP/1.1 client: it sends any bytes, and parses responses as strictly as they must be written, so that a
+misplaced one is detected."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ RESET_AT_ONCE = struct.pack("ii", 1, 0)
 
 
 class Ended(Exception):
-    """The gateway closed the connection where an answer could have begun."""
+    """The gateway closed the connection where a response could have started."""
 
 
 class OutOfStep(Exception):
-    """What came is no answer."""
+    """The received bytes are not a response."""
 
 
 def unverified() -> ssl.SSLContext:
@@ -30,7 +30,7 @@ def unverified() -> ssl.SSLContext:
 
 
 class Cut(OutOfStep):
-    """It ended within an answer."""
+    """The connection ended within a response."""
 
 
 class Connection:
@@ -53,12 +53,12 @@ class Connection:
         await self.writer.drain()
 
     async def head(self, patience: float = ANSWER_SECONDS) -> Answer:
-        """Status and headers; raises Ended, OutOfStep, TimeoutError."""
+        """Returns status and headers; raises Ended, OutOfStep, TimeoutError."""
         try:
             head = await asyncio.wait_for(self.reader.readuntil(b"\r\n\r\n"), patience)
         except asyncio.IncompleteReadError as error:
             if error.partial:
-                raise Cut(f"it ends within a head: {error.partial[:200]!r}") from None
+                raise Cut(f"the connection ended within a head: {error.partial[:200]!r}") from None
             raise Ended from None
         except asyncio.LimitOverrunError:
             raise OutOfStep("a head without an end") from None
@@ -67,12 +67,12 @@ class Connection:
         lines = head[:-4].decode("latin-1").split("\r\n")
         words = lines[0].split(" ", 2)
         if not words[0].startswith("HTTP/1.") or len(words) < 2 or not words[1].isdigit():
-            raise OutOfStep(f"no status line: {head[:200]!r}")
+            raise OutOfStep(f"not a status line: {head[:200]!r}")
         headers: dict[str, str] = {}
         for line in lines[1:]:
             name, colon, value = line.partition(":")
             if not colon:
-                raise OutOfStep(f"no header: {line[:200]!r}")
+                raise OutOfStep(f"not a header: {line[:200]!r}")
             name = name.lower()
             headers[name] = f"{headers[name]}, {value.strip()}" if name in headers else value.strip()
         return Answer(int(words[1]), headers, b"")
@@ -114,7 +114,7 @@ class Connection:
             self.writer.transport.abort()
 
     def reset(self) -> None:
-        """RST, as a phone that is gone when its network comes back."""
+        """Sends a RST, as a phone does when its network returns after it was gone."""
         if sock := self.writer.get_extra_info("socket"):
             try:
                 sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET_AT_ONCE)

@@ -1,4 +1,4 @@
-"""RFC 6455 by hand: a frame is whatever numbers it is given, and what the gateway sends is read by every rule."""
+"""A hand-written WebSocket client (RFC 6455): it sends any frame, and checks frames of the gateway against every rule."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def frame(
     length: int | None = None,
     form: int | None = None,
 ) -> bytes:
-    """`length` is what the header says, `form` how (7, 16 or 64 bits); without them they are right."""
+    """`length` is the length in the header, `form` its encoding (7, 16 or 64 bits); by default they are correct."""
     said = len(payload) if length is None else length
     form = form or (7 if said < 126 else 16 if said < 65_536 else 64)
     masked = 0x80 if mask is not None else 0
@@ -69,15 +69,15 @@ class Frame:
 
 
 class Broken(Exception):
-    """The gateway broke a rule of RFC 6455."""
+    """The gateway violated RFC 6455."""
 
 
 class Socket:
-    """A WebSocket, or what was to become one."""
+    """A WebSocket, or a failed upgrade."""
 
     def __init__(self, connection: Connection):
         self.connection = connection
-        # A read that outlives a wait for it goes on: no byte of a frame is lost to a timeout.
+        # A read that outlives its wait continues: no byte of a frame is lost to a timeout.
         self._reading: asyncio.Task[Frame] | None = None
 
     @classmethod
@@ -90,7 +90,7 @@ class Socket:
         first: bytes = b"",
         protocol: str = "enroute.v1",
     ) -> Socket:
-        """`first` goes out in the same piece as the upgrade. Raises Ended, OutOfStep, or ConnectionError with a refusal."""
+        """`first` is sent in one write with the upgrade. Raises Ended, OutOfStep, or ConnectionError for a refusal."""
         connection = await Connection.open(port, context)
         connection.write(upgrade(port, chance, token, protocol=protocol) + first)
         answer = await connection.head()
@@ -103,11 +103,11 @@ class Socket:
         self.connection.write(data)
 
     async def receive(self, patience: float = ANSWER_SECONDS) -> Frame | None:
-        """The next frame, None at the end of the connection; raises Broken and TimeoutError."""
+        """The next frame, or None at the end of the connection; raises Broken and TimeoutError."""
         reading = self._reading
         if not reading:
             reading = asyncio.ensure_future(self._frame())
-            # Nobody may be there any more to hear how it ended.
+            # The caller may no longer wait for the result.
             reading.add_done_callback(lambda done: done.cancelled() or done.exception())
         done, _ = await asyncio.wait({reading}, timeout=patience)
         self._reading = None if done else reading
@@ -117,7 +117,7 @@ class Socket:
             return reading.result()
         except (asyncio.IncompleteReadError, ConnectionError, ssl.SSLError) as error:
             if isinstance(error, asyncio.IncompleteReadError) and error.partial:
-                raise Broken(f"it ends within a frame: {error.partial[:60]!r}") from None
+                raise Broken(f"the connection ended within a frame: {error.partial[:60]!r}") from None
             return None
 
     async def _frame(self) -> Frame:
@@ -135,7 +135,7 @@ class Socket:
         return Frame(opcode, await reader.readexactly(length))
 
     async def hear(self, kinds: set[str], patience: float = ANSWER_SECONDS) -> tuple[bytes | None, int | None]:
-        """The first message of one of these types, or the code of the close that came instead (None: without a frame)."""
+        """The first message of one of these types, or the code of the close frame that came instead (None: without a frame)."""
         while True:
             got = await self.receive(patience)
             if got is None:

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""A client that openapi-python-client makes of /openapi.json, used: it must be generated whole, import, and talk to the gateway
-(found.md B9). Run with the interpreter of the environment that has the generator.
+"""Uses a client generated from /openapi.json by openapi-python-client: it must be complete, importable, and able to talk to the
+gateway (found.md B9). Run it with the Python of the environment that contains the generator.
 
     generated_client.py URL DOCUMENT FOLDER      SERVICE_TOKEN in the environment
 """
