@@ -10,7 +10,7 @@ import Testing
 @testable import Gateway
 @testable import Realtime
 
-/// The tour of the hot path is walked: a map that nobody can walk is worse than none.
+/// Walks the documented hot path with one location, so the documentation cannot become wrong unnoticed.
 @Suite struct HotPathTests {
     @Test(arguments: [true, false])
     func `one location passes every station of the hot path in order, from the rider's socket to the follower's`(
@@ -33,7 +33,8 @@ import Testing
                         try await rider.report(job, step: 1)
                         let location = try await seen.location()
                         try Self.compare(recording.stations)
-                        // The script runs in Redis: it gave the id, and kept what the follower was sent.
+                        // The script runs in Redis. Its traces are the position's id and the stored message, which is the one
+                        // the follower received.
                         let settings = gateway.settings.liveState
                         let kept = try await gateway.client.send([
                             "GET", .text(settings.keyspace.position(of: job)),
@@ -46,9 +47,9 @@ import Testing
     }
 
     private static func compare(_ passed: [HotPath]) throws {
-        // The rider's answer is written to a socket too, before or after the follower's frame.
+        // The rider's answer is also written to a socket, before or after the follower's frame.
         let stations = passed.filter { $0 != .secureSocketHandler }
-        // Other messages come through Redis meanwhile, an arrival for instance: what comes of them is no position.
+        // Other messages, for example an arrival time, may come from Redis in the meantime. They are not positions.
         let ofLocation = zip(stations, stations.dropFirst() + [.publishLocation]).filter { station, next in
             station != .redisChannelHandler || next == .loopRelay
         }.map(\.0)

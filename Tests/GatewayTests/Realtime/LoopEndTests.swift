@@ -13,9 +13,9 @@ import Testing
 @testable import Realtime
 @testable import TrafficControl
 
-/// What is left of a gateway that has stopped: nothing. A process of many gateways, as that of these tests, would grow.
+/// A stopped gateway leaves nothing behind. Otherwise a process with many gateways, such as this test process, would grow.
 @Suite struct LoopEndTests {
-    /// Looked at on the loop, and once more when that has ended.
+    /// A weak reference that is read on the loop, and once more after the loop has ended.
     private final class Witness: @unchecked Sendable {
         weak var state: LoopState?
     }
@@ -56,10 +56,10 @@ import Testing
             owner.value?.stop()
             owner.value = nil
         }.get()
-        // What was asked of Redis may still be answered: until then it is kept.
+        // Redis may still answer pending requests, so the state is retained until then.
         let isKept = try await loop.submit { witness.state != nil }.get()
         #expect(isKept)
-        // With the event loop ends what it had scheduled.
+        // Shutting down the event loop cancels its scheduled tasks.
         try await group.shutdownGracefully()
         let isGone = witness.state == nil
         #expect(isGone, "somebody owns the loop's state")

@@ -19,7 +19,7 @@ import Testing
 @Suite struct TrailQueueTests {
     private typealias Queue = AuditBuffer<Int>
 
-    /// Whether each of the numbers found room.
+    /// Whether each number was added, rather than dropped.
     private func add(_ numbers: Range<Int>, to queue: inout Queue) -> [Bool] { numbers.map { queue.add($0) } }
 
     @Test func `the buffer holds 1,000 entries and drops further ones`() {
@@ -28,7 +28,7 @@ import Testing
         #expect(first == Array(repeating: true, count: 1_000) + [false])
         let batch = queue.nextBatch(at: 0)
         #expect(batch == Array(0..<Queue.maxBatch))
-        // What is on its way may have to be sent again.
+        // Entries in flight may have to be sent again, so they still occupy the buffer.
         let second = self.add(0..<1, to: &queue)
         #expect(second == [false])
         queue.complete(batch.map { _ in true }, at: 0)
@@ -66,11 +66,11 @@ import Testing
     }
 }
 
-/// What gateways write down, at a real ledger.
+/// The audit entries that gateways write to a real ledger.
 @Suite struct AuditTrailTests {
     private static let service = PersonID("service")!
 
-    /// What is written once there are `count` entries, of this type where one is named: the values of these fields.
+    /// The given fields of all entries, or of those of one type, once at least `count` entries have been written.
     private static func entries(
         _ stream: AuditEntry.Stream, _ gateway: RunningGateway, count: Int, _ names: [String], type: String? = nil
     ) async throws -> [[String]] {
@@ -100,7 +100,7 @@ import Testing
                     _ = try await messages.subscribed()
                     try await connection.send(.unsubscribe(job: job))
                     _ = try await Self.entries(.access, gateway, count: 2, [])
-                    // What is refused is no access.
+                    // A refused subscription is no access.
                     try await connection.send(.subscribe(job: JobID("absent")!, since: nil))
                     _ = try await messages.refusal()
                 }
@@ -171,7 +171,7 @@ import Testing
                             try await JobRoutesTests.ask(gateway, "DELETE", path + "travel", as: rider)
                         }
                     #expect(answer.status == 200)
-                    // A second time nothing is left to be erased, and nothing is written.
+                    // The second time, nothing is left to erase, so nothing is recorded.
                     _ = try await JobRoutesTests.ask(gateway, "DELETE", path + "travel", as: rider)
                 }
                 let written = try await Self.entries(

@@ -36,7 +36,7 @@ import Testing
     }
 }
 
-/// A clock that a test moves.
+/// A clock that the test controls.
 private final class ManualTime: @unchecked Sendable {
     var now: NIODeadline
     init(_ now: NIODeadline) { self.now = now }

@@ -10,9 +10,9 @@ import Testing
 @testable import Gateway
 @testable import Realtime
 
-/// A gateway that can not know what is revoked, while it can read everything else.
+/// A gateway whose revocation state is stale, while all other data can be read.
 @Suite(.needsMachine(for: .faults)) struct BlindGatewayTests {
-    /// Nowhere near where the job ends.
+    /// Far away from the job's destination.
     private static let place = Coordinate(latitude: 47.25, longitude: 11.75)!
 
     @Test func `while the revocation state is stale, no way of reading a job shows its position`() async throws {
@@ -29,11 +29,11 @@ import Testing
                 try await gateway.connect("anna", .customer) { anna, heard in
                     try await anna.send(.subscribe(job: job, since: nil))
                     _ = try await heard.subscribed()
-                    // No stream: it can not be read, and all other keys can.
+                    // Not a stream, so it cannot be read; all other keys can.
                     _ = try await gateway.client.run("SET", gateway.settings.liveState.keyspace.control, "blind")
                     _ = try await heard.first { if case .degraded = $0 { true } else { nil } }
                     let id = try await Self.publish(gateway, job, rider)
-                    // Its message is the first, the check of every followed job reads it once more.
+                    // The message of the position is the first; the check of every followed job reads the position once more.
                     let isChecked = try await eventually(within: .seconds(60)) {
                         try await gateway.manage("/metrics").text.contains("enroute_positions_suppressed_total 2\n")
                     }
@@ -58,7 +58,7 @@ import Testing
                         _ = try await gateway.client.run("DEL", gateway.settings.liveState.keyspace.control)
                         #expect(try await heard.location().id == id)
                         #expect(try await heardByOther.location().id == id)
-                        // REST asks another loop, which sees again by itself.
+                        // REST uses another loop, whose state becomes fresh independently.
                         try await becomes("REST shows it too") {
                             let late = try await JobRoutesTests.ask(gateway, "GET", "/api/v1/jobs/\(job)", as: token)
                             return late.text.contains("47.25")
@@ -93,7 +93,7 @@ import Testing
                     try await eventually {
                         try await JobRoutesTests.ask(gateway, "GET", "/api/v1/jobs/\(job)", as: anna).status == 404
                     })
-                // Operations go on following it, on each loop.
+                // Operations staff keep following the job on every loop.
                 try await Self.following(job, 4, gateway) {
                     let rereading = Task {
                         while !Task.isCancelled {
@@ -120,7 +120,7 @@ import Testing
         }
     }
 
-    /// So many sessions of operations follow the job while `body` runs.
+    /// Opens several sessions of operations staff that follow the job while `body` runs.
     private static func following(
         _ job: JobID, _ sessions: Int, _ gateway: RunningGateway, _ body: () async throws -> Void
     ) async throws {

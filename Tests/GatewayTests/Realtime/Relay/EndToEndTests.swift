@@ -5,7 +5,7 @@ import Testing
 @testable import Gateway
 @testable import Realtime
 
-/// The whole road: a rider's phone, TLS, Redis, TLS, a customer's phone.
+/// The complete path of a location: a rider's phone, TLS, Redis, TLS, a customer's phone.
 @Suite struct EndToEndTests {
     static let fixes = 300
 
@@ -15,7 +15,7 @@ import Testing
         settings.limits.allowManyMessages()
     }
 
-    /// Follows until the last fix is shown; returns the snapshot and every location after it.
+    /// Follows the job until the last fix is received. Returns the snapshot and every location after it.
     private static func follow(
         _ gateway: RunningGateway, _ job: JobID, as customer: String, _ onSubscribed: @Sendable () -> Void
     ) async throws -> (Snapshot, [Location]) {
@@ -49,8 +49,8 @@ import Testing
                     _ = await half.first { true }
                     return try await Self.follow(gateway, job, as: "anna") { isLate.yield() }
                 }()
-                // Hears nothing of the other's job: the first thing it hears after its own snapshot is its own answer,
-                // asked for when the trip is over.
+                // Receives nothing of the other person's job: the first message after its own snapshot is its own answer,
+                // requested after the trip has ended.
                 async let stranger = gateway.connect("bert", .customer) { connection, messages -> [ServerMessage] in
                     try await connection.send(.subscribe(job: other, since: nil))
                     _ = try await messages.subscribed()
@@ -80,7 +80,8 @@ import Testing
                         }
                         #expect(answer == Int64(step))
                         if step == Self.fixes / 2 { isHalf.yield() }
-                        // The late one joins while positions flow; the last ones wait until it has its snapshot.
+                        // The late follower joins while positions are published; the last ones are sent after it has received
+                        // its snapshot.
                         if step == Self.fixes - 20 {
                             _ = await late.first { true }
                         }

@@ -9,9 +9,9 @@ import Testing
 @testable import Gateway
 @testable import Realtime
 
-/// Positions that one master of the live instance took and the next one lacks.
+/// Positions that one master of the live instance accepted and the next one lacks.
 @Suite(.serialized, .needsMachine(for: .faults)) struct FailoverPositionTests {
-    /// A rider may report its next position seconds later: until then followers of a new master would see an old one.
+    /// A rider may report its next position only seconds later. Until then, followers of a new master would see an old one.
     @Test func `B30: after a failover, a rider's newest position is published again without another report`()
         async throws
     {
@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    /// The live instance's next master has heard of nothing, and is told the same reading, under another id.
+    /// The live instance's next master is empty. It receives the same fix again, under another id.
     private static func isKept(_ live: RestartableRedis, _ job: JobID) async throws {
         let key = Keyspace().position(of: job)
         let before = try #require(try await live.run("GET", key).text)

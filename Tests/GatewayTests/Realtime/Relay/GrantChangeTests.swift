@@ -7,7 +7,7 @@ import Testing
 @testable import Gateway
 @testable import Realtime
 
-/// Who may see a job is decided on every change of it, not only when somebody subscribes.
+/// Authorization to see a job is checked again after every change of the job, not only when a client subscribes.
 @Suite struct GrantChangeTests {
     private static func fastLimits(_ settings: inout GatewaySettings) {
         settings.limits.positionsPerSecond = 100_000
@@ -15,7 +15,7 @@ import Testing
         settings.limits.allowManyMessages()
     }
 
-    /// Where the second rider is: nowhere near the first.
+    /// The place of the second rider, far away from the first.
     private static let secondStart = 1_000_000
 
     private static func assign(
@@ -26,7 +26,7 @@ import Testing
             method == "PUT" ? body : nil)
     }
 
-    /// Reports places without a pause until one is refused.
+    /// Reports positions without a pause until one is refused.
     private static func travelUntilRefused(
         _ gateway: RunningGateway, _ job: JobID, as rider: String, _ onStep: @Sendable (Int) -> Void
     ) async throws -> ErrorCode {
@@ -143,7 +143,7 @@ import Testing
                         if case .ended(job, let reason) = $0 { reason } else { nil }
                     }
                     #expect(reason == .revoked)
-                    // The rider goes on all the while, and the new customer sees it.
+                    // The rider keeps travelling all the time, and the new customer sees it.
                     try await gateway.connect("bert", .customer) { connection, others in
                         try await connection.send(.subscribe(job: job, since: nil))
                         _ = try await others.subscribed()

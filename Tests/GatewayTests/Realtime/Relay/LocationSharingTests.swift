@@ -7,7 +7,7 @@ import Testing
 @testable import Gateway
 @testable import Realtime
 
-/// Who is shown where a rider is: the customer of the job that it shares for, while it shares, and nobody else.
+/// A rider's position is only shown to the customer of the job for which the rider shares it, and only while it shares it.
 @Suite struct LocationSharingTests {
     private static func run(
         _ body: @escaping @Sendable (RunningGateway, _ annas: JobID, _ berts: JobID) async throws -> Void
@@ -21,7 +21,7 @@ import Testing
         }
     }
 
-    /// Whatever of a position or an arrival was said until the gateway answered.
+    /// The positions and arrival times received until the gateway answered.
     private static func said(
         to connection: GatewayConnection, _ messages: inout GatewayConnection.Messages.AsyncIterator
     ) async throws -> [String] {
@@ -40,7 +40,7 @@ import Testing
         return said
     }
 
-    /// What can be asked of a job, or be done to it, by requests; its stream of events is read as one.
+    /// Every request that reads or changes a job. The event stream is read like the other requests.
     private static func requests(_ job: JobID) -> [(method: String, path: String, body: String?)] {
         let fix = #"{"at":\#(Int64.now),"lat":41.9,"lon":12.5}"#
         let ofJob: [(String, String, String?)] = [
@@ -79,11 +79,11 @@ import Testing
                 }
                 for (method, path, body) in Self.requests(job) {
                     let answer = try await gateway.rest(method, path, as: nil, body)
-                    // A page without a credential is the same for everybody.
+                    // A page without a credential is the same for everyone.
                     #expect(answer.status == (path.hasPrefix("/track/") ? 200 : 401), "\(method) \(path): \(answer)")
                     #expect(!answer.text.contains("41.9"), "\(method) \(path): \(answer)")
                 }
-                // Nor did any of them do anything.
+                // None of the requests had any effect either.
                 try await rider.report(job, step: 3)
                 _ = try await answers.first { if case .ok("location", _, _, _, _) = $0 { true } else { nil } }
             }
@@ -112,7 +112,7 @@ import Testing
                         #expect(said.isEmpty)
                         let read = try await gateway.rest("GET", "/api/v1/jobs/\(berts)", by: "bert", .customer)
                         #expect(read.status == 200 && read.text.contains(#""position":null"#))
-                        // And hers no longer than it is on.
+                        // The other customer sees the position only while travel mode is on.
                         try await rider.send(.travel(job: annas, active: false))
                         _ = try await heardByAnna.first { if case .tracking(_, .paused, _) = $0 { true } else { nil } }
                         try await rider.report(annas, step: 999)
@@ -157,7 +157,7 @@ import Testing
         }
     }
 
-    /// Why a connection ended; `nil` when it was closed as one should be.
+    /// The error with which a connection ended; `nil` if it was closed normally.
     private static func ending(_ body: () async throws -> Void) async throws -> ClientError? {
         do {
             try await body()

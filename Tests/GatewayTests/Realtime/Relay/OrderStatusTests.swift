@@ -9,13 +9,13 @@ import Testing
 @testable import Gateway
 @testable import Realtime
 
-/// CUS-027: what a customer is shown of an order, by WebSocket and by REST. The pictures are the page's (Tests/Browser); here
-/// is all they are made from.
+/// CUS-027: what a customer is shown of an order over WebSocket and REST. The rendering is tested in Tests/Browser; this suite
+/// tests the data it is made from.
 @Suite struct OrderStatusTests {
     private static let order = JobID("order-1")!
     private static let path = "/api/v1/jobs/order-1"
 
-    /// An order of Anna's, taken to `statuses` in turn.
+    /// One of Anna's orders, moved to each of `statuses` in turn.
     private static func order(at statuses: [JobStatus] = [], _ gateway: RunningGateway) async throws {
         let made = try await gateway.rest(
             "POST", "/api/v1/jobs", by: "orders", .service,
@@ -32,7 +32,7 @@ import Testing
         #expect(answer.status == 200, "\(status): \(answer.text)")
     }
 
-    /// What the customer is shown: the status in words, and its steps by their first letters. By WebSocket and REST alike.
+    /// What the customer is shown: the status as text, and its steps by their first letters. WebSocket and REST must agree.
     private static func shown(_ gateway: RunningGateway) async throws -> (text: StatusText, steps: String) {
         let snapshot = try await gateway.connect("anna", .customer) { anna, messages in
             try await anna.send(.subscribe(job: Self.order, since: nil))
@@ -187,7 +187,7 @@ import Testing
                     let read = try await gateway.rest("GET", Self.path, by: person, role)
                     #expect(read.status == status, "\(person)")
                 }
-                // Nor may others change it, whatever they say they are.
+                // Others cannot change the order either, in any role.
                 for (person, role) in [("bert", Role.customer), ("rider-2", .rider)] {
                     let status = role == .customer ? "cancelled" : "in_transit"
                     let change = try await gateway.rest(

@@ -10,7 +10,7 @@ import Testing
 @testable import HTTPValues
 @testable import Realtime
 
-/// The pool of a zone, as the service that gives out tasks sees it.
+/// The rider pool of a zone, as seen by the service that assigns tasks.
 @Suite struct PoolFeedTests {
     private typealias Stage = RunningGateway
 
@@ -57,7 +57,7 @@ import Testing
                     try await connection.send(.watch(zone: Stage.rome, since: nil))
                     try await messages.watch(&witness) { $0.snapshots == 1 }
                     _ = try await gateway.riders.assign(job, to: .rider(1), in: Stage.rome, by: Stage.allocation).get()
-                    // Refused, so nobody is told anything.
+                    // Refused, so watchers are not notified.
                     try await gateway.goOffline(.rider(1))
                     _ = try await gateway.riders.release(
                         job, of: .rider(1), in: Stage.rome, because: .completed, by: Stage.allocation
@@ -87,7 +87,7 @@ import Testing
                     try await connection.send(.watch(zone: Stage.rome, since: seen))
                     let view = try await messages.pool()
                     #expect(view.content == .changes(missed) && missed.count == 2)
-                    // It goes on from there.
+                    // The watcher continues from this version.
                     var witness = PoolWitness(since: view.version)
                     try await gateway.goOnline(.rider(3))
                     try await messages.watch(&witness) { $0.changes.count == 1 }

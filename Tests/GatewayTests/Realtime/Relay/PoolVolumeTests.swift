@@ -8,14 +8,14 @@ import Testing
 @testable import Gateway
 @testable import Realtime
 
-/// Many changes, from many hands, as fast as they can.
+/// Many concurrent changes at the maximum rate.
 @Suite(.serialized, .needsMachine(for: .volume)) struct PoolVolumeTests {
     private static let (riders, rounds) = (50, 50)
 
     @Test func `5,000 concurrent changes arrive at two watchers in order and without loss`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false) {
-                // The client shares two cores with all else here.
+                // The client shares two cores with everything else in this test.
                 $0.limits.stallSeconds = 120
             } _: { gateway in
                 for number in 0..<Self.riders { try await gateway.register(.rider(number)) }
@@ -28,7 +28,7 @@ import Testing
                     try await Self.change(gateway)
                     return try await group.reduce(into: []) { $0.append($1) }
                 }
-                // What is on its way is not taken for lost, whenever it is looked at.
+                // A change in flight is never treated as lost, whenever a check runs.
                 let metrics = try await gateway.manage("/metrics").text
                 #expect(metrics.contains("enroute_resyncs_total{kind=\"zone\",reason=\"repair\"} 0\n"))
                 let versions = try await gateway.versions(since: start)
@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    /// What one watcher is shown until it has seen all of it, or something has gone wrong.
+    /// What one watcher receives until it has seen all changes, or something is wrong.
     private static func watch(
         _ gateway: RunningGateway, _ began: () -> Void
     ) async throws -> PoolWitness {

@@ -8,13 +8,13 @@ import Testing
 @testable import Gateway
 @testable import Realtime
 
-/// A gateway dies, changes go on, and its followers come back to another one: each gets exactly what it missed, or the
-/// whole state and the word that it is no replay.
+/// A gateway dies while changes continue, and its followers reconnect to another one. Each receives exactly the events it
+/// missed, or a reset with the whole state.
 @Suite struct ReplayTests {
     private static let order = JobID("order-1")!
     private static let service = PersonID("orders")!
 
-    /// `count` changes, back and forth between two statuses.
+    /// Changes the job `count` times, alternating between two statuses.
     private static func change(_ count: Int, _ gateway: RunningGateway) async throws -> [StatusEvent] {
         var events: [StatusEvent] = []
         for _ in 0..<count {
@@ -70,12 +70,12 @@ import Testing
                         }
                         #expect(streamed == event)
                         first.stop()
-                        // Until the connection is gone.
+                        // Reads until the connection is closed.
                         while let message = try? await messages.next() { _ = message }
                         return event
                     }
                     let missed = try await Self.change(count, second)
-                    // The log holds 64 events, and the one that was seen last has to be among them.
+                    // The log holds 64 events and must include the last one seen.
                     let expected: Return = count < 64 ? .replay(missed) : .reset(missed[count - 1].id)
                     let resumed = try await second.connect("anna", .customer) { anna, messages in
                         try await anna.send(

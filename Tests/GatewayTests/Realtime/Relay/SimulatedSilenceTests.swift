@@ -6,12 +6,12 @@ import Testing
 @testable import Realtime
 @testable import TrafficControl
 
-/// The recordings to the millisecond, which took up to five hours: through the values that decide in a gateway, by a clock
-/// of the test's. What becomes of them in a running one is in RecordedShapeTests.
+/// Recordings of up to five hours, exact to the millisecond. They pass through the values that decide in a gateway, with a
+/// clock controlled by the test. RecordedShapeTests passes them through a running gateway.
 @Suite struct SimulatedSilenceTests {
     private static let job = JobID("job-1")!
 
-    /// How often followers are told that positions are old, and that they are not any more.
+    /// How often followers are notified that positions are stale, and that they are live again.
     private static func changes(_ fixes: [Fix]) -> [String: Int] {
         var now = NIODeadline.uptimeNanoseconds(1_000_000_000)
         let (start, first) = (now, fixes[0].at)
@@ -35,7 +35,7 @@ import Testing
         return told
     }
 
-    /// The shapes, how often each is old, and then not any more.
+    /// The trip shapes, and how often each becomes stale and live again.
     private static let shapes: [(TripShape, recorded: Int, made: Int)] = [
         (.sevenSilences, 7, 7), (.shortSilence, 0, 0), (.clean, 0, 0), (.jumps, 0, 0), (.overFourHours, 2, 0),
     ]

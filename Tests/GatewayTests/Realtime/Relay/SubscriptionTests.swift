@@ -5,7 +5,7 @@ import Testing
 
 @testable import Gateway
 
-/// Who follows what, and what they are told.
+/// Subscribing to jobs, and what followers receive.
 @Suite struct SubscriptionTests {
     private static let service = PersonID("service")!
 
@@ -164,7 +164,7 @@ import Testing
                         let snapshot = try await seen.first { if case .reset(_, let state) = $0 { state } else { nil } }
                         #expect(snapshot.location == before)
                         try await rider.report(job, step: 2)
-                        // The other subscription may still be on its way back: then the position comes with its reset.
+                        // If the other subscription has not been restored yet, the position arrives with its reset.
                         let newest = try await seen.first { message -> Location? in
                             switch message {
                             case .location(let location): location

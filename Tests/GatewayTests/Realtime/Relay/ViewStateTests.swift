@@ -7,9 +7,9 @@ import Testing
 @testable import Gateway
 @testable import Realtime
 
-/// What followers are told of whether positions come, derived by the gateway, so that no two clients disagree.
+/// The tracking state that followers receive. The gateway derives it, so two clients cannot disagree.
 @Suite struct ViewStateTests {
-    /// So that nobody waits half a minute: long enough for what is to happen while a position is fresh.
+    /// Short, so the test does not wait half a minute, but long enough for what must happen while a position is fresh.
     private static let freshness = Duration.seconds(2)
 
     private static func run(
@@ -58,9 +58,9 @@ import Testing
                         try await rider.report(job, step: step)
                         for _ in 0..<(step == 1 ? 3 : 2) { told.append(try await Self.state(&seen)) }
                     }
-                    // Travel mode on; then each time a position, and silence.
+                    // Travel mode on; then twice a position followed by silence.
                     #expect(told == ["waiting", "live", "stale", "live", "stale"])
-                    // Who comes now is told the same, and sees the marker where it was.
+                    // A new follower receives the same state, and the last position.
                     try await gateway.connect("olga", .ops) { other, messages in
                         try await other.send(.subscribe(job: job, since: nil))
                         let late = try await messages.subscribed()
@@ -91,7 +91,7 @@ import Testing
                     var told: [String] = []
                     for _ in 0..<2 { told.append(try await Self.state(&seen)) }
                     #expect(told == ["waiting", "paused deactivated"])
-                    // Whoever asks later is told the same.
+                    // A later request returns the same.
                     let paused = try await Self.read(gateway, job).text
                     #expect(
                         paused.contains(#""tracking":"paused","reason":"deactivated","text":"paused""#), "\(paused)")
@@ -137,7 +137,7 @@ import Testing
                         try await customer.send(.subscribe(job: job, since: nil))
                         var told = try await seen.subscribed().tracking
                         try await rider.report(job, step: step + 1)
-                        // A change is told, and what has not changed is not.
+                        // Only changes are sent, and unchanged states are not.
                         while true {
                             guard let message = try await seen.next() else { throw Missing() }
                             if case .tracking(_, let state, _) = message {

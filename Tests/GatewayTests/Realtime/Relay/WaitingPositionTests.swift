@@ -8,18 +8,19 @@ import Testing
 @testable import Gateway
 @testable import Realtime
 
-/// Row I3 of the threats for a position that waits for who does not read: it is not sent once it may not be seen.
+/// Row I3 of the threat table, for a position queued for a client that does not read: it is not sent after the client loses
+/// access.
 @Suite(.serialized, .needsMachine(for: .faults)) struct WaitingPositionTests {
-    /// What the client's kernel takes, about: far less than what is sent.
+    /// Approximately what the client's kernel receives, far less than what is sent.
     private static let kernelBytes: Int32 = 2048
-    /// Positions between two looks at whether one waits.
+    /// Positions published between two checks whether one is queued.
     private static let positionsAtOnce: Int64 = 200
 
-    /// Why the follower may see no position any more.
+    /// Why the follower may no longer see positions.
     enum Change: CaseIterable, Sendable {
         case travelModeOff, ended, otherCustomer
 
-        /// Metrics that say that the gateway has heard of it.
+        /// Whether the metrics show that the gateway has applied the change.
         fileprivate func isHeard(_ metrics: Counted, since before: Counted) -> Bool {
             switch self {
             case .travelModeOff, .ended: metrics.relayed > before.relayed
@@ -100,19 +101,19 @@ import Testing
             }
             return (String(decoding: bytes, as: UTF8.self), false)
         }
-        // Whoever has lost the job has 300 ms to take what the kernel holds, then is reset (B46). A reset throws away what
-        // was on its way; without one all of it arrives, and the last word behind it.
+        // A client that lost access to the job has 300 ms to read what the kernel holds, and is then reset (B46). A reset
+        // discards data in flight. Without a reset, all of it arrives, followed by the last message.
         #expect(!wasReset || change == .otherCustomer)
         #expect(wasReset || rest.contains(#""type":"location""#), "what was on its way arrives")
         #expect(!rest.contains(#""id":"\#(newest)""#), "what waited does not")
     }
 
-    /// - Returns: id of the newest position, which waits at the gateway.
+    /// - Returns: the id of the newest position, which is queued at the gateway.
     private static func publishUntilOneWaits(
         _ gateway: RunningGateway, _ job: JobID, _ rider: PersonID
     ) async throws -> UInt64 {
         let publisher = LocationPublisher(live: gateway.client, settings: gateway.settings.liveState)
-        // So many are captured in the time of the test; the newest is still not from the future.
+        // This many fixes are captured during the test, and the newest is still not in the future.
         var at = Int64(Date.now.timeIntervalSince1970 * 1000)
         var (published, newest) = (0, UInt64(0))
         while true {

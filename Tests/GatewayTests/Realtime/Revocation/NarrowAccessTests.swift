@@ -9,7 +9,7 @@ import Testing
 @testable import Gateway
 @testable import Realtime
 
-/// What a narrowed token, a revoked job, or who can only read Redis may not do.
+/// What cannot be done with a restricted token, with a revoked job, or with read access to Redis.
 @Suite struct NarrowAccessTests {
     @Test func `B49: what Redis stores of a ticket cannot be used to sign in`() async throws {
         try await within {
@@ -21,7 +21,7 @@ import Testing
                 #expect(!keys.contains { $0.contains(ticket) })
                 let kept = try await gateway.client.run("GET", key).text
                 #expect(kept?.contains(ticket) == false)
-                // As found: what stands behind the colon, offered as a ticket.
+                // The part of a key after the colon, as found in Redis, presented as a ticket.
                 #expect(try await !Self.isLetIn(String(key.dropFirst(7)), gateway))
                 #expect(try await Self.isLetIn(ticket, gateway))
                 #expect(try await !Self.isLetIn(ticket, gateway))
@@ -133,7 +133,7 @@ import Testing
                     try await connection.report(job, step: 1)
                     _ = try await messages.first { if case .ok("location", _, _, _, _) = $0 { true } else { nil } }
                 }
-                // Neither its session nor its position was a heartbeat.
+                // Neither its session nor its position counted as a heartbeat.
                 let after = try await gateway.riders.read(rider, in: ZoneID("rome")!).get()
                 #expect(after == record)
             }

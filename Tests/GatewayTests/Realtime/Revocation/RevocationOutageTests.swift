@@ -12,7 +12,7 @@ import Testing
 @testable import Gateway
 @testable import Realtime
 
-/// Revocations when what carries them fails: the channel, the stream, the ledger.
+/// Revocations while the channel, the stream or the ledger fails.
 @Suite(.serialized, .needsMachine(for: .faults)) struct RevocationOutageTests {
     private static let revoked = ClientError.closed(code: CloseCode.forbidden.rawValue, reason: "access revoked")
 
@@ -47,7 +47,7 @@ import Testing
                 try await Self.add("anna", "1-1", stage)
             }
             #expect(endings == [Self.revoked, Self.revoked])
-            // What is known stays known.
+            // Revocations that have been applied stay applied.
             for arrival in try await stage.arrivals(bert) { #expect(arrival.rest == 401) }
         }
     }
@@ -61,7 +61,7 @@ import Testing
     @Test func `while the ledger is frozen no position is shown, and afterwards the newest one is`() async throws {
         try await within {
             try await RestartableRedis.running { ledger in
-                // Without a turn of its own: it has the one of the other.
+                // Runs within the turn of the other server, so it does not wait for one of its own.
                 try await RedisServer.running { live in
                     let addresses = (live: live.address, ledger: try ledger.address)
                     try await RunningGateway.run(isSecure: false, at: addresses) {
@@ -132,7 +132,7 @@ import Testing
             self.job = job
         }
 
-        /// Publishes one more.
+        /// Publishes the next position.
         func next() async throws -> UInt64 {
             while true {
                 let now = Int64(Date.now.timeIntervalSince1970 * 1000)
@@ -142,7 +142,7 @@ import Testing
                 ).get()
                 switch verdict {
                 case .accepted(let id, _): return id
-                // Of the same millisecond as the one before.
+                // It has the same millisecond as the previous one.
                 case .stale: continue
                 default: throw Missing()
                 }
@@ -151,7 +151,7 @@ import Testing
     }
 }
 
-/// What is kept while a loop is blind.
+/// Positions buffered while a loop's revocation state is stale.
 @Suite struct WithheldPositionsTests {
     @Test func `the newest position of each job is buffered, and returned once`() {
         var withheld = SuppressedPositions()

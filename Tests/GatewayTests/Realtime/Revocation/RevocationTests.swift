@@ -11,7 +11,7 @@ import Testing
 @testable import Gateway
 @testable import Realtime
 
-/// What is revoked ends on every gateway, and does not come back.
+/// Revoked access ends on every gateway, and cannot be regained.
 @Suite(.needsMachine(for: .faults)) struct RevocationTests {
     private static let revoked = ClientError.closed(code: CloseCode.forbidden.rawValue, reason: "access revoked")
 
@@ -25,7 +25,7 @@ import Testing
                 #expect(arrival.message == Self.revoked)
                 #expect(arrival.rest == 401)
             }
-            // The second of the revocation has to be over before a token is a newer one.
+            // A token issued in the second of the revocation is not newer, so wait until that second is over.
             let newer = try await stage.first.mint.token(
                 for: PersonID("anna")!, role: .customer, now: Int64(Date.now.timeIntervalSince1970) + 2)
             for arrival in try await stage.arrivals(newer) {
@@ -127,7 +127,7 @@ import Testing
                             if case .ended(_, let reason) = message { reason } else { nil }
                         }
                         #expect(reason == .revoked)
-                        // Like a job of somebody else.
+                        // The answer is the same as for another customer's job.
                         try await anna.send(.subscribe(job: RevocationStage.job, since: nil))
                         #expect(try await heard.refusal().code == .notFound)
                     }

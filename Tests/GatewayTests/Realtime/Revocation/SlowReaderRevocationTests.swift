@@ -10,14 +10,14 @@ import Testing
 @testable import Gateway
 @testable import Realtime
 
-/// Row I3 of the threats for those who do not read: what the kernel still holds for them goes with the connection.
+/// Row I3 of the threat table for clients that do not read: the data their kernel still holds is discarded with the connection.
 @Suite(.serialized, .needsMachine(for: .volume)) struct SlowReaderRevocationTests {
     /// Clients that do not read, in each of five runs.
     private static let readers = 250
-    /// What each client's kernel takes, about: far less than what is sent.
+    /// Approximately what each client's kernel receives, far less than what is sent.
     private static let kernelBytes: Int32 = 2048
     private static let positions = 60
-    /// What issue 5 promises.
+    /// The promise of issue 5.
     private static let bound = TimeAmount.seconds(1)
 
     @Test(
@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    /// - Parameter leaves: clients end their side as soon as they are revoked, and leave the rest to the kernels.
+    /// - Parameter leaves: clients close their side as soon as they are revoked, and leave the rest to the kernels.
     private static func run(_ kind: RevocationSubject.Kind, leaves: Bool, _ gateway: RunningGateway) async throws {
         let (job, rider) = (try await gateway.travellingJob(), PersonID("rider-1")!)
         guard case .on(let deadline, let fence) = try await gateway.ledger.startTravel(for: job, by: rider).get() else {
@@ -71,7 +71,7 @@ import Testing
             try await blocking { for socket in sockets.value ?? [] { socket.finish() } }
         }
         try await isOver.get()
-        // A machine that is busy may need longer; that it happens at all is what is claimed of every client.
+        // A busy machine may need longer. The test claims that it happens to every client.
         let line = leaves ? "enroute_sessions_open 0.0\n" : "enroute_connections_reset_total \(Self.readers)\n"
         #expect(try await gateway.eventually("/metrics") { $0.text.contains(line) })
         if ProcessInfo.processInfo.environment["ENROUTE_REPORT"] != nil {
@@ -80,7 +80,7 @@ import Testing
         }
         let received = all.map(\.bytesReceived)
         #expect(received.allSatisfy { $0 > 0 })
-        // Now they read, which would let the rest come if there were one.
+        // Now the clients read, which would deliver the rest if there were any.
         try await blocking { for socket in sockets.value ?? [] { _ = socket.readToEndOrReset() } }
         let more = zip(all, received).count { $0.bytesReceived != $1 }
         #expect(more == 0)
@@ -90,7 +90,7 @@ import Testing
         }
     }
 
-    /// Follows the job, and reads nothing more.
+    /// Follows the job and then stops reading.
     private static func follower(_ port: Int, _ token: String, _ job: JobID) throws -> RawSocket {
         let socket = try RawSocket.session(port: port, token: token, kernelBytes: Self.kernelBytes)
         let subscribe = #"{"type":"subscribe","job":"\#(job)"}"#
@@ -99,7 +99,7 @@ import Testing
         return socket
     }
 
-    /// More positions than the client's kernel takes.
+    /// Publishes more positions than the client's kernel can receive.
     private static func fill(_ gateway: RunningGateway, _ job: JobID, _ rider: PersonID) async throws {
         let publisher = LocationPublisher(live: gateway.client, settings: gateway.settings.liveState)
         let start = Int64(Date.now.timeIntervalSince1970 * 1000)
@@ -107,7 +107,7 @@ import Testing
             let fix = Fix(at: start + step, place: Coordinate(latitude: 41.9, longitude: 12.5)!)
             _ = try await publisher.publish(fix, for: job, by: rider, receivedAt: start + step).get()
         }
-        // All of them were offered to everybody.
+        // All positions were offered to all followers.
         let least = Self.readers * Self.positions
         #expect(
             try await gateway.eventually("/metrics") { answer in

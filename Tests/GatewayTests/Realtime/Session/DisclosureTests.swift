@@ -12,9 +12,9 @@ import Testing
 @testable import Gateway
 @testable import Realtime
 
-/// What reaches somebody else than those it is for: nothing.
+/// No data reaches anyone but its intended recipients.
 @Suite(.serialized, .needsMachine(for: .faults)) struct DisclosureTests {
-    /// Sessions, and how many jobs each asks for, one after the other: 10,000 pairs.
+    /// The number of sessions, and of jobs that each requests one after the other: 10,000 pairs.
     private static let (people, asked) = (50, 200)
     private static let jobsOfEach = 3
 
@@ -30,7 +30,7 @@ import Testing
                 settings.limits.stallSeconds = 120
             } _: { gateway in
                 try await Self.makeJobs(gateway)
-                // Canceled, and awaited, when this scope ends.
+                // Cancelled and awaited at the end of this scope.
                 async let _: Void = Self.move(gateway)
                 let seen = try await withThrowingTaskGroup(of: Seen.self) { group in
                     for index in 0..<Self.people { group.addTask { try await Self.ask(index, gateway) } }
@@ -38,7 +38,7 @@ import Testing
                 }
                 #expect(seen.pairs == Self.people * Self.asked)
                 #expect(seen.foreign.isEmpty, "\(seen.foreign.prefix(5))")
-                // A test in which nothing moves, or nobody may see anything, would show nothing.
+                // A test in which nothing moves, or nobody is authorized, would prove nothing.
                 #expect(seen.shown > 500 && seen.refused > 5_000 && seen.positions > 100, "\(seen)")
             }
         }
@@ -46,7 +46,7 @@ import Testing
 
     fileprivate struct Seen: CustomStringConvertible {
         var (pairs, shown, refused, positions) = (0, 0, 0, 0)
-        /// What came about somebody else's job.
+        /// Messages about another customer's job.
         var foreign: [String] = []
 
         mutating func add(_ other: Seen) {
@@ -74,7 +74,7 @@ import Testing
         }
     }
 
-    /// Every job's rider moves, over and over, until it is canceled.
+    /// Moves every job's rider until cancelled.
     private static func move(_ gateway: RunningGateway) async throws {
         let publisher = LocationPublisher(live: gateway.client, settings: gateway.settings.liveState)
         while !Task.isCancelled {
@@ -91,7 +91,7 @@ import Testing
         }
     }
 
-    /// One person asks for jobs at random: of its own, of others, and such as do not exist.
+    /// One person requests random jobs: its own, those of others, and absent ones.
     private static func ask(_ index: Int, _ gateway: RunningGateway) async throws -> Seen {
         try await gateway.connect(Self.person(index), .customer) { connection, messages in
             var (random, seen) = (SeededGenerator(seed: UInt64(index)), Seen())
@@ -134,7 +134,7 @@ extension DisclosureTests.Seen {
         case .error(let refusal):
             (job, isRefusal) = (refusal.job, refusal.code == .notFound)
             self.refused += 1
-        // Of riders, which a customer is shown nothing of.
+        // Messages about riders, which customers must not receive.
         case .pool, .rider: self.foreign.append("\(message)")
         case .welcome, .degraded, .restored, .pong, .goaway, .rate: break
         }
@@ -142,12 +142,12 @@ extension DisclosureTests.Seen {
     }
 }
 
-/// What an answer costs says no more than the answer.
+/// The cost of an answer must not reveal more than the answer.
 extension DisclosureTests {
-    /// What a job is read with; what a gateway does by itself, however long it takes, is hardly any of it.
+    /// The commands that read a job. A gateway's own background commands hardly include them.
     private static let reading = ["evalsha", "hmget", "mget", "hgetall"]
 
-    /// Commands of these kinds that Redis has carried out.
+    /// The number of such commands that Redis has executed.
     private static func readingCount(_ gateway: RunningGateway) async throws -> Int {
         let text = try #require(try await gateway.client.run("INFO", "commandstats").text)
         return text.matches(of: /cmdstat_(\w+):calls=(\d+)/).filter { Self.reading.contains(String($0.1)) }
@@ -174,7 +174,7 @@ extension DisclosureTests {
                         asked.append(try await Self.readingCount(gateway) - before)
                     }
                     #expect(asked.allSatisfy { $0 >= times }, "\(asked)")
-                    // One question more of either would be 200; what a gateway reads by itself meanwhile is a few.
+                    // One extra request per answer would add 200; the gateway's own background reads are only a few.
                     #expect(abs(asked[0] - asked[1]) < times / 2, "\(asked)")
                 }
             }

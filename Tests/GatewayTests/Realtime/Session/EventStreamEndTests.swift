@@ -9,7 +9,7 @@ import Testing
 @testable import Gateway
 @testable import Realtime
 
-/// How event streams end whose clients go early, or may not see any more what they follow and do not read it.
+/// How event streams end if their clients disconnect early, or lose access without reading.
 @Suite struct EventStreamEndTests {
     private static func request(_ job: JobID, _ authorization: String) -> String {
         "GET /api/v1/jobs/\(job)/events HTTP/1.1\r\nHost: localhost\r\nAuthorization: \(authorization)\r\n\r\n"
@@ -30,13 +30,13 @@ import Testing
                         let socket = try RawSocket(port: port)
                         socket.resetWhenClosed()
                         try socket.send(Self.request(job, anna))
-                        // From at once to 2 ms later: the connection is lost at any step of what follows.
+                        // Between 0 and 2 ms later, so the connection is lost at any step of the setup.
                         let end = ContinuousClock.now + .microseconds(25 * number)
                         while ContinuousClock.now < end {}
                     }
                 }
                 #expect(try await Self.metrics(gateway, say: "enroute_sessions_open 0"))
-                // A stream as any other, and the gateway ends with it in its drain.
+                // A normal stream, which the gateway closes while draining.
                 let stream = try await EventStreamReader.open(gateway, job, authorization: anna)
                 _ = try await stream.first { if case .subscribed = $0 { true } else { nil } }
                 #expect(try await Self.metrics(gateway, say: "enroute_sessions_open 1"))
@@ -64,7 +64,7 @@ import Testing
                         try socket.send(Self.request(job, anna))
                     }
                 }
-                // The one session that this person may have is free.
+                // The only session that this person may have is available again.
                 #expect(
                     try await eventually {
                         try await EventStreamReader.open(gateway, job, authorization: anna).status == 200
@@ -80,7 +80,7 @@ import Testing
                 let made = try await gateway.rest(
                     "POST", "/api/v1/jobs/\(job)/links", by: "orders", .service, #"{"viewers":1}"#)
                 let link = "Link \(try #require(made.member("link") as String?))"
-                // The place is asked for, and the answer comes when the client is gone.
+                // The viewer lease is requested, and the answer arrives after the client has disconnected.
                 let port = gateway.port
                 try await gateway.whileWritesWait {
                     try await blocking {
@@ -129,7 +129,7 @@ import Testing
         let authorization =
             switch cause {
             case .link: "Link \(try #require(made.member("link") as String?))"
-            // It ended 24 s ago, of 30 by which clocks may differ.
+            // It expired 24 s ago, within the allowed clock difference of 30 s.
             case .tokenEnd: "Bearer \(try await gateway.token("anna", .customer, lifetime: -24))"
             case .user, .customer: "Bearer \(try await gateway.token("anna", .customer))"
             }
@@ -158,13 +158,13 @@ import Testing
         #expect(try await Self.metrics(gateway, say: line))
         let received = sockets.value.map(\.bytesReceived)
         #expect(received.allSatisfy { $0 > 0 })
-        // Now they read, which would let the rest come if there were one.
+        // Now the clients read, which would deliver the rest if there were any.
         try await blocking { for socket in sockets.value { _ = socket.readToEndOrReset() } }
         #expect(zip(sockets.value, received).allSatisfy { $0.bytesReceived == $1 })
         #expect(try await Self.metrics(gateway, say: "enroute_sessions_open 0"))
     }
 
-    /// More positions than the client's kernel takes, offered to everybody.
+    /// Publishes more positions than the client's kernel can receive, to all followers.
     private static func fill(_ gateway: RunningGateway, _ job: JobID, _ rider: PersonID, readers: Int) async throws {
         let publisher = LocationPublisher(live: gateway.client, settings: gateway.settings.liveState)
         let start = Int64(Date.now.timeIntervalSince1970 * 1000)
@@ -199,7 +199,7 @@ import Testing
 }
 
 extension RunningGateway {
-    /// Holds whatever changes something in Redis from before `body` until one command at least waits; all else is answered.
+    /// Pauses all writes in Redis from before `body` until at least one command is waiting. Other commands are answered.
     func whileWritesWait<Held: Sendable>(_ body: () async throws -> Held) async throws {
         _ = try await self.client.send(["CLIENT", "PAUSE", "60000", "WRITE"]).get()
         var held: Held? = try await body()
@@ -207,7 +207,7 @@ extension RunningGateway {
             let info = try await self.client.send(["INFO", "clients"]).get().text ?? ""
             return info.contains("blocked_clients:") && !info.contains("blocked_clients:0")
         }
-        // What `body` holds open is let go before the commands go on.
+        // The value that `body` holds open is released before the writes continue.
         if held != nil { held = nil }
         _ = try await self.client.send(["CLIENT", "UNPAUSE"]).get()
         if !isWaiting { throw Missing() }

@@ -8,7 +8,7 @@ import Testing
 @testable import Gateway
 @testable import Realtime
 
-/// Following by server-sent events, over real sockets: what a WebSocket promises holds here too.
+/// Following by server-sent events over real sockets, with the same guarantees as a WebSocket.
 @Suite struct EventStreamTests {
     @Test func `a stream sends the whole state, then every change with the id to resume from, then the end`()
         async throws
@@ -57,7 +57,7 @@ import Testing
                 let nothing = try await stream.next()
                 #expect(nothing == nil)
 
-                // A browser comes back by itself, and is told that this was all.
+                // A browser reconnects automatically, and learns that the stream is complete.
                 let again = try await EventStreamReader.open(
                     gateway, job, by: "anna", .customer, lastEventID: stream.lastEventID)
                 #expect(again.status == 204)
@@ -87,7 +87,7 @@ import Testing
                     Issue.record("\(missed)")
                     return
                 }
-                // The connection has carried something else before, as a browser's has.
+                // The connection has carried another request before, as a browser's connection would.
                 let back = try await EventStreamReader.open(
                     gateway, job, by: "anna", .customer, lastEventID: stream.lastEventID, after: "/api/v1/texts")
                 let snapshot = try await back.first { message in

@@ -10,7 +10,7 @@ import Testing
 @testable import Gateway
 @testable import Realtime
 
-/// Tracking links at gateways: how many may follow by one, until when, and who may make one.
+/// Tracking links at gateways: the viewer limit, the expiry, and who can create one.
 @Suite struct GuestLinkTests {
     private static let service = PersonID("service")!
 
@@ -18,7 +18,7 @@ import Testing
         TrackingLinks(ledger: gateway.client, settings: gateway.settings.liveState)
     }
 
-    /// Two gateways at one Redis.
+    /// Two gateways on one Redis.
     private static func two(
         _ body: @escaping @Sendable (RunningGateway, RunningGateway) async throws -> Void
     ) async throws {
@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    /// Sessions by one link, as many as gateways are named, for as long as `body` runs.
+    /// Opens one session with the link on each of the given gateways while `body` runs.
     private static func guests(
         of secret: String, at gateways: ArraySlice<RunningGateway>, _ body: () async throws -> Void
     ) async throws {
@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    /// How the gateway ends a session that comes by a link.
+    /// How the gateway closes a session that uses this link.
     private static func refusal(of secret: String, at gateway: RunningGateway) async throws -> ClientError {
         try await gateway.unsigned { connection, messages in
             try await connection.send(.auth(.link(secret)))
@@ -73,7 +73,7 @@ import Testing
                     let metrics = try await gateway.manage("/metrics").text
                     #expect(metrics.contains(#"enroute_sessions_refused_total{limit="viewers_per_link"} 1"#))
                 }
-                // Another link has places of its own.
+                // Another link has its own viewer leases.
                 let other = try await links.issue(for: job, of: PersonID("anna")!, viewers: 1, by: Self.service).get()
                 try await Self.guests(of: other, at: [second]) {}
             }
@@ -134,7 +134,7 @@ import Testing
             let link = try await Self.links(first).issueDurably(for: job, of: PersonID("anna")!, by: Self.service).get()
                 .value
             for status in [JobStatus.workInProgress, .completed] {
-                // It ends with the job, not before.
+                // The link ends with the job, not before.
                 try await Self.guests(of: link.secret, at: [first]) {}
                 _ = try await first.ledger.publish(status, of: job, by: Self.service, source: "event").get()
             }
@@ -142,7 +142,7 @@ import Testing
                 let refusal = try await Self.refusal(of: secret, at: second)
                 #expect(refusal == Self.isOver)
             }
-            // The place it had for a moment is free.
+            // The lease that the session acquired for a moment is available again.
             let isFree = try await eventually {
                 try await first.client.run("EXISTS", first.settings.liveState.keyspace.viewers(ofLink: link.id))
                     == .integer(0)
@@ -208,7 +208,7 @@ import Testing
     }
 
     @Test func `the secret of a link is shown once and never stored in Redis`() async throws {
-        // Values as they are: compressed they could hide it.
+        // Uncompressed values, because compression could hide the secret.
         try await withRedis(options: ["--rdbcompression", "no"]) { client, server in
             let address = server.address
             try await within {

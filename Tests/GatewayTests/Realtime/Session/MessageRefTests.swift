@@ -9,11 +9,11 @@ import Testing
 @testable import Gateway
 @testable import Realtime
 
-/// Which of its messages a client is answered, and how many it may send.
+/// Which message an answer belongs to, and how many messages a client may send.
 @Suite struct MessageRefTests {
     private static func frame(_ json: String) -> [UInt8] { RawSocket.frame(0x81, Array(json.utf8)) }
 
-    /// Answers to the messages, read until there are so many of `ok`, `error` and `subscribed`.
+    /// Reads the answers until the given number of `ok`, `error` and `subscribed` messages has arrived.
     private static func answers(
         _ gateway: RunningGateway, _ person: String, _ role: Role, _ messages: [String], count: Int
     ) async throws -> [[String: String]] {
@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    /// The text messages of whole frames of a server, their members as texts; and the close.
+    /// The text messages in a server's frames, with their members as strings, and the close frame.
     private static func objects(in bytes: [UInt8]) -> [[String: String]] {
         var (objects, place) = ([[String: String]](), 0)
         while place + 2 <= bytes.count {
@@ -118,7 +118,7 @@ import Testing
                 #expect(
                     answers.count == messages.count && answers.allSatisfy { $0["ref"] == $0["replyTo"] }, "\(answers)")
                 #expect(Set(answers.compactMap { $0["replyTo"] }).count == messages.count)
-                // Whether travel mode is on when the location comes is not the point here.
+                // Whether travel mode is on when the location arrives does not matter here.
                 let done = Set(answers.filter { $0["type"] == "ok" }.compactMap { $0["replyTo"] })
                 #expect(
                     done.isSuperset(of: ["travel", "unavailable", "availability", "presence", "unsubscribe", "unwatch"])
@@ -132,7 +132,7 @@ import Testing
     {
         try await within {
             try await RunningGateway.run(isSecure: false, { $0.limits.closeSeconds = 30 }) { gateway in
-                // They are answered when all 205 have come: the ledger waits a moment.
+                // The answers are sent after all 205 messages have arrived, because the ledger is paused for a moment.
                 _ = try await gateway.client.send(["CLIENT", "PAUSE", "300", "ALL"]).get()
                 let subscribe = (0..<205).map { #"{"type":"subscribe","job":"job-\#($0)","ref":"\#($0)"}"# }
                 let answers = try await Self.answers(gateway, "orders", .service, subscribe, count: 205)

@@ -7,9 +7,9 @@ import Testing
 @testable import Gateway
 @testable import Realtime
 
-/// Every verb by every role, over every way there is to ask for it, against a table that is written down here once more.
+/// Every verb by every role, over every interface, against a table that is repeated here on purpose.
 @Suite struct RoleMatrixTests {
-    /// Who may do what (security.md, E1). Whatever is not named here is to be refused.
+    /// The allowed combinations (security.md, E1). All others must be refused.
     private static let allowed: [Verb: Set<Role>] = [
         .followJob: [.customer, .rider, .ops, .service],
         .readJob: [.customer, .rider, .ops, .service],
@@ -33,14 +33,14 @@ import Testing
         .navigate: [.rider],
     ]
 
-    /// One way to ask for a verb, of somebody's own job.
+    /// One way to request a verb for one's own job.
     private enum Way: Sendable {
         /// Method, path, body and the status of success.
         case rest(String, String, String?, Int)
         case socket(ClientMessage)
     }
 
-    /// In an order in which each can succeed.
+    /// In an order in which each request can succeed.
     private static func ways(_ job: JobID) -> [(Verb, Way)] {
         let fix = Fix(
             at: Int64(Date.now.timeIntervalSince1970 * 1000), place: Coordinate(latitude: 41.9, longitude: 12.5)!)
@@ -69,10 +69,10 @@ import Testing
             (.revokeGrant, .rest("DELETE", "/api/v1/grants/tokens/none", nil, 204)),
             (.revokeGrant, .rest("DELETE", "/api/v1/grants/jobs/other", nil, 204)),
             (.revokeGrant, .rest("DELETE", "/api/v1/grants/links/\(String(repeating: "0", count: 32))", nil, 204)),
-            // Let in, and then told how an event is sent.
+            // Authorized, and then refused because of the content type.
             (.sendEvents, .rest("POST", "/api/v1/events", "{}", 415)),
             (.beAvailable, .rest("GET", "/api/v1/riders/me", nil, 200)),
-            // Let in, and then told that there is no such thing.
+            // Authorized, and then refused because there is no such status.
             (.beAvailable, .rest("PATCH", "/api/v1/riders/me/status", #"{"status":"asleep"}"#, 422)),
             (.beAvailable, .rest("PUT", "/api/v1/riders/me/presence", "{}", 204)),
             (.takeTask, .rest("POST", "\(path)/\(job)/task", #"{"state":"lost"}"#, 422)),
@@ -91,7 +91,7 @@ import Testing
             (.forceOffline, .rest("PATCH", "/api/v1/riders/rider-9/status", #"{"status":"offline"}"#, 404)),
             (.assignJob, .rest("PUT", "\(path)/\(job)/assignment", #"{"rider":"rider-2","insteadOf":"rider-1"}"#, 200)),
             (.assignJob, .rest("DELETE", "\(path)/\(job)/assignment", nil, 200)),
-            // Let in, and then told that it is none (who may cause which: JobPartyTests).
+            // Authorized, and then refused because it is not a status (JobPartyTests test who may set which).
             (.changeStatus, .rest("POST", "\(path)/\(job)/status", #"{"status":"none"}"#, 422)),
         ]
     }
@@ -172,7 +172,7 @@ import Testing
 }
 
 extension GatewayConnection.Messages.AsyncIterator {
-    /// The answer to what was asked: `nil` it was done, or the code of the refusal.
+    /// The answer to the request: `nil` for success, or the error code.
     fileprivate mutating func answer() async throws -> ErrorCode? {
         try await self.first { message -> ErrorCode?? in
             switch message {

@@ -6,7 +6,7 @@ import Testing
 @testable import Gateway
 @testable import Realtime
 
-/// Every step of a session's life, from every stage: what is not possible changes nothing.
+/// Every transition of a session from every stage. A transition that is not possible changes nothing.
 @Suite struct SessionLifeTests {
     private enum Stage: CaseIterable {
         case opening, signingIn, signedIn, closing, closed
@@ -17,7 +17,7 @@ import Testing
     private static let request = ClientRequest(.ping)
     private static let end = NIODeadline.uptimeNanoseconds(1_000)
 
-    /// A life that has come to a stage; signed in is anna.
+    /// A lifecycle in the given stage; if signed in, as anna.
     private static func life(_ stage: Stage) -> SessionLife {
         var life = SessionLife()
         switch stage {

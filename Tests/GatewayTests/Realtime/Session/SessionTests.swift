@@ -6,11 +6,11 @@ import Testing
 @testable import Gateway
 @testable import Realtime
 
-/// The WebSocket as RFC 6455 has it, from the side of a client that does not.
+/// The WebSocket protocol of RFC 6455, as seen by a client that violates it.
 @Suite struct SessionTests {
     private static let ping = Array(#"{"type":"ping"}"#.utf8)
 
-    /// What a gateway answers to these bytes until it closes.
+    /// The gateway's answer to these bytes until it closes.
     private static func answer(to bytes: [[UInt8]]) async throws -> [UInt8] {
         try await within {
             let (answers, answered) = AsyncStream.makeStream(of: [UInt8].self)
@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    /// The code of the close frame that the answer begins with.
+    /// The code of the close frame at the start of the answer.
     private static func closeCode(after bytes: [UInt8]...) async throws -> UInt16? {
         let answer = try await self.answer(to: bytes)
         guard answer.count >= 4, answer[0] == 0x88 else { return nil }

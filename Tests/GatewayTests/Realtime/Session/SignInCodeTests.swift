@@ -8,7 +8,7 @@ import Testing
 @testable import Gateway
 @testable import Realtime
 
-/// Pages that are signed in by a code in the place of a token.
+/// Signing in pages with a code instead of a token.
 @Suite struct SignInCodeTests {
     private static let path = "/api/v1/sign-ins"
 
@@ -73,7 +73,7 @@ import Testing
             #expect(!content.contains(code) && !content.contains(token) && !content.contains(token.prefix(20)))
             let left = try await gateway.client.timeLeft(of: name)
             #expect((120_001...300_000).contains(left))
-            // What stands there is bound to its name: elsewhere it opens nothing.
+            // The stored value is bound to its key, so it is invalid under any other key.
             let other = try await Self.make(gateway, as: token)
             let names = try await gateway.client.dump().keys.filter { $0.hasPrefix("signin:") && $0 != name }
             _ = try await gateway.client.run("RENAME", name, try #require(names.first))
@@ -93,7 +93,7 @@ import Testing
             }
             let answer = try await Self.redeem(gateway, code)
             #expect(answer.status == 404 && answer.member("token", as: String.self) == nil)
-            // One that has expired meanwhile: the gateway's check of tokens says so.
+            // A code whose token has expired since it was created is refused by the token check.
             let codes = SignInCodes(live: gateway.client, settings: gateway.settings.liveState)
             let old = try await codes.issue(for: try await gateway.token("bert", .customer, lifetime: -120)).get()
             let expired = try await Self.redeem(gateway, old)

@@ -9,11 +9,11 @@ import Testing
 @testable import Realtime
 @testable import WebSocket
 
-/// What a client says before it is told that it is signed in.
+/// Messages that a client sends before it receives `welcome`.
 @Suite struct SignInOrderTests {
     private static func message(_ json: String) -> [UInt8] { RawSocket.frame(0x81, Array(json.utf8)) }
 
-    /// All that is heard until it holds `end`, or the connection ends.
+    /// Reads until the received text contains `end`, or the connection closes.
     private static func heard(_ socket: RawSocket, until end: String) throws -> String {
         var heard: [UInt8] = []
         while !String(decoding: heard, as: UTF8.self).contains(end) {
@@ -38,7 +38,7 @@ import Testing
                 ).get()
                 let port = gateway.port
                 let socket = Inboxed<RawSocket>()
-                // As long as Redis takes nothing in, the link is not looked up.
+                // While Redis accepts no writes, the link is not looked up.
                 try await gateway.whileWritesWait {
                     try await blocking {
                         let connected = try RawSocket(port: port)

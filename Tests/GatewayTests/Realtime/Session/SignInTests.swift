@@ -10,7 +10,7 @@ import Testing
 @testable import Realtime
 @testable import TrafficControl
 
-/// Ways in, and what keeps people out.
+/// The ways to sign in, and the checks they have to pass.
 @Suite struct SignInTests {
     @Test func `S6: a token is accepted in the upgrade request or in the first message`() async throws {
         try await within {
@@ -91,7 +91,7 @@ import Testing
             try await RunningGateway.run { gateway in
                 let expired = try await gateway.token("anna", .customer, lifetime: -3600)
                 #expect(try await gateway.closeCode { try await $0.send(.auth(.token(expired))) } == 4005)
-                // One that is over, but within the skew of 30 s, is good for the second that is left of it.
+                // An expired token, within the allowed clock difference of 30 s, is valid for the one remaining second.
                 let ending = try await gateway.token("anna", .customer, lifetime: -29)
                 #expect(try await gateway.closeCode { try await $0.send(.auth(.token(ending))) } == 4005)
             }
@@ -101,7 +101,7 @@ import Testing
     @Test func `D3: a client that does not sign in is closed with 4008`() async throws {
         try await within {
             try await RunningGateway.run { settings in
-                // Time enough to read why, too.
+                // Long enough to read the reason as well.
                 (settings.limits.signInSeconds, settings.limits.closeSeconds) = (0, 30)
             } _: { gateway in
                 let code = try await gateway.closeCode { _ in }
@@ -151,7 +151,7 @@ extension RunningGateway {
         }
     }
 
-    /// The code with which the gateway closes a connection that did `body` and not more.
+    /// The code with which the gateway closes a connection that only runs `body`.
     func closeCode(_ body: (GatewayConnection) async throws -> Void) async throws -> UInt16 {
         try await self.unsigned { connection, messages in
             try await body(connection)
@@ -171,7 +171,7 @@ extension GatewayConnection.Messages.AsyncIterator {
     }
 }
 
-/// Tickets, origins and refresh: what pages need.
+/// Tickets, origins and refresh, which pages need.
 @Suite struct PageSignInTests {
     private static func upgrade(
         _ gateway: RunningGateway, origin: String? = nil, ticket: String? = nil
@@ -186,7 +186,7 @@ extension GatewayConnection.Messages.AsyncIterator {
                     + "Sec-WebSocket-Protocol: \(protocols.joined(separator: ", "))\r\n"
                     + (origin.map { "Origin: \($0)\r\n" } ?? "") + "\r\n")
             var answer = try socket.readUntil(Array("\r\n\r\n".utf8))
-            // What the session says first: welcome, or why not.
+            // The session's first message: welcome, or the reason for refusing it.
             if ticket != nil { answer += try socket.read() }
             return String(decoding: answer, as: UTF8.self)
         }

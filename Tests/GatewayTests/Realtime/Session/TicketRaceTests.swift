@@ -8,11 +8,11 @@ import Testing
 @testable import Gateway
 @testable import Realtime
 
-/// One ticket, two gateways, at the same time.
+/// One ticket, used on two gateways at the same time.
 @Suite(.needsMachine(for: .faults)) struct TicketRaceTests {
     private static let (tickets, lanes) = (1_000, 4)
 
-    /// Whether the gateway lets in who shows this ticket.
+    /// Whether the gateway accepts this ticket.
     private static func isLetIn(_ ticket: String, port: Int) async throws -> Bool {
         try await blocking {
             let socket = try RawSocket(port: port)

@@ -10,13 +10,13 @@ import Testing
 @testable import HTTPValues
 @testable import Realtime
 
-/// What becomes of a rider's readings, over both ways in: what followers see of them, what the rider is told, what is
+/// The verdicts on a rider's fixes over WebSocket and REST: what followers receive, how the rider is answered, and what is
 /// counted.
 @Suite struct FixVerdictTests {
-    /// m of a degree of latitude.
+    /// Metres per degree of latitude.
     private static let metersOfDegree = 111_195.0
 
-    /// A fix so many m north of where the rider begins.
+    /// A fix this many metres north of the rider's start.
     private static func fix(_ at: Int64, north meters: Double = 0, accuracy: Double = 5) -> Fix {
         Fix(
             at: at, place: Coordinate(latitude: 41.9 + meters / Self.metersOfDegree, longitude: 12.5)!,
@@ -42,13 +42,13 @@ import Testing
         }
     }
 
-    /// Each report is judged for itself, none takes another's place.
+    /// Every report is validated separately; none replaces another.
     private static func unbounded(_ settings: inout GatewaySettings) {
         settings.limits.allowManyMessages()
         (settings.limits.positionsPerSecond, settings.limits.positionsBurst) = (1_000_000, 1_000_000)
     }
 
-    /// What a report was answered: `ok`, or code and reason.
+    /// The answer to a report: `ok`, or the code and reason.
     private static func answer(
         _ messages: inout GatewayConnection.Messages.AsyncIterator
     ) async throws -> String {
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    /// The counts of a job, once they are `wanted`: they are written every few seconds.
+    /// Waits until the counts of a job are `wanted`. They are written every few seconds.
     private static func counts(
         _ gateway: RunningGateway, _ job: JobID, _ wanted: [String: Int]
     ) async throws {
@@ -88,10 +88,10 @@ import Testing
                         ([Self.fix(now - 61_000)], ["stale_position stale"]),
                         ([Self.fix(now + 60_000)], ["future_position future"]),
                         ([Self.fix(now - 29_000, accuracy: 3000)], ["implausible_position inaccurate"]),
-                        // Five kilometres in a second: held, then refuted by the next.
+                        // Five kilometres in one second: held, then refuted by the next fix.
                         ([Self.fix(now - 29_000, north: 5000)], ["ok"]),
                         ([Self.fix(now - 28_000, north: 10)], [refuted, "ok"]),
-                        // The newest that counts, whatever else a report holds.
+                        // The newest accepted fix is shown, whatever else the report contains.
                         ([Self.fix(now - 26_000, north: 9000), Self.fix(now - 27_000, north: 20)], ["ok"]),
                     ]
                     for (index, step) in steps.enumerated() {
@@ -107,7 +107,7 @@ import Testing
                     }
                 }
             }
-            // The session's end is no loss of what it counted.
+            // Counts are written when the session ends, too.
             try await Self.counts(
                 gateway, job,
                 [
@@ -177,7 +177,7 @@ import Testing
             #expect(vague.status == 422 && vague.member("code") == "implausible_position")
             let late = try await send([Self.fix(now + 60_000)])
             #expect(late.status == 422 && late.member("code") == "future_position")
-            // The doubt outlives a request: readings that agree are believed.
+            // A held fix outlives the request: later fixes that agree with it are accepted.
             let agreed = try await send([Self.fix(now - 18_000, north: 5000)])
             #expect(agreed.text.contains(#""accepted":["job-1"]"#), "\(agreed)")
             try await Self.counts(
@@ -204,7 +204,7 @@ import Testing
                         #expect(answer == "ok")
                     }
                     try await second.connect("rider-1", .rider) { rider, answers in
-                        // In one breath, before anything is read: what is older, what is far away, what is right.
+                        // Sent together, before anything is read: an older fix, a distant one and a valid one.
                         try await rider.send(Self.report(job, 2, [Self.fix(now - 25_000)]))
                         try await rider.send(Self.report(job, 3, [Self.fix(now - 19_000, north: 8000)]))
                         try await rider.send(Self.report(job, 4, [Self.fix(now - 18_000, north: 20)]))
@@ -231,7 +231,7 @@ import Testing
                 let reports: [([Fix], [InvalidFix], String)] = [
                     ([], [InvalidFix(at: now - 9000, fault: .zeroZero)], "bad_request zero_zero"),
                     ([], [InvalidFix(at: now - 8000, fault: .outOfRange)], "bad_request out_of_range"),
-                    // The others of a report count, as far as they can.
+                    // The other fixes of a report are validated as usual.
                     ([Self.fix(now - 7000)], [InvalidFix(at: now - 6000, fault: .zeroZero)], "ok"),
                     ([Self.fix(now - 7000)], [InvalidFix(at: now - 5000, fault: .zeroZero)], "bad_request zero_zero"),
                 ]

@@ -9,7 +9,7 @@ import Testing
 @testable import Gateway
 @testable import Realtime
 
-/// US-072 by its own criteria, as the customer of a running gateway lives it. AC-003, AC-004 and AC-007 are in
+/// The acceptance criteria of US-072, as a customer of a running gateway experiences them. AC-003, AC-004 and AC-007 are in
 /// ViewStateTests and ArrivalServiceTests, BR-001 in LocationSharingTests, BR-002 in RecordedShapeTests.
 @Suite struct LiveLocationStoryTests {
     private static let job = JobID("job-1")!
@@ -39,7 +39,7 @@ import Testing
         _ = try await gateway.ledger.publish(status, of: self.job, by: self.service, source: "event").get()
     }
 
-    /// On the way with travel mode on, and its customer following.
+    /// A rider on the way with travel mode on, and its customer following.
     private static func travel(
         _ gateway: RunningGateway,
         _ body: (
@@ -59,7 +59,7 @@ import Testing
         }
     }
 
-    /// Degrees north, of a step as riders report them here.
+    /// Whether the location is the given step north of the start.
     private static func isAt(_ step: Int, _ location: Location?) -> Bool {
         location.map { abs($0.fix.place.latitude - 41.9 - Double(step) / 100_000) < 1e-6 } ?? false
     }
@@ -100,7 +100,7 @@ import Testing
     @Test func `US-072 AC-002: each position moves the marker, and the arrival time is recalculated every interval`()
         async throws
     {
-        // In production a minute at most: a longer one can not be configured (ArrivalSettingsTests).
+        // At most one minute in production; a longer interval cannot be configured (ArrivalSettingsTests).
         #expect(ArrivalSettings().interval == .seconds(60))
         try await Self.run { gateway in
             try await Self.travel(gateway) { rider, _, seen in
@@ -147,7 +147,7 @@ import Testing
                     default: break
                     }
                 }
-                // Who comes now sees the same: the last place, how old it is, and no number of minutes.
+                // A new follower sees the same: the last position, its age, and no arrival time.
                 try await gateway.connect("olga", .ops) { other, messages in
                     try await other.send(.subscribe(job: Self.job, since: nil))
                     let late = try await messages.subscribed()
@@ -189,7 +189,7 @@ import Testing
                         try await network.hold()
                         try await travel([999, 998, 997])
                     }
-                    // Nothing has to be asked for: where the rider is now comes by itself, and what comes next.
+                    // No request is needed: the rider's current position and the next ones arrive on their own.
                     let second = try await phone.follow(since: first.point) { messages, snapshot in
                         #expect(snapshot.tracking == .live && Self.isAt(997, snapshot.location))
                         #expect(snapshot.missed.isEmpty && snapshot.eta?.state == .ok)
@@ -208,14 +208,14 @@ import Testing
         }
     }
 
-    /// A customer's app behind a network that is there or not.
+    /// A customer's app on a network that can be disconnected.
     private struct Phone {
         let token: String
         let network: LossyProxy
 
-        /// Connects, follows, and loses the network when `body` is done.
+        /// Connects, follows, and disconnects from the network when `body` is done.
         ///
-        /// - Returns: what it was shown first.
+        /// - Returns: the first snapshot.
         func follow(
             since point: ResumePoint?,
             _ body: (inout GatewayConnection.Messages.AsyncIterator, Snapshot) async throws -> Void
@@ -230,7 +230,7 @@ import Testing
                     let snapshot = try await messages.subscribed()
                     shown = snapshot
                     try await body(&messages, snapshot)
-                    // What was on its way is lost with the connection.
+                    // Data in flight is lost with the connection.
                     try await self.network.cut()
                     while try await messages.next() != nil {}
                 }
@@ -242,6 +242,6 @@ import Testing
 }
 
 extension Snapshot {
-    /// Where a follower goes on that has seen this.
+    /// The point from which a follower that has seen this resumes.
     fileprivate var point: ResumePoint { ResumePoint(epoch: self.epoch, id: self.id) }
 }

@@ -8,12 +8,12 @@ import Testing
 @testable import Realtime
 @testable import REST
 
-/// The way to the vendor and to the customer in the rider's own navigation app (RDR-014).
+/// Navigation to the vendor and to the customer in the rider's own navigation app (RDR-014).
 @Suite struct NavigationTests {
     private static let iPhone = "Mozilla/5.0 (iPhone; CPU iPhone OS 18_1 like Mac OS X) AppleWebKit/605.1.15"
     private static let pixel = "Mozilla/5.0 (Linux; Android 15; Pixel 9) AppleWebKit/537.36 Chrome/130 Mobile"
 
-    /// Every form that an address may have, to the last character.
+    /// Every possible form of a link, to the last character.
     private static let forms: [String] = {
         let (lat, lon) = (#"-?[0-9]{1,2}\.[0-9]{6}"#, #"-?[0-9]{1,3}\.[0-9]{6}"#)
         return [
@@ -61,7 +61,7 @@ import Testing
     }
 
     @Test func `RDR-014: navigation links use decimal points in every locale`() throws {
-        // Made for this test, since few machines have one.
+        // Created by this test, because few machines have such a locale.
         let folder = FileManager.default.temporaryDirectory.appending(path: "enroute-locale-\(UUID())")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -74,7 +74,7 @@ import Testing
         setenv("LOCPATH", folder.path, 1)
         defer { unsetenv("LOCPATH") }
         let comma = try #require(newlocale(1 << LC_NUMERIC, "de_DE.UTF-8", nil), "no locale with a comma could be made")
-        // Of this thread alone.
+        // Applies to this thread only.
         let before = uselocale(comma)
         defer {
             uselocale(before)
@@ -89,7 +89,7 @@ import Testing
         }
     }
 
-    // MARK: at a gateway
+    // MARK: with a gateway
 
     private static func run(
         _ change: @escaping @Sendable (inout GatewaySettings) -> Void = { _ in },
@@ -167,14 +167,14 @@ import Testing
                 try await Self.write(gateway, #","vendor":{"name":"Da Gino","address":"Wien 1"}"#)
                 try await refused()
                 server.behave(ProviderFixtures.mapbox)
-                // A place that was found is kept, also when only the name is written anew.
+                // A geocoded place is stored, and kept if only the name changes.
                 let asked = server.questions.count
                 for name in ["Da Gino", "Da Gina"] {
                     try await Self.write(gateway, #","vendor":{"name":"\#(name)",\#(address)}"#)
                     let found = try await Self.navigate(gateway, "to=vendor")
                     #expect(found.status == 200 && found.member("name") == name, "\(found)")
                     #expect(found.member("lat") == "48.235100" && found.member("lon") == "16.413800")
-                    // Whoever goes there reads it too.
+                    // The vendor's rider can read it too.
                     let job = try await gateway.rest("GET", "/api/v1/jobs/order-1", by: "rider-1", .rider)
                     #expect(job.member("vendor") == name && job.member("vendorAddress") == "Café Größe 1&2, Wien")
                     let seen = try await gateway.rest("GET", "/api/v1/jobs/order-1", by: "anna", .customer)

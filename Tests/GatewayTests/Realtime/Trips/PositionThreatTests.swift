@@ -8,7 +8,7 @@ import Testing
 @testable import HTTPValues
 @testable import Realtime
 
-/// Riders that report what they should not, and what their followers see of it.
+/// Riders that report positions they should not, and what their followers see.
 @Suite struct PositionThreatTests {
     private static func report(_ job: JobID, at time: Int64) -> LocationReport {
         LocationReport(
@@ -20,7 +20,7 @@ import Testing
         try await within {
             try await RunningGateway.run(isSecure: false) {
                 $0.limits.allowManyMessages()
-                // Each is published, none takes another's place.
+                // Every position is published; none replaces another.
                 ($0.limits.positionsPerSecond, $0.limits.positionsBurst) = (1_000_000, 1_000_000)
             } _: { gateway in
                 try await body(gateway, try await gateway.travellingJob())
@@ -33,7 +33,7 @@ import Testing
         try await Self.run { gateway, job in
             var random = SeededGenerator(seed: seed)
             let now = Int64.now
-            // Some twice, some too old, some too far ahead.
+            // Some are duplicates, some too old, some too far in the future.
             let offsets = (0..<120).map { _ in Int64.random(in: -90_000...20_000, using: &random) }
             let times = (offsets + offsets.prefix(30) + [3_600_000, 60_000, -86_400_000]).map { now + $0 }
                 .shuffled(using: &random)
@@ -89,7 +89,7 @@ import Testing
                     #expect(try await gateway.feed.read(job).get().position == nil)
                     let own = Int64.now
                     try await rider.send(.location(Self.report(job, at: own)))
-                    // The first that comes is the rider's own.
+                    // The first position to arrive is the rider's own.
                     #expect(try await seen.location().fix.at == own)
                 }
             }

@@ -10,12 +10,12 @@ import Testing
 @testable import HTTPValues
 @testable import Realtime
 
-/// Riders whose phones report by requests: what they are asked for, and what others are told of their silence.
+/// Riders whose phones report by REST: the guidance they receive, and the unavailable reasons their followers receive.
 @Suite struct RESTReporterTests {
-    /// m of a degree of latitude.
+    /// Metres per degree of latitude.
     private static let metersOfDegree = 111_195.0
 
-    /// A position so far south of the destination.
+    /// A position this many metres south of the destination.
     private static func fix(south meters: Double, ago: Int64, speed: Double = 1) -> String {
         let latitude = 41.9 - meters / Self.metersOfDegree
         return #"{"at":\#(Int64.now - ago),"lat":\#(latitude),"lon":12.5,"acc":5,"spd":\#(speed)}"#
@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    /// Positions are old after 0.2 s, and as many come as may.
+    /// Positions become stale after 0.2 s, and the rate is not limited.
     static func oldSoon(_ settings: inout GatewaySettings) {
         settings.freshness = .milliseconds(200)
         (settings.limits.positionsPerSecond, settings.limits.positionsBurst) = (1_000_000, 1_000_000)
@@ -147,7 +147,7 @@ import Testing
                 let text = try await gateway.rest("GET", "/api/v1/jobs/job-1/verdicts", by: "rider-1", .rider).text
                 #expect(text.contains(#""unavailable":"network""#), "\(text)")
                 let notes = ValidationSummaryStore(live: gateway.client, settings: gateway.settings.liveState)
-                // As often as it takes: what is slow here is silent again.
+                // Repeated as often as necessary: on a slow machine the location becomes unavailable again.
                 for step in 1...30_000 as ClosedRange<Int64> {
                     _ = try await Self.send(gateway, Self.fix(south: 390, ago: 40_000 - step))
                     if try await notes.read(JobID("job-1")!).get().unavailable == nil { break }

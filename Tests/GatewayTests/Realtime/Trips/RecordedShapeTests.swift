@@ -9,11 +9,10 @@ import Tracking
 @testable import HTTPValues
 @testable import Realtime
 
-/// The recordings by their names, through a running gateway in less time than they took: silences last as long as the
-/// gateway's `freshness` does, and all between them follows in one breath. What is exact to the second is in
-/// SimulatedSilenceTests.
+/// Recorded trips, replayed through a running gateway in less time than they took. Silences last as long as the gateway's
+/// `freshness`; everything in between is sent at once. SimulatedSilenceTests covers what is exact to the second.
 @Suite(.needsMachine(for: .faults)) struct RecordedShapeTests {
-    /// ms: longer silences are stale (US-072: 30 s).
+    /// ms; longer silences are stale (US-072: 30 s).
     private static let stale: Int64 = 30_000
 
     private static func run(
@@ -35,16 +34,17 @@ import Tracking
     // MARK: silences
 
     private struct Silences {
-        /// Told `stale`, and `live` after it.
+        /// The number of `stale` notifications that were followed by `live`.
         var stale = 0
         var back = 0
-        /// Of those that were told `stale`, where the recording was silent for no more than 30 s and the machine was.
+        /// The number of `stale` notifications for silences of at most 30 s in the recording, which were longer in the test
+        /// because the machine was slow.
         var excused = 0
-        /// The short silence was kept for less time than `freshness`.
+        /// The short silence took less time than `freshness`.
         var isShortKept = true
     }
 
-    /// Travels a trip; silences of over 30 s last until the customer is told so, one of 20 to 30 s in proportion.
+    /// Replays a trip. Silences of over 30 s last until the customer is notified; one of 20 to 30 s lasts proportionally.
     private static func silences(
         _ gateway: RunningGateway, _ job: JobID, _ fixes: [Fix], keepsShort: Bool = false
     ) async throws -> Silences {
@@ -122,12 +122,12 @@ import Tracking
         try await Self.run {
             $0.freshness = .seconds(3)
         } _: { gateway, job in
-            // The silence, and what is around it.
+            // The silence and the fixes around it.
             let all = try TripShape.shortSilence.fixes(origin)
             let silence = try #require(all.indices.dropFirst().first { all[$0].at - all[$0 - 1].at > 20_000 })
             let around = Array(all[(silence - 50)..<min(all.count, silence + 50)])
             #expect(around[50].at - around[49].at == 25_000)
-            // A machine that stands still in it has made it longer: again then, with the same trip.
+            // If the machine stalls during the silence, the silence is too long. Then the trip is repeated.
             for attempt in 0... {
                 let job = attempt == 0 ? job : try await gateway.travellingJob("again-\(attempt)")
                 let silences = try await Self.silences(gateway, job, around.endedJustNow, keepsShort: true)
@@ -137,16 +137,16 @@ import Tracking
         }
     }
 
-    // MARK: what is believed
+    // MARK: validation
 
     private struct Journey {
         var sent: [Fix]
-        /// What followers were to be shown, in their order.
+        /// The fixes that followers should be shown, in order.
         var accepted: [Fix] = []
         var counts: [String: Int] = [:]
     }
 
-    /// Travels a trip, as if it had ended just now.
+    /// Replays a trip as if it had just ended.
     private static func travel(_ gateway: RunningGateway, _ job: JobID, _ fixes: [Fix]) async throws -> Journey {
         var journey = Journey(sent: fixes.endedJustNow)
         try await gateway.connect("rider-1", .rider) { rider, answers in
@@ -157,8 +157,8 @@ import Tracking
                 _ = try await answers.first { message -> Bool? in
                     switch message {
                     case .ok("location", _, Int64(index), _, _): return true
-                    // The second answer to a report before this one, which was held: taken for this one's, all after
-                    // it would be looked at before they are shown.
+                    // The second answer to an earlier report that was held. If it counted as this report's answer, all later
+                    // answers would be checked before their positions are shown.
                     case .error(let refusal) where refusal.reason == FixRefusal.implausibleSpeed.rawValue: return nil
                     case .error: return true
                     default: return nil
@@ -172,7 +172,7 @@ import Tracking
             }
         }
         let notes = ValidationSummaryStore(live: gateway.client, settings: gateway.settings.liveState)
-        // A reading that was held and refuted is counted twice.
+        // A fix that was held and then refuted counts twice.
         func isAllCounted() -> Bool {
             let all = journey.counts.values.reduce(0, +) - journey.counts["implausible_speed", default: 0]
             return all >= journey.sent.count

@@ -7,12 +7,12 @@ import Testing
 @testable import Gateway
 @testable import Realtime
 
-/// A trip that is longer than a rider may share its position for one job, in seconds in the place of hours: each moment
-/// the reading is reported that was taken when so large a part of the four hours was over.
+/// A trip that exceeds the sharing time limit of a job, in seconds instead of hours. At each moment, the test reports the fix
+/// that was recorded at the same fraction of the four hours.
 @Suite(.needsMachine(for: .volume)) struct RecordedTimeLimitTests {
-    /// s of the recording that the time limit stands for.
+    /// The seconds of the recording that correspond to the time limit.
     private static let limitSeconds = 14_400.0
-    /// Long enough for hundreds of positions on a machine that is busy.
+    /// Long enough for hundreds of positions on a busy machine.
     private static let cap = Duration.seconds(3)
 
     @Test(arguments: TripShape.origins)
@@ -27,7 +27,7 @@ import Testing
                 settings.limits.allowManyMessages()
                 (settings.limits.positionsPerSecond, settings.limits.positionsBurst) = (1_000_000, 1_000_000)
                 settings.liveState.maxSharingDuration = Self.cap
-                // A second is over an hour here.
+                // One second stands for more than one hour here.
                 settings.validation.fastestMetersPerSecond = 1e9
             } _: { gateway in
                 let job = try await gateway.travellingJob()
@@ -39,9 +39,9 @@ import Testing
                         let deadline = try #require(try await answers.travelAnswer())
                         let start = deadline - Self.cap.milliseconds
                         var last: Int64 = 0
-                        /// Reports the reading of this moment.
+                        /// Reports the fix of the current moment.
                         ///
-                        /// - Returns: whether the rider was told that the time is over.
+                        /// - Returns: whether the rider was notified that the time limit was reached.
                         func report() async throws -> Bool {
                             last = max(last + 1, .now)
                             let seconds = Double(last - start) / Double(Self.cap.milliseconds) * Self.limitSeconds
@@ -53,13 +53,13 @@ import Testing
                                 case .ok("location", _, _, _, _): false
                                 case .tracking(_, .ended, .timeLimit): true
                                 case .error(let refusal) where refusal.code != .travelModeOff: throw refusal.code
-                                // What is refused is followed by why.
+                                // A refusal is followed by its reason.
                                 default: nil
                                 }
                             }
                         }
                         while try await !report() {}
-                        // The rest of the trip is nobody's to see, and no switch brings it back.
+                        // Nobody may see the rest of the trip, and switching travel mode does not bring it back.
                         for fix in fixes.suffix(20) {
                             var fix = fix
                             last = max(last + 1, .now)

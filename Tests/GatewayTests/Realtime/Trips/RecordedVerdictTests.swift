@@ -10,12 +10,12 @@ import Testing
 @testable import HTTPValues
 @testable import Realtime
 
-/// Recorded trips sent to a running gateway in one breath, as if they had ended now: what followers would have seen.
+/// Recorded trips, sent to a running gateway at once as if they had just ended, and what their followers would have seen.
 @Suite struct RecordedVerdictTests {
     private static let folder = Checkout.root.appending(path: "../shared/data/trips").standardized
     static let isThere = FileManager.default.fileExists(atPath: Self.folder.path)
 
-    /// Of a trip, at most: the jumps are among them.
+    /// The maximum number of fixes of a trip; the jumps are among them.
     private static let most = 700
 
     private static func fixes(_ name: String) throws -> [EnrouteWire.Fix] {
@@ -33,14 +33,14 @@ import Testing
         }
     }
 
-    /// m/s implied by two readings; closer than a second is jitter.
+    /// The speed implied by two fixes in m/s. Fixes less than a second apart are jitter.
     private static func speed(_ a: EnrouteWire.Fix, _ b: EnrouteWire.Fix) -> Double {
         let north = (b.place.latitude - a.place.latitude) * 111_195
         let east = (b.place.longitude - a.place.longitude) * 111_195 * cos(a.place.latitude * .pi / 180)
         return (north * north + east * east).squareRoot() / max(1, Double(b.at - a.at) / 1000)
     }
 
-    /// What a follower of the whole trip is shown, and what became of its readings.
+    /// What a follower of the whole trip receives, and the verdicts on its fixes.
     private static func travel(_ name: String) async throws -> (shown: [EnrouteWire.Fix], counts: [String: Int]) {
         try await within {
             let (results, result) = AsyncStream.makeStream(of: ([EnrouteWire.Fix], [String: Int]).self)
@@ -62,11 +62,11 @@ import Testing
                         for (index, fix) in fixes.enumerated() {
                             try await rider.send(
                                 .location(LocationReport(job: job, sequence: Int64(index), fixes: [fix])))
-                            // Each is done before the next: so that each is shown by itself.
+                            // Waits for each answer before the next report, so each position is shown separately.
                             _ = try await answers.first { message -> Bool? in
                                 switch message {
                                 case .ok("location", _, _, _, _): true
-                                // One that was held and answered before.
+                                // The answer to an earlier fix that was held.
                                 case .error(let refusal) where refusal.reason == "implausible_speed": nil
                                 case .error: true
                                 default: nil
@@ -83,7 +83,7 @@ import Testing
                 }
                 let notes = ValidationSummaryStore(live: gateway.client, settings: gateway.settings.liveState)
                 var counts = try await notes.read(job).get().counts
-                // The session's end counts the rest.
+                // The remaining verdicts are counted when the session ends.
                 while counts.values.reduce(0, +) < sent { counts = try await notes.read(job).get().counts }
                 result.yield((shown, counts))
             }
@@ -99,7 +99,7 @@ import Testing
         #expect(zip(jumps.shown, jumps.shown.dropFirst()).allSatisfy { Self.speed($0, $1) <= 60.5 })
         #expect(!jumps.shown.isEmpty && jumps.counts["held", default: 0] > 0)
         let clean = try await Self.travel("rome-clean-1hz")
-        // A follower that reads slowly is shown fewer: the newest of those that wait.
+        // A follower that reads slowly receives fewer positions: the newest of those queued.
         #expect(!clean.shown.isEmpty && clean.counts == ["accepted": Self.most])
     }
 }

@@ -5,12 +5,12 @@ import Tracking
 @testable import Gateway
 @testable import Realtime
 
-/// A rider's reports on their way to Redis, without Redis. Any history at all: ReportQueueCheck, which CorpusTests runs.
+/// A rider's reports on their way to Redis, without Redis. ReportQueueCheck, which CorpusTests runs, tests random histories.
 @Suite struct ReportQueueTests {
     private static let (first, second, third) = (JobID("a")!, JobID("b")!, JobID("c")!)
     private static let oneSecond: UInt64 = 1_000_000_000
 
-    /// One position a second, and one at once.
+    /// One position per second, with a burst of one.
     private var queue = ReportQueue(perSecond: 1, burst: 1, mostJobs: 2)
 
     private static func answer(_ sequence: Int64, _ job: JobID = Self.first) -> ReportQueue.Answer {
@@ -26,7 +26,7 @@ import Tracking
             receivedAt: 1_790_000_000_000, isRepeat: isRepeat)
     }
 
-    /// A report is judged worth publishing.
+    /// A report whose fix was accepted.
     private mutating func offer(_ sequence: Int64, _ job: JobID = Self.first, at now: UInt64 = 0)
         -> ReportQueue.Decision
     {
@@ -152,7 +152,7 @@ import Tracking
         let returned = self.queue.masterReturned(at: Self.oneSecond, time: Self.report(1).receivedAt)
         #expect(returned.again.mapValues(\.fix) == [Self.first: Self.report(1).fix])
         #expect(returned.timer == 0)
-        // What waits is newer than what was taken.
+        // The queued report is newer than the published one.
         _ = self.queue.settle(Self.report(3), .noAnswer, at: Self.oneSecond)
         #expect(self.queue.masterReturned(at: Self.oneSecond, time: Self.report(1).receivedAt).again.isEmpty)
     }

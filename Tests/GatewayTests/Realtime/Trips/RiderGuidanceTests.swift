@@ -8,10 +8,10 @@ import Testing
 @testable import HTTPValues
 @testable import Realtime
 
-/// What follows from a rider's positions, and from their absence: how often it is to report, how near it is, why nothing is
-/// seen of it; and who is told.
+/// What follows from a rider's positions and from their absence: the report interval, the proximity, the unavailable reason,
+/// and who receives them.
 @Suite struct RiderGuidanceTests {
-    /// m of a degree of latitude.
+    /// Metres per degree of latitude.
     private static let metersOfDegree = 111_195.0
 
     private static func run(
@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    /// A position so far south of the destination, taken so many ms before now.
+    /// A position this many metres south of the destination, captured this many ms ago.
     private static func report(
         _ job: JobID, south meters: Double, ago: Int64, speed: Double = 1, battery: Double? = nil
     ) -> ClientMessage {
@@ -74,7 +74,7 @@ import Testing
                 try await gateway.connect("rider-1", .rider) { rider, answers in
                     try await rider.send(.travel(job: job, active: true))
                     _ = try await answers.travelAnswer()
-                    // With a full one it would be every second, as above.
+                    // With a full battery, the interval would be one second, as above.
                     try await rider.send(Self.report(job, south: 100, ago: 40_000, speed: 10, battery: 0.04))
                     let rate = try await answers.first { if case .rate(let seconds) = $0 { seconds } else { nil } }
                     #expect(rate == 3)
@@ -117,7 +117,7 @@ import Testing
             }
             let text = try await gateway.rest("GET", "/api/v1/jobs/\(job)/verdicts", by: "olga", .ops).text
             #expect(text.contains(#""proximity":"arrived""#), "\(text)")
-            // A suggestion: travel mode is on as before.
+            // It is only a suggestion: travel mode is still on.
             #expect(try await gateway.feed.read(job).get().isOpen)
         }
     }
@@ -135,7 +135,7 @@ import Testing
                     for (meters, ago) in [(450.0, 50_000), (20, 40_000), (20, 15_000)] {
                         try await rider.send(Self.report(job, south: meters, ago: Int64(ago)))
                     }
-                    // A customer is told of the end, and not of what suggested it.
+                    // A customer is notified of the end, and not of the proximity that led to it.
                     let reason = try await seen.first { message -> EndReason? in
                         if case .proximity = message { throw Missing() }
                         if case .tracking(_, .arrived, let reason) = message { return reason }
@@ -173,13 +173,13 @@ import Testing
                         let (told, reported) = (try await unavailable(&seen), try await unavailable(&known))
                         #expect(told == (.unavailablePermissionDenied, nil))
                         #expect(reported == (.unavailablePermissionDenied, .permissionDenied))
-                        // Who asks later is told too.
+                        // A later request returns the same.
                         let text = try await gateway.rest("GET", "/api/v1/jobs/\(job)", by: "anna", .customer).text
                         #expect(text.contains(#""unavailable":"unavailable_permission_denied""#), "\(text)")
                         try await rider.report(job, step: 1)
                         _ = try await seen.location()
                     }
-                    // The session of a rider that travels is lost.
+                    // The session of a travelling rider disconnects.
                     let (lost, inferred) = (try await unavailable(&seen), try await unavailable(&known))
                     #expect(lost == (.unavailableNetwork, nil))
                     #expect(inferred == (.unavailableNetwork, .network))

@@ -8,7 +8,7 @@ import Testing
 @testable import Gateway
 @testable import Realtime
 
-/// Riders that are heard from no more, looked for by every gateway at once.
+/// Silent riders, swept by every gateway at the same time.
 @Suite struct RiderSweepTests {
     private static let pace: @Sendable (inout GatewaySettings) -> Void = { $0.sweepPace = .milliseconds(20) }
 
@@ -21,7 +21,7 @@ import Testing
                 try await RunningGateway.run(isSecure: false, at: address, Self.pace) { second in
                     try await first.register(PersonID("first")!)
                     let start = try await first.pool.read(RunningGateway.rome).get().version
-                    // More than one sweep looks at.
+                    // More riders than one sweep handles.
                     let count = Riders.sweepBatch + 50
                     for number in 0..<count {
                         try await first.register(.rider(number))
@@ -67,7 +67,7 @@ import Testing
                     try await messages.watch(&witness) { $0.changes.count == 1 }
                     try await gateway.silence(.rider(1), for: .seconds(7200))
                     try await gateway.silence(.rider(2), for: .seconds(7200))
-                    // Time enough for the first to be looked at again.
+                    // Long enough for the first rider to be checked again.
                     try await messages.watch(&witness) { $0.changes.count == 3 }
                     #expect(witness.changes.map(\.rider) == [.rider(1), .rider(2), .rider(2)])
                     #expect(witness.changes.map(\.kind) == [.unreachableWithTask, .unreachable, .offline])
@@ -120,12 +120,12 @@ import Testing
 }
 
 extension RunningGateway {
-    /// Up to 1,000 changes.
+    /// At most 1,000 changes.
     func changes(since version: Int64) async throws -> [RiderChange] {
         try await self.pool.read(Self.rome, since: version).get().changes ?? []
     }
 
-    /// So many this gateway has found.
+    /// The number of silent riders this gateway has found.
     fileprivate func lost(_ outcome: String) async throws -> Int {
         let text = try await self.manage("/metrics").text
         let line = text.split(separator: "\n").first {

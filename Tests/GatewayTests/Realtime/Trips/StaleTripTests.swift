@@ -8,10 +8,10 @@ import Testing
 @testable import Gateway
 @testable import Realtime
 
-/// Trips whose journey is over, by a status, another rider or travel mode: nothing of them is told any more, and nothing
-/// that comes after them is steered by them.
+/// Trips that have ended by a status, by a reassignment or by travel mode. Nothing more is published about them, and they do
+/// not influence later trips.
 @Suite struct StaleTripTests {
-    /// m of a degree of latitude.
+    /// Metres per degree of latitude.
     private static let metersOfDegree = 111_195.0
 
     enum End: CaseIterable { case completed, reassigned }
@@ -33,7 +33,7 @@ import Testing
         #expect(answer.status == 200, "\(answer)")
     }
 
-    /// A position so far south of the destination.
+    /// A position this many metres south of the destination.
     private static func send(
         _ gateway: RunningGateway, _ job: String, south meters: Double = 400, ago: Int64, speed: Double = 1,
         others: String = ""
@@ -94,7 +94,7 @@ import Testing
                 #expect(shown.status == 200)
             }
             try await Self.end(gateway, "job-1", by: end)
-            // Readings of no use for both; of the first it would be said before it is said of the second.
+            // Fixes that are refused for both jobs. A reason for the first job would be published before that of the second.
             try await becomes("it is said of the job that goes on") {
                 _ = try await Self.send(gateway, "job-1", ago: 50_000, others: #""jobs":["job-2"],"#)
                 return try await Self.unavailable(gateway, "job-2") == .noFix
@@ -118,13 +118,14 @@ import Testing
                         _ = try await answers.first { if case .ok("location", _, _, _, _) = $0 { true } else { nil } }
                     }
                     try await Self.end(gateway, "job-1", by: .completed)
-                    // The session looks at all its trips every ten seconds.
+                    // The session checks all its trips every ten seconds.
                     _ = try await known.first { message -> Bool? in
                         guard case .unavailable(let job, _, .unknown) = message else { return nil }
                         #expect(job == other)
                         return job == other ? true : nil
                     }
-                    // Each is told when what it asked of the ledger is answered: the others of that look are, too.
+                    // Reasons are published when the ledger has answered, so those of the other trips in this check have been
+                    // published as well.
                     let counted = try await gateway.rest(
                         "GET", "/api/v1/jobs/job-1/verdicts", by: "olga", .ops)
                     #expect(counted.status == 200 && !counted.text.contains(#""unavailable""#), "\(counted)")

@@ -8,7 +8,7 @@ import Testing
 @testable import Gateway
 @testable import Realtime
 
-/// Positions end with travel mode, at the latest with its time, and both sides are told.
+/// Positions are shown until travel mode stops, at the latest at the sharing time limit, and rider and customer are notified.
 @Suite(.needsMachine(for: .faults)) struct TravelEndTests {
     private static func settings(_ settings: inout GatewaySettings) {
         settings.limits.positionsPerSecond = 100_000
@@ -16,10 +16,10 @@ import Testing
         settings.limits.allowManyMessages()
     }
 
-    /// Long enough for what comes before it, on a machine that is busy.
+    /// Long enough for everything before it, on a busy machine.
     private static let shortCap = Duration.seconds(8)
 
-    /// What is wrong with the order in which things were shown; `nil` when nothing is.
+    /// What is wrong with the order of the messages; `nil` if it is correct.
     private static func fault(in shown: [ServerMessage]) -> String? {
         var isOver = false
         for (index, message) in shown.enumerated() {
@@ -61,7 +61,7 @@ import Testing
                             try await connection.report(job, step: step)
                         }
                         try await connection.send(.travel(job: job, active: false))
-                        // Still under way when it ends.
+                        // Still in flight when travel mode stops.
                         try await connection.report(job, step: step + 1)
                         for _ in 0..<2 {
                             _ = try await messages.first {
@@ -113,7 +113,7 @@ import Testing
                 try await gateway.connect("rider-1", .rider) { connection, messages in
                     try await connection.send(.travel(job: job, active: true))
                     let deadline = try #require(try await messages.travelAnswer())
-                    // Off and on again is the same time: it counts from the first start, on or off.
+                    // Switching travel mode off and on does not extend the limit, which counts from the first start.
                     try await connection.send(.travel(job: job, active: false))
                     _ = try await messages.travelAnswer()
                     try await connection.send(.travel(job: job, active: true))
@@ -193,7 +193,7 @@ import Testing
                 let lasts = try await withThrowingTaskGroup(of: (end: Int64, last: Int64).self) { group in
                     for session in 0..<40 {
                         group.addTask {
-                            // Good for eight to eleven seconds more, with the skew of the clocks.
+                            // Valid for eight to eleven more seconds, including the allowed clock difference.
                             let now = Int64(Date.now.timeIntervalSince1970)
                             let end = now - 22 + Int64(session % 4)
                             let token = try await gateway.mint.token(
@@ -210,7 +210,7 @@ import Testing
                     return lasts
                 }
                 #expect(lasts.count == 40)
-                // `received` is the gateway's clock, when the location came in that was then sent.
+                // `received` is the time on the gateway's clock when the location arrived.
                 for (end, last) in lasts { #expect(last > 0 && last <= (end + 30) * 1000) }
             }
         }
@@ -233,7 +233,7 @@ import Testing
         }
     }
 
-    /// When the newest location came in that a session was shown, ms since the epoch; it ends with 4005.
+    /// When the newest location that a session was shown arrived, ms since the epoch. The session ends with 4005.
     private static func lastFrame(
         _ gateway: RunningGateway, _ token: String, _ job: JobID, end: Int64
     ) async throws -> (end: Int64, last: Int64) {
