@@ -25,8 +25,8 @@ package final class RiderSession {
     private var unvalidated: UnvalidatedReports
     /// When the queue's timer is due.
     private var queueTimer: Deadline?
-    /// When the sharing time limit is reached, per job whose travel mode this session switched on.
-    private var travelEnds: [JobID: Deadline] = [:]
+    /// The sharing time limits of the jobs whose travel mode this session switched on.
+    private var sharingTimers: SharingTimers<Deadline>
     private lazy var trips = TripValidators(loop: self.loop, most: self.loop.settings.limits.subscriptions)
     private(set) lazy var guidance = RiderGuidance(session: self.session, loop: self.loop, trips: self.trips)
     private(set) lazy var presence = RiderPresence(session: self.session, loop: self.loop)
@@ -40,6 +40,7 @@ package final class RiderSession {
         self.queue = ReportQueue(
             perSecond: limits.positionsPerSecond, burst: limits.positionsBurst, mostJobs: limits.subscriptions)
         self.unvalidated = UnvalidatedReports(mostJobs: limits.subscriptions)
+        self.sharingTimers = SharingTimers(maxJobs: limits.subscriptions)
         loop.add(self, of: session)
     }
 
@@ -258,7 +259,7 @@ package final class RiderSession {
         if !active {
             self.trips.restart(.init(rider: grant.person, job: job))
             self.queue.travelStopped(job)
-            self.travelEnds.removeValue(forKey: job)?.cancel()
+            self.sharingTimers.remove(job)?.cancel()
         }
         let bound = NIOLoopBound(self.session, eventLoop: self.loop.eventLoop)
         let jobs = self.loop.jobs
@@ -284,18 +285,17 @@ package final class RiderSession {
 
     private func endTravel(of job: JobID, at deadline: Int64) {
         self.queue.travelStarted(job)
-        self.travelEnds[job]?.cancel()
-        self.travelEnds[job] = self.loop.deadlines.after(.until(deadline)) {
-            [weak self, weak session = self.session] in
+        let timer = self.loop.deadlines.after(.until(deadline)) { [weak self, weak session = self.session] in
             guard let self, session?.isOpen == true else { return }
             self.loop.relay.limits.closeNow(job, deadline)
             self.ended(job, notifiesRider: self.queue.timeLimitReached(of: job))
         }
+        self.sharingTimers.set(timer, for: job, at: deadline)?.cancel()
     }
 
     /// The job's sharing time limit was reached.
     private func ended(_ job: JobID, notifiesRider: Bool) {
-        self.travelEnds.removeValue(forKey: job)?.cancel()
+        self.sharingTimers.remove(job)?.cancel()
         if notifiesRider { self.session.send(.tracking(job: job, .ended, .timeLimit)) }
     }
 }

@@ -56,24 +56,19 @@ import Testing
             try await RunningGateway.run(isSecure: false, Self.fastLimits) { gateway in
                 for round in 0..<20 {
                     let job = try await gateway.travellingJob("job-\(round)")
-                    let (seen, onSeen) = AsyncStream.makeStream(of: Int.self)
+                    let (seen, onSeen) = AsyncStream.makeStream(of: Void.self)
                     let (subscribed, onSubscribed) = AsyncStream.makeStream(of: Void.self)
-                    async let shown = gateway.connect("anna", .customer) { connection, messages in
-                        try await connection.send(.subscribe(job: job, since: nil))
-                        _ = try await messages.subscribed()
+                    async let shown = gateway.collectMessages(of: job, by: "anna") {
                         onSubscribed.finish()
-                        var shown: [ServerMessage] = []
-                        while let message = try await messages.next() {
-                            shown.append(message)
-                            guard case .location(let location) = message else { continue }
-                            onSeen.yield(shown.count)
-                            if location.fix.place.latitude > 51.9005 { return shown }
-                        }
-                        throw Missing()
+                    } until: { message in
+                        guard case .location(let location) = message else { return false }
+                        onSeen.yield()
+                        return location.fix.place.latitude > 51.9005
                     }
                     for await _ in subscribed {}
                     async let refusal = Self.travelUntilRefused(gateway, job, as: "rider-1") { _ in }
-                    for await count in seen where count > 10 { break }
+                    var locations = seen.makeAsyncIterator()
+                    for _ in 0..<10 { await locations.next() }
                     let answer = try await Self.assign(gateway, job, #"{"rider":"rider-2","insteadOf":"rider-1"}"#)
                     #expect(answer.status == 200, "\(answer.text)")
                     #expect(try await refusal == .travelModeOff)
@@ -224,16 +219,10 @@ import Testing
                 let off = try await gateway.travellingJob("job-3", customer: "carl")
                 let (subscribed, onSubscribed) = AsyncStream.makeStream(of: Void.self)
                 @Sendable func followed(_ person: String, _ job: JobID) async throws -> [ServerMessage] {
-                    try await gateway.connect(person, .customer) { connection, messages in
-                        try await connection.send(.subscribe(job: job, since: nil))
-                        _ = try await messages.subscribed()
+                    try await gateway.collectMessages(of: job, by: person) {
                         onSubscribed.yield()
-                        var heard: [ServerMessage] = []
-                        while let message = try await messages.next() {
-                            heard.append(message)
-                            if case .ended = message { return heard }
-                        }
-                        throw Missing()
+                    } until: {
+                        if case .ended = $0 { true } else { false }
                     }
                 }
                 async let anna = followed("anna", first)

@@ -40,16 +40,10 @@ import Testing
             try await RunningGateway.run(isSecure: false, Self.settings) { gateway in
                 let job = try await gateway.travellingJob()
                 let (subscribed, onSubscribed) = AsyncStream.makeStream(of: Void.self)
-                async let shown = gateway.connect("anna", .customer) { connection, messages in
-                    try await connection.send(.subscribe(job: job, since: nil))
-                    _ = try await messages.subscribed()
+                async let shown = gateway.collectMessages(of: job, by: "anna") {
                     onSubscribed.finish()
-                    var shown: [ServerMessage] = []
-                    while let message = try await messages.next() {
-                        shown.append(message)
-                        if case .ended = message { return shown }
-                    }
-                    throw Missing()
+                } until: {
+                    if case .ended = $0 { true } else { false }
                 }
                 for await _ in subscribed {}
                 try await gateway.connect("rider-1", .rider) { connection, messages in
@@ -98,16 +92,10 @@ import Testing
             } _: { gateway in
                 let job = try await gateway.travellingJob()
                 let (subscribed, onSubscribed) = AsyncStream.makeStream(of: Void.self)
-                async let shown = gateway.connect("anna", .customer) { connection, messages in
-                    try await connection.send(.subscribe(job: job, since: nil))
-                    _ = try await messages.subscribed()
+                async let shown = gateway.collectMessages(of: job, by: "anna") {
                     onSubscribed.finish()
-                    var shown: [ServerMessage] = []
-                    while let message = try await messages.next() {
-                        shown.append(message)
-                        if case .tracking(_, .ended, .timeLimit) = message { return shown }
-                    }
-                    throw Missing()
+                } until: {
+                    if case .tracking(_, .ended, .timeLimit) = $0 { true } else { false }
                 }
                 for await _ in subscribed {}
                 try await gateway.connect("rider-1", .rider) { connection, messages in
