@@ -95,7 +95,7 @@ private final class FailureLog: Sendable {
     }
 
     private let logger: Logger
-    private let said = Mutex(KeyedLogThrottle<Kind>(most: FailureLog.mostKinds))
+    private let said = Mutex(KeyedLogThrottle<Kind>(maxSubjects: FailureLog.mostKinds))
 
     /// More than there are services and outcomes.
     private static let mostKinds = 100
@@ -105,7 +105,7 @@ private final class FailureLog: Sendable {
     func note(_ event: RouteFinder.Event) {
         guard case .failed(let source, let failure) = event, failure.isFault else { return }
         let kind = Kind(source: source, outcome: ArrivalCounts.outcome(failure))
-        guard let unsaid = self.said.withLock({ $0.say(kind, now: .now()) }) else { return }
+        guard let unsaid = self.said.withLock({ $0.record(kind, now: .now()) }) else { return }
         var metadata: Logger.Metadata = [LogKey.provider: "\(source.rawValue)", LogKey.reason: "\(failure)"]
         if unsaid > 0 { metadata[LogKey.count] = "\(unsaid)" }
         if failure.needsSomebody {
@@ -143,8 +143,8 @@ package final class ArrivalCounts: Sendable {
         self.state.withLock { $0.asked(source.rawValue, outcome) }
         guard let service = Dependency(rawValue: source.rawValue) else { return }
         switch event {
-        case .answered: self.services.note(service, isUp: true)
-        case .failed(_, let failure): self.services.note(service, isUp: !failure.isFault)
+        case .answered: self.services.record(service, isUp: true)
+        case .failed(_, let failure): self.services.record(service, isUp: !failure.isFault)
         case .cached, .withheld: break
         }
     }

@@ -30,7 +30,7 @@ struct GatewayLoops: Sendable {
                 isDraining: self.load.isDraining, hasReachedRedis: self.load.hasReachedRedis,
                 silentMilliseconds: self.load.silence(
                     now: NIODeadline.now().uptimeNanoseconds, tick: UInt64(Deadlines.tick.nanoseconds)),
-                isOverloaded: self.load.isShedding))
+                isOverloaded: self.load.isOverloaded))
     }
 
     /// The metrics of the gateway, with the counters of all event loops added up.
@@ -60,7 +60,7 @@ struct GatewayLoops: Sendable {
                 case .loopLag: (gauge, Double(lag) / 1000)
                 case .memory: (gauge, Double(ProcessLoad.residentBytes))
                 case .descriptors: (gauge, Double(ProcessLoad.openDescriptors))
-                case .shedding: (gauge, self.load.isShedding ? 1 : 0)
+                case .shedding: (gauge, self.load.isOverloaded ? 1 : 0)
                 }
             }
             let dependencies = await self.dependencies
@@ -78,10 +78,10 @@ struct GatewayLoops: Sendable {
     func drain(_ time: Duration) async {
         // The last clients are asked before the drain time is over, so that their close frames still arrive within it.
         let milliseconds = time.milliseconds
-        let gone = zip(self.loops, self.states).map { loop, state in
+        let disconnected = zip(self.loops, self.states).map { loop, state in
             loop.flatSubmit { state.value.drain(milliseconds: milliseconds * 9 / 10) }
         }
-        let all = EventLoopFuture.andAllSucceed(gone, on: self.loops[0])
+        let all = EventLoopFuture.andAllSucceed(disconnected, on: self.loops[0])
         let deadline = self.loops[0].scheduleTask(in: .milliseconds(milliseconds)) {}
         await withTaskGroup(of: Void.self) { group in
             group.addTask { _ = try? await all.get() }

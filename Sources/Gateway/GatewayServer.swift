@@ -147,7 +147,7 @@ package struct GatewayServer: Service, CustomStringConvertible {
                 ManagementRoutes(gatewayLoops: gatewayLoops).router().buildResponder(), self.logger, nil),
             settings: self.settings, loops: connections.loops, isManagement: true)
         let consumer = self.settings.queue.map {
-            QueueConsumer(queue: $0, routes: routes[0], notes: routing.counts.services, logger: self.logger)
+            QueueConsumer(queue: $0, routes: routes[0], dependencies: routing.counts.services, logger: self.logger)
         }
         try await self.serve(connections, management, gatewayLoops, healthReporter, consumer)
     }
@@ -273,17 +273,17 @@ package struct GatewayServer: Service, CustomStringConvertible {
         { request, writer, channel in
             var context = GatewayRequestContext(
                 source: ApplicationRequestContextSource(channel: channel, logger: logger))
-            context.begin(RequestTrace(request.headers[values: .traceparent]))
-            let begun = NIODeadline.now()
+            context.setTrace(RequestTrace(request.headers[values: .traceparent]))
+            let started = NIODeadline.now()
             var response: Response
             do {
                 response = try await routes.respond(to: request, context: context)
             } catch {
                 response = try Problem(causedBy: error).response(from: request, context: context)
             }
-            context.end(&response)
-            counts?.answered(
-                context.endpointPath, status: response.status.code, after: .now() - begun, on: channel.eventLoop)
+            context.finish(&response)
+            counts?.record(
+                context.endpointPath, status: response.status.code, after: .now() - started, on: channel.eventLoop)
             try await writer.write(response: response.head, body: response.body)
         }
     }

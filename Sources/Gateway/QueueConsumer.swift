@@ -18,15 +18,15 @@ internal import TrafficControl
 struct QueueConsumer: Sendable {
     let queue: EventQueue
     let routes: Routes
-    let notes: DependencyStates
+    let dependencies: DependencyStates
     let logger: Logger
 
     /// The delay in seconds before a message whose event cannot be applied yet is delivered again.
-    static let earlyPause = 5
+    static let notYetDelay = 5
     /// The delay in seconds before a message that failed because of Redis is delivered again.
-    static let outagePause = 10
+    static let outageDelay = 10
     /// The pause in seconds between two requests to a queue that does not answer.
-    static let questionPause: ClosedRange<Int> = 1...5
+    static let retryPause: ClosedRange<Int> = 1...5
     /// The sender of the queue's events.
     private static let grant = Grant(person: PersonID("sqs")!, role: .service)
 
@@ -35,14 +35,14 @@ struct QueueConsumer: Sendable {
             while !Task.isCancelled {
                 do {
                     let messages = try await self.queue.receive()
-                    self.notes.note(.queue, isUp: true)
-                    for message in messages { try await self.take(message) }
+                    self.dependencies.record(.queue, isUp: true)
+                    for message in messages { try await self.process(message) }
                 } catch is CancellationError {
                     break
                 } catch {
-                    self.notes.note(.queue, isUp: false)
+                    self.dependencies.record(.queue, isUp: false)
                     self.logger.warning("queue request failed; retrying", metadata: [LogKey.reason: "\(error)"])
-                    try? await Task.sleep(for: .seconds(Int.random(in: Self.questionPause)))
+                    try? await Task.sleep(for: .seconds(Int.random(in: Self.retryPause)))
                 }
             }
         }
@@ -51,7 +51,7 @@ struct QueueConsumer: Sendable {
 
     /// - Throws: `EventQueue.Failure` if the message could not be deleted or returned. SQS delivers it again, and it is then
     ///   recognized as a repeat.
-    private func take(_ message: EventQueue.Message) async throws {
+    private func process(_ message: EventQueue.Message) async throws {
         do {
             let event: CloudEvent
             do throws(EventFault) { event = try message.event() } catch { throw self.routes.problem(error) }
@@ -63,8 +63,8 @@ struct QueueConsumer: Sendable {
                     "queue message rejected", metadata: [LogKey.reason: "\(problem.detail)"])
                 return
             }
-            let pause = problem.statusCode == 409 ? Self.earlyPause : Self.outagePause
-            return try await self.queue.giveBack(message, seconds: pause)
+            let delay = problem.statusCode == 409 ? Self.notYetDelay : Self.outageDelay
+            return try await self.queue.giveBack(message, seconds: delay)
         }
         try await self.queue.delete(message)
     }

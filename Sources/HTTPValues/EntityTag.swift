@@ -31,7 +31,7 @@ package struct EntityTag: Hashable, Sendable, CustomStringConvertible {
 
     /// Returns whether an `If-None-Match` header matches this tag (RFC 9110 section 13.1.2). The header is a list of tags,
     /// which are compared weakly, or `*`, which matches any tag.
-    package func isNamed(by header: String) -> Bool {
+    package func matches(ifNoneMatch header: String) -> Bool {
         header.split(separator: ",").contains { part in
             let tag = part.trimmed
             return tag == "*" || tag == self.description || tag.hasPrefix("W/") && tag.dropFirst(2) == self.description

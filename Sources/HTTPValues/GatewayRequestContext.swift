@@ -19,13 +19,13 @@ package struct GatewayRequestContext: RequestContext {
     }
 
     /// Sets the trace of the request. Log messages contain it from then on.
-    package mutating func begin(_ trace: RequestTrace) {
+    package mutating func setTrace(_ trace: RequestTrace) {
         self.trace = trace
         self.logger[metadataKey: LogKey.trace] = "\(trace.traceID)"
     }
 
     /// Adds the trace to the response and logs its status.
-    package func end(_ response: inout Response) {
+    package func finish(_ response: inout Response) {
         if let trace { response.headers[.traceresponse] = trace.traceresponse }
         let level: Logger.Level = response.status.kind == .serverError ? .debug : .trace
         self.logger.log(level: level, "answered", metadata: [LogKey.status: "\(response.status.code)"])

@@ -28,7 +28,7 @@ package struct DependencyState: Hashable, Sendable {
     /// Records an observation. One that does not change `isUp` leaves `since` as it is.
     ///
     /// - Parameter since: when the observed state began.
-    package mutating func heard(isUp: Bool, since: Int64) {
+    package mutating func observe(isUp: Bool, since: Int64) {
         guard isUp != self.isUp else { return }
         (self.isUp, self.since) = (isUp, since)
     }

@@ -3,7 +3,7 @@
 
 /// Request metrics of one event loop; a scrape adds them up. A value.
 package struct RequestMetrics: Sendable {
-    private struct Answer: Hashable {
+    private struct Response: Hashable {
         let route: String
         let status: Int
     }
@@ -23,7 +23,7 @@ package struct RequestMetrics: Sendable {
     /// The route of requests that match no template.
     package static let unknownRoute = "unknown"
 
-    private var answers: [Answer: Int] = [:]
+    private var responses: [Response: Int] = [:]
     private var durations: [String: Histogram] = [:]
 
     package init() {}
@@ -31,8 +31,8 @@ package struct RequestMetrics: Sendable {
     /// - Parameters:
     ///   - route: a template of the router, or `unknownRoute`.
     ///   - nanoseconds: the time from the request's head to the response's head.
-    package mutating func answered(_ route: String, status: Int, nanoseconds: UInt64) {
-        self.answers[Answer(route: route, status: status), default: 0] += 1
+    package mutating func record(_ route: String, status: Int, nanoseconds: UInt64) {
+        self.responses[Response(route: route, status: status), default: 0] += 1
         var histogram = self.durations[route] ?? Histogram()
         for (index, bound) in Self.bounds.enumerated() where nanoseconds <= bound.milliseconds * 1_000_000 {
             histogram.counts[index] += 1
@@ -43,7 +43,7 @@ package struct RequestMetrics: Sendable {
     }
 
     package mutating func add(_ other: RequestMetrics) {
-        self.answers.merge(other.answers) { $0 + $1 }
+        self.responses.merge(other.responses) { $0 + $1 }
         self.durations.merge(other.durations) { a, b in
             Histogram(
                 counts: zip(a.counts, b.counts).map { $0 + $1 }, count: a.count + b.count,
@@ -60,8 +60,8 @@ package struct RequestMetrics: Sendable {
             "# HELP \(Self.requestsName) REST requests answered, by route and status.",
             "# TYPE \(Self.requestsName) counter",
         ]
-        lines += self.answers.map { answer, count in
-            "\(Self.requestsName){route=\"\(answer.route)\",status=\"\(answer.status)\"} \(count)"
+        lines += self.responses.map { response, count in
+            "\(Self.requestsName){route=\"\(response.route)\",status=\"\(response.status)\"} \(count)"
         }.sorted()
         lines += [
             "# HELP \(Self.durationName) Time from a REST request's head to its response's head, by route.",

@@ -11,9 +11,9 @@ package final class DependencyStates: Sendable {
     private let states = Mutex([Dependency: DependencyState]())
 
     /// - Parameter now: milliseconds since the Unix epoch.
-    package func note(_ dependency: Dependency, isUp: Bool, now: Int64 = .now) {
+    package func record(_ dependency: Dependency, isUp: Bool, now: Int64 = .now) {
         self.states.withLock {
-            $0[dependency, default: DependencyState(dependency, isUp: isUp, since: now)].heard(isUp: isUp, since: now)
+            $0[dependency, default: DependencyState(dependency, isUp: isUp, since: now)].observe(isUp: isUp, since: now)
         }
     }
 

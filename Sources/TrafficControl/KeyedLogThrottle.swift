@@ -4,30 +4,30 @@ package import NIOCore
 
 /// Remembers which subjects were logged recently. A value.
 package struct KeyedLogThrottle<Subject: Hashable & Sendable>: Sendable {
-    private var said: [Subject: (at: NIODeadline, since: Int)] = [:]
-    private let most: Int
+    private var logged: [Subject: (at: NIODeadline, since: Int)] = [:]
+    private let maxSubjects: Int
 
     /// The minimum time between two messages about one subject.
-    package static var silence: TimeAmount { .seconds(60) }
+    package static var interval: TimeAmount { .seconds(60) }
 
-    /// - Parameter most: the maximum number of subjects to remember.
-    package init(most: Int) { self.most = most }
+    /// - Parameter maxSubjects: the maximum number of subjects to remember.
+    package init(maxSubjects: Int) { self.maxSubjects = maxSubjects }
 
     /// Records one occurrence for a subject.
     ///
     /// - Returns: the number of occurrences that were not logged since the last message, or `nil` if this one must not be
     ///   logged.
-    package mutating func say(_ subject: Subject, now: NIODeadline) -> Int? {
-        if let known = self.said[subject], now - known.at < Self.silence {
-            self.said[subject]?.since += 1
+    package mutating func record(_ subject: Subject, now: NIODeadline) -> Int? {
+        if let known = self.logged[subject], now - known.at < Self.interval {
+            self.logged[subject]?.since += 1
             return nil
         }
-        let missed = self.said[subject]?.since ?? 0
-        if self.said[subject] == nil, self.said.count >= self.most {
-            self.said = self.said.filter { now - $0.value.at < Self.silence }
-            guard self.said.count < self.most else { return nil }
+        let unlogged = self.logged[subject]?.since ?? 0
+        if self.logged[subject] == nil, self.logged.count >= self.maxSubjects {
+            self.logged = self.logged.filter { now - $0.value.at < Self.interval }
+            guard self.logged.count < self.maxSubjects else { return nil }
         }
-        self.said[subject] = (now, 0)
-        return missed
+        self.logged[subject] = (now, 0)
+        return unlogged
     }
 }

@@ -7,21 +7,21 @@ package import NIOCore
 package struct LatencyWindow: Sendable {
     private var times: [TimeAmount] = []
     private var next = 0
-    private let most: Int
+    private let capacity: Int
 
-    /// - Parameter most: the number of durations to keep, at least 1.
-    package init(most: Int) {
-        precondition(most > 0, "a window of nothing")
-        self.most = most
+    /// - Parameter capacity: the number of durations to keep, at least 1.
+    package init(capacity: Int) {
+        precondition(capacity > 0, "the capacity must be positive")
+        self.capacity = capacity
     }
 
     package mutating func add(_ time: TimeAmount) {
-        if self.times.count < self.most {
+        if self.times.count < self.capacity {
             self.times.append(time)
         } else {
             self.times[self.next] = time
         }
-        self.next = (self.next + 1) % self.most
+        self.next = (self.next + 1) % self.capacity
     }
 
     /// Returns the nearest-rank percentile in milliseconds, or `nil` if the window is empty. Cost: O(n log n).

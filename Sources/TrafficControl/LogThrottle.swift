@@ -5,24 +5,24 @@
 package struct LogThrottle {
 
     package init() {}
-    /// The minimum time between two messages, in nanoseconds.
-    private static let between: UInt64 = 60_000_000_000
+    /// The minimum time minInterval two messages, in nanoseconds.
+    private static let minInterval: UInt64 = 60_000_000_000
 
     private var lastAt: UInt64?
-    private var unsaid = 0
+    private var unlogged = 0
 
     /// Records one occurrence of the event.
     ///
     /// - Parameter now: nanoseconds of a monotonic clock.
     /// - Returns: the number of occurrences that were not logged since the last message, or `nil` if this one must not be
     ///   logged.
-    package mutating func next(at now: UInt64) -> Int? {
-        if let lastAt, now < lastAt + Self.between {
-            self.unsaid += 1
+    package mutating func record(at now: UInt64) -> Int? {
+        if let lastAt, now < lastAt + Self.minInterval {
+            self.unlogged += 1
             return nil
         }
         self.lastAt = now
-        defer { self.unsaid = 0 }
-        return self.unsaid
+        defer { self.unlogged = 0 }
+        return self.unlogged
     }
 }

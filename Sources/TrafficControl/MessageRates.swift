@@ -23,10 +23,10 @@ package final class SharedBuckets<Key: Hashable> {
         self.burst = burst
     }
 
-    /// Returns the bucket for a key. Each call must be balanced by a call of `leave`.
+    /// Returns the bucket for a key. Each call must be balanced by a call of `release`.
     ///
     /// - Returns: `nil` if the rate is not limited (a burst of 0).
-    package func join(_ key: Key) -> SharedBucket? {
+    package func acquire(_ key: Key) -> SharedBucket? {
         guard self.burst > 0 else { return nil }
         let shared = self.buckets[key] ?? SharedBucket(TokenBucket(perSecond: self.perSecond, burst: self.burst))
         self.buckets[key] = shared
@@ -36,7 +36,7 @@ package final class SharedBuckets<Key: Hashable> {
 
     /// Releases the bucket, and removes it with its last session. So the table never has more entries than the loop has
     /// sessions. The next session starts with a full bucket, but another limit bounds how often clients may connect.
-    package func leave(_ key: Key) {
+    package func release(_ key: Key) {
         guard let shared = self.buckets[key] else { return }
         shared.holders -= 1
         if shared.holders == 0 { self.buckets[key] = nil }
@@ -56,13 +56,13 @@ package struct MessageRate {
     private var own: TokenBucket
     private var ofPerson: SharedBucket?
     private let ofAddress: SharedBucket?
-    private let mostRefusals: Int
+    private let maxRefusals: Int
     private var refusals = 0
 
     package init(_ limits: Limits, address: SharedBucket?) {
         self.own = TokenBucket(perSecond: limits.messagesPerSecond, burst: limits.messagesBurst)
         self.ofAddress = address
-        self.mostRefusals = 2 * limits.messagesBurst
+        self.maxRefusals = 2 * limits.messagesBurst
     }
 
     package mutating func signedIn(_ person: SharedBucket?) { self.ofPerson = person }
@@ -70,13 +70,13 @@ package struct MessageRate {
     /// Admits one message, or refuses it.
     ///
     /// - Parameter now: nanoseconds of a monotonic clock.
-    package mutating func take(at now: UInt64) -> Verdict {
+    package mutating func admit(at now: UInt64) -> Verdict {
         // Check all three buckets before taking from any: a refused message must not use up tokens of the shared buckets.
         let wait = max(
             self.own.wait(at: now), self.ofPerson?.bucket.wait(at: now) ?? 0, self.ofAddress?.bucket.wait(at: now) ?? 0)
         guard wait == 0 else {
             self.refusals += 1
-            guard self.refusals <= self.mostRefusals else { return .excessive }
+            guard self.refusals <= self.maxRefusals else { return .excessive }
             return .refused(retryInMilliseconds: Int64(clamping: wait / 1_000_000 + 1))
         }
         // A client that has been quiet long enough for its bucket to fill starts with a clean record.

@@ -49,14 +49,14 @@ package struct OverloadDetector {
     }
 
     package let bounds: OverloadBounds
-    let mostDescriptors: Int
+    let maxDescriptors: Int
     private var lag = LagHistory()
     /// The reasons why accepting is paused; empty if the gateway is not overloaded.
     package private(set) var reasons: Set<Reason> = []
 
     package init(bounds: OverloadBounds, descriptorLimit: Int) {
         self.bounds = bounds
-        self.mostDescriptors = bounds.descriptors(of: descriptorLimit)
+        self.maxDescriptors = bounds.descriptors(of: descriptorLimit)
     }
 
     /// The percentage of open sessions to close in one second. It is small, so that slightly too much memory in use does not
@@ -66,21 +66,21 @@ package struct OverloadDetector {
     /// Updates the reasons with a new measurement.
     ///
     /// - Returns: the percentage of sessions to close now.
-    package mutating func hear(_ load: Load) -> Int {
-        switch self.lag.hear(load.loopLagMilliseconds, bound: self.bounds.loopLagMilliseconds) {
+    package mutating func update(_ load: Load) -> Int {
+        switch self.lag.update(load.loopLagMilliseconds, bound: self.bounds.loopLagMilliseconds) {
         case .lasting: self.reasons.insert(.loopLag)
         case .over: self.reasons.remove(.loopLag)
         case .undecided: break
         }
-        self.judge(.descriptors, load.descriptors, self.mostDescriptors, relief: 98)
+        self.check(.descriptors, load.descriptors, self.maxDescriptors, relief: 98)
         guard self.bounds.memoryBytes > 0 else { return 0 }
-        self.judge(.memory, load.memoryBytes, self.bounds.memoryBytes, relief: 95)
+        self.check(.memory, load.memoryBytes, self.bounds.memoryBytes, relief: 95)
         return load.memoryBytes > self.bounds.memoryBytes ? Self.shedPercent : 0
     }
 
     /// - Parameter relief: the percentage of the bound below which the overload is over. It is less than 100, so the state
     ///   does not flicker around the bound.
-    private mutating func judge(_ reason: Reason, _ value: Int, _ bound: Int, relief: Int) {
+    private mutating func check(_ reason: Reason, _ value: Int, _ bound: Int, relief: Int) {
         if value >= bound {
             self.reasons.insert(reason)
         } else if value * 100 < bound * relief {
@@ -106,17 +106,17 @@ struct LagHistory {
 
     /// One bit for each tick; the newest is the least significant.
     private var late: UInt16 = 0
-    private var uneasy: UInt16 = 0
+    private var halfLate: UInt16 = 0
     private static let mask: UInt16 = (1 << ticks) - 1
 
     /// - Parameters:
     ///   - lag: the lag of the slowest event loop, in milliseconds.
     ///   - bound: the lag at which a tick counts as late, in milliseconds.
-    mutating func hear(_ lag: Int, bound: Int) -> Verdict {
+    mutating func update(_ lag: Int, bound: Int) -> Verdict {
         self.late = (self.late << 1 | (lag >= bound ? 1 : 0)) & Self.mask
-        self.uneasy = (self.uneasy << 1 | (lag * 2 >= bound ? 1 : 0)) & Self.mask
+        self.halfLate = (self.halfLate << 1 | (lag * 2 >= bound ? 1 : 0)) & Self.mask
         if self.late.nonzeroBitCount >= Self.lateTicks { return .lasting }
-        return self.uneasy == 0 ? .over : .undecided
+        return self.halfLate == 0 ? .over : .undecided
     }
 }
 
@@ -126,38 +126,38 @@ package struct OverloadEpisode {
 
     package init() {}
     package enum Line: Hashable {
-        case began
+        case started
         /// - Parameter seconds: the time from the start of the first pause to the end of the last.
         case ended(seconds: Int)
     }
 
     /// How long a pause must last before its start is logged.
-    static let sayAfter: UInt64 = 2_000_000_000
+    static let logAfter: UInt64 = 2_000_000_000
     /// How long accepting must work again before the end of the overload is logged.
-    static let calmAfter: UInt64 = 10_000_000_000
+    static let calmPeriod: UInt64 = 10_000_000_000
     /// If accepting resumes for a shorter time than this, the pause counts as uninterrupted.
-    static let interruption: UInt64 = 1_000_000_000
+    static let maxInterruption: UInt64 = 1_000_000_000
 
-    private var began: UInt64?
+    private var startedAt: UInt64?
     private var calmSince: UInt64?
-    private var isSaid = false
+    private var isLogged = false
 
-    package mutating func hear(isPaused: Bool, now: UInt64) -> Line? {
-        guard let began = self.began else {
-            if isPaused { self.began = now }
+    package mutating func update(isPaused: Bool, now: UInt64) -> Line? {
+        guard let startedAt = self.startedAt else {
+            if isPaused { self.startedAt = now }
             return nil
         }
         if isPaused {
             self.calmSince = nil
-            guard !self.isSaid, now >= began + Self.sayAfter else { return nil }
-            self.isSaid = true
-            return .began
+            guard !self.isLogged, now >= startedAt + Self.logAfter else { return nil }
+            self.isLogged = true
+            return .started
         }
         let calmSince = self.calmSince ?? now
         self.calmSince = calmSince
-        guard now >= calmSince + (self.isSaid ? Self.calmAfter : Self.interruption) else { return nil }
+        guard now >= calmSince + (self.isLogged ? Self.calmPeriod : Self.maxInterruption) else { return nil }
         defer { self = OverloadEpisode() }
-        return self.isSaid ? .ended(seconds: Int((calmSince - began) / 1_000_000_000)) : nil
+        return self.isLogged ? .ended(seconds: Int((calmSince - startedAt) / 1_000_000_000)) : nil
     }
 }
 
@@ -165,7 +165,7 @@ package struct OverloadEpisode {
 package final class SharedLoad: Sendable {
     private let sockets = Atomic(0)
     private let isDrainingFlag = Atomic(false)
-    private let isSheddingFlag = Atomic(false)
+    private let isOverloadedFlag = Atomic(false)
     private let hasReachedRedisFlag = Atomic(false)
     package let pulses: [Pulse]
 
@@ -184,8 +184,8 @@ package final class SharedLoad: Sendable {
     package func reachedRedis() { self.hasReachedRedisFlag.store(true, ordering: .releasing) }
 
     /// Whether accepting is paused because of overload.
-    package var isShedding: Bool { self.isSheddingFlag.load(ordering: .acquiring) }
-    package func shed(_ isShedding: Bool) { self.isSheddingFlag.store(isShedding, ordering: .releasing) }
+    package var isOverloaded: Bool { self.isOverloadedFlag.load(ordering: .acquiring) }
+    package func setOverloaded(_ isOverloaded: Bool) { self.isOverloadedFlag.store(isOverloaded, ordering: .releasing) }
 
     /// Returns the lag of the slowest event loop in milliseconds: the lag at its last tick, or the time it is overdue since.
     package func loopLag(now: UInt64, tick: UInt64) -> Int {

@@ -16,7 +16,7 @@ package enum SessionOwner: Hashable, Sendable {
 /// The quotas of one gateway. Thread-safe.
 package final class Quotas: Sendable {
     private struct State {
-        var sockets: [ClientAddress: Int] = [:]
+        var connections: [ClientAddress: Int] = [:]
         var sessionsOfAddress: [ClientAddress: Int] = [:]
         var sessionsOfOwner: [SessionOwner: Int] = [:]
         /// REST requests by user.
@@ -26,9 +26,9 @@ package final class Quotas: Sendable {
         /// Availability declarations by rider; they use the slower clock of `availability`.
         var declarations = RateTable<SessionOwner>()
         /// Invalid tokens by address.
-        var refusals = RateTable<ClientAddress>()
+        var invalidTokens = RateTable<ClientAddress>()
         /// Requests without a token by address.
-        var visits = RateTable<ClientAddress>()
+        var anonymousRequests = RateTable<ClientAddress>()
         /// Requests for map tiles by address.
         var tiles = RateTable<ClientAddress>()
         /// Refusals, for the metrics.
@@ -48,10 +48,10 @@ package final class Quotas: Sendable {
     ///
     /// - Returns: `false` if the address has reached its limit of connections.
     package func acquireConnection(_ address: ClientAddress) -> Bool {
-        self.state.withLock { $0.sockets.take(address, atMost: self.limits.connectionsPerAddress) }
+        self.state.withLock { $0.connections.take(address, atMost: self.limits.connectionsPerAddress) }
     }
 
-    package func releaseConnection(_ address: ClientAddress) { self.state.withLock { $0.sockets.giveBack(address) } }
+    package func releaseConnection(_ address: ClientAddress) { self.state.withLock { $0.connections.release(address) } }
 
     /// Counts a session, to be released with `end`.
     ///
@@ -62,7 +62,7 @@ package final class Quotas: Sendable {
                 return .address
             }
             if let owner, !state.sessionsOfOwner.take(owner, atMost: self.limits.sessionsPerPerson) {
-                if let address { state.sessionsOfAddress.giveBack(address) }
+                if let address { state.sessionsOfAddress.release(address) }
                 return .person
             }
             return nil
@@ -82,12 +82,12 @@ package final class Quotas: Sendable {
 
     package func releaseSession(_ owner: SessionOwner?, _ address: ClientAddress?) {
         self.state.withLock { state in
-            if let address { state.sessionsOfAddress.giveBack(address) }
-            if let owner { state.sessionsOfOwner.giveBack(owner) }
+            if let address { state.sessionsOfAddress.release(address) }
+            if let owner { state.sessionsOfOwner.release(owner) }
         }
     }
 
-    /// The refusals so far, by reason.
+    /// The invalidTokens so far, by reason.
     package var refused: Counts { self.state.withLock { $0.refused } }
 
     package func add(_ metric: Metric) { self.state.withLock { $0.refused.add(metric) } }
@@ -126,7 +126,7 @@ package final class Quotas: Sendable {
         let (rate, burst) = (self.limits.visitsPerAddressPerSecond, self.limits.visitsPerAddressBurst)
         guard burst > 0 else { return nil }
         return self.state.withLock { state in
-            let wait = state.visits.take(address, perSecond: rate, burst: burst, at: now)
+            let wait = state.anonymousRequests.take(address, perSecond: rate, burst: burst, at: now)
             if wait != nil { state.refused.add(.anonymousRequestsRefused) }
             return wait
         }
@@ -148,7 +148,7 @@ package final class Quotas: Sendable {
     /// - Parameter refuses: whether the caller refuses a request because of it, which is counted.
     package func lockoutDelay(_ address: ClientAddress, at now: UInt64, refuses: Bool = true) -> Int64? {
         self.state.withLock { state in
-            let wait = state.refusals.wait(address, at: now)
+            let wait = state.invalidTokens.wait(address, at: now)
             if refuses, wait != nil { state.refused.add(.requestsLockedOut) }
             return wait
         }
@@ -162,7 +162,7 @@ package final class Quotas: Sendable {
         self.state.withLock { state in
             state.refused.add(.tokensRefused)
             guard let address, burst > 0 else { return }
-            _ = state.refusals.take(address, perSecond: rate, burst: burst, at: now)
+            _ = state.invalidTokens.take(address, perSecond: rate, burst: burst, at: now)
         }
     }
 }
@@ -176,7 +176,7 @@ extension Dictionary where Value == Int {
         return true
     }
 
-    fileprivate mutating func giveBack(_ key: Key) {
+    fileprivate mutating func release(_ key: Key) {
         guard let count = self[key] else { return }
         self[key] = count > 1 ? count - 1 : nil
     }
@@ -191,7 +191,7 @@ struct RateTable<Key: Hashable> {
     /// The number of entries at which full buckets are first removed. The next sweep is at twice the remaining number.
     private static var sweepEvery: Int { 1024 }
     /// The maximum number of entries. If a sweep leaves more, all buckets are reset to bound the memory.
-    private static var mostEntries: Int { 131_072 }
+    private static var maxEntries: Int { 131_072 }
 
     var count: Int { self.buckets.count }
 
@@ -215,7 +215,7 @@ struct RateTable<Key: Hashable> {
             var bucket = entry.value
             return !bucket.isFull(at: now)
         }
-        if self.buckets.count >= Self.mostEntries { self.buckets = [:] }
+        if self.buckets.count >= Self.maxEntries { self.buckets = [:] }
         self.sweepAt = max(Self.sweepEvery, 2 * self.buckets.count)
     }
 }

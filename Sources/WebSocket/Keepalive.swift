@@ -11,36 +11,36 @@ package struct Keepalive {
         /// Send a ping, and check again at this time.
         case ping(until: NIODeadline)
         /// The ping timed out.
-        case gone
+        case timedOut
     }
 
-    private let silence: TimeAmount
-    private let patience: TimeAmount
-    private var lastHeard: NIODeadline
+    private let pingInterval: TimeAmount
+    private let pongTimeout: TimeAmount
+    private var lastReceived: NIODeadline
     private var pongDeadline: NIODeadline?
 
     package init(pingSeconds: Int, pongSeconds: Int, now: NIODeadline) {
-        self.silence = .seconds(Int64(pingSeconds))
-        self.patience = .seconds(Int64(pongSeconds))
-        self.lastHeard = now
+        self.pingInterval = .seconds(Int64(pingSeconds))
+        self.pongTimeout = .seconds(Int64(pongSeconds))
+        self.lastReceived = now
     }
 
     /// The time of the first check.
-    package var first: NIODeadline { self.lastHeard + self.silence }
+    package var firstCheck: NIODeadline { self.lastReceived + self.pingInterval }
 
     /// Records that bytes arrived from the peer.
     package mutating func received(_ now: NIODeadline) {
-        self.lastHeard = now
+        self.lastReceived = now
         self.pongDeadline = nil
     }
 
     package mutating func step(_ now: NIODeadline) -> Step {
         if let pongDeadline {
-            return now >= pongDeadline ? .gone : .wait(until: pongDeadline)
+            return now >= pongDeadline ? .timedOut : .wait(until: pongDeadline)
         }
-        let next = self.lastHeard + self.silence
+        let next = self.lastReceived + self.pingInterval
         guard now >= next else { return .wait(until: next) }
-        let deadline = now + self.patience
+        let deadline = now + self.pongTimeout
         self.pongDeadline = deadline
         return .ping(until: deadline)
     }

@@ -60,81 +60,81 @@ package struct WebSocketReader {
 
     package let bounds: Bounds
     /// Bytes not parsed yet. After `next` has returned `nil`, this is at most one incomplete frame.
-    private var rest = ByteBuffer()
+    private var unread = ByteBuffer()
     /// A fragmented message that is not complete yet.
     private var message: (isText: Bool, bytes: ByteBuffer, fragments: Int)?
-    private var isOver = false
+    private var isClosed = false
     /// Set after a violation: the number of bytes to skip until the next frame starts.
-    private var passingOver: UInt64?
+    private var bytesToSkip: UInt64?
 
     package init(_ bounds: Bounds) { self.bounds = bounds }
 
     /// The number of bytes buffered for an incomplete frame or message.
-    var heldBytes: Int { self.rest.readableBytes + (self.message?.bytes.readableBytes ?? 0) }
+    var bufferedBytes: Int { self.unread.readableBytes + (self.message?.bytes.readableBytes ?? 0) }
 
     /// Adds received bytes. Bytes after a close frame are ignored.
     package mutating func add(_ bytes: ByteBuffer) {
-        guard !self.isOver else { return }
-        if self.rest.readableBytes == 0 { self.rest = bytes } else { self.rest.writeImmutableBuffer(bytes) }
+        guard !self.isClosed else { return }
+        if self.unread.readableBytes == 0 { self.unread = bytes } else { self.unread.writeImmutableBuffer(bytes) }
     }
 
     /// Returns the next event, or `nil` if more bytes are needed.
     package mutating func next() -> Event? {
-        if let bytes = self.passingOver { return self.closeFrame(after: bytes) }
-        while !self.isOver {
+        if let bytes = self.bytesToSkip { return self.closeFrame(after: bytes) }
+        while !self.isClosed {
             let header: Header
             switch self.header() {
             case .success(let read?): header = read
             case .success(nil):
-                if self.rest.readableBytes == 0 { self.rest = ByteBuffer() }
+                if self.unread.readableBytes == 0 { self.unread = ByteBuffer() }
                 return nil
             case .failure(let refusal):
                 self.message = nil
-                if self.bounds.awaitsClose { self.passingOver = 0 } else { self.end() }
+                if self.bounds.awaitsClose { self.bytesToSkip = 0 } else { self.end() }
                 return .refused(refusal.code, refusal.reason)
             }
-            guard self.rest.readableBytes >= header.bytes + header.payloadBytes else { return nil }
-            self.rest.moveReaderIndex(forwardBy: header.bytes)
-            self.rest.unmask(header.payloadBytes, with: header.mask)
+            guard self.unread.readableBytes >= header.bytes + header.payloadBytes else { return nil }
+            self.unread.moveReaderIndex(forwardBy: header.bytes)
+            self.unread.unmask(header.payloadBytes, with: header.mask)
             // Cannot be `nil`: the guard above has checked that the bytes are there.
-            let payload = self.rest.readSlice(length: header.payloadBytes) ?? ByteBuffer()
-            if self.rest.readableBytes == 0 { self.rest = ByteBuffer() }
+            let payload = self.unread.readSlice(length: header.payloadBytes) ?? ByteBuffer()
+            if self.unread.readableBytes == 0 { self.unread = ByteBuffer() }
             if let event = self.event(header, payload) { return event }
         }
         return nil
     }
 
     private mutating func end() {
-        self.isOver = true
-        (self.rest, self.message) = (ByteBuffer(), nil)
+        self.isClosed = true
+        (self.unread, self.message) = (ByteBuffer(), nil)
     }
 
     /// Looks for the peer's reply to our close frame, and skips the frames that the peer sent before it by their lengths.
     private mutating func closeFrame(after bytes: UInt64) -> Event? {
         var left = bytes
-        while !self.isOver {
-            let dropped = min(left, UInt64(self.rest.readableBytes))
-            self.rest.moveReaderIndex(forwardBy: Int(dropped))
+        while !self.isClosed {
+            let dropped = min(left, UInt64(self.unread.readableBytes))
+            self.unread.moveReaderIndex(forwardBy: Int(dropped))
             left -= dropped
             guard left == 0, let (opcode, bytes) = self.nextFrame else { break }
-            if opcode == Opcode.close, bytes <= Self.longestControlFrame {
-                guard self.rest.readableBytes >= Int(bytes) else { break }
+            if opcode == Opcode.close, bytes <= Self.maxControlFrameBytes {
+                guard self.unread.readableBytes >= Int(bytes) else { break }
                 self.end()
                 return .close(.empty)
             }
             left = bytes
         }
-        self.passingOver = left
-        if self.rest.readableBytes == 0 { self.rest = ByteBuffer() }
+        self.bytesToSkip = left
+        if self.unread.readableBytes == 0 { self.unread = ByteBuffer() }
         return nil
     }
 
     /// A header of 2 bytes, a mask of 4 and a payload of 125.
-    private static let longestControlFrame: UInt64 = 131
+    private static let maxControlFrameBytes: UInt64 = 131
 
     /// The opcode and total length of the next frame, without validation.
     private var nextFrame: (opcode: UInt8, bytes: UInt64)? {
-        self.rest.withUnsafeReadableBytes { bytes in
+        self.unread.withUnsafeReadableBytes { bytes in
             guard bytes.count >= 2 else { return nil }
             let short = Int(bytes[1] & 0x7F)
             let lengthBytes = short == 126 ? 2 : short == 127 ? 8 : 0
@@ -182,7 +182,7 @@ package struct WebSocketReader {
 
     /// Parses and validates the next header. The result is `nil` while the header is incomplete.
     private func header() -> Result<Header?, Refusal> {
-        self.rest.withUnsafeReadableBytes { bytes in
+        self.unread.withUnsafeReadableBytes { bytes in
             guard let first = bytes.first else { return .success(nil) }
             if let refusal = self.refusal(first) { return .failure(refusal) }
             guard bytes.count >= 2 else { return .success(nil) }

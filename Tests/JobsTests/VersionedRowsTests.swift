@@ -85,7 +85,7 @@ import Testing
     }
 
     @Test func `a window of durations drops the oldest and reports the median and the 95th percentile`() {
-        var window = LatencyWindow(most: 100)
+        var window = LatencyWindow(capacity: 100)
         #expect(window.percentile(50) == nil)
         window.add(.seconds(100))
         #expect(window.percentile(50) == 100_000 && window.percentile(95) == 100_000)

@@ -89,10 +89,10 @@ import Testing
 
     @Test func `silence is answered with a ping, and silence after it is the end`() {
         var keepalive = Keepalive(pingSeconds: 25, pongSeconds: 10, now: Self.start)
-        #expect(keepalive.first == Self.start + .seconds(25))
+        #expect(keepalive.firstCheck == Self.start + .seconds(25))
         #expect(keepalive.step(Self.start + .seconds(25)) == .ping(until: Self.start + .seconds(35)))
         #expect(keepalive.step(Self.start + .seconds(34)) == .wait(until: Self.start + .seconds(35)))
-        #expect(keepalive.step(Self.start + .seconds(35)) == .gone)
+        #expect(keepalive.step(Self.start + .seconds(35)) == .timedOut)
     }
 
     @Test func `whoever speaks is not pinged, and any frame answers a ping`() {

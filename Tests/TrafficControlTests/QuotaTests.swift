@@ -57,7 +57,7 @@ import Testing
                     && quotas.tileDelay(of: Self.here, at: 1) == nil)
         }
         #expect(quotas.refused[.tokensRefused] == 1000)
-        #expect(SharedBuckets<ClientAddress>(perSecond: 400, burst: 0).join(Self.here) == nil)
+        #expect(SharedBuckets<ClientAddress>(perSecond: 400, burst: 0).acquire(Self.here) == nil)
     }
 
     @Test func `an address that guesses tokens is locked out for as long as it is told`() throws {
@@ -90,18 +90,18 @@ import Testing
 
     @Test func `a burst is allowed, then what is refused says when to try again, then it is excessive`() {
         var rate = MessageRate(Self.limits(), address: nil)
-        for _ in 0..<5 { #expect(rate.take(at: 1) == .allowed) }
-        for _ in 0..<10 { #expect(rate.take(at: 1) == .refused(retryInMilliseconds: 101)) }
-        #expect(rate.take(at: 1) == .excessive)
+        for _ in 0..<5 { #expect(rate.admit(at: 1) == .allowed) }
+        for _ in 0..<10 { #expect(rate.admit(at: 1) == .refused(retryInMilliseconds: 101)) }
+        #expect(rate.admit(at: 1) == .excessive)
     }
 
     @Test func `who slows down is forgiven`() {
         var rate = MessageRate(Self.limits(), address: nil)
-        for _ in 0..<5 { _ = rate.take(at: 1) }
-        for _ in 0..<10 { _ = rate.take(at: 1) }
-        #expect(rate.take(at: 10_000_000_000) == .allowed)
+        for _ in 0..<5 { _ = rate.admit(at: 1) }
+        for _ in 0..<10 { _ = rate.admit(at: 1) }
+        #expect(rate.admit(at: 10_000_000_000) == .allowed)
         var verdicts: [MessageRate.Verdict] = []
-        for _ in 0..<14 { verdicts.append(rate.take(at: 10_000_000_000)) }
+        for _ in 0..<14 { verdicts.append(rate.admit(at: 10_000_000_000)) }
         #expect(!verdicts.contains(.excessive))
     }
 
@@ -110,16 +110,16 @@ import Testing
         let people = SharedBuckets<PersonID>(perSecond: 1, burst: 3)
         let anna = PersonID("anna")!
         var rates = (0..<2).map { _ in MessageRate(Self.limits(), address: nil) }
-        for index in 0..<2 { rates[index].signedIn(people.join(anna)) }
-        #expect(rates[0].take(at: 1) == .allowed)
-        #expect(rates[1].take(at: 1) == .allowed)
-        #expect(rates[0].take(at: 1) == .allowed)
-        #expect(rates[1].take(at: 1) == .refused(retryInMilliseconds: 1001))
-        people.leave(anna)
-        people.leave(anna)
+        for index in 0..<2 { rates[index].signedIn(people.acquire(anna)) }
+        #expect(rates[0].admit(at: 1) == .allowed)
+        #expect(rates[1].admit(at: 1) == .allowed)
+        #expect(rates[0].admit(at: 1) == .allowed)
+        #expect(rates[1].admit(at: 1) == .refused(retryInMilliseconds: 1001))
+        people.release(anna)
+        people.release(anna)
         var late = MessageRate(Self.limits(), address: nil)
-        late.signedIn(people.join(anna))
-        #expect(late.take(at: 1) == .allowed)
+        late.signedIn(people.acquire(anna))
+        #expect(late.admit(at: 1) == .allowed)
     }
 }
 
@@ -174,57 +174,57 @@ import Testing
 }
 
 @Suite struct OverloadJudgeTests {
-    private static func judge(_ change: (inout OverloadBounds) -> Void = { _ in }) -> OverloadDetector {
+    private static func detector(_ change: (inout OverloadBounds) -> Void = { _ in }) -> OverloadDetector {
         var bounds = OverloadBounds()
         change(&bounds)
         return OverloadDetector(bounds: bounds, descriptorLimit: 20_000)
     }
 
     @Test func `D6: accepting pauses at the bound of the lag and goes on at half of it`() {
-        var judge = Self.judge()
+        var detector = Self.detector()
         for (lag, isPaused) in [(49, false), (50, true), (30, true), (25, true), (24, false), (49, false)] {
-            for _ in 0..<LagHistory.ticks { _ = judge.hear(.init(loopLagMilliseconds: lag)) }
-            #expect(judge.reasons == (isPaused ? [.loopLag] : []), "at \(lag) ms")
+            for _ in 0..<LagHistory.ticks { _ = detector.update(.init(loopLagMilliseconds: lag)) }
+            #expect(detector.reasons == (isPaused ? [.loopLag] : []), "at \(lag) ms")
         }
     }
 
     @Test func `B17: one late tick pauses nobody, however late; five in a second do`() {
-        var judge = Self.judge()
+        var detector = Self.detector()
         for lag in [50, 0, 0, 5_000, 0, 0, 60, 0, 0, 50, 0, 0, 0, 400] {
-            _ = judge.hear(.init(loopLagMilliseconds: lag))
-            #expect(judge.reasons.isEmpty)
+            _ = detector.update(.init(loopLagMilliseconds: lag))
+            #expect(detector.reasons.isEmpty)
         }
         for late in 1...10 {
-            _ = judge.hear(.init(loopLagMilliseconds: 50))
-            if late == 1 { #expect(judge.reasons.isEmpty) }
+            _ = detector.update(.init(loopLagMilliseconds: 50))
+            if late == 1 { #expect(detector.reasons.isEmpty) }
         }
-        #expect(judge.reasons == [.loopLag])
+        #expect(detector.reasons == [.loopLag])
         // It is over after a second in which nothing was late.
         for tick in 1...10 {
-            _ = judge.hear(.init(loopLagMilliseconds: 0))
-            #expect(judge.reasons == (tick < 10 ? [.loopLag] : []))
+            _ = detector.update(.init(loopLagMilliseconds: 0))
+            #expect(detector.reasons == (tick < 10 ? [.loopLag] : []))
         }
     }
 
     @Test func `D7: descriptors are kept back, and nine tenths are enough`() {
         #expect(OverloadBounds().descriptors(of: 20_000) == 18_000)
         #expect(OverloadBounds().descriptors(of: 256) == 192)
-        var judge = Self.judge()
-        _ = judge.hear(.init(descriptors: 18_000))
-        #expect(judge.reasons == [.descriptors])
-        _ = judge.hear(.init(descriptors: 17_500))
-        #expect(judge.reasons.isEmpty)
+        var detector = Self.detector()
+        _ = detector.update(.init(descriptors: 18_000))
+        #expect(detector.reasons == [.descriptors])
+        _ = detector.update(.init(descriptors: 17_500))
+        #expect(detector.reasons.isEmpty)
     }
 
     @Test func `above the bound of memory a few are let go, again and again`() {
-        var judge = Self.judge { $0.memoryBytes = 1000 }
-        #expect(judge.hear(.init(memoryBytes: 999)) == 0)
-        #expect(judge.hear(.init(memoryBytes: 1001)) == OverloadDetector.shedPercent)
-        #expect(judge.reasons == [.memory])
-        #expect(judge.hear(.init(memoryBytes: 960)) == 0)
-        #expect(judge.reasons == [.memory])
-        _ = judge.hear(.init(memoryBytes: 940))
-        #expect(judge.reasons.isEmpty)
+        var detector = Self.detector { $0.memoryBytes = 1000 }
+        #expect(detector.update(.init(memoryBytes: 999)) == 0)
+        #expect(detector.update(.init(memoryBytes: 1001)) == OverloadDetector.shedPercent)
+        #expect(detector.reasons == [.memory])
+        #expect(detector.update(.init(memoryBytes: 960)) == 0)
+        #expect(detector.reasons == [.memory])
+        _ = detector.update(.init(memoryBytes: 940))
+        #expect(detector.reasons.isEmpty)
     }
 
     @Test func `a loop that is silent is as late as it has been silent`() {

@@ -163,9 +163,9 @@ import Testing
     @Test func `between frames nothing is kept`() {
         var reader = WebSocketReader(Self.bounds)
         reader.add(ByteBuffer(bytes: Self.frame(0x81, [UInt8](repeating: 65, count: 1000))))
-        #expect(reader.heldBytes > 0)
+        #expect(reader.bufferedBytes > 0)
         _ = reader.next()
-        #expect(reader.heldBytes == 0)
+        #expect(reader.bufferedBytes == 0)
         #expect(reader.next() == nil)
     }
 }

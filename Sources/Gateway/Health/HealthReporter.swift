@@ -16,18 +16,18 @@ package actor HealthReporter {
     private let gatewayLoops: GatewayLoops
     private let registry: GatewayRegistry
     private let startedAt = Int64.now
-    private var (live, ledger) = (Trips(), Trips())
+    private var (live, ledger) = (RoundTrips(), RoundTrips())
 
-    /// The number of round-trip times to keep: those of the last five minutes.
+    /// The number of round-time times to keep: those of the last five minutes.
     private static let maxRoundTrips = 60
 
-    private struct Trips {
+    private struct RoundTrips {
         var last: TimeAmount?
-        var window = LatencyWindow(most: HealthReporter.maxRoundTrips)
+        var window = LatencyWindow(capacity: HealthReporter.maxRoundTrips)
 
-        mutating func add(_ trip: TimeAmount?) {
-            self.last = trip
-            if let trip { self.window.add(trip) }
+        mutating func add(_ time: TimeAmount?) {
+            self.last = time
+            if let time { self.window.add(time) }
         }
 
         var latency: GatewayHealth.Latency {
@@ -47,9 +47,9 @@ package actor HealthReporter {
     /// Publishes until the task is cancelled, and then removes this gateway from Redis.
     func run() async {
         while !Task.isCancelled {
-            let trips = await self.gatewayLoops.roundTrips()
-            self.live.add(trips.live)
-            self.ledger.add(trips.ledger)
+            let roundTripTimes = await self.gatewayLoops.roundTrips()
+            self.live.add(roundTripTimes.live)
+            self.ledger.add(roundTripTimes.ledger)
             let (health, followed) = await self.health()
             // Failures are ignored: the next report replaces this one anyway.
             try? await self.registry.report(self.id, try JSONDocument.bytes(health), followed: followed, now: .now)
@@ -65,7 +65,7 @@ package actor HealthReporter {
         let census = await self.gatewayLoops.census()
         let load = self.gatewayLoops.load
         let state: GatewayHealth.State =
-            load.isDraining ? .draining : load.isShedding ? .overloaded : census.isDegraded ? .degraded : .serving
+            load.isDraining ? .draining : load.isOverloaded ? .overloaded : census.isDegraded ? .degraded : .serving
         let lag = load.loopLag(now: NIODeadline.now().uptimeNanoseconds, tick: UInt64(Deadlines.tick.nanoseconds))
         let health = GatewayHealth(
             name: self.name, version: EnrouteVersion.current, state: state, startedAt: self.startedAt,
@@ -102,7 +102,7 @@ extension GatewayLoops {
         return census
     }
 
-    /// Measures the round-trip time to both Redis instances on the first event loop; `nil` for one that does not answer.
+    /// Measures the round-time time to both Redis instances on the first event loop; `nil` for one that does not answer.
     func roundTrips() async -> (live: TimeAmount?, ledger: TimeAmount?) {
         let (loop, state) = (self.loops[0], self.states[0])
         return (try? await loop.flatSubmit { state.value.roundTrips() }.get()) ?? (nil, nil)

@@ -26,9 +26,9 @@ final class RequestCounts: Sendable {
     /// - Parameters:
     ///   - route: a template of the router; `nil` if none matches.
     ///   - loop: the event loop of the request's connection.
-    func answered(_ route: String?, status: Int, after time: TimeAmount, on loop: any EventLoop) {
+    func record(_ route: String?, status: Int, after time: TimeAmount, on loop: any EventLoop) {
         self.parts[ObjectIdentifier(loop)]?.metrics.withLock {
-            $0.answered(
+            $0.record(
                 Self.label(route), status: status, nanoseconds: UInt64(max(0, time.nanoseconds)))
         }
     }

@@ -16,7 +16,7 @@ final class AcceptGate: ChannelDuplexHandler {
     typealias InboundOut = any Channel
     typealias OutboundIn = Never
 
-    private var judge: OverloadDetector
+    private var detector: OverloadDetector
     private var episode = OverloadEpisode()
     private var tokens: TokenBucket?
     private let load: SharedLoad
@@ -26,7 +26,7 @@ final class AcceptGate: ChannelDuplexHandler {
     private var timer: RepeatedTask?
     private var ticks = 0
     /// A read was requested while accepting is paused.
-    private var isReadHeld = false
+    private var hasPendingRead = false
     /// File descriptors that are not accepted connections, counted when the gateway starts.
     private let otherDescriptors: Int
     private var memoryBytes = 0
@@ -36,7 +36,7 @@ final class AcceptGate: ChannelDuplexHandler {
         settings: GatewaySettings, load: SharedLoad, loop: LoopState, logger: Logger,
         shed: @escaping (_ percent: Int) -> Void
     ) {
-        self.judge = OverloadDetector(bounds: settings.overload, descriptorLimit: ProcessLoad.descriptorLimit)
+        self.detector = OverloadDetector(bounds: settings.overload, descriptorLimit: ProcessLoad.descriptorLimit)
         let limits = settings.limits
         self.tokens =
             limits.handshakesPerSecond > 0
@@ -63,8 +63,8 @@ final class AcceptGate: ChannelDuplexHandler {
     }
 
     func read(context: ChannelHandlerContext) {
-        guard self.admits else {
-            self.isReadHeld = true
+        guard self.isAccepting else {
+            self.hasPendingRead = true
             return
         }
         context.read()
@@ -75,8 +75,8 @@ final class AcceptGate: ChannelDuplexHandler {
         context.fireChannelRead(data)
     }
 
-    private var admits: Bool {
-        self.judge.reasons.isEmpty && self.tokens?.wait(at: NIODeadline.now().uptimeNanoseconds) ?? 0 == 0
+    private var isAccepting: Bool {
+        self.detector.reasons.isEmpty && self.tokens?.wait(at: NIODeadline.now().uptimeNanoseconds) ?? 0 == 0
     }
 
     private func tick(_ context: ChannelHandlerContext) {
@@ -84,18 +84,18 @@ final class AcceptGate: ChannelDuplexHandler {
         let isSecond = self.ticks % 10 == 0
         self.ticks += 1
         if isSecond { self.memoryBytes = ProcessLoad.residentBytes }
-        let (before, now) = (self.judge.reasons, NIODeadline.now().uptimeNanoseconds)
-        let percent = self.judge.hear(
+        let (before, now) = (self.detector.reasons, NIODeadline.now().uptimeNanoseconds)
+        let percent = self.detector.update(
             .init(
                 loopLagMilliseconds: self.load.loopLag(now: now, tick: UInt64(Deadlines.tick.nanoseconds)),
                 descriptors: self.otherDescriptors + self.load.openSockets, memoryBytes: self.memoryBytes))
-        let reasons = self.judge.reasons
+        let reasons = self.detector.reasons
         if reasons.isEmpty != before.isEmpty {
-            self.load.shed(!reasons.isEmpty)
+            self.load.setOverloaded(!reasons.isEmpty)
             if !reasons.isEmpty { self.loop.counts.add(.acceptPauses) }
         }
-        switch self.episode.hear(isPaused: !reasons.isEmpty, now: now) {
-        case .began:
+        switch self.episode.update(isPaused: !reasons.isEmpty, now: now) {
+        case .started:
             let names = reasons.map(\.rawValue).sorted().joined(separator: ",")
             self.logger.warning("overloaded; paused accepting connections", metadata: [LogKey.reason: "\(names)"])
         case .ended(let seconds):
@@ -103,8 +103,8 @@ final class AcceptGate: ChannelDuplexHandler {
         case nil: break
         }
         if isSecond, percent > 0 { self.shed(percent) }
-        guard self.isReadHeld, self.admits else { return }
-        self.isReadHeld = false
+        guard self.hasPendingRead, self.isAccepting else { return }
+        self.hasPendingRead = false
         context.read()
     }
 }

@@ -252,7 +252,7 @@ package final class LoopState {
     /// configuration.
     package func refused(origin: String) {
         self.counts.add(.originsRefused)
-        guard let unsaid = self.originNotices.next(at: NIODeadline.now().uptimeNanoseconds) else { return }
+        guard let unsaid = self.originNotices.record(at: NIODeadline.now().uptimeNanoseconds) else { return }
         self.logger.warning(
             "websocket refused: origin not allowed",
             metadata: [

@@ -22,8 +22,8 @@ package struct RedisAvailability {
     ///   - time: the current time in ms since the epoch.
     mutating func observe(live: NIODeadline?, ledger: NIODeadline?, now: NIODeadline, time: Int64) {
         func since(_ silent: NIODeadline?) -> Int64 { time - (silent.map { (now - $0).nanoseconds / 1_000_000 } ?? 0) }
-        self.live.heard(isUp: live == nil, since: since(live))
-        self.ledger.heard(isUp: ledger == nil, since: since(ledger))
+        self.live.observe(isUp: live == nil, since: since(live))
+        self.ledger.observe(isUp: ledger == nil, since: since(ledger))
     }
 
     /// The roles that do not answer, for log messages.

@@ -15,8 +15,8 @@ internal import TrafficControl
 package final class RedisFaultMonitor: RedisObserver {
     private struct State {
         var metrics = RedisMetrics()
-        var errors = KeyedLogThrottle<RedisMetrics.Failure>(most: RedisMetrics.Failure.allCases.count)
-        var names = KeyedLogThrottle<String>(most: RedisFaultMonitor.maxNames)
+        var errors = KeyedLogThrottle<RedisMetrics.Failure>(maxSubjects: RedisMetrics.Failure.allCases.count)
+        var names = KeyedLogThrottle<String>(maxSubjects: RedisFaultMonitor.maxNames)
         /// When Redis started to refuse writes, and when it last did.
         var refusing: (since: NIODeadline, last: NIODeadline)?
     }
@@ -53,7 +53,7 @@ package final class RedisFaultMonitor: RedisObserver {
                 state.refusing = (state.refusing?.since ?? now, now)
                 self.isRefusing.store(true, ordering: .relaxed)
             }
-            return state.errors.say(failure, now: now)
+            return state.errors.record(failure, now: now)
         }
         guard let unlogged else { return }
         var metadata: Logger.Metadata = [
@@ -73,7 +73,7 @@ package final class RedisFaultMonitor: RedisObserver {
         let kind = self.keyspace.kind(of: name)
         let unlogged = self.state.withLock { state in
             state.metrics.refused(kind.rawValue)
-            return state.names.say(name, now: now)
+            return state.names.record(name, now: now)
         }
         guard let unlogged else { return }
         var metadata: Logger.Metadata = [

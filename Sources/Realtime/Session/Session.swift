@@ -77,7 +77,7 @@ package final class Session: ChannelInboundHandler {
         self.outbox = Outbox(mostBytes: limits.queueBytes)
         self.reader = WebSocketReader(
             .init(messageBytes: limits.messageBytes, messageFragments: limits.messageFragments, awaitsClose: true))
-        self.rate = MessageRate(limits, address: address.flatMap { loop.addressBuckets.join($0) })
+        self.rate = MessageRate(limits, address: address.flatMap { loop.addressBuckets.acquire($0) })
         self.keepalive = Keepalive(pingSeconds: limits.pingSeconds, pongSeconds: limits.pongSeconds, now: now)
         self.lastActive = loop.ticks
         self.signInMethod =
@@ -152,7 +152,7 @@ package final class Session: ChannelInboundHandler {
     private func connectionClosed() {
         guard let identity = self.life.disconnect() else { return }
         if case .signedIn(let admitted) = identity { self.releaseResources(of: admitted) }
-        if let address { self.loop.addressBuckets.leave(address) }
+        if let address { self.loop.addressBuckets.release(address) }
         if self.context != nil { self.socket.onDrained = nil }
         self.context = nil
         self.timers.cancel()
@@ -168,7 +168,7 @@ package final class Session: ChannelInboundHandler {
 
     package func releaseResources(of admitted: AuthenticatedClient) {
         self.loop.quotas.releaseSession(admitted.owner, self.address)
-        self.loop.personBuckets.leave(admitted.grant.person)
+        self.loop.personBuckets.release(admitted.grant.person)
         self.viewerLease?.release()
         self.viewerLease = nil
     }
@@ -186,7 +186,7 @@ package final class Session: ChannelInboundHandler {
             // the connection.
             if self.framing == .events { self.keepalive.received(.now()) }
             self.keepAlive(until: time)
-        case .gone:
+        case .timedOut:
             self.loop.counts.add(.pongsTimedOut)
             self.close(.noPong, "no pong received")
         }

@@ -86,7 +86,7 @@ extension Session {
             self.loop.counts.add(.messagesReceived)
             self.lastActive = self.loop.ticks
         }
-        switch self.rate.take(at: NIODeadline.now().uptimeNanoseconds) {
+        switch self.rate.admit(at: NIODeadline.now().uptimeNanoseconds) {
         case .allowed: return true
         case .refused(let retryIn):
             self.loop.counts.add(.messagesRefusedByRate)

@@ -51,9 +51,9 @@ extension Session {
         }
         guard let waiting = self.life.signIn(admitted) else { return }
         self.loop.counts.add(.sessionsOpened)
-        self.rate.signedIn(self.loop.personBuckets.join(admitted.grant.person))
+        self.rate.signedIn(self.loop.personBuckets.acquire(admitted.grant.person))
         self.timers.step?.cancel()
-        self.keepAlive(until: self.keepalive.first)
+        self.keepAlive(until: self.keepalive.firstCheck)
         if let expiry = admitted.grant.expiresAt { self.startExpiryTimer(at: expiry) }
         self.startAgeTimer()
         if let link = admitted.grant.link, let end = admitted.linkExpiresAt {

@@ -18,7 +18,7 @@ final class DemoControls: Sendable {
         var speed: Double
         /// Why the rider's location is unavailable.
         var unavailableReason: UnavailableReason?
-        var latencies = LatencyWindow(most: DemoControls.newest)
+        var latencies = LatencyWindow(capacity: DemoControls.newest)
         var shown = 0
         var plot = "Creating the job."
     }

@@ -40,8 +40,8 @@ enum WebSocketCheck {
             while let event = reader.next() { events.append(try self.event(event)) }
             // One incomplete message, and one incomplete frame with its header or a control frame.
             try require(
-                reader.heldBytes <= bounds.messageBytes + 14 + 131,
-                "\(reader.heldBytes) bytes are buffered for messages of \(bounds.messageBytes)")
+                reader.bufferedBytes <= bounds.messageBytes + 14 + 131,
+                "\(reader.bufferedBytes) bytes are buffered for messages of \(bounds.messageBytes)")
         }
         let expected = WebSocketReference(
             messageBytes: bounds.messageBytes, messageFragments: bounds.messageFragments

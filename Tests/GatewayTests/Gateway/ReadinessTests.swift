@@ -93,7 +93,7 @@ import Testing
         var (episode, now, lines) = (OverloadEpisode(), UInt64(1_000_000_000), [OverloadEpisode.Line]())
         for (isPaused, ticks) in pauses {
             for _ in 0..<ticks {
-                if let line = episode.hear(isPaused: isPaused, now: now) { lines.append(line) }
+                if let line = episode.update(isPaused: isPaused, now: now) { lines.append(line) }
                 now += 100_000_000
             }
         }
@@ -102,9 +102,9 @@ import Testing
 
     @Test func `B17: a lasting overload is said once, and its end once`() {
         #expect(Self.lines([(false, 50), (true, 19)]).isEmpty)
-        #expect(Self.lines([(true, 3_000)]) == [.began])
-        #expect(Self.lines([(true, 100), (false, 99)]) == [.began])
-        #expect(Self.lines([(true, 100), (false, 500)]) == [.began, .ended(seconds: 10)])
+        #expect(Self.lines([(true, 3_000)]) == [.started])
+        #expect(Self.lines([(true, 100), (false, 99)]) == [.started])
+        #expect(Self.lines([(true, 100), (false, 500)]) == [.started, .ended(seconds: 10)])
     }
 
     @Test func `B17: what flickers is said once when it lasts and never when it does not`() {
@@ -112,8 +112,8 @@ import Testing
         #expect(Self.lines(Array(repeating: [(true, 5), (false, 45)], count: 720).flatMap { $0 }).isEmpty)
         // On and off by the second: one overload, whatever it does in between.
         let flickers = Array(repeating: [(true, 10), (false, 5)], count: 100).flatMap { $0 }
-        #expect(Self.lines(flickers) == [.began])
-        #expect(Self.lines(flickers + [(false, 200)]) == [.began, .ended(seconds: 149)])
+        #expect(Self.lines(flickers) == [.started])
+        #expect(Self.lines(flickers + [(false, 200)]) == [.started, .ended(seconds: 149)])
     }
 }
 

@@ -120,10 +120,10 @@ import Testing
     }
 
     @Test func `B18: what happens all the time is logged now and then, with how often it happened`() {
-        var pace = LogThrottle()
-        #expect(pace.next(at: 1) == 0)
-        for second in 1...59 { #expect(pace.next(at: UInt64(second) * 1_000_000_000) == nil) }
-        #expect(pace.next(at: 61_000_000_000) == 59)
-        #expect(pace.next(at: 121_000_000_001) == 0)
+        var throttle = LogThrottle()
+        #expect(throttle.record(at: 1) == 0)
+        for second in 1...59 { #expect(throttle.record(at: UInt64(second) * 1_000_000_000) == nil) }
+        #expect(throttle.record(at: 61_000_000_000) == 59)
+        #expect(throttle.record(at: 121_000_000_001) == 0)
     }
 }
