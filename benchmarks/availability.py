@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Riders that go online and offline by `PATCH riders/me/status`: 500 a second out of 5,000, each timed from when it was due by
-schedule until its answer, and until who watches the pool has the change. One gateway over TLS-less loopback, one
-redis-server. Python's standard library alone.
+"""Riders that go online and offline with `PATCH riders/me/status`: 500 a second out of 5,000, each timed from its scheduled
+time to its response, and to the frame in the pool feed. One gateway over loopback without TLS, one redis-server. Only
+Python's standard library.
 
     availability.py ENROUTE [--riders 5000] [--rate 500] [--seconds 20]
 """
@@ -51,10 +51,10 @@ async def run(options, port):
         await asyncio.sleep(0.01)
     watcher.cancel()
 
-    print(f"{options.riders} riders of a zone; {total / took:.0f} declarations/s of {options.rate} asked for")
-    say("PATCH to its answer", answered)
-    say("PATCH to the watcher", seen)
-    print(f"the generator was at most {lag * 1000:.1f} ms late, which is in the figures")
+    print(f"{options.riders} riders in a zone; {total / took:.0f} changes/s of {options.rate} requested")
+    say("PATCH to its response", answered)
+    say("PATCH to pool feed", seen)
+    print(f"the generator was up to {lag * 1000:.1f} ms late, which the figures include")
 
 
 def main():

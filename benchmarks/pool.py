@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
-"""From a change of a rider to who watches the pool: 5,000 riders in a zone, 500 changes a second, each timed from when it
-was due by schedule until the watchers' `rider` frame is here, and until the script has answered. The changes are
-set_rider_online and set_rider_offline, called at Redis as a gateway calls them. One gateway over TLS-less loopback, one redis-server. Python's
-standard library alone.
+"""Latency from a rider change to the pool feed: 5,000 riders in a zone, 500 changes a second, each timed from its scheduled
+time to the watchers' `rider` frame, and to the script's reply. The changes are set_rider_online and set_rider_offline,
+sent to Redis as a gateway would. One gateway over loopback without TLS, one redis-server. Only Python's standard library.
 
     pool.py ENROUTE [--riders 5000] [--rate 500] [--seconds 30] [--watchers 2]
 """
@@ -15,7 +14,7 @@ LUA = pathlib.Path(__file__).parent.parent / "lua"
 
 
 class Redis:
-    """One connection; answers come in the order of the commands."""
+    """One connection; replies arrive in the order of the commands."""
 
     async def open(self, path):
         self.reader, self.writer = await asyncio.open_unix_connection(path)
@@ -91,7 +90,7 @@ async def watch(port, sent, times, ready):
             times.append(now - sent[message["rider"]])
         elif payload.startswith(b'{"type":"pool"'):
             message = json.loads(payload)
-            assert seen is None, "the pool was read again"
+            assert seen is None, "the pool was reset"
             seen = message["version"]
             ready.append((len(message["riders"]), len(payload)))
 
@@ -137,11 +136,11 @@ async def run(options, path, port):
 
     members, size = ready[0]
     print(f"{members} riders in the pool, {size / 1024:.0f} KiB; {options.watchers} watchers; "
-          f"{total / took:.0f} changes/s of {options.rate} asked for")
-    say("change to watcher", times)
-    say("change to its answer", answered)
+          f"{total / took:.0f} changes/s of {options.rate} requested")
+    say("change to pool feed", times)
+    say("change to its reply", answered)
     print(f"{total * options.watchers - len(times)} missing; "
-          f"the generator was at most {lag * 1000:.1f} ms late, which is in the figures")
+          f"the generator was up to {lag * 1000:.1f} ms late, which the figures include")
 
 
 def main():

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""A gateway whose 20,000 followed jobs lose their channels: how long until all is subscribed and read again, how Redis
-fares meanwhile, and what the gateway's memory does over 200 rounds. Python's standard library alone.
+"""A gateway whose 20,000 followed jobs lose their channels: the time until all are subscribed and resynced, the latency of
+Redis meanwhile, and the gateway's memory over 200 rounds. Only Python's standard library.
 
     recovery.py ENROUTE [--jobs 20000] [--rounds 200]
 """
@@ -8,7 +8,7 @@ import argparse, base64, hashlib, hmac, json, os, socket, statistics, struct, su
 import urllib.request
 
 SECRET = b"a secret of at least thirty-two bytes"
-JOBS_PER_SESSION = 200  # what operations may follow on one connection
+JOBS_PER_SESSION = 200  # the limit of jobs that an ops connection may follow
 
 
 def token(person, role):
@@ -46,7 +46,7 @@ class Redis:
 
 
 class Follower:
-    """One WebSocket of operations, following many jobs; counts what it is sent."""
+    """One ops WebSocket that follows many jobs and counts what it receives."""
 
     def __init__(self, port, number, jobs):
         self.counts = dict(subscribed=0, reset=0, degraded=0, restored=0, error=0)
@@ -89,7 +89,7 @@ class Follower:
 
 
 class Pinger(threading.Thread):
-    """PINGs Redis every 5 ms by schedule, and keeps how long each took from when it was due."""
+    """PINGs Redis every 5 ms and records the time from the scheduled time to the reply."""
 
     def __init__(self, path):
         super().__init__(daemon=True)
@@ -119,7 +119,7 @@ def wait_for(what, is_so, seconds=120):
 
 
 def answers(path):
-    """Whether somebody listens: the file is there a moment before."""
+    """Whether the server is listening: the socket file exists slightly earlier."""
     with socket.socket(socket.AF_UNIX) as probe:
         return probe.connect_ex(path) == 0
 
@@ -197,13 +197,13 @@ def measure(options, path, redis, port, management):
     def percentile(values, share):
         return sorted(values)[min(len(values) - 1, int(len(values) * share))] * 1000
 
-    print(f"all subscribed and read again after CLIENT KILL TYPE pubsub, {options.rounds} rounds: "
+    print(f"all subscribed and resynced after CLIENT KILL TYPE pubsub, {options.rounds} rounds: "
           f"median {statistics.median(times):.2f} s, worst {max(times):.2f} s")
     print(f"PING of Redis: p99 {percentile(pings.times, .99):.1f} ms during the first ten rounds "
           f"(worst {max(pings.times) * 1000:.1f}), p99 {percentile(quiet.times, .99):.1f} ms before")
     print("resident memory of the gateway, MB, every ten rounds: " + " ".join(f"{m:.0f}" for m in memory))
     print(f"clients disconnected: {sum(not f.is_open for f in followers)}; checks done: {checks:.0f}; "
-          f"degraded told: {total('degraded')}; errors: {total('error')}")
+          f"degraded sent: {total('degraded')}; errors: {total('error')}")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""A zone of 5,000 riders in a Redis of its own: how long it takes to find the nearest ten that are free within 3 km, what the
-scripts of lua/ take, and what a rider occupies. Both roles are one instance here. Python's standard library alone.
+"""A zone of 5,000 riders in a separate Redis: the time to find the ten nearest free riders within 3 km, the time of each
+script, and the memory of a rider. Both roles are one instance here. Only Python's standard library.
 
     riders.py [--riders 5000] [--questions 20000]
 """
@@ -61,7 +61,7 @@ def timed(what, count, call):
 
 def measure(redis, riders, questions):
     chance = random.Random(7)
-    place = lambda: (chance.uniform(13.1, 13.7), chance.uniform(52.35, 52.65))  # some 40 by 33 km
+    place = lambda: (chance.uniform(13.1, 13.7), chance.uniform(52.35, 52.65))  # about 40 by 33 km
     names = [f"rider-{number}" for number in range(riders)]
     geo = [f"riders:{{{ZONE}}}:geo", f"riders:{{{ZONE}}}:seen"]
     timed("describe_rider", riders, lambda n: redis.script(
@@ -70,7 +70,7 @@ def measure(redis, riders, questions):
     timed("set_rider_online, with a request id", riders, lambda n: redis.script(
         "set_rider_online", keys(names[n], "due", request="r"), ZONE, names[n], names[n], "r", "phone-1", REACH))
     timed("place_rider", riders, lambda n: redis.script("place_rider", geo, names[n], *place(), 86_400_000))
-    # Every fifth is busy.
+    # Every fifth rider is busy.
     timed("assign_rider", riders // 5, lambda n: redis.script(
         "assign_rider", keys(names[5 * n], "tasks"), ZONE, names[5 * n], "service", "", f"job-{n}", REACH, ""))
     timed("rider_heartbeat", riders, lambda n: redis.script(
@@ -81,14 +81,14 @@ def measure(redis, riders, questions):
         if found:
             redis.send("ZMSCORE", f"riders:{{{ZONE}}}:available", *[entry[0].decode() for entry in found])
 
-    timed("the nearest ten within 3 km, and who is free", questions, nearest)
+    timed("ten nearest free riders within 3 km", questions, nearest)
     timed("zone_snapshot of all", 200, lambda _: redis.script("zone_snapshot", keys("")[2:4], "", 10_000))
     usage = lambda key: int(redis.send("MEMORY", "USAGE", key, "SAMPLES", 0) or 0)
     zone = {word: usage(f"riders:{{{ZONE}}}:{word}") for word in ("available", "due", "tasks", "geo", "seen", "audit")}
     shared = sum(zone[word] for word in ("available", "due", "tasks")) / riders
     print(f"memory of a rider, bytes: record {usage(keys(names[1])[0])} ({before} before it was online), "
           f"one task {usage(keys(names[0])[1])}, its share of the zone {shared:.0f}, "
-          f"its place {(zone['geo'] + zone['seen']) / riders:.0f}, a request kept {usage(keys(names[0], request='r')[5])}")
+          f"its position {(zone['geo'] + zone['seen']) / riders:.0f}, a stored request {usage(keys(names[0], request='r')[5])}")
     entries = redis.send("XLEN", f"riders:{{{ZONE}}}:audit")
     print(f"a change in the log, bytes: {zone['audit'] / entries:.0f} ({entries} of them)")
 

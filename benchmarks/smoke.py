@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Whether the benchmarks still run: each for a second or two, with a gateway that was built before. It says nothing about
-speed; it fails where a benchmark does not start, loses a message, or measures nothing. Python's standard library alone.
+"""Checks that the benchmarks still run, each for a second or two, with a gateway that was built before. It says nothing about
+speed; it fails when a benchmark does not start, loses a message, or measures nothing. Only Python's standard library.
 
     smoke.py ENROUTE --programs FOLDER        FOLDER: where enroute-load and enroute-peers were built
-    smoke.py --list                           what it runs, and what not and why
+    smoke.py --list                           lists what it runs, and what it skips and why
 """
 import argparse, base64, json, os, socket, ssl, subprocess, sys, tempfile, time
 from recovery import Redis, SECRET, free_port, wait_for
@@ -12,7 +12,7 @@ FOLDER = os.path.dirname(os.path.abspath(__file__))
 LONGEST_SECONDS = 240
 FOLLOWERS = 4
 
-# Every program of this folder is in one of these two; a test compares them with the folder.
+# Every program of this folder is in one of these two lists; a test compares them with the folder.
 RUNS = [
     "availability.py", "enroute-instructions", "enroute-load", "enroute-peers", "peers/node-ws", "pool.py", "recovery.py",
     "riders.py", "status.py",
@@ -23,7 +23,7 @@ LEFT_OUT = {
     "peers/nchan": "peers/install builds it",
     "peers/python-websockets": "peers/install downloads it",
     "peers/socketio": "peers/install downloads it",
-    "peers/verify.py": "needs what peers/install downloads",
+    "peers/verify.py": "requires what peers/install downloads",
     "peers/contract.py": "is a part of the Python peers",
     "specialised.py": "reads a release build; make bench-gate runs it",
 }
@@ -34,17 +34,17 @@ class Failed(Exception):
 
 
 def run(name, *words):
-    """Runs a benchmark to its end, and shows what it said when it failed."""
+    """Runs a benchmark to its end, and shows its output if it failed."""
     begin = time.monotonic()
     done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=LONGEST_SECONDS)
     if done.returncode != 0:
-        raise Failed(f"{name} ended with {done.returncode}:\n{done.stdout}")
+        raise Failed(f"{name} exited with {done.returncode}:\n{done.stdout}")
     print(f"{name}: runs ({time.monotonic() - begin:.1f} s)", flush=True)
     return done.stdout
 
 
 class Server:
-    """A process of our own, ended by its id."""
+    """A child process, terminated by its id."""
 
     def __init__(self, *words, **options):
         self.process = subprocess.Popen(["setpriv", "--pdeathsig", "KILL", *words], **options)
@@ -80,7 +80,7 @@ def scripts(enroute):
 
 
 def load(enroute, programs, folder):
-    """Both ways to publish, one follower each: everything that is published must arrive."""
+    """Both ways to publish, with one follower each: every published message must arrive."""
     redis_port, port = free_port(), free_port()
     with redis(redis_port, folder):
         wait_for("redis", lambda: is_up(redis_port))
@@ -104,7 +104,7 @@ def load(enroute, programs, folder):
 
 
 def peers(enroute, programs, folder):
-    """Ours beside node-ws, which needs nothing but Debian's packages: nobody is left out, and no message is missing."""
+    """Enroute beside node-ws, which needs only Debian's packages: neither is skipped, and no message is missing."""
     said = run(
         "enroute-peers", f"{programs}/enroute-peers", "--enroute", enroute, "--peers", f"{FOLDER}/peers", "--only",
         "enroute,node-ws", "--rounds", "1", "--connections", "20", "--works", "one-to-one,fan-out", "--rate", "200",
@@ -112,19 +112,19 @@ def peers(enroute, programs, folder):
     with open(f"{folder}/latest.json") as file:
         summary = json.load(file)
     if summary["leftOut"]:
-        raise Failed(f"enroute-peers left out {summary['leftOut']}:\n{said}")
+        raise Failed(f"enroute-peers skipped {summary['leftOut']}:\n{said}")
     delivered = {
         (record["contestant"], record["work"]): record["report"]["messages"] for record in summary["records"]
         if record.get("report", {}).get("messages")}
     if len(delivered) != 4:
-        raise Failed(f"enroute-peers measured {sorted(delivered)} and nothing else:\n{said}")
+        raise Failed(f"enroute-peers measured only {sorted(delivered)}:\n{said}")
     for measured, messages in delivered.items():
         if messages["delivered"] < 1 or messages["missing"] > 0:
             raise Failed(f"enroute-peers, {measured}: {messages['missing']} messages are missing:\n{said}")
 
 
 def instructions(enroute):
-    """The counts of a debug build mean nothing; that there are any is the claim."""
+    """The counts of a debug build are meaningless; only their existence is checked."""
     said = run(
         "enroute-instructions", f"{os.path.dirname(enroute)}/enroute-instructions", "--enroute", enroute, "--followers", "2", "--locations",
         "50")
@@ -145,7 +145,7 @@ def frame(file):
 
 
 def node_ws(folder):
-    """The peer that needs nothing but Debian's packages: it starts, and a follower gets what is published."""
+    """The peer that needs only Debian's packages: it starts, and a follower receives what is published."""
     peer = f"{FOLDER}/peers/node-ws"
     run("peers/node-ws check", peer, "check")
     name = json.loads(run("peers/node-ws describe", peer, "describe"))["name"]
@@ -167,25 +167,25 @@ def node_ws(folder):
                 while file.readline() != b"\r\n":
                     pass
                 if frame(file) != "subscribed":
-                    raise Failed("peers/node-ws: no word that it subscribed")
+                    raise Failed("peers/node-ws: no confirmation of the subscription")
                 with socket.create_connection(("127.0.0.1", redis_port)) as publisher:
                     publisher.sendall(Redis.command("PUBLISH", "location:j1", "a location"))
                     if frame(file) != "a location":
-                        raise Failed("peers/node-ws: a follower did not get what was published")
-    print("peers/node-ws: a follower got what was published", flush=True)
+                        raise Failed("peers/node-ws: a follower did not receive the published message")
+    print("peers/node-ws: a follower received the published message", flush=True)
 
 
 def main():
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("enroute", nargs="?")
     options.add_argument("--programs", help="the folder of the benchmarks' own programs, built in debug")
-    options.add_argument("--list", action="store_true", help="says what is run, and what is left out and why")
+    options.add_argument("--list", action="store_true", help="list what is run, and what is skipped and why")
     options = options.parse_args()
     if options.list:
         print("\n".join([*RUNS, *(f"not {name}: {reason}" for name, reason in LEFT_OUT.items())]))
         return
     if not options.enroute or not options.programs:
-        sys.exit("what to run is missing: smoke.py ENROUTE --programs FOLDER")
+        sys.exit("usage: smoke.py ENROUTE --programs FOLDER")
     enroute, programs = os.path.abspath(options.enroute), os.path.abspath(options.programs)
     try:
         for part in (

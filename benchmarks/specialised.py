@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Whether the release build calls generic code of another target through runtime metadata, once for every follower.
+"""Checks that the release build does not call generic code of another target through runtime metadata for every follower.
 
     specialised.py [FOLDER]        FOLDER: .build/release
 
-Reads the objects of the targets that relay messages. A generic type of Fanout has to have been copied for the types it is
-used with: then the objects hold copies ("generic specialization of ..."), and need no function of the original. Why
-that takes `@inlinable public`: Sources/Fanout/decisions/public-generics.md.
+Reads the object files of the targets that relay messages. A generic type of Fanout must be copied for the types it is used
+with: then the objects contain copies ("generic specialization of ...") and need no function of the original. Why that
+requires `@inlinable public`: Sources/Fanout/decisions/public-generics.md.
 """
 import pathlib
 import re
@@ -14,7 +14,7 @@ import sys
 
 CALLERS = ["Realtime", "TrafficControl", "REST", "Gateway"]
 GENERIC_TYPE = re.compile(r"^public (?:struct|class|enum) (\w+)<", re.M)
-# Read once when the program starts or a value is made: they are no calls for a message.
+# Read once at program start or when a value is created: not a call per message.
 DESCRIPTION = re.compile(r"^(nominal type descriptor|type metadata|protocol conformance descriptor|value witness)")
 
 
@@ -38,7 +38,7 @@ def main():
     copied = {name for name in symbols(objects, "--defined-only") if "specialization" in name and "Fanout." in name}
     missing = [name for name in types if not any(f"Fanout.{name}" in copy for copy in copied)]
     for name in sorted(called):
-        print(f"goes through runtime metadata: {name}")
+        print(f"called through runtime metadata: {name}")
     for name in missing:
         print(f"has no specialised copy in {', '.join(CALLERS)}: Fanout.{name}")
     if called or missing:

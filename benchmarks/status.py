@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""From POST status to the follower: 1,000 followed jobs, 200 changes a second, each timed from when it was due by schedule
-until its frame is here. One gateway over TLS-less loopback, one redis-server. Python's standard library alone.
+"""Latency from POST status to the follower: 1,000 followed jobs, 200 changes a second, each timed from its scheduled time
+to its frame. One gateway over loopback without TLS, one redis-server. Only Python's standard library.
 
     status.py ENROUTE [--jobs 1000] [--rate 200] [--seconds 30]
 """
 import argparse, asyncio, json, os, resource, socket, subprocess, tempfile, time
 from recovery import SECRET, answers, free_port, token, wait_for
 
-# From one to the next and back, as often as one likes.
+# Two statuses that can alternate forever.
 CIRCLE = ["allocation_failed", "preparing"]
 
 
@@ -44,7 +44,7 @@ async def follow(port, job, sent, times, ready):
 
 
 class Caller:
-    """One connection of the order system, kept open."""
+    """One keep-alive connection of the order system."""
 
     async def ask(self, port, method, path, body, bearer):
         if not hasattr(self, "writer"):
@@ -105,10 +105,10 @@ async def run(options, port):
     for task in followers:
         task.cancel()
 
-    print(f"{options.jobs} jobs, each followed; {total / took:.0f} changes/s of {options.rate} asked for")
+    print(f"{options.jobs} followed jobs; {total / took:.0f} changes/s of {options.rate} requested")
     say("POST to follower", times)
-    say("POST to its answer", answered)
-    print(f"the generator was at most {lag * 1000:.1f} ms late, which is in the figures")
+    say("POST to its response", answered)
+    print(f"the generator was up to {lag * 1000:.1f} ms late, which the figures include")
 
 
 def say(name, values):
@@ -118,7 +118,7 @@ def say(name, values):
 
 
 def with_gateway(enroute, run, **limits):
-    """Runs `run(port)` with a gateway and a redis-server of its own."""
+    """Runs `run(port)` with a separate gateway and redis-server."""
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(20_000, resource.getrlimit(resource.RLIMIT_NOFILE)[1]),) * 2)
     with tempfile.TemporaryDirectory() as folder:
         path, port = f"{folder}/redis.sock", free_port()
