@@ -132,8 +132,8 @@ static const unsigned char rider_js[] = {
 static const unsigned char track_first_js[] = {
 #embed "../WebAssets/web/track-first.js"
 };
-static const unsigned char track_ground_js[] = {
-#embed "../WebAssets/web/track-ground.js"
+static const unsigned char track_base_map_js[] = {
+#embed "../WebAssets/web/track-base-map.js"
 };
 static const unsigned char track_icons_js[] = {
 #embed "../WebAssets/web/track-icons.js"
@@ -269,7 +269,7 @@ static const struct enroute_asset page_files[] = {
     ASSET("rider.html", rider_html),
     ASSET("rider.js", rider_js),
     ASSET("track-first.js", track_first_js),
-    ASSET("track-ground.js", track_ground_js),
+    ASSET("track-base-map.js", track_base_map_js),
     ASSET("track-icons.js", track_icons_js),
     ASSET("track-map.js", track_map_js),
     ASSET("track-movement.js", track_movement_js),

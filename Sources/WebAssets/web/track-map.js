@@ -1,9 +1,9 @@
 // The map of the customer's page: two markers and a camera. The first view fits both; while nobody has touched the map
 // the camera keeps both in it; once somebody has, it is theirs until they press "Follow". Leaflet (`L`) draws,
-// track-movement.js says where, track-ground.js is what lies below. A frame is drawn only while something moves.
+// track-movement.js says where, track-base-map.js is what lies below. A frame is drawn only while something moves.
 
 import {colour, wantsStillness} from './page.js';
-import {Ground} from './track-ground.js';
+import {BaseMap} from './track-base-map.js';
 import {homeIcon, riderIcon} from './track-icons.js';
 import {Movement} from './track-movement.js';
 
@@ -36,7 +36,7 @@ export class TrackMap {
   #rider = null;
   #home = null;
   #way = null;
-  #ground = null;
+  #baseMap = null;
   #follows = true;
   #frame = null;
   #lookedAt = 0;
@@ -101,7 +101,7 @@ export class TrackMap {
       this.#map.off();
     }
     this.#isZooming = false;
-    [this.#map, this.#rider, this.#home, this.#way, this.#frame, this.#ground] = [null, null, null, null, null, null];
+    [this.#map, this.#rider, this.#home, this.#way, this.#frame, this.#baseMap] = [null, null, null, null, null, null];
     this.#follows = true;
     this.follow.hidden = true;
     this.movement.forget();
@@ -109,7 +109,7 @@ export class TrackMap {
 
   /** The colours have changed. */
   repaint() {
-    this.#ground?.repaint();
+    this.#baseMap?.repaint();
     this.#way?.setStyle({color: colour('--route')});
   }
 
@@ -123,7 +123,7 @@ export class TrackMap {
     this.kind = kind;
     L.control.zoom({position: 'topright', zoomInTitle: this.words.zoomIn, zoomOutTitle: this.words.zoomOut}).addTo(map);
     map.setView([0, 0], 14);
-    this.#ground = new Ground(map, this.words);
+    this.#baseMap = new BaseMap(map, this.words);
     map.on('dragstart', this.#taken);
     map.on('zoomanim', () => { this.#isZooming = true; });
     map.on('zoomend', () => { this.#isZooming = false; this.#draw(this.now()); });

@@ -10,7 +10,7 @@ const SPACING_PX = 110;    // about as far apart are two lines of the graticule
 const CORNER = [150, 64];
 const STEPS = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 30];    // degrees
 
-export class Ground {
+export class BaseMap {
   #map;
   #lines = null;
   #streets = null;
@@ -21,8 +21,8 @@ export class Ground {
     const units = {imperial: usesMiles(locale), metric: !usesMiles(locale)};
     L.control.scale({...units, maxWidth: 96, position: 'bottomright'}).addTo(map);
     const tiles = document.querySelector('meta[name="enroute-tiles"]')?.content;
-    if (tiles === undefined) this.#drawBare();
-    else this.#layTiles(tiles);
+    if (tiles === undefined) this.#drawFallback();
+    else this.#addTiles(tiles);
   }
 
   /** The theme has changed. */
@@ -31,17 +31,17 @@ export class Ground {
     if (this.#lines) this.#drawLines();
   }
 
-  #layTiles = (attribution) => {
+  #addTiles = (attribution) => {
     const credit = document.createElement('span');
     credit.textContent = attribution;
     L.control.attribution({prefix: false, position: 'bottomright'}).addAttribution(credit.innerHTML).addTo(this.#map);
     const tiles = L.tileLayer('/assets/tiles/{z}/{x}/{y}', {maxZoom: 19, className: 'tiles'});
     // A provider that does not answer leaves the lines.
-    tiles.once('tileerror', this.#drawBare);
+    tiles.once('tileerror', this.#drawFallback);
     tiles.addTo(this.#map);
   };
 
-  #drawBare = () => {
+  #drawFallback = () => {
     if (this.#lines) return;
     this.#lines = L.layerGroup().addTo(this.#map);
     this.#map.on('moveend', this.#drawLines);
@@ -78,18 +78,18 @@ export class Ground {
       this.#lines.addLayer(L.polyline([[bounds.getSouth(), lon], [bounds.getNorth(), lon]], style));
       const {x} = map.latLngToContainerPoint([seen.getSouth(), lon]);
       if (x < 0 || x > size.x - CORNER[0]) continue;
-      this.#label([seen.getSouth(), lon], degreesText(lon, step, 'lon', this.words), 'grid-x');
+      this.#addLabel([seen.getSouth(), lon], degreesText(lon, step, 'lon', this.words), 'grid-x');
     }
     for (let lat = first(bounds.getSouth()); lat <= bounds.getNorth(); lat += step) {
       this.#lines.addLayer(L.polyline([[lat, bounds.getWest()], [lat, bounds.getEast()]], style));
       const {y} = map.latLngToContainerPoint([lat, seen.getWest()]);
       if (y < CORNER[1] || y > size.y - 24) continue;
-      this.#label([lat, seen.getWest()], degreesText(lat, step, 'lat', this.words), 'grid-y');
+      this.#addLabel([lat, seen.getWest()], degreesText(lat, step, 'lat', this.words), 'grid-y');
     }
     this.#lines.eachLayer((line) => line.bringToBack?.());
   };
 
-  #label = (place, text, className) => {
+  #addLabel = (place, text, className) => {
     const html = `<span aria-hidden="true">${text}</span>`;
     const icon = L.divIcon({className: `grid ${className}`, html, iconSize: [0, 0]});
     this.#lines.addLayer(L.marker(place, {icon, interactive: false, keyboard: false}));
