@@ -147,8 +147,8 @@ static const unsigned char track_movement_js[] = {
 static const unsigned char track_presentation_js[] = {
 #embed "../WebAssets/web/track-presentation.js"
 };
-static const unsigned char track_speech_js[] = {
-#embed "../WebAssets/web/track-speech.js"
+static const unsigned char track_announcements_js[] = {
+#embed "../WebAssets/web/track-announcements.js"
 };
 static const unsigned char track_words_js[] = {
 #embed "../WebAssets/web/track-words.js"
@@ -274,7 +274,7 @@ static const struct enroute_asset page_files[] = {
     ASSET("track-map.js", track_map_js),
     ASSET("track-movement.js", track_movement_js),
     ASSET("track-presentation.js", track_presentation_js),
-    ASSET("track-speech.js", track_speech_js),
+    ASSET("track-announcements.js", track_announcements_js),
     ASSET("track-words.js", track_words_js),
     ASSET("track.css", track_css),
     ASSET("track.html", track_html),

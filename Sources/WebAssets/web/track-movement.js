@@ -19,7 +19,7 @@ export const TRAVELS = 1.5;
 /** m/s that nobody drives: what would be faster stands elsewhere, and has not travelled there. */
 export const FASTEST = 60;
 /** m that have to lie between two positions before their direction says anything. */
-const TELLING = 3;
+const ANNOUNCED_SHIFT = 3;
 
 /** The place so many m from another in a direction; on a plane, which is exact enough for what is driven in 5 s. */
 export function onward(from, heading, metres) {
@@ -83,9 +83,9 @@ export class Movement {
   #motion = (before, position) => {
     const seconds = before ? (position.at - before.at) / 1000 : 0;
     const metres = before ? distance(before, position) : 0;
-    const told = before && seconds > 0 && metres >= TELLING ? metres / seconds : 0;
+    const told = before && seconds > 0 && metres >= ANNOUNCED_SHIFT ? metres / seconds : 0;
     const speed = position.spd ?? (told <= FASTEST ? told : 0);
-    const course = position.hdg ?? (metres >= TELLING ? bearing(before, position) : null);
+    const course = position.hdg ?? (metres >= ANNOUNCED_SHIFT ? bearing(before, position) : null);
     return [speed, course];
   };
 

@@ -13,7 +13,7 @@ import {TrackMap} from './track-map.js';
 import {
   PASSING, isTakenAway, isTracked, presentation, positionAge, refusalOnceOpen, refusalWithoutRoom,
 } from './track-presentation.js';
-import {Speech} from './track-speech.js';
+import {Announcements} from './track-announcements.js';
 import {words as allWords} from './track-words.js';
 
 const EVERY = 1_000;              // ms between two looks at the clock: ages and arrivals count by themselves
@@ -28,7 +28,7 @@ const enroute = new Enroute({credential: async () => signIn.current});
 const map = new TrackMap(element('map'), {follow: element('follow'), words});
 const announcer = new Announcer(element('announcer'));
 // An arrival moves often, and waits for its turn; all else is said as it happens (CUS-027).
-const speech = new Speech(
+const announcements = new Announcements(
   (topic, text) => announcer.say(topic, text, {isUrgent: topic !== 'arrival'}), (topic) => announcer.unsay(topic));
 const banner = new ConnectionBanner(element('offline'), {
   words, hasState: () => view.known, knownAt: () => keptAt, lastMessageAt: () => enroute.lastMessageAt,
@@ -167,7 +167,7 @@ function render() {
   else delete element('summary').dataset.tone;
   renderSteps(seen.steps);
   renderFacts(seen.facts);
-  if (texts) speech.hear(seen);
+  if (texts) announcements.update(seen);
 }
 
 /** The map goes; whoever was on it by the keyboard goes on at what is said in its place. */

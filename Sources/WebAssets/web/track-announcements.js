@@ -6,9 +6,9 @@
 import {sentence} from './enroute-words.js';
 
 /** ms by which an arrival has to move before it is spoken of. */
-export const TELLING = 120_000;
+export const ANNOUNCED_SHIFT = 120_000;
 
-export class Speech {
+export class Announcements {
   #state = null;
   #arrivesAt = null;
   #isArriving = false;
@@ -23,30 +23,30 @@ export class Speech {
   }
 
   /** Takes what is shown now. @param presentation of track-presentation.js; without texts nothing is called by its name yet */
-  hear(presentation) {
+  update(presentation) {
     if (!presentation.spoken) return;
     if (this.#state !== null && this.#state !== presentation.spoken) this.say('state', presentation.spoken);
     const isFirst = this.#state === null;
     this.#state = presentation.spoken;
-    this.#hearPosition(presentation, isFirst);
-    this.#hearArrival(presentation, isFirst);
+    this.#updatePosition(presentation, isFirst);
+    this.#updateArrival(presentation, isFirst);
   }
 
-  #hearPosition = ({isMapped, isStale, spokenPosition}, isFirst) => {
+  #updatePosition = ({isMapped, isStale, spokenPosition}, isFirst) => {
     // Without a map the state says why.
     const wasStale = this.#isStale;
     this.#isStale = isMapped && Boolean(isStale);
     if (isMapped && wasStale !== this.#isStale && !isFirst) this.say('position', spokenPosition);
   };
 
-  #hearArrival = ({arrivesAt, isArriving, eta, isMapped}, isFirst) => {
+  #updateArrival = ({arrivesAt, isArriving, eta, isMapped}, isFirst) => {
     if (!isMapped) {
       this.unsay('arrival');
       [this.#arrivesAt, this.#isArriving] = [null, false];
       return;
     }
     if (arrivesAt === null) return;
-    const hasMoved = this.#arrivesAt === null || Math.abs(arrivesAt - this.#arrivesAt) >= TELLING;
+    const hasMoved = this.#arrivesAt === null || Math.abs(arrivesAt - this.#arrivesAt) >= ANNOUNCED_SHIFT;
     const hasCome = isArriving && !this.#isArriving;
     if (hasMoved) this.#arrivesAt = arrivesAt;
     this.#isArriving = isArriving;

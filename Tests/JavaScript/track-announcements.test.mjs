@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
-import {Speech} from '../../Sources/WebAssets/web/track-speech.js';
+import {Announcements} from '../../Sources/WebAssets/web/track-announcements.js';
 
 const MINUTE = 60_000;
 const tracked = {
@@ -11,8 +11,8 @@ const tracked = {
 
 function heard(...pictures) {
   const said = [];
-  const speech = new Speech((topic, text) => said.push(`${topic}: ${text}`));
-  for (const presentation of pictures) speech.hear({...tracked, ...presentation});
+  const announcements = new Announcements((topic, text) => said.push(`${topic}: ${text}`));
+  for (const presentation of pictures) announcements.update({...tracked, ...presentation});
   return said;
 }
 
