@@ -108,8 +108,8 @@ static const unsigned char rider_sharing_js[] = {
 static const unsigned char rider_sheet_js[] = {
 #embed "../WebAssets/web/rider-sheet.js"
 };
-static const unsigned char rider_silence_js[] = {
-#embed "../WebAssets/web/rider-silence.js"
+static const unsigned char rider_unavailability_js[] = {
+#embed "../WebAssets/web/rider-unavailability.js"
 };
 static const unsigned char rider_tasks_js[] = {
 #embed "../WebAssets/web/rider-tasks.js"
@@ -261,7 +261,7 @@ static const struct enroute_asset page_files[] = {
     ASSET("rider-permission.js", rider_permission_js),
     ASSET("rider-sharing.js", rider_sharing_js),
     ASSET("rider-sheet.js", rider_sheet_js),
-    ASSET("rider-silence.js", rider_silence_js),
+    ASSET("rider-unavailability.js", rider_unavailability_js),
     ASSET("rider-tasks.js", rider_tasks_js),
     ASSET("rider-travel.js", rider_travel_js),
     ASSET("rider-words.js", rider_words_js),

@@ -39,7 +39,7 @@ export class Availability {
   #pending = null;
   #rider = null;
   /** What the message is about, and how the rider was found to be then; null: there is none. */
-  #told = null;
+  #sent = null;
   #leaving = null;
 
   /**
@@ -58,15 +58,15 @@ export class Availability {
   show(rider) {
     this.#rider = rider;
     // What stood in the way may be gone.
-    if (this.#told !== null) {
-      this.#told.state ??= stateOf(rider);
-      if (this.#told.state !== stateOf(rider)) this.#closeSnack();
+    if (this.#sent !== null) {
+      this.#sent.state ??= stateOf(rider);
+      if (this.#sent.state !== stateOf(rider)) this.#closeSnack();
     }
     this.#render();
   }
 
   /** The network is back: that there was none is no longer so. */
-  connected() { if (this.#told?.code === 'network') this.#closeSnack(); }
+  connected() { if (this.#sent?.code === 'network') this.#closeSnack(); }
 
   async toggle() {
     if (this.#pending || !this.#rider) return;
@@ -84,7 +84,7 @@ export class Availability {
     } catch (error) {
       this.#pending = null;
       this.#tell(error);
-      this.#told = {code: error.code, state: error.code === 'active_task' ? stateOf(this.#rider) : null};
+      this.#sent = {code: error.code, state: error.code === 'active_task' ? stateOf(this.#rider) : null};
       // The answer may be lost and the change made: whoever can be asked says how it is.
       if (error.code !== 'active_task') this.on.doubt();
     }
@@ -149,7 +149,7 @@ export class Availability {
 
   #closeSnack = () => {
     clearTimeout(this.#leaving);
-    this.#told = null;
+    this.#sent = null;
     const hadFocus = this.places.snack.contains(document.activeElement);
     this.places.snack.hidden = true;
     this.places.message.replaceChildren();

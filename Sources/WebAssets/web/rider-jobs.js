@@ -49,7 +49,7 @@ export class Question {
 export class Jobs {
   #jobs = new Map();
   /** Tasks that the rider was shown, so that each is news once. */
-  #told = new Set();
+  #sent = new Set();
 
   /**
    * @param enroute
@@ -115,10 +115,10 @@ export class Jobs {
       if (!isOver(known.follow.view.status)) this.#leaves(known, this.words.jobReassigned);
       this.travel.ended(known.job);
     }
-    for (const job of this.#told) if (!states.has(job)) this.#told.delete(job);
+    for (const job of this.#sent) if (!states.has(job)) this.#sent.delete(job);
     for (const [job, task] of states) {
       const before = this.#jobs.get(job);
-      const isNews = !isFirst && (!before || before.gone) && !this.#told.has(job);
+      const isNews = !isFirst && (!before || before.gone) && !this.#sent.has(job);
       this.follow(job);
       const known = this.#jobs.get(job);
       if (!known) continue;
@@ -127,7 +127,7 @@ export class Jobs {
         this.#followAgain(known);
         continue;
       }
-      this.#told.add(job);
+      this.#sent.add(job);
       known.gone = null;
       if (isNews) this.on.say(`job ${job}`, this.words.newTask(job));
     }
@@ -150,7 +150,7 @@ export class Jobs {
       if (again) {
         known.follow.stop();
         Object.assign(known, {follow: again, again: null, gone: null, message: '', about: null});
-        this.#told.add(job);
+        this.#sent.add(job);
         if (!isOver(view.status)) this.on.say(`job ${job}`, this.words.newTask(job));
       }
       this.#heard(known, view, change);
@@ -161,7 +161,7 @@ export class Jobs {
   #leaves = (known, why) => {
     if (known.gone) return;
     known.gone = known.busy === 'cancelled' ? this.words.taskGone(known.job) : why;
-    this.#told.delete(known.job);
+    this.#sent.delete(known.job);
     this.on.say(`job ${known.job}`, known.gone);
   };
 

@@ -12,7 +12,7 @@ export const FOUND_WITHIN = 30_000;
  * What is the matter with what is shared, by the name of its words; null: it is sent, and may be shown.
  *
  * @param {{isWatching: boolean, connection: {state: string, degraded: boolean, silent?: boolean}, note: string|null,
- *   foundAgo: number|null}} now `note` of rider-silence.js; ms since the last reading, null before the first
+ *   foundAgo: number|null}} now `note` of rider-unavailability.js; ms since the last reading, null before the first
  */
 export function trouble({isWatching, connection, note, foundAgo}) {
   if (!isWatching) return 'interrupted';
@@ -34,21 +34,21 @@ export class Sharing {
 
   show() {
     const {card, text, rate, note, keep} = this.places;
-    const {travelling, location, silence} = this.travel;
+    const {travelling, location, unavailability} = this.travel;
     card.hidden = travelling.size === 0;
     if (travelling.size === 0) return;
     const {lastFixAt, enroute} = this.travel;
     const what = trouble({
-      isWatching: location.isWatching, connection: enroute.connection, note: silence.note,
+      isWatching: location.isWatching, connection: enroute.connection, note: unavailability.note,
       foundAgo: lastFixAt === null ? null : performance.now() - lastFixAt,
     });
     card.dataset.state = what ? 'interrupted' : 'on';
     const shared = travelling.size === 1 ? this.words.sharingOne : this.words.sharingMany(travelling.size);
     put(text, what ? this.words.troubles[what] : shared);
     put(rate, what ? this.words.consequences[what] : this.#rate());
-    const said = what === 'notFound' ? 'noFix' : silence.note;
+    const said = what === 'notFound' ? 'noFix' : unavailability.note;
     put(note, said === 'battery'
-      ? this.words.battery(percent.format(silence.battery.level)) : this.words[said] ?? '');
+      ? this.words.battery(percent.format(unavailability.battery.level)) : this.words[said] ?? '');
     keep.hidden = !location.isWatching;
   }
 

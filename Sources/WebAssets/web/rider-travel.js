@@ -5,7 +5,7 @@
 import {failEvent, step, wishEvent} from './rider-permission.js';
 import {ScreenLock} from './rider-device.js';
 import {Location, PRESENCE_EVERY} from './rider-location.js';
-import {Silence} from './rider-silence.js';
+import {Unavailability} from './rider-unavailability.js';
 
 /** What the rider answered, and which jobs it travels for, in this tab: both outlive a reload, neither is a place. */
 const ANSWER_KEPT_AS = 'enroute.location';
@@ -42,7 +42,7 @@ export class Travel {
   constructor(enroute, on) {
     Object.assign(this, {enroute, on});
     this.location = new Location((reading) => this.#read(reading), (state) => this.#happened(`changed.${state}`));
-    this.silence = new Silence((reason, job) => enroute.reportUnavailable(reason, job), () => this.travelling.size > 0, on.changed);
+    this.unavailability = new Unavailability((reason, job) => enroute.reportUnavailable(reason, job), () => this.travelling.size > 0, on.changed);
     // Asks nobody; from here on the browser tells when it changes.
     this.location.permission();
     enroute.on('welcome', () => this.#again());
@@ -122,7 +122,7 @@ export class Travel {
     if (this.travelling.size === 0) {
       this.location.unwatch();
       this.#screen.want(false);
-      this.silence.over();
+      this.unavailability.over();
       this.#happened('stop');
     }
     this.on.changed();
@@ -185,7 +185,7 @@ export class Travel {
       case 'unwatch':
         this.location.unwatch();
         return this.#screen.want(false);
-      case 'report': return this.silence.because(detail);
+      case 'report': return this.unavailability.report(detail);
       case 'remember': return sessionStorage.setItem(ANSWER_KEPT_AS, detail);
       case 'forget': return sessionStorage.removeItem(ANSWER_KEPT_AS);
       case 'tell': return this.on.allowed();
@@ -231,8 +231,8 @@ export class Travel {
     this.#beginPresence();
     this.#tellAllOff();
     const jobs = [...this.travelling.keys()];
-    if (this.phase !== 'sharing') return this.silence.explain(jobs);
-    Promise.all(jobs.map((job) => this.#start(job, true))).then(() => this.silence.again());
+    if (this.phase !== 'sharing') return this.unavailability.explain(jobs);
+    Promise.all(jobs.map((job) => this.#start(job, true))).then(() => this.unavailability.again());
   };
 
   #tellAllOff = () => {
@@ -257,10 +257,10 @@ export class Travel {
   #read = ({fix, code, permission}) => {
     if (!fix) return this.#happened(failEvent(code, permission));
     this.lastFixAt = performance.now();
-    this.silence.found(fix.acc);
+    this.unavailability.found(fix.acc);
     const jobs = [...this.travelling.keys()].filter((job) => !this.#switchedOff.has(job));
     // With little battery the gateway asks for fewer reports.
-    const {level: battery} = this.silence.battery;
+    const {level: battery} = this.unavailability.battery;
     if (jobs.length > 0 && this.location.isWatching) this.enroute.publish(jobs, {...fix, battery});
     this.#happened('fix');
   };

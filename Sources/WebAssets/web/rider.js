@@ -59,7 +59,7 @@ const travel = new Travel(enroute, {
 const panel = new Panel(element('permission'), travel);
 
 const navigation = new Navigation(element('maps'), words, (path) => enroute.rest('GET', path), {
-  handedOff: () => travel.silence.handedOff(),
+  handedOff: () => travel.unavailability.handedOff(),
   locates: () => travel.locates(),
   servicesOff: (anyway) => travel.servicesOff(anyway),
   named: (job, to, name) => jobs.name(job, to, name),

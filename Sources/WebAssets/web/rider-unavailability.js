@@ -13,7 +13,7 @@ const HIDDEN_TOLD_FOR = 20_000;
 /** m: the gateway shows nothing that is less exact (`implausible_position`). */
 const TOO_COARSE = 100;
 
-export class Silence {
+export class Unavailability {
   battery = new Battery();
 
   #finding = null;
@@ -21,8 +21,8 @@ export class Silence {
   #reason = null;
   #wasHidden = false;
   #forgetHidden = null;
-  #handedOffAt = -Infinity;
-  #told = new Map();
+  #mapOpenedAt = -Infinity;
+  #sent = new Map();
 
   /**
    * @param {(reason: string, job?: string) => void} tell the gateway, of that job or of all that it heard of
@@ -43,29 +43,29 @@ export class Silence {
   }
 
   /** There is nothing to find for `reason`, a word of the gateway. */
-  because(reason) {
+  report(reason) {
     this.#finding = reason === 'no_fix' ? 'noFix' : null;
     this.#reason = reason;
-    this.#report(reason);
+    this.#send(reason);
   }
 
   /** A reading came. @param {number|undefined} acc m */
   found(acc) {
     this.#finding = acc > TOO_COARSE ? 'coarse' : null;
     this.#reason = null;
-    this.#told.clear();
+    this.#sent.clear();
   }
 
   /** A map app was opened: it may hide us, and have the receiver for itself. */
   handedOff() {
-    this.#handedOffAt = performance.now();
-    this.#report('navigation_handoff');
+    this.#mapOpenedAt = performance.now();
+    this.#send('navigation_handoff');
   }
 
   /** The gateway was told anew that we travel, and begins without a reason: what is the matter still is said again. */
   again() {
-    const last = [...this.#told.keys()].at(-1);
-    if (this.#told.delete(last)) this.#report(last);
+    const last = [...this.#sent.keys()].at(-1);
+    if (this.#sent.delete(last)) this.#send(last);
   }
 
   /** These travel and are not located: a gateway that was told nothing of them is told by their names why. */
@@ -79,10 +79,10 @@ export class Silence {
   #seen = () => {
     if (!this.isTravelling()) return;
     if (document.hidden) {
-      if (performance.now() - this.#handedOffAt > HANDOFF_WITHIN) this.#report('hidden');
+      if (performance.now() - this.#mapOpenedAt > HANDOFF_WITHIN) this.#send('hidden');
       return;
     }
-    this.#told.clear();
+    this.#sent.clear();
     this.#wasHidden = true;
     clearTimeout(this.#forgetHidden);
     this.#forgetHidden = setTimeout(() => {
@@ -93,14 +93,14 @@ export class Silence {
   };
 
   #charged = () => {
-    if (this.battery.isCritical) this.#report('low_battery');
+    if (this.battery.isCritical) this.#send('low_battery');
     this.changed();
   };
 
-  #report = (reason) => {
+  #send = (reason) => {
     const now = performance.now();
-    if (!this.isTravelling() || now - (this.#told.get(reason) ?? -Infinity) < SAME_REASON_AFTER) return;
-    this.#told.set(reason, now);
+    if (!this.isTravelling() || now - (this.#sent.get(reason) ?? -Infinity) < SAME_REASON_AFTER) return;
+    this.#sent.set(reason, now);
     this.tell(reason);
   };
 }
