@@ -27,8 +27,8 @@ static const unsigned char enroute_js[] = {
 static const unsigned char notice_html[] = {
 #embed "../WebAssets/web/notice.html"
 };
-static const unsigned char ops_feed_js[] = {
-#embed "../WebAssets/web/ops-feed.js"
+static const unsigned char ops_polling_js[] = {
+#embed "../WebAssets/web/ops-polling.js"
 };
 static const unsigned char ops_filter_js[] = {
 #embed "../WebAssets/web/ops-filter.js"
@@ -234,7 +234,7 @@ static const struct enroute_asset page_files[] = {
     ASSET("enroute-words.js", enroute_words_js),
     ASSET("enroute.js", enroute_js),
     ASSET("notice.html", notice_html),
-    ASSET("ops-feed.js", ops_feed_js),
+    ASSET("ops-polling.js", ops_polling_js),
     ASSET("ops-filter.js", ops_filter_js),
     ASSET("ops-job.js", ops_job_js),
     ASSET("ops-list.js", ops_list_js),

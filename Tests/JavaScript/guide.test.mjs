@@ -21,14 +21,14 @@ test('every code block of the guide runs and does what the guide says', {skip, t
     constructor(options) { super({...options, WebSocket: Socket}); clients.push(this); }
   }
   const [printed, rendered, banners, intervals] = [[], [], [], []];
-  let reading;
+  let reading, failure;
   let fetched = 0;
   const names = {
     ...library, ...view, ...words, Enroute, WebSocket: Socket,
     url: stage.url, tokenOf: (role, name) => stage.token(role, name),
     render: (...all) => rendered.push(all), showBanner: (text) => banners.push(text),
     console: {log: (...all) => printed.push(all.join(' ')), warn: (...all) => printed.push(`warning ${all.join(' ')}`)},
-    navigator: {geolocation: {watchPosition: (found) => { reading = found; }}},
+    navigator: {geolocation: {watchPosition: (found, failed) => { [reading, failure] = [found, failed]; }}},
     setInterval: (action, delay) => intervals.push({action, delay}),
     fetchSession: async () => {
       fetched += 1;
@@ -65,6 +65,7 @@ test('every code block of the guide runs and does what the guide says', {skip, t
       reading({...fix, timestamp: Date.now()});
       return rendered.some(([, tracking, lat]) => tracking === 'live' && lat === 41.9);
     });
+    assert.equal(await failure(), true);
     await next('arrivalText');
     assert.equal(printed.shift(), 'Your technician is on the way');
     assert.equal(printed.splice(0, 2).at(-1).replace(/\s/g, ' '), '2.5 mi');

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
 
-import {JobList, readAddress, writeAddress} from '../../Sources/WebAssets/web/ops-list.js';
+import {JobList, readQuery, writeQuery} from '../../Sources/WebAssets/web/ops-list.js';
 
 const row = (job, members = {}) => ({
   job, kind: 'delivery', status: 'accepted', statusAt: 1, customer: 'anna', tracking: 'waiting', followers: 0, ...members,
@@ -19,7 +19,7 @@ test('what changed takes the place of what was, and what is gone goes', () => {
   assert.deepEqual([list.size, list.version, list.row('c')], [2, 'a.2', null]);
   assert.equal(list.take({version: 'a.2', reset: false, jobs: [], gone: []}), false);
   list.take(all(row('z')));
-  assert.deepEqual(names(list.rows(readAddress(''))), ['z']);
+  assert.deepEqual(names(list.rows(readQuery(''))), ['z']);
 });
 
 test('of a list in pages the version of the first counts, so that what changed meanwhile is told', () => {
@@ -34,10 +34,10 @@ test('what needs looking at comes first, equal rows by name, and each column tur
   list.take(all(
     row('c', {tracking: 'live', followers: 3}), row('b', {tracking: 'stale', rider: 'r-1'}), row('a', {tracking: 'stale'}),
     row('d', {tracking: 'paused', followers: 9, rider: 'r-0'})));
-  assert.deepEqual(names(list.rows(readAddress(''))), ['a', 'b', 'd', 'c']);
-  assert.deepEqual(names(list.rows(readAddress('?sort=-job'))), ['d', 'c', 'b', 'a']);
-  assert.deepEqual(names(list.rows(readAddress('?sort=followers'))), ['d', 'c', 'a', 'b']);
-  assert.deepEqual(names(list.rows(readAddress('?sort=rider'))), ['d', 'b', 'a', 'c']);
+  assert.deepEqual(names(list.rows(readQuery(''))), ['a', 'b', 'd', 'c']);
+  assert.deepEqual(names(list.rows(readQuery('?sort=-job'))), ['d', 'c', 'b', 'a']);
+  assert.deepEqual(names(list.rows(readQuery('?sort=followers'))), ['d', 'c', 'a', 'b']);
+  assert.deepEqual(names(list.rows(readQuery('?sort=rider'))), ['d', 'b', 'a', 'c']);
 });
 
 test('a filter lets through what fits all of it, and the counts say what another state would show', () => {
@@ -45,24 +45,24 @@ test('a filter lets through what fits all of it, and the counts say what another
   list.take(all(
     row('order-1', {tracking: 'stale', unavailable: 'network', rider: 'Ben'}), row('order-2', {tracking: 'live', rider: 'ben-2'}),
     row('order-3', {status: 'preparing', customer: 'carla'})));
-  assert.deepEqual(names(list.rows(readAddress('?q=BEN'))), ['order-1', 'order-2']);
-  assert.deepEqual(names(list.rows(readAddress('?q=ben&tracking=stale'))), ['order-1']);
-  assert.deepEqual(names(list.rows(readAddress('?unavailable=network'))), ['order-1']);
-  assert.deepEqual(names(list.rows(readAddress('?status=preparing'))), ['order-3']);
-  const counts = list.counts(readAddress('?q=ben&tracking=stale'));
+  assert.deepEqual(names(list.rows(readQuery('?q=BEN'))), ['order-1', 'order-2']);
+  assert.deepEqual(names(list.rows(readQuery('?q=ben&tracking=stale'))), ['order-1']);
+  assert.deepEqual(names(list.rows(readQuery('?unavailable=network'))), ['order-1']);
+  assert.deepEqual(names(list.rows(readQuery('?status=preparing'))), ['order-3']);
+  const counts = list.counts(readQuery('?q=ben&tracking=stale'));
   assert.deepEqual([counts.stale, counts.live, counts.waiting], [1, 1, 0]);
 });
 
 test('an address says what is looked at and nothing else, and what it says wrongly is left out', () => {
-  const wish = readAddress('?zone=rome&job=a.b&status=lost&tracking=stale&sort=-since&lang=de&q=x');
-  assert.deepEqual(wish, {
+  const query = readQuery('?zone=rome&job=a.b&status=lost&tracking=stale&sort=-since&lang=de&q=x');
+  assert.deepEqual(query, {
     zone: 'rome', job: null, q: 'x', status: '', tracking: 'stale', unavailable: '', sort: 'since', down: true,
   });
-  assert.equal(writeAddress(wish, '?lang=de'), '?lang=de&zone=rome&q=x&tracking=stale&sort=-since');
-  assert.equal(writeAddress(readAddress(''), ''), '');
-  assert.equal(readAddress('?sort=-nothing').down, false);
+  assert.equal(writeQuery(query, '?lang=de'), '?lang=de&zone=rome&q=x&tracking=stale&sort=-since');
+  assert.equal(writeQuery(readQuery(''), ''), '');
+  assert.equal(readQuery('?sort=-nothing').down, false);
   for (const search of ['?zone=rome', '?zone=rome&sort=-job', '?zone=rome&q=a+b&unavailable=hidden']) {
-    assert.deepEqual(readAddress(writeAddress(readAddress(search), '')), readAddress(search));
+    assert.deepEqual(readQuery(writeQuery(readQuery(search), '')), readQuery(search));
   }
 });
 
@@ -70,7 +70,7 @@ test('five thousand rows are filtered and ordered within a frame or two', () => 
   const list = new JobList();
   list.take(all(...Array.from({length: 5_000}, (_, at) => row(`order-${(at * 7919) % 5_000}`, {statusAt: at}))));
   const before = process.cpuUsage();
-  for (let round = 0; round < 20; round += 1) assert.equal(list.rows(readAddress('?sort=since&q=order')).length, 5_000);
+  for (let round = 0; round < 20; round += 1) assert.equal(list.rows(readQuery('?sort=since&q=order')).length, 5_000);
   const {user, system} = process.cpuUsage(before);
   // µs of processor for 20 rounds: 50 ms each would be a long task.
   assert.ok((user + system) / 20 < 50_000, `${(user + system) / 20} µs`);
@@ -80,7 +80,7 @@ test('D3: riders that are lost come first, before those whose last position is o
   const list = new JobList();
   const jobs = ['live', 'waiting', 'stale', 'paused', 'lost'].map((tracking) => row(tracking, {tracking}));
   list.take({reset: true, jobs, gone: [], version: 'v'});
-  assert.deepEqual(names(list.rows(readAddress(''))), ['lost', 'stale', 'paused', 'waiting', 'live']);
-  assert.deepEqual(names(list.rows(readAddress('?tracking=lost'))), ['lost']);
-  assert.equal(list.counts(readAddress('')).lost, 1);
+  assert.deepEqual(names(list.rows(readQuery(''))), ['lost', 'stale', 'paused', 'waiting', 'live']);
+  assert.deepEqual(names(list.rows(readQuery('?tracking=lost'))), ['lost']);
+  assert.equal(list.counts(readQuery('')).lost, 1);
 });

@@ -15,10 +15,10 @@ export class FilterForm {
 
   /**
    * @param trackings the element of the switches; `clear`: the button that takes all filters back.
-   * @param wish what the address says now; `go(change, {isSmall})` changes it.
+   * @param query what the address says now; `go(change, {isSmall})` changes it.
    */
-  constructor({form, trackings: switches, clear, words, wish, go}) {
-    Object.assign(this, {form, switches, clear, words, wish, go});
+  constructor({form, trackings: switches, clear, words, query, go}) {
+    Object.assign(this, {form, switches, clear, words, query, go});
     form.addEventListener('submit', (event) => event.preventDefault());
     form.addEventListener('input', ({target: {name, value}}) => {
       clearTimeout(this.#typing);
@@ -38,7 +38,7 @@ export class FilterForm {
     this.switches.replaceChildren(...trackings.map((tracking) => {
       const button = make('button', {type: 'button', 'data-tracking': tracking, 'data-kind': tracking},
         this.words.trackings[tracking], ' ', make('span', {class: 'tally'}, '0'));
-      button.addEventListener('click', () => this.go({tracking: this.wish().tracking === tracking ? '' : tracking}));
+      button.addEventListener('click', () => this.go({tracking: this.query().tracking === tracking ? '' : tracking}));
       return button;
     }));
     const options = (name, values, text) => this.form.elements[name].replaceChildren(
@@ -47,22 +47,22 @@ export class FilterForm {
     options('unavailable', unavailableReasons, (reason) => this.words.reasons[reason]);
   }
 
-  /** Writes the wish into the fields, but not into the one in which somebody types. */
-  write(wish) {
+  /** Writes the query into the fields, but not into the one in which somebody types. */
+  write(query) {
     for (const name of ['q', 'status', 'unavailable']) {
       const field = this.form.elements[name];
-      if (field.value !== wish[name] && (name !== 'q' || field !== document.activeElement)) field.value = wish[name];
+      if (field.value !== query[name] && (name !== 'q' || field !== document.activeElement)) field.value = query[name];
     }
-    this.clear.hidden = !(wish.q || wish.status || wish.tracking || wish.unavailable);
+    this.clear.hidden = !(query.q || query.status || query.tracking || query.unavailable);
   }
 
   /** How many jobs each switch would show. */
-  count(counts, wish) {
+  count(counts, query) {
     for (const button of this.switches.children) {
       const {tracking} = button.dataset;
-      button.setAttribute('aria-pressed', String(wish.tracking === tracking));
+      button.setAttribute('aria-pressed', String(query.tracking === tracking));
       put(button.lastChild, number.format(counts[tracking]));
-      button.hidden = counts[tracking] === 0 && wish.tracking !== tracking && !ALWAYS.includes(tracking);
+      button.hidden = counts[tracking] === 0 && query.tracking !== tracking && !ALWAYS.includes(tracking);
     }
   }
 }

@@ -29,11 +29,11 @@ export class JobPanel {
   }
 
   /** Asks for what the list does not say. */
-  async ask(feed, isStill) {
+  async ask(poller, isCurrent) {
     const job = this.#job;
     if (!job) return;
-    const answers = await Promise.all([feed.get(`jobs/${job}/log`), feed.get(`jobs/${job}/verdicts`)]);
-    if (!isStill() || this.#job !== job) return;
+    const answers = await Promise.all([poller.get(`jobs/${job}/log`), poller.get(`jobs/${job}/verdicts`)]);
+    if (!isCurrent() || this.#job !== job) return;
     [this.#log, this.#verdicts] = answers;
   }
 

@@ -30,31 +30,31 @@ const FILTERS = {q: null, status: statuses, tracking: trackings, unavailable: un
 export const usualSort = 'tracking';
 
 /** What the address asks for: `{zone, job, q, status, tracking, unavailable, sort, down}`; what it says wrongly is left out. */
-export function readAddress(search) {
-  const query = new URLSearchParams(search);
-  const name = (key) => (/^[A-Za-z0-9_-]{1,64}$/.test(query.get(key) ?? '') ? query.get(key) : null);
-  const wish = {zone: name('zone'), job: name('job')};
+export function readQuery(search) {
+  const parameters = new URLSearchParams(search);
+  const name = (key) => (/^[A-Za-z0-9_-]{1,64}$/.test(parameters.get(key) ?? '') ? parameters.get(key) : null);
+  const query = {zone: name('zone'), job: name('job')};
   for (const [key, known] of Object.entries(FILTERS)) {
-    const value = query.get(key) ?? '';
-    wish[key] = known === null || known.includes(value) ? value.slice(0, 64) : '';
+    const value = parameters.get(key) ?? '';
+    query[key] = known === null || known.includes(value) ? value.slice(0, 64) : '';
   }
-  const sort = query.get('sort') ?? usualSort;
+  const sort = parameters.get('sort') ?? usualSort;
   const column = sort.replace(/^-/, '');
-  wish.sort = ORDERS[column] ? column : usualSort;
-  wish.down = Boolean(ORDERS[column]) && sort.startsWith('-');
-  return wish;
+  query.sort = ORDERS[column] ? column : usualSort;
+  query.down = Boolean(ORDERS[column]) && sort.startsWith('-');
+  return query;
 }
 
 /** The query of an address that asks for this; what stood in `search` beside it stays (the language). */
-export function writeAddress(wish, search) {
-  const query = new URLSearchParams(search);
-  const sort = `${wish.down ? '-' : ''}${wish.sort}`;
-  const values = {...wish, down: null, sort: sort === usualSort ? null : sort};
+export function writeQuery(query, search) {
+  const parameters = new URLSearchParams(search);
+  const sort = `${query.down ? '-' : ''}${query.sort}`;
+  const values = {...query, down: null, sort: sort === usualSort ? null : sort};
   for (const [key, value] of Object.entries(values)) {
-    if (value) query.set(key, value);
-    else query.delete(key);
+    if (value) parameters.set(key, value);
+    else parameters.delete(key);
   }
-  const text = query.toString();
+  const text = parameters.toString();
   return text ? `?${text}` : '';
 }
 
@@ -84,16 +84,16 @@ export class JobList {
   }
 
   /** Rows that the filter lets through, in its order; of equal ones by name. */
-  rows(wish) {
-    const fits = matcher(wish);
+  rows(query) {
+    const fits = matcher(query);
     const found = [];
     for (const row of this.#rows.values()) if (fits(row)) found.push(row);
-    return ordered(found, wish);
+    return ordered(found, query);
   }
 
   /** How many jobs of the zone are in which tracking state, whatever the filter says of that. */
-  counts(wish) {
-    const fits = matcher({...wish, tracking: ''});
+  counts(query) {
+    const fits = matcher({...query, tracking: ''});
     const counts = Object.fromEntries(trackings.map((tracking) => [tracking, 0]));
     for (const row of this.#rows.values()) if (fits(row)) counts[row.tracking] += 1;
     return counts;

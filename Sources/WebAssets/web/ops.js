@@ -1,5 +1,5 @@
 // The operations' page: looks at one zone. The address says which, and what of it is shown, so that a link or the back button
-// brings the same again; ops-feed.js asks, ops-list.js filters and orders, ops-table.js and ops-panels.js write down. Here they
+// brings the same again; ops-polling.js asks, ops-list.js filters and orders, ops-table.js and ops-panels.js write down. Here they
 // are brought together: each change of the address or of what is known is shown once, in the next animation frame.
 
 import {
@@ -7,16 +7,16 @@ import {
 } from './page.js';
 import {SignIn} from './page-sign-in.js';
 import {clockText} from './enroute-words.js';
-import {Feed, follow, isMissed} from './ops-feed.js';
+import {Poller, updateList, isMissed} from './ops-polling.js';
 import {FilterForm} from './ops-filter.js';
 import {JobPanel} from './ops-job.js';
-import {JobList, readAddress, writeAddress} from './ops-list.js';
+import {JobList, readQuery, writeQuery} from './ops-list.js';
 import {auditPanel, clear, gatewaysPanel, ridersPanel, shortAgo, verdictsPanel, zonesPanel} from './ops-panels.js';
 import {VirtualTable} from './ops-table.js';
 import {words as allWords} from './ops-words.js';
 
 // How often is asked, ms.
-const PACE = {jobs: 2_000, job: 3_000, riders: 4_000, verdicts: 5_000, audit: 5_000, gateways: 5_000, zones: 8_000};
+const INTERVALS = {jobs: 2_000, job: 3_000, riders: 4_000, verdicts: 5_000, audit: 5_000, gateways: 5_000, zones: 8_000};
 const CLOCK = 10_000;       // ms between two looks at the clock: ages count by themselves
 const QUIET = 4_000;        // ms between two announcements
 
@@ -24,7 +24,7 @@ const element = (id) => document.getElementById(id);
 const words = inLanguage(allWords);
 const number = new Intl.NumberFormat(locale);
 
-let wish = readAddress(location.search);
+let query = readQuery(location.search);
 let list = new JobList();
 let zones = null;
 let texts = null;
@@ -42,18 +42,18 @@ const banner = new ConnectionBanner(element('offline'), {
 const jobPanel = new JobPanel(element('job'), {words, close: () => closeJob()});
 const filter = new FilterForm({
   form: element('filter'), trackings: element('trackings'), clear: element('filter-clear'), words,
-  wish: () => wish, go: (change, how) => go(change, how),
+  query: () => query, go: (change, how) => go(change, how),
 });
-const feed = new Feed({signIn, onState: connectionChanged});
+const poller = new Poller({signIn, onState: connectionChanged});
 
 const statusText = (status) => texts?.statuses?.[status]?.short ?? status;
-const hrefOf = (change) => location.pathname + (writeAddress({...wish, ...change}, location.search) || '');
+const hrefOf = (change) => location.pathname + (writeQuery({...query, ...change}, location.search) || '');
 
 const table = new VirtualTable({
   frame: element('jobs-frame'), table: element('jobs'),
   name: (row) => row.job, link: (row) => hrefOf({job: row.job}),
   choose: (row) => { go({job: row.job}); jobPanel.focus(); },
-  order: (key) => go({sort: key, down: wish.sort === key && !wish.down}, {isSmall: true}),
+  order: (key) => go({sort: key, down: query.sort === key && !query.down}, {isSmall: true}),
   columns: [
     {key: 'job', text: (row) => row.job},
     {key: 'tracking', text: (row) => words.trackings[row.tracking] ?? row.tracking, kind: (row) => row.tracking},
@@ -72,15 +72,15 @@ const ago = (at) => shortAgo(Math.floor(Math.max(0, Date.now() - at) / CLOCK) * 
 
 // ---- where we are ----
 
-/** Goes where the wish changes to. `isSmall`: it takes the place of the last step in the history. */
+/** Goes where the query changes to. `isSmall`: it takes the place of the last step in the history. */
 function go(change, {isSmall = false} = {}) {
-  const zone = wish.zone;
-  wish = {...wish, ...change};
-  const address = location.pathname + writeAddress(wish, location.search);
+  const zone = query.zone;
+  query = {...query, ...change};
+  const address = location.pathname + writeQuery(query, location.search);
   if (address !== location.pathname + location.search) {
     history[isSmall ? 'replaceState' : 'pushState'](null, '', address);
   }
-  arrive(zone !== wish.zone);
+  arrive(zone !== query.zone);
 }
 
 function arrive(isOtherZone) {
@@ -90,83 +90,83 @@ function arrive(isOtherZone) {
     for (const id of ['riders', 'verdicts', 'audit']) clear(element(id));
     element('age').textContent = '';
     table.top();
-    hurryZone();
+    refreshZone();
   }
-  if (jobPanel.job !== wish.job) {
-    jobPanel.open(wish.job);
-    hurryJob();
+  if (jobPanel.job !== query.job) {
+    jobPanel.open(query.job);
+    refreshJob();
   }
-  table.chosen(wish.job);
-  filter.write(wish);
+  table.chosen(query.job);
+  filter.write(query);
   isDirty = true;
   show();
 }
 
 addEventListener('popstate', () => {
-  const zone = wish.zone;
-  wish = readAddress(location.search);
-  wish.zone ??= zones?.[0]?.zone ?? null;
-  arrive(zone !== wish.zone);
+  const zone = query.zone;
+  query = readQuery(location.search);
+  query.zone ??= zones?.[0]?.zone ?? null;
+  arrive(zone !== query.zone);
 });
 
 function closeJob() {
-  const job = wish.job;
+  const job = query.job;
   go({job: null});
   table.focus(job);
 }
 
 // ---- what is asked ----
 
-const hurryZones = feed.every(PACE.zones, async (isStill) => {
-  const answer = await feed.get('zones');
-  if (!isStill()) return;
+const refreshZones = poller.every(INTERVALS.zones, async (isCurrent) => {
+  const answer = await poller.get('zones');
+  if (!isCurrent()) return;
   zones = answer.zones;
-  if (!wish.zone && zones.length > 0) {
+  if (!query.zone && zones.length > 0) {
     const fullest = zones.reduce((one, other) => (other.jobs > one.jobs ? other : one));
     go({zone: fullest.zone}, {isSmall: true});
   }
   show();
 });
 
-const hurryJobs = feed.every(PACE.jobs, async (isStill) => {
-  if (!wish.zone) return;
+const refreshJobs = poller.every(INTERVALS.jobs, async (isCurrent) => {
+  if (!query.zone) return;
   const asked = list;
   const changed = () => {
     isDirty = true;
     show();
   };
-  const isOurs = () => isStill() && asked === list;
-  if (await follow(feed, wish.zone, asked, isOurs, changed)) changed();
+  const isOurs = () => isCurrent() && asked === list;
+  if (await updateList(poller, query.zone, asked, isOurs, changed)) changed();
   // The time is the list's alone: other questions are answered while this one is not.
   if (isOurs()) put(element('age'), words.updated(clockText(Date.now(), locale)));
 });
 
 /** A card of the zone: its answer is kept under a name. */
-const card = (name) => feed.every(PACE[name], async (isStill) => {
-  const zone = wish.zone;
+const card = (name) => poller.every(INTERVALS[name], async (isCurrent) => {
+  const zone = query.zone;
   if (!zone) return;
-  const answer = await feed.get(`zones/${encodeURIComponent(zone)}/${name}`);
-  if (!isStill() || zone !== wish.zone) return;
+  const answer = await poller.get(`zones/${encodeURIComponent(zone)}/${name}`);
+  if (!isCurrent() || zone !== query.zone) return;
   known[name] = answer;
   show();
 });
-const hurryCards = ['riders', 'verdicts', 'audit'].map(card);
+const refreshCards = ['riders', 'verdicts', 'audit'].map(card);
 
-feed.every(PACE.gateways, async (isStill) => {
-  const answer = await feed.get('gateways');
-  if (!isStill()) return;
+poller.every(INTERVALS.gateways, async (isCurrent) => {
+  const answer = await poller.get('gateways');
+  if (!isCurrent()) return;
   known.gateways = answer;
   show();
 });
 
-const hurryJob = feed.every(PACE.job, async (isStill) => {
-  await jobPanel.ask(feed, isStill).catch((error) => { if (error.status !== 404) throw error; });
+const refreshJob = poller.every(INTERVALS.job, async (isCurrent) => {
+  await jobPanel.ask(poller, isCurrent).catch((error) => { if (error.status !== 404) throw error; });
   show();
 });
 
-function hurryZone() {
-  hurryJobs();
-  for (const hurry of hurryCards) hurry();
+function refreshZone() {
+  refreshJobs();
+  for (const refresh of refreshCards) refreshAll();
 }
 
 async function connectionChanged({isOpen, status}) {
@@ -175,12 +175,12 @@ async function connectionChanged({isOpen, status}) {
   else if (isOpen) banner.update({state: 'open', degraded: own?.health?.state === 'degraded'});
   if (isOpen) answeredAt = Date.now();
   if (status === 401) {
-    feed.stop();
+    poller.stop();
     banner.update({state: 'stopped', degraded: false});
     signIn.forget(words.signInExpired, {isExpired: true});
     begin();
   } else if (status === 403) {
-    feed.stop();
+    poller.stop();
     refuse();
   }
 }
@@ -210,7 +210,7 @@ function show() {
 function render() {
   element('desk').hidden = !element('refusal').hidden;
   if (zones) {
-    zonesPanel(element('zones'), zones, {words, current: wish.zone, link: (zone) => hrefOf({zone, job: null})});
+    zonesPanel(element('zones'), zones, {words, current: query.zone, link: (zone) => hrefOf({zone, job: null})});
   }
   if (isDirty) renderRows();
   const panels = {riders: ridersPanel, verdicts: verdictsPanel, audit: auditPanel, gateways: gatewaysPanel};
@@ -218,22 +218,22 @@ function render() {
     if (known[name]) panel(element(name), known[name], {words, now: Date.now(), link: (job) => hrefOf({job})});
   }
   jobPanel.texts = texts;
-  jobPanel.show(wish.job && list.row(wish.job), Date.now());
+  jobPanel.show(query.job && list.row(query.job), Date.now());
 }
 
 let announced = '';
 
 function renderRows() {
   isDirty = false;
-  const rows = list.rows(wish);
+  const rows = list.rows(query);
   table.show(rows);
-  filter.count(list.counts(wish), wish);
-  table.sorted(wish.sort, wish.down);
+  filter.count(list.counts(query), query);
+  table.sorted(query.sort, query.down);
   const empty = !list.isKnown ? words.reading : list.size === 0 ? words.none : words.nothing;
   put(element('nothing'), rows.length === 0 ? empty : '');
   put(element('count'), list.isKnown ? words.count(number.format(rows.length), number.format(list.size)) : '');
   // What was asked for is told, not what comes by itself.
-  const asked = JSON.stringify([wish.zone, wish.q, wish.status, wish.tracking, wish.unavailable]);
+  const asked = JSON.stringify([query.zone, query.q, query.status, query.tracking, query.unavailable]);
   if (list.isKnown && asked !== announced) {
     announced = asked;
     announcer.say('count', words.spoken(number.format(rows.length), number.format(list.size)));
@@ -254,7 +254,7 @@ async function loadTexts() {
   texts = answer?.ok ? await answer.json().catch(() => null) : null;
   if (!texts) return;
   filter.make(texts);
-  filter.write(wish);
+  filter.write(query);
   isDirty = true;
   show();
 }
@@ -264,7 +264,7 @@ async function begin() {
   element('refusal').hidden = true;
   arrive(false);
   banner.update({state: 'connecting', degraded: false});
-  feed.start();
+  poller.start();
 }
 
 document.title = words.title;

@@ -42,7 +42,8 @@ export class Travel {
   constructor(enroute, on) {
     Object.assign(this, {enroute, on});
     this.location = new Location((reading) => this.#read(reading), (state) => this.#happened(`changed.${state}`));
-    this.unavailability = new Unavailability((reason, job) => enroute.reportUnavailable(reason, job), () => this.travelling.size > 0, on.changed);
+    this.unavailability = new Unavailability(
+      (reason, job) => enroute.reportUnavailable(reason, job), () => this.travelling.size > 0, on.changed);
     // Asks nobody; from here on the browser tells when it changes.
     this.location.permission();
     enroute.on('welcome', () => this.#again());

@@ -1,15 +1,15 @@
-// How a zone is read in pages, and what a question that fails does to the next one.
+// How a zone is read in pages, and what a request that fails does to the next one.
 
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
 
 import {settled} from './clock.mjs';
 import {browser, ownClock} from './page.mjs';
-import {Feed, Unanswered, follow} from '../../Sources/WebAssets/web/ops-feed.js';
+import {Poller, RequestFailed, updateList} from '../../Sources/WebAssets/web/ops-polling.js';
 import {JobList} from '../../Sources/WebAssets/web/ops-list.js';
 
 const page = (version, job, next) => ({version, reset: true, jobs: [{job}], gone: [], next});
-const isStill = () => true;
+const isCurrent = () => true;
 
 /** A gateway that answers so, one after the other, and what it was asked. */
 function gateway(...answers) {
@@ -25,55 +25,55 @@ function gateway(...answers) {
 
 test('a zone whose second page was not answered is read anew, and not by what changed since its first', async () => {
   const list = new JobList();
-  const feed = gateway(page('a.1', 'one', 'one'), new Unanswered(0), page('a.2', 'one', 'one'), page('a.3', 'two'));
-  await assert.rejects(follow(feed, 'rome', list, isStill, () => {}), Unanswered);
-  assert.equal(await follow(feed, 'rome', list, isStill, () => {}), true);
+  const poller = gateway(page('a.1', 'one', 'one'), new RequestFailed(0), page('a.2', 'one', 'one'), page('a.3', 'two'));
+  await assert.rejects(updateList(poller, 'rome', list, isCurrent, () => {}), RequestFailed);
+  assert.equal(await updateList(poller, 'rome', list, isCurrent, () => {}), true);
   assert.deepEqual([list.size, list.version], [2, 'a.2']);
-  assert.ok(feed.asked.every((query) => !query.has('since')));
+  assert.ok(poller.asked.every((query) => !query.has('since')));
 });
 
 test('a zone that was asked for anew between two pages is read anew', async () => {
   const list = new JobList();
-  const feed = gateway(page('a.1', 'one', 'one'), page('a.2', 'two'));
+  const poller = gateway(page('a.1', 'one', 'one'), page('a.2', 'two'));
   let isLooked = true;
-  assert.equal(await follow(feed, 'rome', list, () => isLooked, () => { isLooked = false; }), false);
+  assert.equal(await updateList(poller, 'rome', list, () => isLooked, () => { isLooked = false; }), false);
   assert.equal(list.version, null);
 });
 
 test('a zone that was read to its end is asked for what changed since its first page', async () => {
   const list = new JobList();
-  const feed = gateway(
+  const poller = gateway(
     page('a.1', 'one', 'one'), page('a.2', 'two'), {version: 'a.3', reset: false, jobs: [], gone: ['one']});
-  await follow(feed, 'rome', list, isStill, () => {});
-  assert.equal(await follow(feed, 'rome', list, isStill, () => {}), true);
-  assert.deepEqual([feed.asked.at(-1).get('since'), list.size, list.version], ['a.1', 1, 'a.3']);
+  await updateList(poller, 'rome', list, isCurrent, () => {});
+  assert.equal(await updateList(poller, 'rome', list, isCurrent, () => {}), true);
+  assert.deepEqual([poller.asked.at(-1).get('since'), list.size, list.version], ['a.1', 1, 'a.3']);
 });
 
 test('that there is no network is told while somebody asks, until an answer comes all the same', async (run) => {
   const clock = ownClock(run);
   const told = [];
-  const feed = new Feed({signIn: {header: ''}, onState: ({isOpen}) => told.push(isOpen)});
-  feed.every(2_000, async () => {});
+  const poller = new Poller({signIn: {header: ''}, onState: ({isOpen}) => told.push(isOpen)});
+  poller.every(2_000, async () => {});
   browser.happens('offline');
   assert.deepEqual(told, []);
-  feed.start();
+  poller.start();
   await settled();
   browser.happens('offline');
   await clock.pass(2_000);
   assert.deepEqual(told, [true, false, true]);
-  feed.stop();
+  poller.stop();
   browser.happens('offline');
   assert.equal(told.length, 3);
 });
 
-test('while one question is not answered, the answers to others open nothing', async (run) => {
+test('while one request is not answered, the answers to others open nothing', async (run) => {
   const clock = ownClock(run);
   const told = [];
-  const feed = new Feed({signIn: {}, onState: ({isOpen, status}) => told.push(`${status} ${isOpen}`)});
+  const poller = new Poller({signIn: {}, onState: ({isOpen, status}) => told.push(`${status} ${isOpen}`)});
   let status = 503;
-  feed.every(4_000, async () => { if (status !== 200) throw new Unanswered(status); });
-  feed.every(5_000, async () => {});
-  feed.start();
+  poller.every(4_000, async () => { if (status !== 200) throw new RequestFailed(status); });
+  poller.every(5_000, async () => {});
+  poller.start();
   await clock.pass(9_999);
   assert.deepEqual(told.splice(0), ['503 false', '200 false', '503 false', '200 false', '503 false']);
   status = 200;
@@ -83,7 +83,7 @@ test('while one question is not answered, the answers to others open nothing', a
   status = 429;
   await clock.pass(4_000);
   await clock.pass(5_000);
-  feed.stop();
+  poller.stop();
   await settled();
   assert.ok(told.includes('429 false') && told.at(-1) === '200 true', told);
 });
