@@ -249,6 +249,6 @@ def test_point_23_forced_colours_leave_every_shape_to_be_seen(coming, phone):
     visit, _ = coming()
     page = phone(visit.guest_url, forced_colors=True)
     expect(page.locator(RIDER)).to_be_visible()
-    fills = page.evaluate("""() => ['.rider .beak', '.home .glyph', '#steps [data-state=complete] .fill']
+    fills = page.evaluate("""() => ['.rider .pointer', '.home .glyph', '#steps [data-state=complete] .fill']
       .map((each) => getComputedStyle(document.querySelector(each)).fill)""")
     assert all(fill in ("rgb(0, 0, 0)", "rgb(255, 255, 255)") for fill in fills), fills

@@ -107,7 +107,7 @@ def test_point_06_the_icon_points_where_it_travels_and_holds_when_it_stands(comi
     expect(page.locator(RIDER)).to_have_attribute("data-heading", "47")
     technician.report(Spot(*away(start, 9, 120), 9, 120), is_answered=True)
     expect(page.locator(RIDER)).to_have_attribute("data-heading", "120")
-    turned = page.locator(f"{RIDER} .beak").evaluate("beak => beak.style.transform")
+    turned = page.locator(f"{RIDER} .pointer").evaluate("pointer => pointer.style.transform")
     assert turned == "rotate(120deg)"
     count = len(Markers(page).seen)
     technician.report(Spot(*away(start, 40, 120), 0.3, 300), is_answered=True)
@@ -179,17 +179,17 @@ def test_point_09_an_arrival_is_now_in_minutes_or_at_a_time(coming, phone):
 
 
 @pytest.mark.lean
-@pytest.mark.parametrize(("locale", "timezone", "twin", "clock"), [
+@pytest.mark.parametrize(("locale", "timezone", "map-description", "clock"), [
     ("en-US", "America/New_York", r"\d\.\d miles away", r"^\d+:\d\d.(AM|PM)$"),
     ("en-GB", "Europe/London", r"\d\.\d miles away", r"^\d{1,2}:\d\d$"),
     ("en-IE", "Europe/Dublin", r"\d\.\d kilometres away", r"^\d{1,2}:\d\d$"),
     ("de-DE", "Europe/Berlin", r"\d,\d Kilometer entfernt", r"^\d{1,2}:\d\d$"),
 ])
-def test_point_10_clock_and_units_are_the_readers_own(locale, timezone, twin, clock, coming, phone):
+def test_point_10_clock_and_units_are_the_readers_own(locale, timezone, description, clock, coming, phone):
     visit, _ = coming()
     page, wire = wired(phone, visit, locale=locale, timezone=timezone)
     wire.arrival(visit.name, 20)
-    expect(page.locator("#twin")).to_have_text(re.compile(twin))
+    expect(page.locator("#map-description")).to_have_text(re.compile(description))
     expect(page.locator("#arrival")).to_have_text(re.compile(clock))
     expect(page.locator("html")).to_have_attribute("lang", locale[:2])
 
@@ -211,8 +211,8 @@ def test_point_11_the_map_is_said_in_a_sentence(coming, phone):
     visit, _ = coming(Spot(*away(HOME, 4_023, 180), 10, 0))
     page, wire = wired(phone, visit)
     wire.arrival(visit.name, 12)
-    expect(page.locator("#twin")).to_have_text(
-        "Technician is 2.5 miles away and is expected to arrive in 12 minutes.")
+    expect(page.locator("#map-description")).to_have_text(
+        "Your technician is 2.5 miles away and should arrive in 12 minutes.")
 
 
 def test_point_12_one_polite_region_speaks_of_states_at_once_and_of_arrivals_every_30_s_at_most(coming, phone):

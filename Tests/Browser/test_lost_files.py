@@ -88,7 +88,7 @@ def test_D5_without_its_map_library_the_page_says_all_else(coming, order_system,
     page = devices.open(None, width=390, height=844, is_phone=True)
     losing("/assets/leaflet/leaflet.js", 1_000)(page)
     page.goto(order_system.sign_in_url(f"/track/{job.name}", "customer", job.customer))
-    expect(page.locator("#twin")).to_contain_text("away")
+    expect(page.locator("#map-description")).to_contain_text("away")
     expect(page.locator("#age")).to_have_text("Live")
 
 

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
 import {
-  agoText, arrival, arrivalText, clockText, distanceText, readersLocale, twinText, updatedText, usesMiles,
+  agoText, arrival, arrivalText, clockText, distanceText, readersLocale, mapText, updatedText, usesMiles,
 } from '../../Sources/WebAssets/web/enroute-words.js';
 
 /** Intl puts narrow spaces where people do not see a difference. */
@@ -66,7 +66,7 @@ test('an age is in seconds, minutes and hours', () => {
 });
 
 test('the map is said in one sentence', () => {
-  const said = (arrives, locale = 'en-US') => plain(twinText(
+  const said = (arrives, locale = 'en-US') => plain(mapText(
     {who: locale === 'de' ? 'Ihr Techniker' : 'Technician', metres: 4_023, eta: arrives, serverTime: NOW, ...UTC},
       locale));
   assert.equal(said(eta(12)), 'Technician is 2.5 miles away and should arrive in 12 minutes.');

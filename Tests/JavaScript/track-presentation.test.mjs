@@ -48,9 +48,9 @@ const stepsOf = (view) => seen(view).steps.map(({status, state}) => `${status} $
 const currentOf = (view) => seen(view).steps.filter(({isCurrent}) => isCurrent).map(({status}) => status);
 
 test('US-072 AC-001: a travelling technician is on the map with an arrival time', () => {
-  const {isMapped, eta, twin, age, isStale} = seen(underway());
+  const {isMapped, eta, mapDescription, age, isStale} = seen(underway());
   assert.deepEqual([isMapped, eta, age, isStale], [true, 'Arriving in 12 min', 'Live', false]);
-  assert.equal(twin, 'Your technician is 2.5 miles away and should arrive in 12 minutes.');
+  assert.equal(mapDescription, 'Your technician is 2.5 miles away and should arrive in 12 minutes.');
 });
 
 test('US-072 AC-003: once work starts the map is gone and the headline says that the technician has arrived', () => {
@@ -79,7 +79,7 @@ test('US-072 AC-005: a position becomes stale after 30 s', () => {
   const old = seen(underway(), {now: 1_000 + 31_000, wall: WALL + 31_000});
   assert.deepEqual(
     [old.isStale, old.age, old.eta], [true, 'Last updated 31 seconds ago', 'ETA recalculating\u2026']);
-  assert.equal(old.twin, 'Your technician was 2.5 miles away when we last saw them.');
+  assert.equal(old.mapDescription, 'Your technician was 2.5 miles away when we last saw them.');
   assert.equal(old.detail, 'This is where they were 31 seconds ago.');
   assert.equal(seen(underway(), {now: 1_000 + 75_000}).age, 'Last updated 1 minute ago');
 });
@@ -97,8 +97,8 @@ test('US-072 AC-006: without a connection no position is labelled live', () => {
 });
 
 test('US-072 AC-007: without an arrival time the map stays', () => {
-  const {isMapped, eta, twin} = seen(underway('service', {eta: {state: 'unavailable', at: WALL}}));
-  assert.deepEqual([isMapped, eta, twin], [true, 'ETA unavailable', 'Your technician is 2.5 miles away.']);
+  const {isMapped, eta, mapDescription} = seen(underway('service', {eta: {state: 'unavailable', at: WALL}}));
+  assert.deepEqual([isMapped, eta, mapDescription], [true, 'ETA unavailable', 'Your technician is 2.5 miles away.']);
 });
 
 test('US-072 BR-002: the page says when the sharing time limit is reached', () => {
@@ -187,8 +187,8 @@ test('a sentence names the rider of a delivery and falls back to an operator\u20
 
 test('at the door the page says that the rider is here instead of a distance of 0', () => {
   const near = (metres) => underway('delivery', {position: {id: '1', at: 1, ...onward(HOME, 200, metres)}});
-  assert.equal(seen(near(3)).twin, 'Your rider is here.');
-  assert.match(seen(near(60)).twin, /^Your rider is 200 feet away/);
+  assert.equal(seen(near(3)).mapDescription, 'Your rider is here.');
+  assert.match(seen(near(60)).mapDescription, /^Your rider is 200 feet away/);
 });
 
 test('every text exists in both languages, and the German page is in German', () => {
@@ -197,7 +197,7 @@ test('every text exists in both languages, and the German page is in German', ()
   assert.deepEqual(paths(allWords.de), paths(allWords.en));
   const de = seen(underway(), {language: 'de', locale: 'de-DE'});
   assert.equal(de.eta, 'Ankunft in 12 Min.');
-  assert.equal(de.twin, 'Ihr Techniker ist 4 Kilometer entfernt und kommt voraussichtlich in 12 Minuten an.');
+  assert.equal(de.mapDescription, 'Ihr Techniker ist 4 Kilometer entfernt und kommt voraussichtlich in 12 Minuten an.');
   assert.equal(seen(viewOf('service', 'work_in_progress'), {language: 'de'}).headline, 'Der Techniker ist angekommen.');
 });
 

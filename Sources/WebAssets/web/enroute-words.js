@@ -153,7 +153,7 @@ export function arrivalText(eta, serverTime, locale, {clockOffset = 0, timeZone}
  *     what
  * @param {string} locale
  */
-export function twinText({who, metres, eta, serverTime, clockOffset = 0, timeZone}, locale) {
+export function mapText({who, metres, eta, serverTime, clockOffset = 0, timeZone}, locale) {
   const {kind, minutes, at} = arrival(eta, serverTime);
   const words = wordsOf(locale);
   if (metres <= HERE_WITHIN) return fill(words.here, {who});

@@ -15,9 +15,9 @@ const GLYPHS = {
     + '<circle class="wheel" cx="-6.2" cy="4.6" r="2.6"/><circle class="wheel" cx="7.6" cy="4.6" r="2.6"/>',
 };
 
-/** The rider: a drop whose tip points where it travels (`.beak` is what turns), and what it drives, always upright. */
+/** The rider: a drop whose tip points where it travels (`.pointer` is what turns), and what it drives, always upright. */
 export const riderIcon = (kind) => svg('-30 -30 60 60', 60,
-  '<circle class="halo" r="19"/><g class="beak"><path d="M0-29 13-13.9A19 19 0 1 1-13-13.9z"/></g>'
+  '<circle class="halo" r="19"/><g class="pointer"><path d="M0-29 13-13.9A19 19 0 1 1-13-13.9z"/></g>'
   + `<g class="glyph">${GLYPHS[kind] ?? GLYPHS.service}</g>`);
 
 /** Where it goes: a pin with a house in it; its tip is the place. */

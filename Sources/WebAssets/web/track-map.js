@@ -157,11 +157,11 @@ export class TrackMap {
         icon: L.divIcon({className: 'rider', html: riderIcon(this.kind), iconSize: [60, 60]}),
         alt: this.words.riderOnMap[this.kind], keyboard: false, interactive: false, zIndexOffset: 1000,
       }).addTo(this.#map);
-      this.beak = this.#rider.getElement().querySelector('.beak');
+      this.pointer = this.#rider.getElement().querySelector('.pointer');
     }
     this.#rider.setLatLng([place.lat, place.lon]);
     const heading = this.movement.heading(now);
-    this.beak.style.transform = `rotate(${heading.toFixed(1)}deg)`;
+    this.pointer.style.transform = `rotate(${heading.toFixed(1)}deg)`;
     this.#rider.getElement().dataset.heading = Math.round(heading);
     if (now - this.#lookedAt < LOOK_EVERY) return;
     this.#lookedAt = now;

@@ -3,7 +3,7 @@
 // every state of the stories can be tried without a browser.
 
 import {distance} from './enroute-view.js';
-import {agoText, arrival, arrivalText, clockText, distanceText, twinText, updatedText} from './enroute-words.js';
+import {agoText, arrival, arrivalText, clockText, distanceText, mapText, updatedText} from './enroute-words.js';
 
 /** ms without a position from which on a marker is grey, whoever notices first. */
 export const STALE_AFTER = 30_000;
@@ -76,7 +76,7 @@ export function presentation(view, {now, wall, isLost = false, isKept = false, i
       : isLost ? updatedText(age, locale) : words.live,
     eta: etaText(eta, when, {serverTime, locale, timeZone, clockOffset: view.clockOffset}, words),
     isEtaQuiet: ['recalculating', 'unavailable', 'afterStop'].includes(when.kind),
-    twin: isMapped && view.destination ? twin(view, {kind, isStale, eta, serverTime, locale, timeZone}, words) : '',
+    mapDescription: isMapped && view.destination ? mapDescription(view, {kind, isStale, eta, serverTime, locale, timeZone}, words) : '',
     steps: steps(view, clock, texts, words),
     facts: {
       name: words.order[kind], job: view.job, vendor: view.vendor ?? '',
@@ -137,11 +137,11 @@ function etaText(eta, when, {serverTime, locale, timeZone, clockOffset}, words) 
 }
 
 /** The map in a sentence; of a place that is no news it says that it was there. */
-function twin(view, {kind, isStale, eta, serverTime, locale, timeZone}, words) {
+function mapDescription(view, {kind, isStale, eta, serverTime, locale, timeZone}, words) {
   const metres = distance(view.position, view.destination);
   const who = words.rider[kind];
   if (isStale) return words.lastSeen(who, distanceText(metres, locale, {spoken: true}));
-  return twinText({who, metres, eta, serverTime, clockOffset: view.clockOffset, timeZone}, locale);
+  return mapText({who, metres, eta, serverTime, clockOffset: view.clockOffset, timeZone}, locale);
 }
 
 /** The steps as they stand. A job that was cancelled ends in a step of its own, and what holds it up is one too. */

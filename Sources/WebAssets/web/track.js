@@ -161,7 +161,7 @@ function render() {
   put(element('detail'), seen.detail);
   put(element('age'), seen.age);
   element('age').classList.toggle('is-stale', seen.isOld);
-  put(element('twin'), seen.twin);
+  put(element('map-description'), seen.mapDescription);
   map.mark(seen.isStale);
   if (seen.tone) element('summary').dataset.tone = seen.tone;
   else delete element('summary').dataset.tone;
