@@ -195,7 +195,7 @@ def test_who_is_not_of_operations_is_told_so_and_sees_nothing(order_system, look
     order_system.visit(zone=zone)
     page = look(f"?zone={zone}", role="customer")
     expect(page.locator("#refusal")).to_contain_text("for operations")
-    expect(page.locator("#desk")).to_be_hidden()
+    expect(page.locator("#dashboard")).to_be_hidden()
     expect(page.locator(ROWS)).to_have_count(0)
     page.locator("#refusal button").click()
     expect(page.locator("#signin")).to_be_visible()

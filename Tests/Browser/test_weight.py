@@ -34,7 +34,7 @@ def test_point_24_a_page_that_somebody_uses_asks_nobody_else(role, order_system,
     visit = order_system.visit("on_the_way")
     path = {"customer": f"/track/{visit.name}", "rider": f"/rider?job={visit.name}", "ops": "/ops"}[role]
     person = {"customer": visit.customer, "rider": visit.rider, "ops": "ops-1"}[role]
-    shown = {"customer": "#order", "rider": "#work", "ops": "#desk"}[role]
+    shown = {"customer": "#order", "rider": "#work", "ops": "#dashboard"}[role]
     page = devices.phone(order_system.sign_in_url(path, role, person), service_workers="allow")
     expect(page.locator(shown)).to_be_visible()
     if role in HAVE_A_WORKER:

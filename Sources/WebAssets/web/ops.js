@@ -195,7 +195,7 @@ function refuse() {
   text.textContent = words.refused;
   element('refusal').replaceChildren(text, button);
   element('refusal').hidden = false;
-  element('desk').hidden = true;
+  element('dashboard').hidden = true;
 }
 
 // ---- what is shown ----
@@ -208,7 +208,7 @@ function show() {
 }
 
 function render() {
-  element('desk').hidden = !element('refusal').hidden;
+  element('dashboard').hidden = !element('refusal').hidden;
   if (zones) {
     zonesPanel(element('zones'), zones, {words, current: query.zone, link: (zone) => hrefOf({zone, job: null})});
   }
@@ -230,7 +230,7 @@ function renderRows() {
   filter.count(list.counts(query), query);
   table.sorted(query.sort, query.down);
   const empty = !list.isKnown ? words.reading : list.size === 0 ? words.none : words.nothing;
-  put(element('nothing'), rows.length === 0 ? empty : '');
+  put(element('no-jobs'), rows.length === 0 ? empty : '');
   put(element('count'), list.isKnown ? words.count(number.format(rows.length), number.format(list.size)) : '');
   // What was asked for is told, not what comes by itself.
   const asked = JSON.stringify([query.zone, query.q, query.status, query.tracking, query.unavailable]);
@@ -241,7 +241,7 @@ function renderRows() {
 }
 
 /** Links to a zone or a job of this page are steps in it; with a key held they open as links do. */
-element('desk').addEventListener('click', (event) => {
+element('dashboard').addEventListener('click', (event) => {
   const link = event.target.closest('a[data-zone], a[data-job]');
   if (!link || event.ctrlKey || event.metaKey || event.shiftKey || event.button !== 0) return;
   event.preventDefault();
