@@ -21,7 +21,7 @@ function failing(code, more = {}) {
     return {...offline, status};
   };
   const availability = new Availability(places, words.en, declare, {
-    rider: (rider) => availability.show(rider), doubt() {}, say: (text) => said.push(text),
+    rider: (rider) => availability.show(rider), recheck() {}, say: (text) => said.push(text),
   });
   availability.show(offline);
   return {availability, places, said, how, isTold: () => !places.snack.hidden};

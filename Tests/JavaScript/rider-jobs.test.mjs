@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
 
-import {Jobs, Question} from '../../Sources/WebAssets/web/rider-jobs.js';
+import {Jobs, LatestRequest} from '../../Sources/WebAssets/web/rider-jobs.js';
 import {settled} from './clock.mjs';
 
 const words = {
@@ -41,7 +41,7 @@ function cards() {
   const travel = {stateOf: () => 'off', ended() {}, resume() {}, travelling: new Map()};
   const navigation = {prepare: (job, to, version) => prepared.push(`${job} ${to} ${version}`)};
   const jobs = new Jobs(enroute, travel, navigation, words, {
-    changed() {}, say: (_, text) => { if (text) said.push(text); }, doubt: async () => {},
+    changed() {}, say: (_, text) => { if (text) said.push(text); }, recheck: async () => {},
   });
   return {
     jobs, said, prepared, becomes: (job, status) => heard.get(job)({status}, 'status'),
@@ -193,9 +193,9 @@ function answers() {
 test('what was asked for before a change does not take the place of what is so since', async () => {
   const {waiting, ask} = answers();
   const taken = [];
-  const question = new Question(ask, (answer) => taken.push(answer));
-  const poll = question.now();
-  question.changed();
+  const riderRequest = new LatestRequest(ask, (answer) => taken.push(answer));
+  const poll = riderRequest.now();
+  riderRequest.changed();
   taken.push('after the change');
   waiting.shift()('before the change');
   await settled();
@@ -208,22 +208,22 @@ test('what was asked for before a change does not take the place of what is so s
 test('who asks after a change is answered what is so after it, also where a question is on its way', async () => {
   const {waiting, ask} = answers();
   const taken = [];
-  const question = new Question(ask, (answer) => taken.push(answer));
-  question.now();
-  question.changed();
-  const doubt = question.now();
+  const riderRequest = new LatestRequest(ask, (answer) => taken.push(answer));
+  riderRequest.now();
+  riderRequest.changed();
+  const recheck = riderRequest.now();
   waiting.shift()('old');
   await settled();
   waiting.shift()('new');
-  await doubt;
+  await recheck;
   assert.deepEqual([taken, waiting.length], [['new'], 0]);
 });
 
 test('questions while nothing changes are one', async () => {
   const {waiting, ask} = answers();
   const taken = [];
-  const question = new Question(ask, (answer) => taken.push(answer));
-  const both = [question.now(), question.now()];
+  const riderRequest = new LatestRequest(ask, (answer) => taken.push(answer));
+  const both = [riderRequest.now(), riderRequest.now()];
   waiting.shift()('so');
   await Promise.all(both);
   assert.deepEqual([taken, waiting.length], [['so'], 0]);

@@ -5,12 +5,12 @@ import {test} from 'node:test';
 
 import {Place, ownClock, page} from './page.mjs';
 
-const {DEAD_TIME, SURE_WITHIN, TwoTaps} = await import('../../Sources/WebAssets/web/rider-list.js');
+const {TAP_PAUSE, CONFIRM_WITHIN, ConfirmButton} = await import('../../Sources/WebAssets/web/rider-list.js');
 
 function button() {
   const place = new Place();
   const done = [];
-  const taps = new TwoTaps(place, 'Sure?', () => done.push('done'));
+  const taps = new ConfirmButton(place, 'Sure?', () => done.push('done'));
   taps.show('Give back');
   return {place, done, taps, tap: () => place.happens('click'), says: () => place.textContent};
 }
@@ -21,7 +21,7 @@ test('the first tap asks and the second does it', async (run) => {
   tap();
   taps.show('Give back');
   assert.deepEqual([says(), done], ['Sure?', []]);
-  await clock.pass(DEAD_TIME);
+  await clock.pass(TAP_PAUSE);
   tap();
   assert.deepEqual([says(), done], ['Give back', ['done']]);
 });
@@ -33,9 +33,9 @@ test('D2: a double tap only asks, however often it is', async (run) => {
     tap();
     await clock.pass(250);
   }
-  assert.deepEqual([says(), done, taps.isResting, place.getAttribute('aria-disabled')], ['Sure?', [], true, 'true']);
-  await clock.pass(DEAD_TIME - 750);
-  assert.deepEqual([taps.isResting, place.getAttribute('aria-disabled')], [false, 'false']);
+  assert.deepEqual([says(), done, taps.isPaused, place.getAttribute('aria-disabled')], ['Sure?', [], true, 'true']);
+  await clock.pass(TAP_PAUSE - 750);
+  assert.deepEqual([taps.isPaused, place.getAttribute('aria-disabled')], [false, 'false']);
   tap();
   assert.deepEqual(done, ['done']);
 });
@@ -45,7 +45,7 @@ test('a phone that does not focus what is tapped is no reason to stay half sure'
   const {place, tap, says, done} = button();
   tap();
   assert.equal(page.activeElement, place);
-  await clock.pass(SURE_WITHIN - 1);
+  await clock.pass(CONFIRM_WITHIN - 1);
   assert.equal(says(), 'Sure?');
   await clock.pass(1);
   assert.equal(says(), 'Give back');

@@ -46,7 +46,7 @@ export class Availability {
    * @param {{button: Element, title: Element, detail: Element, state: Element, card: Element, snack: Element,
    *   message: Element, close: Element}} places
    * @param {(status: string) => Promise<object>} declare asks the gateway; answers the rider after it
-   * @param {{rider: (rider: object) => void, doubt: () => void, say: (text: string) => void}} on
+   * @param {{rider: (rider: object) => void, recheck: () => void, say: (text: string) => void}} on
    */
   constructor(places, words, declare, on) {
     Object.assign(this, {places, words, declare, on});
@@ -86,7 +86,7 @@ export class Availability {
       this.#tell(error);
       this.#sent = {code: error.code, state: error.code === 'active_task' ? stateOf(this.#rider) : null};
       // The answer may be lost and the change made: whoever can be asked says how it is.
-      if (error.code !== 'active_task') this.on.doubt();
+      if (error.code !== 'active_task') this.on.recheck();
     }
     this.#render();
   }

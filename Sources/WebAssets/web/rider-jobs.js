@@ -19,7 +19,7 @@ const isWhole = (change) => change === 'snapshot' || change === 'reset';
  * A question that is asked once at a time, of something that changes meanwhile: what was asked for before a change is
  * not taken, but asked for once more.
  */
-export class Question {
+export class LatestRequest {
   #turn = 0;
   #asking = null;
 
@@ -55,7 +55,7 @@ export class Jobs {
    * @param enroute
    * @param travel travel mode, which ends with a job and goes on after a reload
    * @param navigation which fetches the way ahead of the tap
-   * @param {{changed: () => void, say: (topic: string, text: string) => void, doubt: () => Promise<void>}} on
+   * @param {{changed: () => void, say: (topic: string, text: string) => void, recheck: () => Promise<void>}} on
    */
   constructor(enroute, travel, navigation, words, on) {
     Object.assign(this, {enroute, travel, navigation, words, on});
@@ -208,7 +208,7 @@ export class Jobs {
       else this.note(job, why);
     }
     known.busy = null;
-    await this.on.doubt();
+    await this.on.recheck();
     this.on.changed();
   }
 
@@ -224,7 +224,7 @@ export class Jobs {
     if (change === 'status') this.on.say(`job ${job}`, this.words.done(this.words.statuses[view.status]));
     if (change === 'proximity' && this.words[view.proximity]) this.on.say(`job ${job}`, this.words[view.proximity]);
     if (view.ended && !isOver(view.status)) this.#leaves(known, this.#whyEnded(known));
-    if (view.ended || change === 'status') this.on.doubt();
+    if (view.ended || change === 'status') this.on.recheck();
     // Of a whole state `#described` is told next.
     if (!isWhole(change)) this.#prepare(known);
     this.on.changed();

@@ -39,18 +39,18 @@ function statusText({kind, status}, task, words) {
 }
 
 /** ms in which the second tap is taken to be meant. */
-export const SURE_WITHIN = 10_000;
+export const CONFIRM_WITHIN = 10_000;
 /** ms after a button became another under the thumb in which it does nothing: a double tap is not two wishes. */
-export const DEAD_TIME = 800;
+export const TAP_PAUSE = 800;
 
 /** Steps after which there is no way back: they are asked about. */
 const FINAL = ['completed', 'delivered'];
 
 /** A button whose first tap asks and whose second does it; who looks elsewhere or takes longer has not meant it. */
-export class TwoTaps {
+export class ConfirmButton {
   #text = '';
   #timer = null;
-  #resting = null;
+  #pause = null;
 
   /**
    * @param {string} question what the button says after the first tap
@@ -59,43 +59,43 @@ export class TwoTaps {
   constructor(button, question, act, asked = () => {}) {
     Object.assign(this, {button, question, act, asked});
     button.addEventListener('click', () => this.#tapped());
-    button.addEventListener('blur', () => this.#calm());
+    button.addEventListener('blur', () => this.#reset());
   }
 
   /** It has just asked: the next tap may still belong to the first. */
-  get isResting() { return this.#resting !== null; }
+  get isPaused() { return this.#pause !== null; }
 
   /** @param {string} text what the button says before it is tapped; '' takes it away. */
   show(text) {
     this.#text = text;
-    if (!text) this.#calm();
+    if (!text) this.#reset();
     else if (this.#timer === null) put(this.button, text);
   }
 
   #tapped = () => {
     if (this.button.getAttribute('aria-disabled') === 'true') return;
     if (this.#timer !== null) {
-      this.#calm();
+      this.#reset();
       this.act();
       return;
     }
     // A phone does not always focus what is tapped, and what has no focus cannot lose it.
     this.button.focus();
-    this.#timer = setTimeout(this.#calm, SURE_WITHIN);
+    this.#timer = setTimeout(this.#reset, CONFIRM_WITHIN);
     put(this.button, this.question);
     this.asked(this.question);
     this.button.setAttribute('aria-disabled', 'true');
-    this.#resting = setTimeout(this.#wake, DEAD_TIME);
+    this.#pause = setTimeout(this.#wake, TAP_PAUSE);
   };
 
   #wake = () => {
-    if (this.#resting === null) return;
-    clearTimeout(this.#resting);
-    this.#resting = null;
+    if (this.#pause === null) return;
+    clearTimeout(this.#pause);
+    this.#pause = null;
     this.button.setAttribute('aria-disabled', 'false');
   };
 
-  #calm = () => {
+  #reset = () => {
     clearTimeout(this.#timer);
     this.#timer = null;
     this.#wake();
@@ -106,7 +106,7 @@ export class TwoTaps {
 export class TaskList {
   #cards = new Map();
   /** While it runs no next step is taken: one has just become another, or has moved under the thumb. */
-  #resting = null;
+  #pause = null;
 
   /**
    * @param {Element} list
@@ -171,7 +171,7 @@ export class TaskList {
     });
     card.why.addEventListener('click', () => this.on.why(job));
     card.dismiss.addEventListener('click', () => this.on.dismiss(job));
-    card.sure = new TwoTaps(card.back, words.giveBackSure, () => this.on.verb(job, card.giveBack), this.on.say);
+    card.confirm = new ConfirmButton(card.back, words.returnConfirm, () => this.on.verb(job, card.returnStep), this.on.say);
     return card;
   };
 
@@ -214,8 +214,8 @@ export class TaskList {
     const verbs = isClosed || !job.view.known ? [] : verbsOf(state);
     const main = verbs.find(({isMain}) => isMain);
     const other = verbs.find(({isMain}) => !isMain);
-    card.giveBack = other;
-    card.sure.show(other ? this.words.verbs.cancelled : '');
+    card.returnStep = other;
+    card.confirm.show(other ? this.words.verbs.cancelled : '');
     const waits = isWaitingForVendor(state) && main?.verb === 'picked_up';
     // While nobody sees the rider coming, that comes first.
     const isSecond = job.travel === 'off' && allowsTravel(state.status);
@@ -223,7 +223,7 @@ export class TaskList {
     const label = names[main?.verb] ?? '';
     if (card.drawn !== (main?.verb ?? '')) {
       const hadFocus = card.main.contains(document.activeElement);
-      if (card.drawn) this.#rest();
+      if (card.drawn) this.#pauseAll();
       card.drawn = main?.verb ?? '';
       card.main.replaceChildren();
       card.final = null;
@@ -231,7 +231,7 @@ export class TaskList {
         card.next = make('button', {type: 'button', class: 'next', 'data-verb': main.verb}, label);
         const take = () => this.on.verb(job.job, card.main.verb);
         if (FINAL.includes(main.verb)) {
-          card.final = new TwoTaps(card.next, this.words.finalSure[state.kind], take, this.on.say);
+          card.final = new ConfirmButton(card.next, this.words.finalConfirm[state.kind], take, this.on.say);
         } else {
           card.next.addEventListener('click', () => {
             if (card.next.getAttribute('aria-disabled') !== 'true') take();
@@ -255,16 +255,16 @@ export class TaskList {
   };
 
   #enable = ({next, final, isHeld}) => {
-    next?.setAttribute('aria-disabled', String(isHeld || this.#resting !== null || Boolean(final?.isResting)));
+    next?.setAttribute('aria-disabled', String(isHeld || this.#pause !== null || Boolean(final?.isPaused)));
   };
 
   /** The cards may change their places with it: all of them rest. */
-  #rest = () => {
-    clearTimeout(this.#resting);
-    this.#resting = setTimeout(() => {
-      this.#resting = null;
+  #pauseAll = () => {
+    clearTimeout(this.#pause);
+    this.#pause = setTimeout(() => {
+      this.#pause = null;
       for (const card of this.#cards.values()) this.#enable(card);
-    }, DEAD_TIME);
+    }, TAP_PAUSE);
     for (const card of this.#cards.values()) this.#enable(card);
   };
 

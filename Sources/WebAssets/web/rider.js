@@ -7,7 +7,7 @@ import {Announcer, ConnectionBanner, inLanguage, keepForLater, languageSwitch, p
 import {SignIn} from './page-sign-in.js';
 import {Availability} from './rider-availability.js';
 import {deviceName} from './rider-device.js';
-import {Jobs, Question} from './rider-jobs.js';
+import {Jobs, LatestRequest} from './rider-jobs.js';
 import {TaskList} from './rider-list.js';
 import {Navigation} from './rider-navigation.js';
 import {Panel, allowedSentence} from './rider-panel.js';
@@ -66,7 +66,7 @@ const navigation = new Navigation(element('maps'), words, (path) => enroute.rest
 });
 
 const jobs = new Jobs(enroute, travel, navigation, words, {
-  changed: () => render(), say: (topic, text) => announcer.say(topic, text), doubt: () => askAnew(),
+  changed: () => render(), say: (topic, text) => announcer.say(topic, text), recheck: () => recheckRider(),
 });
 
 const sharing = new Sharing({
@@ -80,11 +80,11 @@ const availability = new Availability({
   message: element('availability-message'), close: element('snack-close'),
 }, words, declare, {
   rider: (after) => {
-    question.changed();
-    takeRider(after);
+    riderRequest.changed();
+    showRider(after);
     if (after.status === 'online') travel.activate(PRESENCE);
   },
-  doubt: () => askAnew(),
+  recheck: () => recheckRider(),
   say: (text) => announcer.say('availability', text),
 });
 
@@ -119,25 +119,25 @@ async function navigate(job, to, how) {
 
 // ---- what is known ----
 
-const question = new Question(
+const riderRequest = new LatestRequest(
   () => enroute.rest('GET', '/riders/me').then(({body}) => ({status: 200, body}), ({status}) => ({status})),
   ({status, body}) => {
-    if (status === 200) takeRider(body);
+    if (status === 200) showRider(body);
     else if (status === 401) signInAnew();
     else if (status === 403) signInAnew(words.wrongRole);
-    else if (status === 404) takeRider(null);
+    else if (status === 404) showRider(null);
   });
 
 /** The rider and its tasks, asked for once at a time. */
-function askForRider() { return question.now(); }
+function requestRider() { return riderRequest.now(); }
 
 /** The same when something has happened, or may have. */
-function askAnew() {
-  question.changed();
-  return question.now();
+function recheckRider() {
+  riderRequest.changed();
+  return riderRequest.now();
 }
 
-function takeRider(answer) {
+function showRider(answer) {
   const isFirst = rider === undefined;
   rider = answer;
   availability.show(rider);
@@ -155,9 +155,9 @@ function render() {
     isPlanned = false;
     list.show(jobs.all);
     sharing.show();
-    element('none').hidden = jobs.count > 0 || rider === undefined;
+    element('no-tasks').hidden = jobs.count > 0 || rider === undefined;
     const none = rider?.approved && {online: words.noTasksOnline, offline: words.noTasksOffline}[rider.status];
-    put(element('none-text'), none || words.noTasks);
+    put(element('no-tasks-text'), none || words.noTasks);
   });
 }
 
@@ -173,7 +173,7 @@ async function signInAnew(reason = shared.signInExpired) {
     travel.pause();
     signIn.forget(reason, {isExpired: reason === shared.signInExpired});
     await signIn.credential();
-    question.changed();
+    riderRequest.changed();
   } finally {
     isSigningIn = false;
   }
@@ -190,7 +190,7 @@ async function begin() {
   enroute.start();
   // A rider without a zone has no tasks that it could ask for: its jobs come with the address.
   for (const job of new URLSearchParams(location.search).getAll('job')) jobs.follow(job);
-  await askForRider();
+  await requestRider();
 }
 
 enroute.on('connection', (connection) => {
@@ -212,11 +212,11 @@ enroute.on('welcome', () => {
   availability.connected();
   jobs.connected();
   if (rider?.status === 'online') enroute.presence({device: deviceName()});
-  askForRider();
+  requestRider();
 });
 
 function look() {
-  if (!document.hidden && enroute.connection.state === 'open') askForRider();
+  if (!document.hidden && enroute.connection.state === 'open') requestRider();
 }
 setInterval(look, TASKS_EVERY);
 setInterval(() => { if (travel.travelling.size > 0) render(); }, LOOK_EVERY);
