@@ -245,7 +245,8 @@ import Testing
                     with: {
                         """
                         unset ${!ENROUTE_*}
-                        ENROUTE_MANAGEMENT_PORT=0 \($0.0) --port 0 > front.log 2>&1 &
+                        export ENROUTE_TOKEN_PUBLIC_KEY_FILES=$PWD/token-public.pem ENROUTE_MANAGEMENT_PORT=0
+                        \($0.0) --port 0 > front.log 2>&1 &
                         until grep listening front.log; do kill -0 $!; sleep 0.1; done
                         kill $!; wait $!
                         """
@@ -254,7 +255,8 @@ import Testing
         for (documented, free) in ports {
             text = text.replacing(try! Regex("\\b\(documented)\\b"), with: "\(free)")
         }
-        return ["echo '@@ \(block)'"] + text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+        return ["echo; echo '@@ \(block)'"]
+            + text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
     }
 
     /// Metrics that deploy/observability.md names, and their labels, are those of a running gateway.
@@ -267,7 +269,8 @@ import Testing
             let name = String(match.1)
             #expect(types.contains(name), "\(name) is not a metric")
             guard let labels = match.2 else { continue }
-            let samples = text.matches(of: try Regex<(Substring, Substring)>("(?m)^\(name)(?:_bucket)?\\{([^}]*)\\}"))
+            let sample = try Regex<(Substring, Substring)>("(?m)^\(name)(?:_bucket)?\\{([^}]*)\\}")
+            let samples = text.matches(of: sample)
             for label in labels.matches(of: /([a-z_]+)(?:=|,|$)/) where !samples.isEmpty {
                 #expect(samples.allSatisfy { $0.output.1.contains("\(label.1)=\"") }, "\(name) has no label \(label.1)")
             }
