@@ -11,7 +11,7 @@ package struct VersionedRows: Sendable {
     private(set) var version = 0
     private var rows: [JobID: (row: JobRow, version: Int)] = [:]
     /// Jobs that were removed, oldest first.
-    private var gone: [(job: JobID, version: Int)] = []
+    private var removed: [(job: JobID, version: Int)] = []
     /// A client with an earlier version must start again, because removals before this version are no longer known.
     private var oldestKnown = 0
 
@@ -25,30 +25,30 @@ package struct VersionedRows: Sendable {
     package func contains(_ job: JobID) -> Bool { self.rows[job] != nil }
 
     /// Applies a new read. If a job occurs twice, the last row counts.
-    mutating func take(_ reading: [JobRow]) {
+    mutating func apply(_ reading: [JobRow]) {
         let next = self.version + 1
-        var isNews = false
+        var isChanged = false
         var absent = Set(self.rows.keys)
         for row in reading {
             absent.remove(row.job)
             guard self.rows[row.job]?.row != row else { continue }
             self.rows[row.job] = (row, next)
-            isNews = true
+            isChanged = true
         }
         for job in absent {
             self.rows[job] = nil
-            self.gone.append((job, next))
-            isNews = true
+            self.removed.append((job, next))
+            isChanged = true
         }
-        if isNews { self.version = next }
-        self.forget()
+        if isChanged { self.version = next }
+        self.trimRemoved()
     }
 
-    private mutating func forget() {
-        let excess = self.gone.count - Self.maxRemovals
+    private mutating func trimRemoved() {
+        let excess = self.removed.count - Self.maxRemovals
         guard excess > 0 else { return }
-        self.oldestKnown = self.gone[excess - 1].version
-        self.gone.removeFirst(excess)
+        self.oldestKnown = self.removed[excess - 1].version
+        self.removed.removeFirst(excess)
     }
 
     /// The rows of `zone` for a client that has seen the version `seen`: what changed since, or everything if that is unknown.
@@ -60,9 +60,9 @@ package struct VersionedRows: Sendable {
         }
         let rows = self.rows.values.filter { $0.version > seen }.map(\.row)
         // A job that was removed and added again is among the rows.
-        let gone = Set(self.gone.filter { $0.version > seen && self.rows[$0.job] == nil }.map(\.job))
+        let removed = Set(self.removed.filter { $0.version > seen && self.rows[$0.job] == nil }.map(\.job))
         return JobRows(
-            zone: zone, version: self.name, isReset: false, rows: rows, gone: Array(gone), count: self.count)
+            zone: zone, version: self.name, isReset: false, rows: rows, gone: Array(removed), count: self.count)
     }
 
     /// The jobs that `isWanted` selects, ordered by id.

@@ -51,7 +51,7 @@ package actor ZoneJobsCache {
 
     /// - Throws: the errors of Redis.
     package func snapshot(of zone: ZoneID) async throws -> ZoneSnapshot {
-        self.forget(except: zone)
+        self.evict(except: zone)
         self.entries[zone]?.askedAt = .now()
         if let entry = self.entries[zone], .now() < entry.validUntil { return entry.snapshot }
         let begun = NIODeadline.now()
@@ -63,7 +63,7 @@ package actor ZoneJobsCache {
             // Of the callers that waited for this read, the first one stores it.
             if self.readings[zone] === reading {
                 self.readings[zone] = nil
-                self.take(seen, of: zone, begun)
+                self.store(seen, of: zone, begun)
             }
         } catch {
             if self.readings[zone] === reading { self.readings[zone] = nil }
@@ -72,18 +72,18 @@ package actor ZoneJobsCache {
         return self.entries[zone]?.snapshot ?? ZoneSnapshot()
     }
 
-    private func take(_ seen: [ReadJob], of zone: ZoneID, _ begun: NIODeadline) {
+    private func store(_ seen: [ReadJob], of zone: ZoneID, _ begun: NIODeadline) {
         var entry = self.entries[zone] ?? Entry()
-        entry.snapshot.history.take(seen.map(\.row))
+        entry.snapshot.history.apply(seen.map(\.row))
         entry.snapshot.verdicts = Dictionary(seen.map { ($0.row.job, $0.verdicts) }) { $1 }
         entry.snapshot.verdicts = entry.snapshot.verdicts.filter { !$0.value.counts.isEmpty }
         let took = NIODeadline.now() - begun
         entry.validUntil = .now() + min(max(took * Self.pauseFactor, Self.pauses.lowerBound), Self.pauses.upperBound)
         self.entries[zone] = entry
-        self.forget(except: zone)
+        self.evict(except: zone)
     }
 
-    private func forget(except zone: ZoneID) {
+    private func evict(except zone: ZoneID) {
         let now = NIODeadline.now()
         self.entries = self.entries.filter { $0.key == zone || $0.value.askedAt + Self.idleLifetime > now }
         while self.entries.count > Self.maxZones,

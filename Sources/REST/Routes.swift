@@ -39,7 +39,7 @@ package struct Routes: Sendable {
     package var eventCounts: EventCounts { self.shared.eventCounts }
     package var loops: LoopMap { self.shared.loops }
     package var operations: OperationsQueries { self.shared.operations }
-    var earlyEvents: DeferredEventCache { self.shared.earlyEvents }
+    var deferredEvents: DeferredEventCache { self.shared.deferredEvents }
     package var tiles: TileProxy? { self.shared.tiles }
 
     package init(_ services: LoopServices, _ shared: SharedServices) {

@@ -27,7 +27,7 @@ package struct SharedServices: Sendable {
     /// - Returns: whether the stream uses chunked transfer coding.
     /// - Throws: an error if the client has closed its side already, because a session would not be notified of it.
     package let becomeStream: @Sendable (any Channel) throws -> Bool
-    let earlyEvents = DeferredEventCache()
+    let deferredEvents = DeferredEventCache()
 
     package init(
         settings: RealtimeSettings, pages: Pages, topics: SNSVerifier?, quotas: Quotas, revocations: Revocations,

@@ -100,7 +100,7 @@ extension Routes {
             let located = try await self.located(meaning, event.requestID)
             outcome = try await self.answer(self.jobs.apply(located, of: event, by: grant.person))
             if case (.notYet, .created(let created)) = (outcome, located) {
-                self.earlyEvents.keep(created, of: event.requestID, now: .now())
+                self.deferredEvents.store(created, of: event.requestID, now: .now())
             }
         } catch {
             self.eventCounts.add(.eventsFailed)
@@ -133,7 +133,7 @@ extension Routes {
             // The event does not change a job that exists, so geocoding it would be pointless.
             try await self.answer(self.jobs.ledger.recover(created.job)) == nil
         else { return event }
-        if let known = self.earlyEvents.job(of: request, now: .now()) { return .created(known) }
+        if let known = self.deferredEvents.job(of: request, now: .now()) { return .created(known) }
         if let address { (created.destination, created.geocoded) = await self.place(of: address) }
         if let vendorAddress {
             let (place, geocoded) = await self.place(of: vendorAddress)

@@ -117,15 +117,15 @@ import Testing
                 vendor: nil, address: "a", geocoded: GeocodedAddress(state: state, digest: "d"))
         }
         let (events, start) = (DeferredEventCache(), NIODeadline.uptimeNanoseconds(1))
-        events.keep(job(.ok), of: "found", now: start)
-        events.keep(job(.nothing), of: "missing", now: start)
+        events.store(job(.ok), of: "found", now: start)
+        events.store(job(.nothing), of: "missing", now: start)
         for (event, lifetime) in [
             ("found", DeferredEventCache.lifetime.found), ("missing", DeferredEventCache.lifetime.missing),
         ] {
             #expect(events.job(of: event, now: start + lifetime - .nanoseconds(1)) != nil, "\(event)")
             #expect(events.job(of: event, now: start + lifetime) == nil, "\(event)")
         }
-        for number in 0..<DeferredEventCache.most { events.keep(job(.ok), of: "\(number)", now: start) }
+        for number in 0..<DeferredEventCache.maxEvents { events.store(job(.ok), of: "\(number)", now: start) }
         #expect(events.job(of: "missing", now: start) == nil && events.job(of: "999", now: start) != nil)
     }
 
