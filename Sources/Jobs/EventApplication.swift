@@ -36,7 +36,7 @@ extension JobService {
     > {
         switch event {
         case .created(let created): self.create(created, cloudEvent, actor)
-        case .reached(let job, let status): self.reach(job, status, cloudEvent, actor)
+        case .reached(let job, let status): self.applyStatus(job, status, cloudEvent, actor)
         case .assigned(let job, let rider, let customer, let at): self.assign(job, rider, customer, at, actor)
         }
     }
@@ -61,7 +61,7 @@ extension JobService {
         }
     }
 
-    private func reach(
+    private func applyStatus(
         _ job: JobID, _ status: JobStatus, _ event: CloudEvent, _ actor: PersonID, attempt: Int = 1
     ) -> EventLoopFuture<EventOutcome> {
         self.ledger.recover(job).flatMap { recovery in
@@ -79,17 +79,17 @@ extension JobService {
                 switch answer.value {
                 case .published(let event):
                     self.updateZoneListing(of: job)
-                    return self.ending(
+                    return self.finishing(
                         job, status,
                         .applied(event.id, isReplicationUnconfirmed: isReplicationUnconfirmed, isRepeat: false), actor)
                 case .repeated(let event):
-                    return self.ending(
+                    return self.finishing(
                         job, status,
                         .applied(event.id, isReplicationUnconfirmed: isReplicationUnconfirmed, isRepeat: true), actor)
                 case .notAllowed(let current) where current == record.status && order != .next:
                     return loop.makeSucceededFuture(outcome)
                 case .notAllowed where attempt < Self.maxEventAttempts:
-                    return self.reach(job, status, event, actor, attempt: attempt + 1)
+                    return self.applyStatus(job, status, event, actor, attempt: attempt + 1)
                 case .notAllowed, .overtaken:
                     return loop.makeFailedFuture(
                         Refused(code: .unavailable, message: "The job is being changed concurrently. Try again."))
@@ -100,7 +100,7 @@ extension JobService {
     }
 
     /// Finishes repeated events too, because the first attempt may have been interrupted before this step.
-    private func ending(
+    private func finishing(
         _ job: JobID, _ status: JobStatus, _ outcome: EventOutcome, _ actor: PersonID
     ) -> EventLoopFuture<EventOutcome> {
         guard case .applied(_, _, let isRepeat) = outcome, status.endOfTravel != nil else {
@@ -144,7 +144,7 @@ extension JobService {
     /// would draw another fence.
     ///
     /// - Returns: fails with `Superseded`.
-    func isNewest(
+    func checkNotSuperseded(
         _ job: JobID, _ parties: Parties, _ record: JobRecord, _ occurredAt: Int64?
     ) -> EventLoopFuture<Void> {
         guard let occurredAt, parties != Parties(customer: record.customer, rider: record.rider) else {

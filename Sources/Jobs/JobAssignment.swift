@@ -11,7 +11,7 @@ package import NIOCore
 package import Redis
 
 /// A task that was acquired for a rider and may have to be released again.
-private struct TakenTask {
+private struct AcquiredTask {
     let zone: ZoneID
     /// The rider did not have the task before.
     let isNew: Bool
@@ -21,8 +21,8 @@ private struct TakenTask {
 
 extension JobService {
     /// Which rider may have the job now, so that it can be assigned to another.
-    package enum Holder: Sendable, Hashable {
-        case whoever
+    package enum CurrentRider: Sendable, Hashable {
+        case any
         /// None, or this rider. If two callers assign the same job to different riders, one is refused.
         case only(PersonID?)
     }
@@ -36,49 +36,50 @@ extension JobService {
     /// - Parameters:
     ///   - rider: `nil` keeps the rider, `.some(nil)` removes it.
     ///   - customer: `nil` keeps the customer.
-    ///   - holder: which rider may have the job now.
+    ///   - currentRider: which rider may have the job now.
     ///   - occurredAt: when it was decided, ms since the epoch; `nil` for now. Fails with `Superseded` when a newer decision
     ///     exists.
     ///   - outcome: how the former rider's task ends.
     package func assign(
-        _ job: JobID, to rider: PersonID??, of customer: PersonID?, by actor: PersonID, from holder: Holder = .whoever,
+        _ job: JobID, to rider: PersonID??, of customer: PersonID?, by actor: PersonID,
+        from currentRider: CurrentRider = .any,
         occurredAt: Int64? = nil, outcome: TaskOutcome = .reassigned, attempt: Int = 1
     ) -> EventLoopFuture<Durable<Assigned>> {
         let loop = self.loop
         return self.ledger.recover(job).flatMap { recovery in
             guard let record = recovery?.record else { return loop.makeFailedFuture(Refused.noSuchJob) }
             let parties = Parties(customer: customer ?? record.customer, rider: rider ?? record.rider)
-            if record.status.end == nil, case .only(let holder) = holder, let current = record.rider,
-                current != parties.rider, current != holder
+            if record.status.end == nil, case .only(let expected) = currentRider, let current = record.rider,
+                current != parties.rider, current != expected
             {
-                return loop.makeFailedFuture(Refused(jobIsOf: current))
+                return loop.makeFailedFuture(Refused(assignedTo: current))
             }
-            return self.isNewest(job, parties, record, occurredAt).flatMap {
+            return self.checkNotSuperseded(job, parties, record, occurredAt).flatMap {
                 // Tasks are left unchanged when the call names no rider.
                 record.status.end == nil && rider != nil
-                    ? self.take(job, for: parties.rider, from: record.rider, by: actor)
+                    ? self.acquireTask(job, for: parties.rider, from: record.rider, by: actor)
                     : loop.makeSucceededFuture(nil)
             }.flatMap { task in
-                self.move(job, to: parties, record, occurredAt).flatMap { answer in
+                self.updateRecord(job, to: parties, record, occurredAt).flatMap { answer in
                     switch answer.value {
                     case .assigned(let fence), .unchanged(let fence):
                         self.updateZoneListing(of: job)
                         let assigned = Assigned(parties: parties, fence: fence)
-                        return self.leave(job, record.rider, parties.rider, outcome, by: actor).map {
+                        return self.releaseFormer(job, record.rider, parties.rider, outcome, by: actor).map {
                             Durable(value: assigned, replicas: answer.replicas)
                         }
                     case .noSuchJob: return loop.makeFailedFuture(Refused.noSuchJob)
-                    case .ended(let status): return loop.makeFailedFuture(Refused(nobodysAs: status))
+                    case .ended(let status): return loop.makeFailedFuture(Refused(endedAs: status))
                     case .overtaken where attempt < Self.maxAssignAttempts:
                         return self.assign(
-                            job, to: rider, of: customer, by: actor, from: holder, occurredAt: occurredAt,
+                            job, to: rider, of: customer, by: actor, from: currentRider, occurredAt: occurredAt,
                             outcome: outcome, attempt: attempt + 1)
                     case .overtaken:
                         return loop.makeFailedFuture(
                             Refused(code: .unavailable, message: "The job is being changed concurrently. Try again."))
                     }
                 }.flatMapError { error in
-                    self.giveBack(job, task, of: parties.rider, by: actor, because: error).flatMapThrowing {
+                    self.rollBack(job, task, of: parties.rider, by: actor, because: error).flatMapThrowing {
                         throw error
                     }
                 }
@@ -87,7 +88,7 @@ extension JobService {
     }
 
     /// Changes the job's record. The feed is closed first, so that nothing of the former rider is published afterwards.
-    private func move(
+    private func updateRecord(
         _ job: JobID, to parties: Parties, _ record: JobRecord, _ occurredAt: Int64?
     ) -> EventLoopFuture<Durable<JobLedger.Assignment>> {
         let closed =
@@ -102,7 +103,7 @@ extension JobService {
 
     /// Creates a job; if it has a rider, it becomes a task of that rider. Safe to repeat.
     package func create(_ new: NewJob, epoch: String) -> EventLoopFuture<Durable<JobLedger.Creation>> {
-        self.take(new.job, for: new.rider, from: nil, by: new.actor).flatMap { task in
+        self.acquireTask(new.job, for: new.rider, from: nil, by: new.actor).flatMap { task in
             self.ledger.createDurably(new, epoch: epoch).flatMap { creation in
                 self.updateZoneListing(of: new.job)
                 guard case .exists = creation.value, task?.isNew == true else {
@@ -112,12 +113,12 @@ extension JobService {
                     let isTheirs = recovery?.record.rider == new.rider && recovery?.record.status.end == nil
                     return isTheirs
                         ? self.loop.makeSucceededFuture(creation)
-                        : self.giveBack(new.job, task, of: new.rider, by: new.actor, because: Refused.noSuchJob).map {
+                        : self.rollBack(new.job, task, of: new.rider, by: new.actor, because: Refused.noSuchJob).map {
                             creation
                         }
                 }
             }.flatMapError { error in
-                self.giveBack(new.job, task, of: new.rider, by: new.actor, because: error).flatMapThrowing {
+                self.rollBack(new.job, task, of: new.rider, by: new.actor, because: error).flatMapThrowing {
                     throw error
                 }
             }
@@ -126,47 +127,48 @@ extension JobService {
 
     // MARK: tasks in the zone
 
-    /// Acquires the job as a task of its new rider. The rider that has it by its record keeps it too until `leave`.
+    /// Acquires the job as a task of its new rider. The rider that has it by its record keeps it too until `releaseFormer`.
     ///
     /// - Parameter former: the rider that has the job by its record.
     /// - Returns: `nil` when the rider is in no zone. Fails with `Refused` when it may not have the task.
-    private func take(
+    private func acquireTask(
         _ job: JobID, for rider: PersonID?, from former: PersonID?, by actor: PersonID
-    ) -> EventLoopFuture<TakenTask?> {
+    ) -> EventLoopFuture<AcquiredTask?> {
         guard let rider else { return self.loop.makeSucceededFuture(nil) }
         return self.riders.zone(of: rider).flatMap { zone in
             guard let zone else { return self.loop.makeSucceededFuture(nil) }
-            return self.take(job, for: rider, in: zone, from: former, by: actor, mayRepair: true)
+            return self.acquireTask(job, for: rider, in: zone, from: former, by: actor, retriesAfterCleanup: true)
         }
     }
 
-    private func take(
-        _ job: JobID, for rider: PersonID, in zone: ZoneID, from former: PersonID?, by actor: PersonID, mayRepair: Bool
-    ) -> EventLoopFuture<TakenTask?> {
+    private func acquireTask(
+        _ job: JobID, for rider: PersonID, in zone: ZoneID, from former: PersonID?, by actor: PersonID,
+        retriesAfterCleanup: Bool
+    ) -> EventLoopFuture<AcquiredTask?> {
         let loop = self.loop
         return self.riders.assign(job, to: rider, in: zone, insteadOf: former, by: .init(actor)).flatMap { answer in
-            let inTheWay: (tasks: [JobID], of: PersonID)
+            let blocking: (tasks: [JobID], of: PersonID)
             switch answer.value {
-            case .assigned: return loop.makeSucceededFuture(TakenTask(zone: zone, isNew: true, former: former))
-            case .unchanged: return loop.makeSucceededFuture(TakenTask(zone: zone, isNew: false, former: former))
+            case .assigned: return loop.makeSucceededFuture(AcquiredTask(zone: zone, isNew: true, former: former))
+            case .unchanged: return loop.makeSucceededFuture(AcquiredTask(zone: zone, isNew: false, former: former))
             case .noSuchRider: return loop.makeSucceededFuture(nil)
             // By its record the job is not that rider's: either it is being assigned right now, or a gateway died in between.
-            case .taken(let other) where mayRepair: inTheWay = ([job], other)
-            case .full(let jobs) where mayRepair: inTheWay = (jobs, rider)
+            case .taken(let other) where retriesAfterCleanup: blocking = ([job], other)
+            case .full(let jobs) where retriesAfterCleanup: blocking = (jobs, rider)
             case .full, .taken, .offline, .notApproved, .unreachable, .otherRequest:
                 return loop.makeFailedFuture(Refused(rider, cannotTake: answer.value))
             }
-            return self.releaseDone(inTheWay.tasks, of: inTheWay.of, in: zone).flatMap { released in
+            return self.releaseStaleTasks(blocking.tasks, of: blocking.of, in: zone).flatMap { released in
                 released > 0
-                    ? self.take(job, for: rider, in: zone, from: former, by: actor, mayRepair: false)
+                    ? self.acquireTask(job, for: rider, in: zone, from: former, by: actor, retriesAfterCleanup: false)
                     : loop.makeFailedFuture(Refused(rider, cannotTake: answer.value))
             }
         }
     }
 
     /// Releases a task whose assignment was refused, and makes its former rider the only owner again.
-    private func giveBack(
-        _ job: JobID, _ task: TakenTask?, of rider: PersonID?, by actor: PersonID, because error: any Error
+    private func rollBack(
+        _ job: JobID, _ task: AcquiredTask?, of rider: PersonID?, by actor: PersonID, because error: any Error
     ) -> EventLoopFuture<Void> {
         // If Redis did not answer, the assignment may have succeeded, so the task is kept.
         guard error is Refused, let task, task.isNew, let rider else { return self.loop.makeSucceededVoidFuture() }
@@ -178,7 +180,7 @@ extension JobService {
     }
 
     /// Releases the task of the former rider.
-    private func leave(
+    private func releaseFormer(
         _ job: JobID, _ former: PersonID?, _ rider: PersonID?, _ outcome: TaskOutcome, by actor: PersonID
     ) -> EventLoopFuture<Void> {
         guard let former, former != rider else { return self.loop.makeSucceededVoidFuture() }
@@ -203,20 +205,20 @@ extension JobService {
     /// the task first and the job afterwards, so a rider that changed recently is skipped.
     ///
     /// - Returns: how many were released.
-    package func releaseDone(_ jobs: [JobID], of rider: PersonID, in zone: ZoneID) -> EventLoopFuture<Int> {
+    package func releaseStaleTasks(_ jobs: [JobID], of rider: PersonID, in zone: ZoneID) -> EventLoopFuture<Int> {
         self.riders.read(rider, in: zone).flatMap { record in
-            guard let record, .now - record.version / 1000 > Self.longestDecision else {
+            guard let record, .now - record.version / 1000 > Self.longestAssignment else {
                 return self.loop.makeSucceededFuture(0)
             }
-            let looks = jobs.map { self.releaseIfDone($0, of: rider, in: zone) }
+            let looks = jobs.map { self.releaseIfStale($0, of: rider, in: zone) }
             return EventLoopFuture.whenAllSucceed(looks, on: self.loop).map { $0.count { $0 } }
         }
     }
 
     /// No assignment takes longer, ms: the timeouts of Redis are far shorter.
-    private static let longestDecision: Int64 = 60_000
+    private static let longestAssignment: Int64 = 60_000
 
-    private func releaseIfDone(_ job: JobID, of rider: PersonID, in zone: ZoneID) -> EventLoopFuture<Bool> {
+    private func releaseIfStale(_ job: JobID, of rider: PersonID, in zone: ZoneID) -> EventLoopFuture<Bool> {
         self.ledger.recover(job).flatMap { recovery in
             let record = recovery?.record
             guard record?.rider != rider || record?.status.end != nil else {
@@ -254,14 +256,14 @@ extension Refused {
     /// The reason is the rider's current state, so a later attempt may succeed.
     var isOfRider: Bool { [.riderOffline, .riderBusy, .conflict].contains(self.code) }
 
-    fileprivate init(jobIsOf rider: PersonID) {
+    fileprivate init(assignedTo rider: PersonID) {
         self.init(
             code: .conflict,
             message:
                 "The job is assigned to \(rider). Set insteadOf to that rider to hand it over, or unassign it first.")
     }
 
-    fileprivate init(nobodysAs status: JobStatus) {
+    fileprivate init(endedAs status: JobStatus) {
         self.init(
             code: .illegalTransition, message: "The job is \(status.rawValue) and can no longer be assigned.",
             status: status)
@@ -274,7 +276,7 @@ extension Refused {
             self.init(code: .riderBusy, message: "\(rider) already has \(jobs.count) tasks, the maximum.")
             self.tasks = jobs
         case .taken(let other):
-            self.init(jobIsOf: other)
+            self.init(assignedTo: other)
         case .notApproved:
             self.init(code: .riderOffline, message: "\(rider) is not approved and gets no new tasks.")
         case .unreachable:

@@ -65,7 +65,7 @@ package struct RiderService: Sendable {
             let declared =
                 status == .online
                 ? self.goOnline(rider, zone, device, requester)
-                : self.goOffline(rider, zone, device, reason, requester, mayRepair: true)
+                : self.goOffline(rider, zone, device, reason, requester, retriesAfterCleanup: true)
             return declared.flatMap { replicas in
                 self.read(rider).map { Durable(value: $0, replicas: replicas) }
             }
@@ -92,18 +92,18 @@ package struct RiderService: Sendable {
 
     private func goOffline(
         _ rider: PersonID, _ zone: ZoneID, _ device: DeviceID?, _ reason: String, _ requester: Riders.Requester,
-        mayRepair: Bool
+        retriesAfterCleanup: Bool
     ) -> EventLoopFuture<Int?> {
         self.riders.setOffline(rider, in: zone, device: device, because: reason, by: requester).flatMap { answer in
             switch answer.value {
             case .offline, .unchanged:
                 return self.places.forget(rider, in: zone).map { answer.replicas }
-            case .activeTasks(let jobs) where mayRepair:
-                return self.jobs.releaseDone(jobs, of: rider, in: zone).flatMap { released in
+            case .activeTasks(let jobs) where retriesAfterCleanup:
+                return self.jobs.releaseStaleTasks(jobs, of: rider, in: zone).flatMap { released in
                     guard released > 0 else { return self.keep(jobs) }
                     // The same request id would return the stored refusal.
                     let again = Riders.Requester(requester.actor)
-                    return self.goOffline(rider, zone, device, reason, again, mayRepair: false)
+                    return self.goOffline(rider, zone, device, reason, again, retriesAfterCleanup: false)
                 }
             case .activeTasks(let jobs): return self.keep(jobs)
             case .noSuchRider: return self.loop.makeFailedFuture(Refused.noSuchRider)

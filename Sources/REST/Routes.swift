@@ -145,11 +145,12 @@ package struct Routes: Sendable {
     @Sendable private func unassign(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
         let grant = try self.grant(request, context, .assignJob)
         return try await self.assigned(
-            try self.job(context, grant), to: .some(nil), of: nil, from: .whoever, by: grant)
+            try self.job(context, grant), to: .some(nil), of: nil, from: .any, by: grant)
     }
 
     private func assigned(
-        _ job: JobID, to rider: PersonID??, of customer: PersonID?, from holder: JobService.Holder, by grant: Grant
+        _ job: JobID, to rider: PersonID??, of customer: PersonID?, from holder: JobService.CurrentRider,
+        by grant: Grant
     ) async throws -> Response {
         let answer = try await self.answer(
             self.jobs.assign(job, to: rider, of: customer, by: grant.person, from: holder))

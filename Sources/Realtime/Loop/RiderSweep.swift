@@ -126,7 +126,7 @@ final class RiderSweep {
         let ofZone = riders.tasks(in: zone).flatMap { tasks in
             let looks = tasks.shuffled().prefix(Self.maxTasksCompared).map { job in
                 riders.owner(of: job, in: zone).flatMap { rider in
-                    rider.map { jobs.releaseDone([job], of: $0, in: zone) } ?? loop.makeSucceededFuture(0)
+                    rider.map { jobs.releaseStaleTasks([job], of: $0, in: zone) } ?? loop.makeSucceededFuture(0)
                 }
             }
             return EventLoopFuture.whenAllSucceed(looks, on: loop)
@@ -135,7 +135,7 @@ final class RiderSweep {
             riders.onlineIDs(in: zone).flatMap { listed in
                 let looks = listed.shuffled().prefix(Self.maxTasksCompared).map { rider in
                     riders.tasks(of: rider, in: zone).flatMap { tasks in
-                        tasks.isEmpty ? loop.makeSucceededFuture(0) : jobs.releaseDone(tasks, of: rider, in: zone)
+                        tasks.isEmpty ? loop.makeSucceededFuture(0) : jobs.releaseStaleTasks(tasks, of: rider, in: zone)
                     }
                 }
                 return EventLoopFuture.whenAllSucceed(looks, on: loop)
