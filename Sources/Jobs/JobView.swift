@@ -38,7 +38,7 @@ package struct JobCheck: Sendable {
     /// Both instances have travel mode on for the rider.
     package var isTracking: Bool
     /// The live instance accepts positions although the ledger does not allow it, because an update was lost.
-    package var isOpenInVain: Bool
+    package var isFeedOrphaned: Bool
     /// The last position as it was published, and its id.
     package var position: (id: UInt64, message: [UInt8])?
     /// Deadline of travel mode, ms since the epoch; `nil` when it is off.
@@ -50,7 +50,7 @@ package struct JobCheck: Sendable {
         self.parties = Parties(customer: head.customer, rider: head.rider)
         let isAllowed = head.isTravelling && feed.rider == head.rider
         self.isTracking = feed.isOpen && isAllowed
-        self.isOpenInVain = feed.isOpen && !isAllowed
+        self.isFeedOrphaned = feed.isOpen && !isAllowed
         self.deadline = self.isTracking ? feed.deadline : nil
         guard self.isTracking, let message = feed.position,
             let id = message.withUnsafeBytes({ PublishedLocation.id(of: $0) })

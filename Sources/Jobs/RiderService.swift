@@ -8,7 +8,7 @@ package import NIOCore
 package import Redis
 
 /// A rider and its zone.
-package struct KnownRider: Sendable, Hashable {
+package struct RegisteredRider: Sendable, Hashable {
     package let rider: PersonID
     package let zone: ZoneID
     package let record: RiderRecord
@@ -20,13 +20,13 @@ package struct RiderService: Sendable {
     package let places: GeoIndex
     package let jobs: JobService
     /// Called when a rider with an active task was refused to go offline.
-    package let onKept: @Sendable () -> Void
+    package let onOfflineRefused: @Sendable () -> Void
 
-    package init(riders: Riders, places: GeoIndex, jobs: JobService, onKept: @escaping @Sendable () -> Void) {
+    package init(riders: Riders, places: GeoIndex, jobs: JobService, onOfflineRefused: @escaping @Sendable () -> Void) {
         self.riders = riders
         self.places = places
         self.jobs = jobs
-        self.onKept = onKept
+        self.onOfflineRefused = onOfflineRefused
     }
 
     /// The exact text that the user story requires (RDR-009-AC-03).
@@ -35,11 +35,11 @@ package struct RiderService: Sendable {
     private var loop: any EventLoop { self.riders.eventLoop }
 
     /// - Returns: fails with `Refused` when the rider is in no zone.
-    package func read(_ rider: PersonID) -> EventLoopFuture<KnownRider> {
+    package func read(_ rider: PersonID) -> EventLoopFuture<RegisteredRider> {
         self.zone(of: rider).flatMap { zone in
             self.riders.read(rider, in: zone).flatMapThrowing { record in
                 guard let record else { throw Refused.noSuchRider }
-                return KnownRider(rider: rider, zone: zone, record: record)
+                return RegisteredRider(rider: rider, zone: zone, record: record)
             }
         }
     }
@@ -60,7 +60,7 @@ package struct RiderService: Sendable {
     package func declare(
         _ status: Availability, of rider: PersonID, device: DeviceID? = nil, because reason: String = "",
         by requester: Riders.Requester
-    ) -> EventLoopFuture<Durable<KnownRider>> {
+    ) -> EventLoopFuture<Durable<RegisteredRider>> {
         self.zone(of: rider).flatMap { zone in
             let declared =
                 status == .online
@@ -100,20 +100,20 @@ package struct RiderService: Sendable {
                 return self.places.forget(rider, in: zone).map { answer.replicas }
             case .activeTasks(let jobs) where retriesAfterCleanup:
                 return self.jobs.releaseStaleTasks(jobs, of: rider, in: zone).flatMap { released in
-                    guard released > 0 else { return self.keep(jobs) }
+                    guard released > 0 else { return self.refuseOffline(jobs) }
                     // The same request id would return the stored refusal.
                     let again = Riders.Requester(requester.actor)
                     return self.goOffline(rider, zone, device, reason, again, retriesAfterCleanup: false)
                 }
-            case .activeTasks(let jobs): return self.keep(jobs)
+            case .activeTasks(let jobs): return self.refuseOffline(jobs)
             case .noSuchRider: return self.loop.makeFailedFuture(Refused.noSuchRider)
             case .otherRequest: return self.loop.makeFailedFuture(Refused.otherRequest)
             }
         }
     }
 
-    private func keep(_ jobs: [JobID]) -> EventLoopFuture<Int?> {
-        self.onKept()
+    private func refuseOffline(_ jobs: [JobID]) -> EventLoopFuture<Int?> {
+        self.onOfflineRefused()
         return self.loop.makeFailedFuture(Refused(hasTasks: jobs))
     }
 
@@ -122,7 +122,7 @@ package struct RiderService: Sendable {
     /// - Returns: the rider after the change, and whether it is new in the zone; fails with `Refused`.
     package func describe(
         _ rider: PersonID, in zone: ZoneID, isApproved: Bool, capacity: Int, by requester: Riders.Requester
-    ) -> EventLoopFuture<(rider: Durable<KnownRider>, isNew: Bool)> {
+    ) -> EventLoopFuture<(rider: Durable<RegisteredRider>, isNew: Bool)> {
         self.riders.zone(of: rider).flatMap { former in
             self.riders.describe(rider, in: zone, isApproved: isApproved, capacity: capacity, by: requester).flatMap {
                 answer in
@@ -164,16 +164,16 @@ package struct RiderService: Sendable {
     ///   - place: for finding the nearest rider; valid as long as a heartbeat.
     ///   - takesOver: the device has just signed in.
     /// - Returns: `nil` when the heartbeat was recorded; otherwise the rider's current device.
-    package func heard(
-        from rider: PersonID, at place: Coordinate?, device: DeviceID?, takesOver: Bool = false
+    package func recordHeartbeat(
+        of rider: PersonID, at place: Coordinate?, device: DeviceID?, takesOver: Bool = false
     ) -> EventLoopFuture<DeviceID?> {
         self.riders.zone(of: rider).flatMap { zone in
             guard let zone else { return self.loop.makeSucceededFuture(nil) }
-            return self.riders.heartbeat(of: rider, in: zone, device: device, takesOver: takesOver).flatMap { heard in
-                switch heard {
+            return self.riders.heartbeat(of: rider, in: zone, device: device, takesOver: takesOver).flatMap { result in
+                switch result {
                 case .otherDevice(let device): return self.loop.makeSucceededFuture(device)
                 case .noSuchRider, .offline: return self.loop.makeSucceededFuture(nil)
-                case .heard:
+                case .recorded:
                     guard let place else { return self.loop.makeSucceededFuture(nil) }
                     return self.places.place(rider, in: zone, at: place).map { _ in nil }
                 }

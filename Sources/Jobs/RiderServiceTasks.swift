@@ -34,18 +34,18 @@ package enum TaskStep: String, Sendable, CaseIterable {
 
 extension RiderService {
     /// - Returns: the rider after the step; fails with `Refused`.
-    package func take(
+    package func report(
         _ step: TaskStep, with job: JobID, by rider: PersonID, source: String, request: String = ""
-    ) -> EventLoopFuture<KnownRider> {
+    ) -> EventLoopFuture<RegisteredRider> {
         self.jobs.ledger.recover(job).flatMap { recovery in
             guard let record = recovery?.record, record.rider == rider else {
                 return self.loop.makeFailedFuture(Refused.noSuchJob)
             }
             return self.read(rider).flatMap { known in
-                self.mayTake(step, with: job, record, known).flatMap {
+                self.checkAllowed(step, with: job, record, known).flatMap {
                     self.change(job, record, to: step.status(of: record.kind), by: rider, source, request)
                 }.flatMap {
-                    self.settle(step, job, rider, known.zone)
+                    self.updateTask(step, job, rider, known.zone)
                 }.flatMap { self.read(rider) }
             }
         }
@@ -54,8 +54,8 @@ extension RiderService {
     private var loop: any EventLoop { self.riders.eventLoop }
 
     /// Checks that the task allows this step, before the job is changed.
-    private func mayTake(
-        _ step: TaskStep, with job: JobID, _ record: JobRecord, _ known: KnownRider
+    private func checkAllowed(
+        _ step: TaskStep, with job: JobID, _ record: JobRecord, _ known: RegisteredRider
     ) -> EventLoopFuture<Void> {
         if record.kind == .service, step == .arrivedAtStore || step == .pickedUp {
             return self.loop.makeFailedFuture(
@@ -81,7 +81,7 @@ extension RiderService {
         }
     }
 
-    private func settle(
+    private func updateTask(
         _ step: TaskStep, _ job: JobID, _ rider: PersonID, _ zone: ZoneID
     ) -> EventLoopFuture<Void> {
         let requester = Riders.Requester(rider)

@@ -77,7 +77,7 @@ struct Scripted: Callee {
         switch call {
         case .heartbeat:
             switch try await self.riders.heartbeat(of: rider(of: zone), in: zone).get() {
-            case .heard(_, let isNews): return isNews ? .done : .unchanged
+            case .recorded(_, let isChanged): return isChanged ? .done : .unchanged
             case .offline: return .offline
             case .noSuchRider: throw Unexplained(text: "no such rider")
             case .otherDevice: throw Unexplained(text: "another device")

@@ -110,20 +110,20 @@ import Testing
                     of: ZoneStage.rider, in: ZoneStage.zone, device: device, takesOver: takesOver
                 ).get()
             }
-            guard case .heard(_, isNews: false) = try await beat(Self.phone) else {
+            guard case .recorded(_, isChanged: false) = try await beat(Self.phone) else {
                 Issue.record("not the expected answer")
                 return
             }
             let before = try await stage.record()
             #expect(try await beat(Self.tablet) == .otherDevice(Self.phone))
             #expect(try await stage.record() == before)
-            guard case .heard(_, isNews: true) = try await beat(Self.tablet, takesOver: true) else {
+            guard case .recorded(_, isChanged: true) = try await beat(Self.tablet, takesOver: true) else {
                 Issue.record("not the expected answer")
                 return
             }
             #expect(try await stage.record()?.device == Self.tablet)
             #expect(try await beat(Self.phone) == .otherDevice(Self.tablet))
-            guard case .heard(_, isNews: false) = try await beat(nil) else {
+            guard case .recorded(_, isChanged: false) = try await beat(nil) else {
                 Issue.record("not the expected answer")
                 return
             }

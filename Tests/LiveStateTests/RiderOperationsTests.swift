@@ -127,7 +127,7 @@ import Testing
         try await riders.carry(job)
         _ = try await riders.advance(job, of: rider, in: zone, to: .pickedUp, by: requester).get()
         _ = try await riders.heartbeat(of: rider, in: zone, device: DeviceID("phone-2"), takesOver: true).get()
-        #expect(try await riders.expire(rider, in: zone).get() == .nothing)
+        #expect(try await riders.expire(rider, in: zone).get() == .unchanged)
         #expect(try await riders.sweep(zone).get().isEmpty)
         #expect(try await riders.owner(of: job, in: zone).get() == rider)
         _ = try await riders.release(job, of: rider, in: zone, because: .reassigned, by: ZoneStage.service).get()

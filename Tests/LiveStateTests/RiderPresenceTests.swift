@@ -10,7 +10,7 @@ import Testing
     private func found(_ stage: ZoneStage) async throws -> [Riders.Expiry] {
         var found: [Riders.Expiry] = []
         _ = try await eventually {
-            found = try await stage.riders.sweep(ZoneStage.zone).get().map(\.expiry).filter { $0 != .nothing }
+            found = try await stage.riders.sweep(ZoneStage.zone).get().map(\.expiry).filter { $0 != .unchanged }
             return !found.isEmpty
         }
         return found
@@ -46,7 +46,7 @@ import Testing
             var expiry = Riders.Expiry.nothing
             _ = try await eventually {
                 expiry = try await hasty.expire(ZoneStage.rider, in: ZoneStage.zone).get()
-                return expiry != .nothing
+                return expiry != .unchanged
             }
             guard case .unreachableWithTasks([ZoneStage.jobs[0]], _) = expiry else {
                 Issue.record("\(expiry)")
@@ -54,7 +54,7 @@ import Testing
             }
             #expect(try await stage.record()?.status == .online)
             for _ in 0..<3 {
-                #expect(try await hasty.expire(ZoneStage.rider, in: ZoneStage.zone).get() == .nothing)
+                #expect(try await hasty.expire(ZoneStage.rider, in: ZoneStage.zone).get() == .unchanged)
                 #expect(try await hasty.sweep(ZoneStage.zone).get().isEmpty)
             }
             // Staff search for exactly this change.
@@ -77,13 +77,13 @@ import Testing
             try await stage.online()
             let hasty = Riders(ledger: stage.client, settings: ZoneStage.hasty)
             let isUnreachable = try await eventually {
-                try await hasty.expire(ZoneStage.rider, in: ZoneStage.zone).get() != .nothing
+                try await hasty.expire(ZoneStage.rider, in: ZoneStage.zone).get() != .unchanged
             }
             #expect(isUnreachable)
             #expect(try await stage.members() == [])
             #expect(try await stage.record()?.isReachable == false)
             let beat = try await stage.riders.heartbeat(of: ZoneStage.rider, in: ZoneStage.zone).get()
-            guard case .heard(_, isNews: true) = beat else {
+            guard case .recorded(_, isChanged: true) = beat else {
                 Issue.record("\(beat)")
                 return
             }
@@ -96,10 +96,10 @@ import Testing
         try await ZoneStage.set { stage in
             try await stage.online()
             let before = try #require(try await stage.record())
-            #expect(try await stage.riders.expire(ZoneStage.rider, in: ZoneStage.zone).get() == .nothing)
+            #expect(try await stage.riders.expire(ZoneStage.rider, in: ZoneStage.zone).get() == .unchanged)
             #expect(try await stage.riders.sweep(ZoneStage.zone).get().isEmpty)
             guard
-                case .heard(before.version, isNews: false) = try await stage.riders.heartbeat(
+                case .recorded(before.version, isChanged: false) = try await stage.riders.heartbeat(
                     of: ZoneStage.rider, in: ZoneStage.zone
                 ).get()
             else {
@@ -113,7 +113,7 @@ import Testing
             _ = try await stage.goOffline()
             let beat = try await stage.riders.heartbeat(of: ZoneStage.rider, in: ZoneStage.zone).get()
             #expect(beat == .offline)
-            #expect(try await stage.riders.expire(ZoneStage.rider, in: ZoneStage.zone).get() == .nothing)
+            #expect(try await stage.riders.expire(ZoneStage.rider, in: ZoneStage.zone).get() == .unchanged)
             #expect(try await stage.client.run("ZCARD", stage.due) == .integer(0))
             let unknown = try await stage.riders.heartbeat(of: ZoneStage.other, in: ZoneStage.zone).get()
             #expect(unknown == .noSuchRider)

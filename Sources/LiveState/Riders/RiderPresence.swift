@@ -8,8 +8,8 @@ internal import Redis
 
 extension Riders {
     package enum Heartbeat: Sendable, Hashable {
-        /// `isNews`: the rider was unreachable before, or has another device now.
-        case heard(version: Int64, isNews: Bool)
+        /// `isChanged`: the rider was unreachable before, or has another device now.
+        case recorded(version: Int64, isChanged: Bool)
         case noSuchRider
         /// The rider is offline; nothing was changed.
         case offline
@@ -33,12 +33,12 @@ extension Riders {
         ).flatMapThrowing { answer in
             let reply = Reply(answer)
             switch (reply?.code, reply?.version) {
-            case (1, let version?): return .heard(version: version, isNews: false)
-            case (2, let version?): return .heard(version: version, isNews: true)
+            case (1, let version?): return .recorded(version: version, isChanged: false)
+            case (2, let version?): return .recorded(version: version, isChanged: true)
             case (0, _): return .noSuchRider
             case (-1, _): return .offline
             case (-2, _):
-                guard let device = reply?.words.first.flatMap({ DeviceID($0) }) else { break }
+                guard let device = reply?.fields.first.flatMap({ DeviceID($0) }) else { break }
                 return .otherDevice(device)
             default: break
             }
@@ -48,7 +48,7 @@ extension Riders {
 
     package enum Expiry: Sendable, Hashable {
         /// The rider sent a heartbeat in time, is not online, or another gateway was first.
-        case nothing
+        case unchanged
         case unreachable(version: Int64)
         /// Staff have to take care of these tasks.
         case unreachableWithTasks([JobID], version: Int64)
@@ -65,11 +65,11 @@ extension Riders {
         ).flatMapThrowing { answer in
             let reply = Reply(answer)
             switch (reply?.code, reply?.version) {
-            case (0, _): return .nothing
+            case (0, _): return .unchanged
             case (1, let version?): return .unreachable(version: version)
             case (2, let version?):
                 return .unreachableWithTasks(
-                    (reply?.words ?? []).dropFirst().compactMap { JobID($0) }, version: version)
+                    (reply?.fields ?? []).dropFirst().compactMap { JobID($0) }, version: version)
             case (3, let version?): return .offline(version: version)
             default: throw self.ledger.refusal(of: self.keyspace.rider(rider, in: zone), by: Scripts.expireRider.name)
             }
@@ -94,8 +94,8 @@ extension Riders {
         }.flatMap { answer in
             let riders: [PersonID] = self.ledger.names(
                 answer, of: self.keyspace.due(in: zone), by: "ZRANGEBYSCORE")
-            let looks = riders.map { rider in self.expire(rider, in: zone).map { (rider: rider, expiry: $0) } }
-            return EventLoopFuture.whenAllSucceed(looks, on: self.eventLoop)
+            let checks = riders.map { rider in self.expire(rider, in: zone).map { (rider: rider, expiry: $0) } }
+            return EventLoopFuture.whenAllSucceed(checks, on: self.eventLoop)
         }
     }
 }

@@ -47,10 +47,10 @@ extension Riders {
         self.ledger.send(["GET", .text(self.keyspace.request(requester.request, of: rider, in: zone))]).flatMap {
             known in
             // A repeated request must not move back a rider that has moved on since.
-            if known != .null { return self.say(rider, in: zone, isApproved, capacity, requester) }
+            if known != .null { return self.describeInZone(rider, in: zone, isApproved, capacity, requester) }
             return self.zone(of: rider).flatMap { former in
                 guard let former, former != zone else {
-                    return self.settle(rider, in: zone, isApproved, capacity, requester)
+                    return self.register(rider, in: zone, isApproved, capacity, requester)
                 }
                 return self.move(rider, from: former, to: zone, isApproved, capacity, requester)
             }
@@ -63,7 +63,7 @@ extension Riders {
     ) -> EventLoopFuture<Durable<Description>> {
         self.remove(rider, from: former, because: "moves to \(zone)", by: requester).flatMap { removal in
             switch removal.value {
-            case .removed, .noSuchRider: return self.settle(rider, in: zone, isApproved, capacity, requester)
+            case .removed, .noSuchRider: return self.register(rider, in: zone, isApproved, capacity, requester)
             case .activeTasks(let jobs):
                 let answer = Durable<Description>(value: .activeTasks(jobs, in: former), replicas: nil)
                 return self.eventLoop.makeSucceededFuture(answer)
@@ -73,16 +73,16 @@ extension Riders {
         }
     }
 
-    private func settle(
+    private func register(
         _ rider: PersonID, in zone: ZoneID, _ isApproved: Bool, _ capacity: Int, _ requester: Requester
     ) -> EventLoopFuture<Durable<Description>> {
         // The zone is registered first, so that no rider is in a zone that is never swept.
         self.writes.send(["SADD", .text(self.keyspace.zones), .text(zone.text)]).flatMap { _ in
             self.writes.send(["SET", .text(self.keyspace.home(of: rider)), .text(zone.text)])
-        }.flatMap { _ in self.say(rider, in: zone, isApproved, capacity, requester) }
+        }.flatMap { _ in self.describeInZone(rider, in: zone, isApproved, capacity, requester) }
     }
 
-    private func say(
+    private func describeInZone(
         _ rider: PersonID, in zone: ZoneID, _ isApproved: Bool, _ capacity: Int, _ requester: Requester
     ) -> EventLoopFuture<Durable<Description>> {
         self.change(Scripts.describeRider, rider, zone, requester, [isApproved ? 1 : 0, .integer(capacity)]) { reply in

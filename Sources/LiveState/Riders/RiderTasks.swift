@@ -39,7 +39,7 @@ extension Riders {
             case -2: .notApproved
             case -3: .unreachable
             case -4: .full(reply.jobs)
-            case -5: reply.words.first.flatMap { PersonID($0) }.map { .taken(by: $0) }
+            case -5: reply.fields.first.flatMap { PersonID($0) }.map { .taken(by: $0) }
             case -9: .otherRequest
             default: nil
             }
@@ -97,7 +97,7 @@ extension Riders {
             case 1: reply.version.map { .advanced(version: $0) }
             case 2: reply.version.map { .unchanged(version: $0) }
             case 0: .notTheirs
-            case -1: reply.words.first.flatMap { TaskState(rawValue: $0) }.map { .notAllowed(from: $0) }
+            case -1: reply.fields.first.flatMap { TaskState(rawValue: $0) }.map { .notAllowed(from: $0) }
             case -9: .otherRequest
             default: nil
             }

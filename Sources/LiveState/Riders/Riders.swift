@@ -104,16 +104,16 @@ package struct Riders: Sendable {
     /// A script's reply: a code, then text fields.
     struct Reply {
         let code: Int64
-        let words: [String]
+        let fields: [String]
 
         init?(_ value: RESPValue) {
             guard let parts = value.array, let code = parts.first?.integer else { return nil }
             self.code = code
-            self.words = parts.dropFirst().compactMap(\.text)
+            self.fields = parts.dropFirst().compactMap(\.text)
         }
 
-        var version: Int64? { self.words.first?.version }
-        var jobs: [JobID] { self.words.compactMap { JobID($0) } }
+        var version: Int64? { self.fields.first?.version }
+        var jobs: [JobID] { self.fields.compactMap { JobID($0) } }
     }
 
     /// How long a heartbeat is valid, ms.
@@ -130,7 +130,7 @@ package struct Riders: Sendable {
     /// Calls a script that executes each request id once, and waits for replicas.
     func change<Answer: Sendable>(
         _ script: RedisScript, _ rider: PersonID, _ zone: ZoneID, _ requester: Requester, keys: [String] = [],
-        _ arguments: [RedisCommand.Word], _ understand: @escaping @Sendable (Reply) -> Answer?
+        _ arguments: [RedisCommand.Word], _ parse: @escaping @Sendable (Reply) -> Answer?
     ) -> EventLoopFuture<Durable<Answer>> {
         self.writes.evaluateDurably(
             script,
@@ -138,11 +138,11 @@ package struct Riders: Sendable {
             arguments: [.text(zone.text), .text(rider.text), .text(requester.actor.text), .text(requester.request)]
                 + arguments
         ).flatMapThrowing { answer in
-            guard let reply = Reply(answer.value), let understood = understand(reply) else {
+            guard let reply = Reply(answer.value), let parsed = parse(reply) else {
                 throw self.ledger.refusal(of: self.keyspace.rider(rider, in: zone), by: script.name)
             }
             // A refusal or an unchanged state writes nothing that must be durable; losing the stored reply is acceptable.
-            return Durable(value: understood, replicas: reply.code > 0 ? answer.replicas : nil)
+            return Durable(value: parsed, replicas: reply.code > 0 ? answer.replicas : nil)
         }
     }
 }

@@ -101,7 +101,7 @@ extension Routes {
         // A batch also counts as a heartbeat of the rider. If recording that fails, the batch is still accepted.
         let place = batch.newest?.place
         if !accepted.isEmpty, grant.allows(.beAvailable) {
-            _ = try? await self.riders.heard(from: grant.person, at: place, device: nil).get()
+            _ = try? await self.riders.recordHeartbeat(of: grant.person, at: place, device: nil).get()
         }
         return try Self.json(
             BatchAnswer(

@@ -87,7 +87,7 @@ extension Routes {
         if let wait = self.quotas.locationReportDelay(of: grant.person, at: NIODeadline.now().uptimeNanoseconds) {
             throw Problem(positionsFor: wait)
         }
-        if let other = try await self.answer(self.riders.heard(from: grant.person, at: place, device: device)) {
+        if let other = try await self.answer(self.riders.recordHeartbeat(of: grant.person, at: place, device: device)) {
             throw Problem(
                 .conflict, status: 409,
                 detail: "The rider's active device is \(other). To switch to this device, declare online from it.")
@@ -107,7 +107,7 @@ extension Routes {
                 throw Self.impossible("state must be one of \(steps).")
             }
             let rider = try await self.answer(
-                self.riders.take(step, with: job, by: grant.person, source: "rest", request: attempt.key))
+                self.riders.report(step, with: job, by: grant.person, source: "rest", request: attempt.key))
             return try Self.json(rider.document)
         }
     }
@@ -201,7 +201,7 @@ extension Problem {
     }
 }
 
-extension KnownRider {
+extension RegisteredRider {
     private struct Document: Encodable {
         struct Task: Encodable {
             var job: String

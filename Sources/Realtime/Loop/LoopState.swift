@@ -123,7 +123,7 @@ package final class LoopState {
             })
         self.riders = RiderService(
             riders: riders, places: GeoIndex(live: self.live, settings: state), jobs: self.jobs,
-            onKept: { counts.value.add(.offlineRefused) })
+            onOfflineRefused: { counts.value.add(.offlineRefused) })
         self.pool = ZonePool(ledger: self.ledger, live: self.live, settings: state)
         self.geocoder = routing.geocoder?(ETAStore(live: self.live, settings: state))
         self.stopSequences = StopSequenceStore(live: self.live, settings: state)

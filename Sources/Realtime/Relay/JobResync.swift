@@ -142,7 +142,7 @@ final class JobResync {
     /// A failover can lose the message that closed a feed. If two checks in a row find the feed open, it is closed again, which
     /// also notifies the followers. After one check, the message may still be on its way.
     private func closeWronglyOpenFeed(_ job: JobID, _ check: JobCheck) {
-        guard check.isOpenInVain else {
+        guard check.isFeedOrphaned else {
             self.wronglyOpen.remove(job)
             return
         }

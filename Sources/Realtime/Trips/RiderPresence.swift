@@ -82,18 +82,20 @@ final class RiderPresence {
         let bound = NIOLoopBound((self, self.session), eventLoop: self.loop.eventLoop)
         let place = self.place
         self.place = nil
-        self.loop.riders.heard(from: grant.person, at: place, device: self.device, takesOver: takesOver).whenComplete {
-            result in
-            let (presence, session) = bound.value
-            presence.isRequestInFlight = false
-            // If Redis does not answer, nothing changes: the next heartbeat tries again.
-            switch result {
-            case .success(.some): session.close(.replaced, "replaced by another device of this rider")
-            case .success where isAnswered:
-                session.send(.ok(replyTo: "presence", job: nil, sequence: nil, deadline: nil, ref: ref))
-            case .failure(let error) where isAnswered: session.refuse("presence", nil, session.refusal(for: error), ref)
-            case .success, .failure: break
+        self.loop.riders.recordHeartbeat(of: grant.person, at: place, device: self.device, takesOver: takesOver)
+            .whenComplete {
+                result in
+                let (presence, session) = bound.value
+                presence.isRequestInFlight = false
+                // If Redis does not answer, nothing changes: the next heartbeat tries again.
+                switch result {
+                case .success(.some): session.close(.replaced, "replaced by another device of this rider")
+                case .success where isAnswered:
+                    session.send(.ok(replyTo: "presence", job: nil, sequence: nil, deadline: nil, ref: ref))
+                case .failure(let error) where isAnswered:
+                    session.refuse("presence", nil, session.refusal(for: error), ref)
+                case .success, .failure: break
+                }
             }
-        }
     }
 }
