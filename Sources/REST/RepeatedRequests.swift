@@ -37,9 +37,9 @@ extension Routes {
     ) async throws -> Response {
         let text = try Self.requestID(request)
         guard !text.isEmpty else { return try await act(request, RequestAttempt()) }
-        guard !hasSecret || text.utf8.count >= IdempotencyRecords.shortestSecretKey else {
+        guard !hasSecret || text.utf8.count >= IdempotencyRecords.minSecretKeyLength else {
             throw Self.bad(
-                "Idempotency-Key must be at least \(IdempotencyRecords.shortestSecretKey) random characters for this "
+                "Idempotency-Key must be at least \(IdempotencyRecords.minSecretKeyLength) random characters for this "
                     + "request, for example a UUID. The response contains a secret and is stored encrypted under the key."
             )
         }

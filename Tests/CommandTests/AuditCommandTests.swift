@@ -31,8 +31,8 @@ import Testing
             )
             var entries = [access.followed, access.left]
             var erased = AuditEntry.erased(JobID("job-2")!, keys: 2, because: .arrived)
-            for index in entries.indices { entries[index].sign(gateway: "g", at: 7, number: "a-\(index)") }
-            erased.sign(gateway: "g", at: 7, number: "a-2")
+            for index in entries.indices { entries[index].stamp(gateway: "g", at: 7, number: "a-\(index)") }
+            erased.stamp(gateway: "g", at: 7, number: "a-2")
             for entry in entries + [erased] { try await streams.append(entry).get() }
 
             let all = try await lines()
@@ -59,7 +59,7 @@ import Testing
             let count = AuditStreams.page + 5
             let written = (0..<count).map { number in
                 var entry = AuditEntry.erased(JobID("job-1")!, keys: 1, because: .deactivated)
-                entry.sign(gateway: "g", at: 7, number: "\(number)")
+                entry.stamp(gateway: "g", at: 7, number: "\(number)")
                 return streams.append(entry)
             }
             try await EventLoopFuture.andAllSucceed(written, on: client.eventLoop).get()

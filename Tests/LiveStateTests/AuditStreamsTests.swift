@@ -11,7 +11,7 @@ import Testing
             let count = AuditStreams.page + 7
             let written = (0..<count).map { number in
                 var entry = AuditEntry.erased(Stage.job, keys: 2, because: .arrived)
-                entry.sign(gateway: "g1", at: 1_795_248_617_611, number: "n-\(number)")
+                entry.stamp(gateway: "g1", at: 1_795_248_617_611, number: "n-\(number)")
                 return entry
             }
             try await EventLoopFuture.andAllSucceed(

@@ -122,31 +122,31 @@ import Testing
     @Test func `only the last entry is read twice`() {
         var cursor = RevocationCursor(page: 10)
         #expect(cursor.start == "-")
-        self.expect(cursor.take(self.entries("1-1", "2-1")), (self.entries("1-1", "2-1"), false))
+        self.expect(cursor.advance(self.entries("1-1", "2-1")), (self.entries("1-1", "2-1"), false))
         #expect(cursor.start == "2-1")
-        self.expect(cursor.take(self.entries("2-1")), ([], false))
-        self.expect(cursor.take(self.entries("2-1", "3-1")), (self.entries("3-1"), false))
+        self.expect(cursor.advance(self.entries("2-1")), ([], false))
+        self.expect(cursor.advance(self.entries("2-1", "3-1")), (self.entries("3-1"), false))
         #expect(cursor.start == "3-1")
     }
 
     @Test func `a full page is followed by the next`() {
         var cursor = RevocationCursor(page: 2)
-        self.expect(cursor.take(self.entries("1-1", "2-1")).isMore, true)
-        self.expect(cursor.take(self.entries("2-1", "3-1")).isMore, true)
-        self.expect(cursor.take(self.entries("3-1")).isMore, false)
+        self.expect(cursor.advance(self.entries("1-1", "2-1")).isMore, true)
+        self.expect(cursor.advance(self.entries("2-1", "3-1")).isMore, true)
+        self.expect(cursor.advance(self.entries("3-1")).isMore, false)
     }
 
     @Test func `when the last entry is gone, everything is read again, including smaller ids`() {
         var cursor = RevocationCursor(page: 10)
-        _ = cursor.take(self.entries("5-1"))
-        self.expect(cursor.take([]), ([], true))
+        _ = cursor.advance(self.entries("5-1"))
+        self.expect(cursor.advance([]), ([], true))
         #expect(cursor.start == "-")
-        self.expect(cursor.take(self.entries("4-1")), (self.entries("4-1"), false))
-        self.expect(cursor.take(self.entries("6-1")), (self.entries("6-1"), true))
+        self.expect(cursor.advance(self.entries("4-1")), (self.entries("4-1"), false))
+        self.expect(cursor.advance(self.entries("6-1")), (self.entries("6-1"), true))
         #expect(cursor.start == "-")
         // The same id with other fields is another entry, written by another master.
-        _ = cursor.take(self.entries("4-1"))
-        self.expect(cursor.take([.init(id: "4-1", fields: ["kind", "user"])]).isMore, true)
+        _ = cursor.advance(self.entries("4-1"))
+        self.expect(cursor.advance([.init(id: "4-1", fields: ["kind", "user"])]).isMore, true)
     }
 
     @Test func `a malformed entry is not a revocation`() {

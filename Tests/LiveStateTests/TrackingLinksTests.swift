@@ -18,7 +18,7 @@ import Testing
                 .value
             #expect(TrackingLinks.id(of: link.secret) == link.id)
             let place = try await links.join(link.id, as: "s1").get()
-            #expect(place == .taken(Stage.job, of: Stage.customer, expiresAt: link.expiresAt))
+            #expect(place == .leased(Stage.job, of: Stage.customer, expiresAt: link.expiresAt))
             let dump = try await stage.client.dump()
             #expect(Set(dump.keys) == [stage.keyspace.link(link.id), stage.keyspace.viewers(ofLink: link.id)])
             for (key, content) in dump {

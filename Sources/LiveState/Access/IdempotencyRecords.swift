@@ -13,14 +13,14 @@ package struct IdempotencyRecords: Sendable {
     private let keyspace: Keyspace
 
     /// How long an idempotency key is remembered.
-    package static let kept = Duration.seconds(24 * 3600)
+    package static let retention = Duration.seconds(24 * 3600)
     /// How long a claim is exclusive. Longer than any request takes: a gateway that dies during a request blocks the key this
     /// long.
-    package static let claimed = Duration.seconds(30)
+    package static let claimDuration = Duration.seconds(30)
     /// Maximum size of an answer in bytes. A longer answer is not stored.
-    package static let longestAnswer = 65_536
+    package static let maxAnswerBytes = 65_536
     /// Minimum length of a key if the answer contains a secret, because the encryption is only as strong as the key.
-    package static let shortestSecretKey = 20
+    package static let minSecretKeyLength = 20
 
     /// One person's idempotency key.
     package struct Key: Sendable {
@@ -39,7 +39,7 @@ package struct IdempotencyRecords: Sendable {
         package let isRepeat: Bool
     }
 
-    package enum Asked: Sendable, Hashable {
+    package enum ClaimResult: Sendable, Hashable {
         case claimed(Claim)
         /// The first answer.
         case answered([UInt8])
@@ -68,15 +68,15 @@ package struct IdempotencyRecords: Sendable {
 
     /// - Parameter question: every part of the request that distinguishes it from others.
     package func claim(
-        _ key: Key, for question: [UInt8], until claimed: Duration = Self.claimed
-    ) -> EventLoopFuture<Asked> {
+        _ key: Key, for question: [UInt8], for claimDuration: Duration = Self.claimDuration
+    ) -> EventLoopFuture<ClaimResult> {
         let nonce = Secret.make()
         let record = key.record
         return self.writes.evaluate(
             Scripts.claimRequest, keys: [self.keyspace.idempotency(record.name)],
             arguments: [
-                .text(record.digest(of: question)), .text(nonce), .integer(claimed.milliseconds),
-                .integer(Self.kept.milliseconds),
+                .text(record.digest(of: question)), .text(nonce), .integer(claimDuration.milliseconds),
+                .integer(Self.retention.milliseconds),
             ]
         ).flatMapThrowing { answer in
             let parts = answer.array ?? []
@@ -88,7 +88,7 @@ package struct IdempotencyRecords: Sendable {
                 return .answered(answer)
             case 0:
                 guard parts.count == 2, let rest = parts[1].integer else { break }
-                return .inProgress(forMilliseconds: min(max(rest, 1), claimed.milliseconds))
+                return .inProgress(forMilliseconds: min(max(rest, 1), claimDuration.milliseconds))
             case -1: return .otherRequest
             default: break
             }
@@ -100,7 +100,7 @@ package struct IdempotencyRecords: Sendable {
     package func settle(_ claim: Claim, of key: Key, as outcome: Outcome) -> EventLoopFuture<Void> {
         let (word, answer): (RedisCommand.Word, RedisCommand.Word) =
             switch outcome {
-            case .answered(let answer) where answer.count <= Self.longestAnswer:
+            case .answered(let answer) where answer.count <= Self.maxAnswerBytes:
                 ("answered", .bytes(key.record.seal(answer)))
             case .answered, .unresolved: ("unresolved", "")
             case .unused: ("unused", "")

@@ -22,7 +22,7 @@ package struct RevocationLog: Sendable {
         self.settings = settings
     }
 
-    package enum Verdict: Sendable, Hashable {
+    package enum Outcome: Sendable, Hashable {
         case revoked
         /// The stream holds so many entries within the retention that it accepts no more.
         case full
@@ -33,7 +33,7 @@ package struct RevocationLog: Sendable {
     /// - Parameter reason: shown to people, at most `longestReason` bytes without control characters.
     package func revoke(
         _ subject: RevocationSubject, by actor: PersonID, because reason: String
-    ) -> EventLoopFuture<Durable<Verdict>> {
+    ) -> EventLoopFuture<Durable<Outcome>> {
         let control = self.settings.keyspace.control
         return self.ledger.evaluateDurably(
             Scripts.revokeGrant, keys: [control, control],
@@ -110,7 +110,7 @@ package struct RevocationCursor: Sendable {
     package var start: String { self.last?.id ?? "-" }
 
     /// - Returns: the entries that are new, and whether there are more to read immediately.
-    package mutating func take(_ entries: [RevocationLog.Entry]) -> (fresh: [RevocationLog.Entry], isMore: Bool) {
+    package mutating func advance(_ entries: [RevocationLog.Entry]) -> (fresh: [RevocationLog.Entry], isMore: Bool) {
         guard let last = self.last else {
             self.last = entries.last
             return (entries, entries.count >= self.page)

@@ -12,7 +12,7 @@ package struct SignInCodes: Sendable {
 
     /// How long a code is valid, in seconds, and the default.
     package static let lifetimes = 1...600
-    package static let usualLifetime = 120
+    package static let defaultLifetime = 120
 
     package init(live: RedisClient, settings: LiveStateSettings) {
         self.live = live
@@ -23,7 +23,7 @@ package struct SignInCodes: Sendable {
     ///
     /// - Parameter seconds: one of `lifetimes`.
     /// - Returns: the code, 32 of [0-9a-f].
-    package func issue(for token: String, seconds: Int = Self.usualLifetime) -> EventLoopFuture<String> {
+    package func issue(for token: String, seconds: Int = Self.defaultLifetime) -> EventLoopFuture<String> {
         let code = Secret.make()
         let kept = SealedRecord(secret: code, for: "sign-in")
         return self.live.send([
@@ -36,7 +36,7 @@ package struct SignInCodes: Sendable {
     ///
     /// - Returns: `nil` when there is no such code, or it has expired or been used.
     package func redeem(_ code: String) -> EventLoopFuture<String?> {
-        guard Secret.isOne(code) else { return self.live.eventLoop.makeSucceededFuture(nil) }
+        guard Secret.isValid(code) else { return self.live.eventLoop.makeSucceededFuture(nil) }
         let kept = SealedRecord(secret: code, for: "sign-in")
         let key = self.keyspace.signIn(kept.name)
         return self.live.send(["GETDEL", .text(key)]).map { answer in

@@ -68,7 +68,7 @@ package struct Tickets: Sendable {
     ///
     /// - Returns: `nil` when there is no such ticket, or it has expired or been used.
     package func redeem(_ ticket: String) -> EventLoopFuture<Holder?> {
-        guard Secret.isOne(ticket) else { return self.live.eventLoop.makeSucceededFuture(nil) }
+        guard Secret.isValid(ticket) else { return self.live.eventLoop.makeSucceededFuture(nil) }
         let key = self.key(of: ticket)
         return self.live.send(["GETDEL", .text(key)]).map { answer in
             self.live.value(answer, of: key, by: "GETDEL", Holder.init)
@@ -110,7 +110,7 @@ enum Secret {
         return digest.prefix(Self.length / 2).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
     }
 
-    static func isOne(_ text: String) -> Bool {
+    static func isValid(_ text: String) -> Bool {
         text.utf8.count == Self.length && text.utf8.allSatisfy { (48...57).contains($0) || (97...102).contains($0) }
     }
 }

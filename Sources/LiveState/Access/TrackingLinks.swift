@@ -15,12 +15,12 @@ package struct TrackingLinks: Sendable {
     /// Length of a secret and of an id: 128 bits in hexadecimal.
     package static let length = Secret.length
     /// Maximum and default validity of a link.
-    package static let longestLifetime = Duration.seconds(4 * 3600)
+    package static let maxLifetime = Duration.seconds(4 * 3600)
     /// Sessions that may use one link at the same time.
     package static let viewers = 1...100
     package static let defaultViewers = 5
     /// How long a viewer lease is valid after it was acquired or renewed.
-    package static let hold = Duration.seconds(150)
+    package static let leaseDuration = Duration.seconds(150)
 
     /// A link that was just created.
     package struct Issued: Sendable, Hashable {
@@ -40,9 +40,9 @@ package struct TrackingLinks: Sendable {
     }
 
     /// The result of asking for a viewer lease.
-    package enum Place: Sendable, Hashable {
+    package enum JoinResult: Sendable, Hashable {
         /// `of`: the job's customer when the link was created. `expiresAt`: of the link, ms since the epoch.
-        case taken(JobID, of: PersonID, expiresAt: Int64)
+        case leased(JobID, of: PersonID, expiresAt: Int64)
         case noSuchLink
         case full
     }
@@ -56,7 +56,7 @@ package struct TrackingLinks: Sendable {
 
     /// The id of the link that a secret belongs to; `nil` when the text cannot be a secret.
     package static func id(of secret: String) -> String? {
-        guard Secret.isOne(secret) else { return nil }
+        guard Secret.isValid(secret) else { return nil }
         return Secret.name(of: secret)
     }
 
@@ -65,12 +65,12 @@ package struct TrackingLinks: Sendable {
     /// - Parameters:
     ///   - customer: the job's customer. The link is void once the job has another.
     ///   - viewers: one of `viewers`.
-    ///   - lifetime: at most `longestLifetime`.
+    ///   - lifetime: at most `maxLifetime`.
     ///   - actor: who creates it.
     /// - Returns: the link, and how many replicas confirmed it.
     package func issueDurably(
         for job: JobID, of customer: PersonID, viewers: Int = Self.defaultViewers,
-        lifetime: Duration = Self.longestLifetime, by actor: PersonID
+        lifetime: Duration = Self.maxLifetime, by actor: PersonID
     ) -> EventLoopFuture<Durable<Issued>> {
         let secret = Secret.make()
         guard let id = Self.id(of: secret) else { preconditionFailure("a generated secret is not valid") }
@@ -92,7 +92,7 @@ package struct TrackingLinks: Sendable {
     /// Creates a link and returns only its secret.
     package func issue(
         for job: JobID, of customer: PersonID, viewers: Int = Self.defaultViewers,
-        lifetime: Duration = Self.longestLifetime, by actor: PersonID
+        lifetime: Duration = Self.maxLifetime, by actor: PersonID
     ) -> EventLoopFuture<String> {
         self.issueDurably(for: job, of: customer, viewers: viewers, lifetime: lifetime, by: actor).map(\.value.secret)
     }
@@ -102,9 +102,11 @@ package struct TrackingLinks: Sendable {
     /// - Parameters:
     ///   - id: of the link.
     ///   - session: unique among the sessions of all gateways, 1 to 64 of [A-Za-z0-9_-].
-    package func join(_ id: String, as session: String, hold: Duration = Self.hold) -> EventLoopFuture<Place> {
+    package func join(_ id: String, as session: String, lease: Duration = Self.leaseDuration) -> EventLoopFuture<
+        JoinResult
+    > {
         self.ledger.evaluate(
-            Scripts.joinLink, keys: self.keys(id), arguments: [.text(session), .integer(hold.milliseconds)]
+            Scripts.joinLink, keys: self.keys(id), arguments: [.text(session), .integer(lease.milliseconds)]
         ).flatMapThrowing { answer in
             let parts = answer.array ?? []
             switch parts.first?.integer {
@@ -114,7 +116,7 @@ package struct TrackingLinks: Sendable {
                 guard parts.count == 4, let job = parts[1].text.flatMap({ JobID($0) }),
                     let expiresAt = parts[2].moment, let customer = parts[3].text.flatMap({ PersonID($0) })
                 else { break }
-                return .taken(job, of: customer, expiresAt: expiresAt)
+                return .leased(job, of: customer, expiresAt: expiresAt)
             default: break
             }
             throw self.ledger.refusal(of: self.keyspace.link(id), by: Scripts.joinLink.name)
@@ -123,7 +125,7 @@ package struct TrackingLinks: Sendable {
 
     /// The job that a link shows, without acquiring a lease; `nil` when there is no such link or it has expired.
     package func read(_ id: String) -> EventLoopFuture<Content?> {
-        guard Secret.isOne(id) else { return self.ledger.eventLoop.makeSucceededFuture(nil) }
+        guard Secret.isValid(id) else { return self.ledger.eventLoop.makeSucceededFuture(nil) }
         let key = self.keyspace.link(id)
         return self.ledger.send(["HMGET", .text(key), "job", "customer"]).map { answer in
             guard answer != .array([.null, .null]) else { return nil }
@@ -145,7 +147,7 @@ package struct TrackingLinks: Sendable {
     ///
     /// - Returns: whether the link existed.
     package func revoke(_ id: String) -> EventLoopFuture<Bool> {
-        guard Secret.isOne(id) else { return self.writes.eventLoop.makeSucceededFuture(false) }
+        guard Secret.isValid(id) else { return self.writes.eventLoop.makeSucceededFuture(false) }
         return self.writes.send(["DEL", .text(self.keyspace.link(id)), .text(self.keyspace.viewers(ofLink: id))])
             .map { ($0.integer ?? 0) > 0 }
     }

@@ -50,7 +50,7 @@ package struct AuditEntry: Sendable, Hashable {
     /// - Parameters:
     ///   - at: ms since the epoch, by the gateway's clock.
     ///   - number: unique. Two entries with the same number are one entry that was sent twice.
-    package mutating func sign(gateway: String, at: Int64, number: String) {
+    package mutating func stamp(gateway: String, at: Int64, number: String) {
         self.fields += [
             Field(name: "at", value: String(at)), Field(name: "gateway", value: gateway),
             Field(name: "entry", value: number),
@@ -61,7 +61,7 @@ package struct AuditEntry: Sendable, Hashable {
 /// One person's access to one job, logged when it starts and when it ends.
 package struct FollowedAccess: Sendable, Hashable {
     /// The kind of credential that gave access.
-    package enum Way: String, Sendable {
+    package enum Credential: String, Sendable {
         case token, ticket, link
     }
 
@@ -69,16 +69,16 @@ package struct FollowedAccess: Sendable, Hashable {
     /// The person; with a link, the job's customer.
     package var person: PersonID
     package var role: String
-    package var way: Way
+    package var credential: Credential
     /// Id of the link, if there is one.
     package var link: String?
     package var session: String
 
-    package init(job: JobID, person: PersonID, role: String, way: Way, link: String?, session: String) {
+    package init(job: JobID, person: PersonID, role: String, credential: Credential, link: String?, session: String) {
         self.job = job
         self.person = person
         self.role = role
-        self.way = way
+        self.credential = credential
         self.link = link
         self.session = session
     }
@@ -90,7 +90,7 @@ package struct FollowedAccess: Sendable, Hashable {
         AuditEntry(
             .access, type: type,
             [
-                "job": self.job.text, "person": self.person.text, "role": self.role, "via": self.way.rawValue,
+                "job": self.job.text, "person": self.person.text, "role": self.role, "via": self.credential.rawValue,
                 "link": self.link ?? "", "session": self.session,
             ])
     }

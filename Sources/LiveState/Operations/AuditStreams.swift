@@ -28,7 +28,7 @@ package struct AuditStreams: Sendable {
     }
 
     /// An entry as Redis stores it.
-    package struct Kept: Sendable, Hashable {
+    package struct StoredEntry: Sendable, Hashable {
         /// Starts with the time at which Redis stored it, ms since the epoch.
         package var id: String
         package var fields: [AuditEntry.Field]
@@ -44,7 +44,7 @@ package struct AuditStreams: Sendable {
     }
 
     /// The oldest entries from `start`, at most `page`.
-    package func read(_ stream: AuditEntry.Stream, from start: Start) -> EventLoopFuture<[Kept]> {
+    package func read(_ stream: AuditEntry.Stream, from start: Start) -> EventLoopFuture<[StoredEntry]> {
         let first =
             switch start {
             case .since(let time): String(time)
@@ -56,15 +56,15 @@ package struct AuditStreams: Sendable {
     }
 
     /// Skips and reports malformed entries, so that one of them does not block the rest.
-    func entries(_ answer: RESPValue, of key: String, command: String) -> [Kept] {
+    func entries(_ answer: RESPValue, of key: String, command: String) -> [StoredEntry] {
         let entries = answer.array ?? []
-        let ours = entries.compactMap { Kept($0) }
+        let ours = entries.compactMap { StoredEntry($0) }
         if ours.count < entries.count { self.ledger.refuse(key, by: command) }
         return ours
     }
 }
 
-extension AuditStreams.Kept {
+extension AuditStreams.StoredEntry {
     /// Maximum size of one value in bytes. Everything that Enroute writes is shorter.
     private static let longestValue = 1_024
 

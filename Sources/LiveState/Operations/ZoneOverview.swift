@@ -48,18 +48,18 @@ extension AuditStreams {
     /// Entries of one of the streams, newest first.
     ///
     /// - Parameter limit: at most `page`.
-    package func newest(_ stream: AuditEntry.Stream, limit: Int) -> EventLoopFuture<[Kept]> {
+    package func newest(_ stream: AuditEntry.Stream, limit: Int) -> EventLoopFuture<[StoredEntry]> {
         self.newest(of: self.settings.keyspace.stream(stream), limit)
     }
 
     /// Changes of a zone's riders, newest first: change, rider, actor, reason, job, status.
     ///
     /// - Parameter limit: at most `page`.
-    package func newestChanges(in zone: ZoneID, limit: Int) -> EventLoopFuture<[Kept]> {
+    package func newestChanges(in zone: ZoneID, limit: Int) -> EventLoopFuture<[StoredEntry]> {
         self.newest(of: self.settings.keyspace.changeLog(of: zone), limit)
     }
 
-    private func newest(of key: String, _ limit: Int) -> EventLoopFuture<[Kept]> {
+    private func newest(of key: String, _ limit: Int) -> EventLoopFuture<[StoredEntry]> {
         self.ledger.send([
             "XREVRANGE", .text(key), "+", "-", "COUNT", .integer(max(1, min(limit, Self.page))),
         ]).map { self.entries($0, of: key, command: "XREVRANGE") }

@@ -18,13 +18,13 @@ package struct GeoIndex: Sendable {
     }
 
     /// The latitude limit of geo keys (the square of Web Mercator), degrees north and south.
-    package static let northernmost = 85.051_128_78
+    package static let maxLatitude = 85.051_128_78
 
     /// Stores the place of a rider.
     ///
-    /// - Returns: whether the rider can be found there: no place beyond `northernmost` can be stored.
+    /// - Returns: whether the rider can be found there: no place beyond `maxLatitude` can be stored.
     package func place(_ rider: PersonID, in zone: ZoneID, at place: Coordinate) -> EventLoopFuture<Bool> {
-        guard abs(place.latitude) <= Self.northernmost else { return self.live.eventLoop.makeSucceededFuture(false) }
+        guard abs(place.latitude) <= Self.maxLatitude else { return self.live.eventLoop.makeSucceededFuture(false) }
         return self.live.evaluate(
             Scripts.placeRider, keys: [self.keyspace.places(in: zone), self.keyspace.placesSeen(in: zone)],
             arguments: [
@@ -42,24 +42,24 @@ package struct GeoIndex: Sendable {
     }
 
     /// Maximum number of riders that one search returns.
-    package static let longest = 500
+    package static let maxResults = 500
 
     /// The riders around a place, nearest first, whether or not they are in the pool. Empty for a place beyond
-    /// `northernmost`.
+    /// `maxLatitude`.
     ///
     /// - Parameters:
     ///   - radius: metres.
-    ///   - limit: at most `longest`.
+    ///   - limit: at most `maxResults`.
     package func near(
         _ place: Coordinate, in zone: ZoneID, within radius: Double, limit: Int
     ) -> EventLoopFuture<[ZonePool.Candidate]> {
         // No rider can be stored there, and Redis refuses such a search.
-        guard abs(place.latitude) <= Self.northernmost else { return self.live.eventLoop.makeSucceededFuture([]) }
+        guard abs(place.latitude) <= Self.maxLatitude else { return self.live.eventLoop.makeSucceededFuture([]) }
         let key = self.keyspace.places(in: zone)
         return self.live.send([
             "GEOSEARCH", .text(key), "FROMLONLAT", .text("\(place.longitude)"),
             .text("\(place.latitude)"), "BYRADIUS", .text("\(radius)"), "m", "ASC", "COUNT",
-            .integer(min(max(limit, 1), Self.longest)), "WITHDIST",
+            .integer(min(max(limit, 1), Self.maxResults)), "WITHDIST",
         ]).flatMapThrowing { answer in
             guard let found = answer.array else { throw RedisError.unexpectedAnswer(command: "GEOSEARCH") }
             let near = found.compactMap { entry -> ZonePool.Candidate? in

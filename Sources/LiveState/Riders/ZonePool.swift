@@ -39,18 +39,18 @@ package struct ZonePool: Sendable {
     }
 
     /// Maximum number of riders in one reading.
-    package static let longest = 10_000
+    package static let maxMembers = 10_000
 
     /// - Parameters:
     ///   - version: the newest change that the caller has seen; `nil` for the pool itself.
-    ///   - limit: maximum number of riders, 1 to `longest`.
+    ///   - limit: maximum number of riders, 1 to `maxMembers`.
     /// - Throws: (in the future) `RedisError`; also when the log is malformed.
     package func read(
-        _ zone: ZoneID, since version: Int64? = nil, limit: Int = Self.longest
+        _ zone: ZoneID, since version: Int64? = nil, limit: Int = Self.maxMembers
     ) -> EventLoopFuture<Reading> {
         self.ledger.evaluate(
             Scripts.zoneSnapshot, keys: [self.keyspace.available(in: zone), self.keyspace.changeLog(of: zone)],
-            arguments: [.text(version.map(String.init) ?? ""), .integer(min(max(limit, 1), Self.longest))]
+            arguments: [.text(version.map(String.init) ?? ""), .integer(min(max(limit, 1), Self.maxMembers))]
         ).flatMapThrowing { answer in
             guard let reading = Reading(answer, zone: zone) else {
                 throw self.ledger.refusal(
@@ -70,7 +70,7 @@ package struct ZonePool: Sendable {
     /// Number of riders that one search for the nearest may return.
     package static let candidates = 1...100
 
-    /// The nearest riders of the pool. Skips nearby riders that are not in the pool. It examines at most `GeoIndex.longest`
+    /// The nearest riders of the pool. Skips nearby riders that are not in the pool. It examines at most `GeoIndex.maxResults`
     /// riders, so in a crowd of busy riders it may find fewer than there are.
     ///
     /// - Parameters:
@@ -80,10 +80,10 @@ package struct ZonePool: Sendable {
         to place: Coordinate, in zone: ZoneID, within radius: Double, limit: Int
     ) -> EventLoopFuture<[Candidate]> {
         let limit = min(max(limit, Self.candidates.lowerBound), Self.candidates.upperBound)
-        return self.look(place, zone, radius, limit, breadth: 3 * limit)
+        return self.search(place, zone, radius, limit, breadth: 3 * limit)
     }
 
-    private func look(
+    private func search(
         _ place: Coordinate, _ zone: ZoneID, _ radius: Double, _ limit: Int, breadth: Int
     ) -> EventLoopFuture<[Candidate]> {
         self.geo.near(place, in: zone, within: radius, limit: breadth).flatMap { near in
@@ -94,10 +94,10 @@ package struct ZonePool: Sendable {
                 let scores = answer.array ?? []
                 let available = zip(near, scores).filter { $0.1 != .null }.map { $0.0 }
                 // Enough riders found, or none left to examine.
-                if available.count >= limit || near.count < breadth || breadth >= GeoIndex.longest {
+                if available.count >= limit || near.count < breadth || breadth >= GeoIndex.maxResults {
                     return self.ledger.eventLoop.makeSucceededFuture(Array(available.prefix(limit)))
                 }
-                return self.look(place, zone, radius, limit, breadth: GeoIndex.longest)
+                return self.search(place, zone, radius, limit, breadth: GeoIndex.maxResults)
             }
         }
     }

@@ -68,7 +68,7 @@ extension Routes {
         let bytes = try await request.body.collect(upTo: Self.maxBodyBytes)
         request.body = RequestBody(buffer: bytes)
         let body = bytes.readableBytes == 0 ? LinkBody() : try await self.body(LinkBody.self, request, context)
-        let longest = Int(TrackingLinks.longestLifetime.components.seconds)
+        let longest = Int(TrackingLinks.maxLifetime.components.seconds)
         let (viewers, seconds) = (body.viewers ?? TrackingLinks.defaultViewers, body.expiresInSeconds ?? longest)
         guard TrackingLinks.viewers.contains(viewers) else {
             throw Self.impossible(

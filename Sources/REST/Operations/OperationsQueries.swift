@@ -60,7 +60,7 @@ package struct OperationsQueries: Sendable {
     /// - Parameter limit: the maximum number of entries of each kind.
     func audit(
         of zone: ZoneID, limit: Int
-    ) async throws -> (changes: [AuditStreams.Kept], accesses: [AuditStreams.Kept]) {
+    ) async throws -> (changes: [AuditStreams.StoredEntry], accesses: [AuditStreams.StoredEntry]) {
         let changes = try await self.streams.newestChanges(in: zone, limit: limit).get()
         let jobs = try await self.zoneJobs.snapshot(of: zone).history
         let newest = try await self.streams.newest(.access, limit: AuditStreams.page).get()

@@ -197,7 +197,7 @@ extension Routes {
         let zone = try self.zone(request, context)
         let limit = try Self.number(request, "limit", Self.auditEntryLimits, else: Self.defaultAuditEntries)
         let (changes, accesses) = try await self.answering { try await self.operations.audit(of: zone, limit: limit) }
-        func told(_ entries: [AuditStreams.Kept], _ names: [String]) -> [[String: String]] {
+        func told(_ entries: [AuditStreams.StoredEntry], _ names: [String]) -> [[String: String]] {
             entries.map { entry in
                 var members = ["id": entry.id]
                 for name in names { members[name] = entry.value(name).flatMap { $0.isEmpty ? nil : $0 } }

@@ -37,7 +37,7 @@ extension Routes {
         for token: String, _ request: Request, _ context: GatewayRequestContext
     ) async throws -> Response {
         let requested = try await self.optionalBody(SignInCodeRequest.self, request, context)
-        let seconds = requested?.expiresInSeconds ?? SignInCodes.usualLifetime
+        let seconds = requested?.expiresInSeconds ?? SignInCodes.defaultLifetime
         guard SignInCodes.lifetimes.contains(seconds) else {
             throw Self.impossible(
                 "expiresInSeconds must be \(SignInCodes.lifetimes.lowerBound) to \(SignInCodes.lifetimes.upperBound) s."

@@ -43,7 +43,7 @@ final class AuditTrail {
         self.eventLoop.preconditionInEventLoop()
         var entry = entry
         self.lastNumber += 1
-        entry.sign(gateway: self.gateway, at: .now, number: "\(self.origin)-\(self.lastNumber)")
+        entry.stamp(gateway: self.gateway, at: .now, number: "\(self.origin)-\(self.lastNumber)")
         guard self.buffer.add(entry) else {
             self.counts.add(.auditEntriesLost)
             guard !self.hasLoggedOverflow else { return }

@@ -31,7 +31,7 @@ package struct RealtimeSettings: Sendable {
     package var trustedProxies = TrustedProxies.none
     /// The name of this gateway in the audit trail.
     package var name = "gateway"
-    /// How often a viewer lease is renewed. A lease lasts long enough to miss one renewal (`TrackingLinks.hold`).
+    /// How often a viewer lease is renewed. A lease lasts long enough to miss one renewal (`TrackingLinks.leaseDuration`).
     package var viewerLeaseRenewal: Duration = .seconds(60)
     /// The average interval between two rider sweeps.
     package var sweepPace: Duration = .seconds(3)

@@ -120,7 +120,7 @@ final class RevocationReader {
         let sentAt = NIODeadline.now().uptimeNanoseconds
         return self.log.read(from: self.cursor.start).flatMap { entries in
             let watch = bound.value
-            let (fresh, isMore) = watch.cursor.take(entries)
+            let (fresh, isMore) = watch.cursor.advance(entries)
             let revocations = fresh.compactMap(\.revocation)
             let others = fresh.filter { $0.revocation == nil }
             if others.contains(where: \.isOfLaterVersion) {

@@ -15,12 +15,12 @@ package struct AuthenticatedClient {
     package let grant: Grant
     /// `nil` for services, whose sessions are not limited.
     package let owner: SessionOwner?
-    let way: FollowedAccess.Way
+    let way: FollowedAccess.Credential
     /// ms since the epoch; `nil` unless the client uses a tracking link.
     let linkExpiresAt: Int64?
 
     /// A client that signed in with a token, or with a ticket issued for a token.
-    package init(_ grant: Grant, by way: FollowedAccess.Way = .token) {
+    package init(_ grant: Grant, by way: FollowedAccess.Credential = .token) {
         self.grant = grant
         self.owner = grant.role == .service ? nil : .person(grant.person)
         self.way = way

@@ -85,7 +85,7 @@ extension LoopState {
         let (links, ledger) = (self.links, self.jobs.ledger)
         return links.join(id, as: session).flatMapThrowing { place in
             switch place {
-            case .taken(let job, let customer, let expiresAt): (job, customer, expiresAt)
+            case .leased(let job, let customer, let expiresAt): (job, customer, expiresAt)
             case .noSuchLink: throw SignInRefusal.badLink
             case .full: throw SignInRefusal.linkViewerLimit
             }

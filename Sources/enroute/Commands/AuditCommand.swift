@@ -87,11 +87,11 @@ extension AuditEntry.Stream: ExpressibleByArgument {}
 
 /// One entry as JSON: numbers are numbers, and empty fields are omitted.
 struct AuditLine: Encodable {
-    private let entry: AuditStreams.Kept
+    private let entry: AuditStreams.StoredEntry
 
     private static let numbers: Set = ["at", "keys"]
 
-    init(_ entry: AuditStreams.Kept) { self.entry = entry }
+    init(_ entry: AuditStreams.StoredEntry) { self.entry = entry }
 
     private struct Name: CodingKey {
         let stringValue: String

@@ -229,7 +229,7 @@ extension ForeignData {
             }
         }, key: { _ in "idempotency:" })
 
-    private static func claim(_ client: RedisClient, _ trial: Trial) async throws -> IdempotencyRecords.Asked {
+    private static func claim(_ client: RedisClient, _ trial: Trial) async throws -> IdempotencyRecords.ClaimResult {
         try await IdempotencyRecords(writes: client, settings: trial.gateway.settings.liveState)
             .claim(.init("key-\(trial.number)", of: trial.rider, role: "rider"), for: [1]).get()
     }

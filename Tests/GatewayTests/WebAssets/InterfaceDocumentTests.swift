@@ -190,7 +190,7 @@ import Testing
         #expect(rest.at("#/LocationBatch/properties/jobs/maxItems") == .number(Double(LocationReport.mostJobs - 1)))
         #expect(rest.at("#/LinkWish/properties/viewers/maximum") == .number(Double(TrackingLinks.viewers.upperBound)))
         #expect(rest.at("#/LinkWish/properties/viewers/default") == .number(Double(TrackingLinks.defaultViewers)))
-        let lifetime = TrackingLinks.longestLifetime.components.seconds
+        let lifetime = TrackingLinks.maxLifetime.components.seconds
         #expect(rest.at("#/LinkWish/properties/expiresInSeconds/maximum") == .number(Double(lifetime)))
         let ticketLifetime = Double(Tickets.lifetime.components.seconds)
         #expect(rest.at("#/Ticket/properties/expiresInSeconds/maximum") == .number(ticketLifetime))

@@ -75,7 +75,7 @@ import Testing
         _ stream: AuditEntry.Stream, _ gateway: RunningGateway, count: Int, _ names: [String], type: String? = nil
     ) async throws -> [[String]] {
         let streams = AuditStreams(ledger: gateway.client, settings: gateway.settings.liveState)
-        var kept: [AuditStreams.Kept] = []
+        var kept: [AuditStreams.StoredEntry] = []
         let isThere = await eventually {
             kept = (try? await streams.read(stream, from: .since(0)).get()) ?? []
             if let type { kept.removeAll { $0.value("type") != type } }
