@@ -18,7 +18,7 @@ package struct Keyspace: Sendable, Hashable {
     /// Held by the gateway that calculates the arrival time.
     package func etaLease(of job: JobID) -> String { self.eta(of: job) + ":lease" }
     /// The stops that its rider makes first.
-    package func before(_ job: JobID) -> String { self.job(job) + ":before" }
+    package func stopsBefore(_ job: JobID) -> String { self.job(job) + ":before" }
     /// Number of requests to a routing provider on one day.
     package func etaBudget(of service: String, day: Int64) -> String { "\(self.prefix)budget:\(service):\(day)" }
     /// Live: validation results of a rider's fixes.

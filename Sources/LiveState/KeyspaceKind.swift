@@ -4,7 +4,8 @@
 /// Kinds of keys and channels.
 extension Keyspace {
     package enum Kind: String, CaseIterable, Sendable {
-        case job, log, travel, position, eta, etaLease = "eta_lease", before, etaBudget = "eta_budget", verdicts
+        case job, log, travel, position, eta, etaLease = "eta_lease", stopsBefore = "stops_before", etaBudget =
+            "eta_budget", verdicts
         case feed, events
         case ticket, signIn = "sign_in", link, viewers
         case rider, tasks, request, idempotency, home, zones
@@ -48,7 +49,7 @@ extension Keyspace {
     ]
     private static let ofJob: [Substring: Kind] = [
         "": .job, ":log": .log, ":travel": .travel, ":position": .position, ":eta": .eta, ":eta:lease": .etaLease,
-        ":before": .before, ":verdicts": .verdicts, ":feed": .feed, ":events": .events,
+        ":before": .stopsBefore, ":verdicts": .verdicts, ":feed": .feed, ":events": .events,
     ]
     private static let ofZone: [Substring: Kind] = [
         ":available": .available, ":due": .due, ":tasks": .taskOwners, ":audit": .changeLog, ":changes": .changes,

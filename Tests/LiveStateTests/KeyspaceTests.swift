@@ -18,7 +18,7 @@ import Testing
         #expect(keyspace.events(of: Stage.job) == "job:{job-7}:events")
         #expect(keyspace.eta(of: Stage.job) == "job:{job-7}:eta")
         #expect(keyspace.etaLease(of: Stage.job) == "job:{job-7}:eta:lease")
-        #expect(keyspace.before(Stage.job) == "job:{job-7}:before")
+        #expect(keyspace.stopsBefore(Stage.job) == "job:{job-7}:before")
         #expect(keyspace.etaBudget(of: "osrm", day: 20_454) == "budget:osrm:20454")
         #expect(keyspace.control == "control")
         #expect(keyspace.link("0a1b") == "link:{0a1b}")
@@ -110,7 +110,7 @@ import Testing
         return [
             (.job, keyspace.job(job)), (.log, keyspace.log(of: job)), (.travel, keyspace.travel(of: job)),
             (.position, keyspace.position(of: job)), (.eta, keyspace.eta(of: job)),
-            (.etaLease, keyspace.etaLease(of: job)), (.before, keyspace.before(job)),
+            (.etaLease, keyspace.etaLease(of: job)), (.before, keyspace.stopsBefore(job)),
             (.etaBudget, keyspace.etaBudget(of: "osrm", day: 1)), (.verdicts, keyspace.verdicts(of: job)),
             (.feed, keyspace.feed(of: job)), (.events, keyspace.events(of: job)), (.ticket, keyspace.ticket("0a")),
             (.signIn, keyspace.signIn("0a")), (.link, keyspace.link("0a")), (.viewers, keyspace.viewers(ofLink: "0a")),

@@ -113,7 +113,7 @@ import Testing
                 heard.append(try await rounds.stops(before: Stage.job).get())
             }
             #expect(heard == [[], Array(others.prefix(2)), Array(others.prefix(9)), []])
-            let left = try await stage.client.run("PTTL", stage.keyspace.before(Stage.job)).integer ?? 0
+            let left = try await stage.client.run("PTTL", stage.keyspace.stopsBefore(Stage.job)).integer ?? 0
             #expect((1...120_000).contains(left))
         }
     }

@@ -74,7 +74,7 @@ package struct RevocationLog: Sendable {
             }
             let values = Dictionary(pairs) { $1 }
             guard let kind = values["kind"].flatMap({ RevocationSubject.Kind(rawValue: $0) }), let id = values["id"],
-                let subject = RevocationSubject(kind, id: id), let at = values["at"]?.moment
+                let subject = RevocationSubject(kind, id: id), let at = values["at"]?.timestamp
             else { return nil }
             return Revocation(subject, at: at)
         }

@@ -83,7 +83,7 @@ extension Tickets.Holder {
         // Ignoring a malformed job or rider would grant more than the ticket was issued for.
         guard words.count == 7, let person = PersonID(words[0]), Role(rawValue: words[1]) != nil,
             let job = optional(words[2], { JobID($0) }), let rider = optional(words[3], { PersonID($0) }),
-            let issuedAt = words[4].second, let expiresAt = words[5].second,
+            let issuedAt = words[4].unixSeconds, let expiresAt = words[5].unixSeconds,
             RevocationSubject(.token, id: words[6]) != nil
         else { return nil }
         self.init(

@@ -82,7 +82,7 @@ package struct TrackingLinks: Sendable {
             ]
         ).flatMapThrowing { answer in
             guard let parts = answer.value.array, parts.first?.integer == 1, parts.count == 2,
-                let expiresAt = parts[1].moment
+                let expiresAt = parts[1].timestamp
             else { throw RedisError.unexpectedAnswer(command: Scripts.issueLink.name) }
             return Durable(
                 value: Issued(secret: secret, id: id, expiresAt: expiresAt), replicas: answer.replicas)
@@ -114,7 +114,7 @@ package struct TrackingLinks: Sendable {
             case -1: return .full
             case 1:
                 guard parts.count == 4, let job = parts[1].text.flatMap({ JobID($0) }),
-                    let expiresAt = parts[2].moment, let customer = parts[3].text.flatMap({ PersonID($0) })
+                    let expiresAt = parts[2].timestamp, let customer = parts[3].text.flatMap({ PersonID($0) })
                 else { break }
                 return .leased(job, of: customer, expiresAt: expiresAt)
             default: break

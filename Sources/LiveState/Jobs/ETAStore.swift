@@ -95,7 +95,7 @@ package struct ETAStore: Sendable {
         init?(_ bytes: [UInt8], of job: JobID) {
             let parts = bytes.split(separator: UInt8(ascii: " "), maxSplits: 2)
             guard parts.count == 3, let fence = String(decoding: parts[0], as: UTF8.self).fence,
-                String(decoding: parts[1], as: UTF8.self).moment != nil,
+                String(decoding: parts[1], as: UTF8.self).timestamp != nil,
                 case .eta(job, let estimate)? = parts[2].withUnsafeBytes({ ServerMessage(ours: $0) })
             else { return nil }
             (self.fence, self.estimate) = (fence, estimate)

@@ -87,7 +87,7 @@ package struct JobFeed: Sendable {
             switch code {
             case -2: return .otherRider
             case -3:
-                guard detail.isMoment, let deadline else { break }
+                guard detail.isTimestamp, let deadline else { break }
                 return .early(milliseconds: max(1, deadline - detail))
             default: return .closed(erased: Int(clamping: detail))
             }
@@ -105,7 +105,7 @@ package struct JobFeed: Sendable {
         case closed(erased: Int)
     }
 
-    /// The feed at one moment.
+    /// The feed at one timestamp.
     package struct State: Sendable, Hashable {
         /// The rider that shares its position; `nil` while the feed is closed.
         package var rider: PersonID?
@@ -168,7 +168,7 @@ package struct JobFeed: Sendable {
 
         init?(_ value: RESPValue) {
             let words = value.text?.split(separator: " ", omittingEmptySubsequences: false) ?? []
-            guard words.count == 3, let fence = words[0].fence, let deadline = words[1].moment,
+            guard words.count == 3, let fence = words[0].fence, let deadline = words[1].timestamp,
                 let rider = optional(String(words[2]), { PersonID($0) })
             else { return nil }
             (self.fence, self.deadline, self.rider) = (fence, deadline, rider)

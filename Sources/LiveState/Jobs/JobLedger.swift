@@ -132,7 +132,7 @@ package struct JobLedger: Sendable {
             return .overtaken(status: current, head: head)
         case let code? where code == 1 || code == 2:
             guard parts.count == 5, let epoch = parts[1].text, let previous = parts[2].text,
-                epoch.isNonce, let id = parts[3].text.flatMap({ StatusID($0) }), let at = parts[4].moment
+                epoch.isNonce, let id = parts[3].text.flatMap({ StatusID($0) }), let at = parts[4].timestamp
             else { break }
             let event = StatusEvent(epoch: epoch, previous: StatusID(previous), id: id, status: status, at: at)
             return code == 1 ? .published(event) : .repeated(event)
@@ -160,7 +160,7 @@ package struct JobLedger: Sendable {
         ).flatMapThrowing { answer in
             let parts = answer.value.array ?? []
             let detail = parts.dropFirst().first
-            switch (parts.first?.integer, detail?.moment, detail?.text.flatMap(JobStatus.init)) {
+            switch (parts.first?.integer, detail?.timestamp, detail?.text.flatMap(JobStatus.init)) {
             case (1, let deadline?, _):
                 guard let fence = parts.last?.fence, parts.count == 3 else { break }
                 return .on(deadline: deadline, fence: fence)
@@ -236,7 +236,7 @@ package struct JobLedger: Sendable {
     package func assignedAt(_ job: JobID) -> EventLoopFuture<Int64?> {
         let key = self.keyspace.job(job)
         return self.ledger.send(["HMGET", .text(key), "assigned_at"]).map { answer in
-            self.ledger.value(answer.array?.first ?? .null, of: key, by: "HMGET") { $0.text?.moment }
+            self.ledger.value(answer.array?.first ?? .null, of: key, by: "HMGET") { $0.text?.timestamp }
         }
     }
 
@@ -305,7 +305,7 @@ extension StatusEvent {
     fileprivate init?(_ event: RESPValue, epoch: String) {
         let texts = event.array?.compactMap(\.text) ?? []
         guard texts.count == 4, let id = StatusID(texts[0]), let status = JobStatus(rawValue: texts[2]),
-            let at = texts[3].moment
+            let at = texts[3].timestamp
         else { return nil }
         self.init(epoch: epoch, previous: StatusID(texts[1]), id: id, status: status, at: at)
     }

@@ -27,8 +27,8 @@ extension StatusLogEntry {
         else { return nil }
         var fields: [String: String] = [:]
         for index in stride(from: 0, to: words.count, by: 2) { fields[words[index]] = words[index + 1] }
-        guard let status = fields["status"].flatMap(JobStatus.init), let at = fields["at"]?.moment,
-            let source = fields["source"], let recorded = optional(fields["recorded"] ?? "", \.moment)
+        guard let status = fields["status"].flatMap(JobStatus.init), let at = fields["at"]?.timestamp,
+            let source = fields["source"], let recorded = optional(fields["recorded"] ?? "", \.timestamp)
         else { return nil }
         func text(_ name: String) -> String? { fields[name].flatMap { $0.isEmpty ? nil : $0 } }
         // create_job writes the first entry without `recorded`: it happened when it was written.

@@ -62,9 +62,9 @@ extension JobRecord {
         let texts = fields.compactMap(\.text)
         guard texts.count == 14, let kind = JobKind(rawValue: texts[0]), let customer = PersonID(texts[1]),
             let rider = optional(texts[2], { PersonID($0) }), let zone = optional(texts[3], { ZoneID($0) }),
-            let status = JobStatus(rawValue: texts[6]), let statusAt = texts[7].moment, texts[8].isNonce,
+            let status = JobStatus(rawValue: texts[6]), let statusAt = texts[7].timestamp, texts[8].isNonce,
             let head = StatusID(texts[9]), ["", "0", "1"].contains(texts[10]),
-            let deadline = optional(texts[11], \.moment), let fence = optional(texts[12], \.fence),
+            let deadline = optional(texts[11], \.timestamp), let fence = optional(texts[12], \.fence),
             let reached = optional(texts[13], JobStatus.init)
         else { return nil }
         self.kind = kind

@@ -66,7 +66,7 @@ package struct LocationPublisher: Sendable {
             case (-2, _): .otherRider
             case (-3, _): .future
             case (-4, _): .unknown
-            case (-5, let deadline?) where deadline.isMoment: .timeLimit(deadline: deadline)
+            case (-5, let deadline?) where deadline.isTimestamp: .timeLimit(deadline: deadline)
             default:
                 throw self.live.refusal(of: self.keyspace.travel(of: job), by: Scripts.publishLocation.name)
             }

@@ -92,7 +92,7 @@ package struct GatewayRegistry: Sendable {
             var reports: [Report] = []
             for index in stride(from: 0, to: words.count - 1, by: 2) {
                 // A score may be any number, including infinity.
-                guard words[index].isNonce, let at = Int64(words[index + 1]), at.isMoment else {
+                guard words[index].isNonce, let at = Int64(words[index + 1]), at.isTimestamp else {
                     self.live.refuse(self.keyspace.gateways, by: "ZRANGEBYSCORE")
                     continue
                 }

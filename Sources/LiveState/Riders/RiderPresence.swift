@@ -85,7 +85,7 @@ extension Riders {
     /// - Returns: each rider whose check was due, and the result.
     package func sweep(_ zone: ZoneID) -> EventLoopFuture<[(rider: PersonID, expiry: Expiry)]> {
         self.ledger.send(["TIME"]).flatMap { answer in
-            let time = (answer.array ?? []).compactMap(\.text).compactMap { $0.second }
+            let time = (answer.array ?? []).compactMap(\.text).compactMap { $0.unixSeconds }
             let now = time.count == 2 ? time[0] * 1000 + time[1] / 1000 : 0
             return self.ledger.send([
                 "ZRANGEBYSCORE", .text(self.keyspace.due(in: zone)), "-inf", .integer(now), "LIMIT", 0,

@@ -61,8 +61,8 @@ extension RiderRecord {
     ///   - tasks: jobs and states in turn.
     fileprivate init?(_ state: [String], tasks: [String]) {
         guard state.count == 9, let status = Availability(rawValue: state[0]), let capacity = state[3].amount,
-            let heartbeat = optional(state[4], \.moment), let device = optional(state[5], { DeviceID($0) }),
-            let version = state[6].version, let statusAt = optional(state[7], \.moment),
+            let heartbeat = optional(state[4], \.timestamp), let device = optional(state[5], { DeviceID($0) }),
+            let version = state[6].version, let statusAt = optional(state[7], \.timestamp),
             state[8].utf8.count <= Self.longestReason, tasks.count.isMultiple(of: 2)
         else { return nil }
         self.status = status

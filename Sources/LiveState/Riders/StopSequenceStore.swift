@@ -26,14 +26,14 @@ package struct StopSequenceStore: Sendable {
     /// - Throws: (in the future) `RedisError`.
     package func store(_ stops: [JobID], before job: JobID) -> EventLoopFuture<Void> {
         self.live.send([
-            "SET", .text(self.keyspace.before(job)),
+            "SET", .text(self.keyspace.stopsBefore(job)),
             .text(stops.prefix(Self.mostStops).map(\.text).joined(separator: " ")), "PX",
             .integer(Self.lifetime.milliseconds),
         ]).map { _ in }
     }
 
     package func stops(before job: JobID) -> EventLoopFuture<[JobID]> {
-        let key = self.keyspace.before(job)
+        let key = self.keyspace.stopsBefore(job)
         return self.live.send(["GET", .text(key)]).map { answer in
             self.live.value(answer, of: key, by: "GET") { value in
                 let words = (value.text ?? "").split(separator: " ", omittingEmptySubsequences: false)

@@ -25,7 +25,7 @@ package struct ZonePool: Sendable {
         package var heartbeat: Int64
     }
 
-    /// The pool at one moment, or the changes that led to it.
+    /// The pool at one timestamp, or the changes that led to it.
     package struct Reading: Sendable, Hashable {
         /// Version of the newest change it includes; 0 before the first change.
         package var version: Int64
@@ -120,7 +120,7 @@ extension ZonePool.Reading {
             else { return nil }
             self.count = Int(clamping: count)
             for index in stride(from: 0, to: words.count, by: 2) {
-                guard let rider = PersonID(words[index]), let heartbeat = words[index + 1].moment else { return nil }
+                guard let rider = PersonID(words[index]), let heartbeat = words[index + 1].timestamp else { return nil }
                 self.members.append(ZonePool.Member(rider: rider, heartbeat: heartbeat))
             }
         }
@@ -140,7 +140,7 @@ extension RiderChange {
             let capacity = fields["capacity"]?.amount, let previous = fields["prev"]?.version,
             let job = optional(fields["job"] ?? "", { JobID($0) }),
             // The id is the time of Redis in µs: ms, then the remaining µs.
-            let milliseconds = Int64(exactly: id.milliseconds), milliseconds.isMoment, id.sequence < 1_000_000
+            let milliseconds = Int64(exactly: id.milliseconds), milliseconds.isTimestamp, id.sequence < 1_000_000
         else { return nil }
         self.init(
             zone: zone, version: milliseconds * 1000 + Int64(id.sequence), previous: previous,

@@ -98,9 +98,9 @@ extension ForeignData {
                 guard !isClaimed else { throw Missing() }
             }, key: { $0.keyspace.etaLease(of: $0.job) }),
         ForeignData(
-            name: "before", tolerated: HostileValue.names.union([.empty, .truncated]),
+            name: "stopsBefore", tolerated: HostileValue.names.union([.empty, .truncated]),
             plant: { trial, value in
-                let key = trial.keyspace.before(trial.job)
+                let key = trial.keyspace.stopsBefore(trial.job)
                 try await trial.plant(key, value, good: "job-1 job-2", ["SET", .text(key), nil])
             },
             meet: { trial in
@@ -108,7 +108,7 @@ extension ForeignData {
                     try await StopSequenceStore(live: client, settings: trial.gateway.settings.liveState)
                         .stops(before: trial.job).get()
                 }
-            }, key: { $0.keyspace.before($0.job) }),
+            }, key: { $0.keyspace.stopsBefore($0.job) }),
         // The one number that can be counted on from: INCR of the least is still a number, and not one of ours.
         ForeignData(
             name: "etaBudget",

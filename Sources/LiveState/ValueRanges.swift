@@ -6,7 +6,7 @@ internal import Redis
 
 extension Int64 {
     /// ms since the epoch as the scripts write it, at most 13 digits.
-    var isMoment: Bool { (0...9_999_999_999_999).contains(self) }
+    var isTimestamp: Bool { (0...9_999_999_999_999).contains(self) }
     /// s since the epoch, at most 10 digits.
     var isSecond: Bool { (0...9_999_999_999).contains(self) }
     /// Number of a decision, at most 15 digits, the limit of the scripts.
@@ -19,9 +19,9 @@ extension Int64 {
 
 extension StringProtocol {
     /// ms since the epoch; `nil` when out of range.
-    var moment: Int64? { Int64(self).flatMap { $0.isMoment ? $0 : nil } }
+    var timestamp: Int64? { Int64(self).flatMap { $0.isTimestamp ? $0 : nil } }
     /// s since the epoch; `nil` when out of range.
-    var second: Int64? { Int64(self).flatMap { $0.isSecond ? $0 : nil } }
+    var unixSeconds: Int64? { Int64(self).flatMap { $0.isSecond ? $0 : nil } }
     var fence: Int64? { Int64(self).flatMap { $0.isFence ? $0 : nil } }
     var version: Int64? { Int64(self).flatMap { $0.isVersion ? $0 : nil } }
     /// A count; `nil` when out of range.
@@ -45,7 +45,7 @@ func optional<Value>(_ text: String, _ parse: (String) -> Value?) -> Value?? {
 
 extension RESPValue {
     /// ms since the epoch; `nil` when out of range.
-    var moment: Int64? { self.integer.flatMap { $0.isMoment ? $0 : nil } }
+    var timestamp: Int64? { self.integer.flatMap { $0.isTimestamp ? $0 : nil } }
     var fence: Int64? { self.integer.flatMap { $0.isFence ? $0 : nil } }
 }
 
