@@ -84,7 +84,7 @@ struct Scripted: Callee {
             }
         case .expire:
             switch try await self.hasty.expire(rider(of: zone), in: zone).get() {
-            case .nothing: return .nothing
+            case .unchanged: return .nothing
             case .unreachable, .offline: return .done
             case .unreachableWithTasks(let jobs, _): return .tasks(taskBits(jobs))
             }

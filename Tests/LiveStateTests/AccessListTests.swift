@@ -66,7 +66,7 @@ import Testing
                     .value
                 for session in ["a", "b"] {
                     let place = try await links.join(link.id, as: session).get()
-                    #expect(place == .taken(Self.job, of: PersonID("anna")!, expiresAt: link.expiresAt))
+                    #expect(place == .leased(Self.job, of: PersonID("anna")!, expiresAt: link.expiresAt))
                 }
                 try await links.leave(link.id, as: "a").get()
                 #expect(try await links.revoke(link.id).get())

@@ -37,7 +37,7 @@ import Testing
             (settings.accessEntries, settings.auditEntries) = (300, 500)
             let streams = AuditStreams(ledger: stage.client, settings: settings)
             let access = FollowedAccess(
-                job: Stage.job, person: Stage.customer, role: "customer", way: .token, link: nil, session: "s1")
+                job: Stage.job, person: Stage.customer, role: "customer", credential: .token, link: nil, session: "s1")
             for entry in [access.left, .erased(Stage.job, keys: 1, because: .deactivated)] {
                 let all = (0..<2_000).map { _ in streams.append(entry) }
                 try await EventLoopFuture.andAllSucceed(all, on: stage.client.eventLoop).get()

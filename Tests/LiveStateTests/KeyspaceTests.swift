@@ -110,7 +110,7 @@ import Testing
         return [
             (.job, keyspace.job(job)), (.log, keyspace.log(of: job)), (.travel, keyspace.travel(of: job)),
             (.position, keyspace.position(of: job)), (.eta, keyspace.eta(of: job)),
-            (.etaLease, keyspace.etaLease(of: job)), (.before, keyspace.stopsBefore(job)),
+            (.etaLease, keyspace.etaLease(of: job)), (.stopsBefore, keyspace.stopsBefore(job)),
             (.etaBudget, keyspace.etaBudget(of: "osrm", day: 1)), (.verdicts, keyspace.verdicts(of: job)),
             (.feed, keyspace.feed(of: job)), (.events, keyspace.events(of: job)), (.ticket, keyspace.ticket("0a")),
             (.signIn, keyspace.signIn("0a")), (.link, keyspace.link("0a")), (.viewers, keyspace.viewers(ofLink: "0a")),

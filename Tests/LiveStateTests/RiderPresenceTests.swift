@@ -43,7 +43,7 @@ import Testing
             try await stage.online()
             _ = try await stage.assign(ZoneStage.jobs[0])
             let hasty = Riders(ledger: stage.client, settings: ZoneStage.hasty)
-            var expiry = Riders.Expiry.nothing
+            var expiry = Riders.Expiry.unchanged
             _ = try await eventually {
                 expiry = try await hasty.expire(ZoneStage.rider, in: ZoneStage.zone).get()
                 return expiry != .unchanged

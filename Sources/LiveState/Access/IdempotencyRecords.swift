@@ -68,7 +68,7 @@ package struct IdempotencyRecords: Sendable {
 
     /// - Parameter question: every part of the request that distinguishes it from others.
     package func claim(
-        _ key: Key, for question: [UInt8], for claimDuration: Duration = Self.claimDuration
+        _ key: Key, for question: [UInt8], lasting claimDuration: Duration = Self.claimDuration
     ) -> EventLoopFuture<ClaimResult> {
         let nonce = Secret.make()
         let record = key.record

@@ -117,7 +117,7 @@ extension AuditTrail {
     func recordFollowed(_ job: JobID, by session: Session) -> FollowedAccess? {
         guard let admitted = session.life.admitted else { return nil }
         let access = FollowedAccess(
-            job: job, person: admitted.grant.person, role: admitted.grant.role.rawValue, way: admitted.way,
+            job: job, person: admitted.grant.person, role: admitted.grant.role.rawValue, credential: admitted.credential,
             link: admitted.grant.link, session: session.id)
         self.record(access.followed)
         return access

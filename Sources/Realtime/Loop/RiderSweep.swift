@@ -145,7 +145,7 @@ final class RiderSweep {
 
     private func record(_ rider: PersonID, in zone: ZoneID, _ expiry: Riders.Expiry) {
         switch expiry {
-        case .nothing: break
+        case .unchanged: break
         case .unreachable: self.counts.add(.ridersUnreachable)
         case .offline: self.counts.add(.ridersExpired)
         case .unreachableWithTasks(let jobs, _):

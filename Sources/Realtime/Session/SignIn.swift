@@ -15,15 +15,15 @@ package struct AuthenticatedClient {
     package let grant: Grant
     /// `nil` for services, whose sessions are not limited.
     package let owner: SessionOwner?
-    let way: FollowedAccess.Credential
+    let credential: FollowedAccess.Credential
     /// ms since the epoch; `nil` unless the client uses a tracking link.
     let linkExpiresAt: Int64?
 
     /// A client that signed in with a token, or with a ticket issued for a token.
-    package init(_ grant: Grant, by way: FollowedAccess.Credential = .token) {
+    package init(_ grant: Grant, by credential: FollowedAccess.Credential = .token) {
         self.grant = grant
         self.owner = grant.role == .service ? nil : .person(grant.person)
-        self.way = way
+        self.credential = credential
         self.linkExpiresAt = nil
     }
 
@@ -32,7 +32,7 @@ package struct AuthenticatedClient {
     package init(link id: String, to job: JobID, customer: PersonID, expiresAt: Int64) {
         self.grant = Grant(person: customer, role: .customer, job: job, link: id)
         self.owner = nil
-        self.way = .link
+        self.credential = .link
         self.linkExpiresAt = expiresAt
     }
 }
@@ -105,7 +105,7 @@ extension LoopState {
     func renew(_ old: AuthenticatedClient, by token: String, from address: ClientAddress?) -> EventLoopFuture<
         AuthenticatedClient
     > {
-        guard old.way != .link else {
+        guard old.credential != .link else {
             return self.eventLoop.makeFailedFuture(
                 Refused(code: .forbidden, message: "A tracking link cannot be refreshed. Connect again with a token."))
         }

@@ -163,7 +163,7 @@ import Testing
                 let key = IdempotencyRecords.Key(Self.key("k"), of: PersonID("orders")!, role: "service")
                 let records = IdempotencyRecords(writes: gateway.client, settings: gateway.settings.liveState)
                 let question = Array("POST /api/v1/jobs\n\(body)".utf8)
-                let first = try await records.claim(key, for: question, until: .milliseconds(1)).get()
+                let first = try await records.claim(key, for: question, lasting: .milliseconds(1)).get()
                 guard case .claimed(let claim) = first else { throw RedisError.unexpectedAnswer(command: "\(first)") }
                 #expect(!claim.isRepeat)
                 _ = try await gateway.rest("POST", "/api/v1/jobs", by: "orders", .service, body)
