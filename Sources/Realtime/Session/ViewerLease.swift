@@ -58,7 +58,7 @@ package final class ViewerLease {
             // The lease expired while the ledger was unavailable, and another viewer acquired it.
             case .success(.full): bound.value.close(SignInRefusal.linkViewerLimit)
             // While the ledger is unavailable, no other viewer can acquire the lease either.
-            case .success(.taken), .failure: lease.renewLater()
+            case .success(.leased), .failure: lease.renewLater()
             }
         }
     }
