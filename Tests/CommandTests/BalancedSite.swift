@@ -5,8 +5,8 @@ import SystemPackage
 import TestSupport
 import Testing
 
-/// HAProxy in front of gateways that are processes of their own, with one Redis behind them that can be taken away. The balancer
-/// obeys `/readyz`, and tries no other server for a client that was refused.
+/// HAProxy in front of gateways in processes of their own, with one Redis that can be stopped. HAProxy checks `/readyz`, and does
+/// not retry a refused connection on another server.
 struct BalancedSite: Sendable {
     struct Gateway: Sendable {
         let port: Int
@@ -22,18 +22,18 @@ struct BalancedSite: Sendable {
 
     static let secret = "a secret of at least thirty-two bytes"
 
-    /// What HAProxy says of one server.
+    /// HAProxy's state of one server.
     struct Server: Sendable {
         let status: String
-        /// Times it was marked down.
+        /// How often it was marked down.
         let downs: Int
-        /// Connections it was given since the start.
+        /// Number of connections since the start.
         let connections: Int
     }
 
     /// - Parameters:
-    ///   - cutsSessions: closes the sessions of a server that it marks down.
-    ///   - settings: of the gateways, besides those of every test.
+    ///   - cutsSessions: whether HAProxy closes the sessions of a server that it marks down.
+    ///   - settings: additional settings of the gateways.
     static func run(
         gateways: Int, cutsSessions: Bool, _ settings: [Environment.Key: String] = [:],
         _ body: @escaping @Sendable (BalancedSite) async throws -> Void
@@ -46,7 +46,7 @@ struct BalancedSite: Sendable {
                     let isUp = await eventually {
                         (try? await site.servers())?.allSatisfy { $0.status == "UP" } == true
                     }
-                    try #require(isUp, "HAProxy took no gateway")
+                    try #require(isUp, "HAProxy did not mark the gateways up")
                     try await body(site)
                 }
             }
@@ -87,7 +87,7 @@ struct BalancedSite: Sendable {
         let servers = gateways.enumerated().map { index, gateway in
             "server g\(index) 127.0.0.1:\(gateway.port) check port \(gateway.management)"
         }
-        // The shortest interval that a busy machine keeps; a real one is 20 times as long.
+        // The shortest interval that works on a busy machine; a realistic one is 20 times as long.
         let configuration = """
             global
               maxconn 1000
@@ -125,7 +125,7 @@ struct BalancedSite: Sendable {
         }
     }
 
-    /// Runs one until `body` returns, then kills it.
+    /// Runs a process until `body` returns, then kills it.
     private static func process(
         _ words: [String], _ environment: [Environment.Key: String],
         _ body: @escaping @Sendable (borrowing Execution<NoInput, SequenceOutput, DiscardedOutput>) async throws -> Void
@@ -142,9 +142,9 @@ struct BalancedSite: Sendable {
         }
     }
 
-    // MARK: what a test does there
+    // MARK: actions of tests
 
-    /// HAProxy's own view of the gateways, in their order.
+    /// HAProxy's state of the gateways, in order.
     func servers() async throws -> [Server] {
         let port = self.statistics
         let text = try await blocking {
@@ -170,7 +170,7 @@ struct BalancedSite: Sendable {
         ).output.trimmingCharacters(in: .whitespacesAndNewlines)
     }
 
-    /// What a gateway's management listener answers.
+    /// The response of a gateway's management listener.
     func manage(_ gateway: Gateway, _ path: String) async throws -> String {
         try await blocking {
             let socket = try RawSocket(port: gateway.management)
@@ -179,7 +179,7 @@ struct BalancedSite: Sendable {
         }
     }
 
-    /// A visit on its way.
+    /// Creates a visit whose technician is on the way.
     func makeVisit(_ job: String, customer: String, rider: String) async throws {
         let service = try await self.token("orders", "service")
         for (path, body, status) in [

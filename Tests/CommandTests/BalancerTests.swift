@@ -3,50 +3,54 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Gateways behind HAProxy 2.6, which obeys `/readyz`.
+/// Gateways behind HAProxy 2.6, which checks `/readyz`.
 @Suite(.needsMachine(for: .faults)) struct BalancerTests {
-    /// Blocking sessions, used by one thread at a time.
+    /// Sessions on blocking sockets, used by one thread at a time.
     private final class Crowd: @unchecked Sendable {
         var followers: [RawSocket] = []
         var rider: RawSocket?
 
-        /// - Throws: when the connection ends before `word` came.
-        static func hear(_ session: RawSocket, _ word: String) throws {
-            var heard: [UInt8] = []
-            while !String(decoding: heard, as: UTF8.self).contains(word) {
+        /// Reads until `text` has arrived.
+        ///
+        /// - Throws: when the connection closes before that.
+        static func receive(_ session: RawSocket, _ text: String) throws {
+            var received: [UInt8] = []
+            while !String(decoding: received, as: UTF8.self).contains(text) {
                 let bytes = try session.read()
                 guard !bytes.isEmpty else {
-                    throw Cut(description: "cut off before \(word): \(String(decoding: heard, as: UTF8.self))")
+                    throw Disconnected(
+                        description: "disconnected before \(text): \(String(decoding: received, as: UTF8.self))")
                 }
-                heard += bytes
+                received += bytes
             }
         }
 
-        static func tell(_ session: RawSocket, _ message: String, until word: String) throws {
+        static func send(_ session: RawSocket, _ message: String, until text: String) throws {
             try session.send(RawSocket.longFrame(0x81, Array(message.utf8)))
-            try Self.hear(session, word)
+            try Self.receive(session, text)
         }
 
         func travel(to latitude: Double) throws {
             let now = Int64(Date.now.timeIntervalSince1970 * 1000)
             let fix = #"{"at":\#(now),"lat":\#(latitude),"lon":12.5}"#
-            try Self.tell(
+            try Self.send(
                 self.rider!, #"{"type":"location","job":"visit-1","seq":\#(now),"fixes":[\#(fix)]}"#,
                 until: #""type":"ok""#)
-            for follower in self.followers { try Self.hear(follower, "\"lat\":\(latitude)") }
+            for follower in self.followers { try Self.receive(follower, "\"lat\":\(latitude)") }
         }
 
-        func all(hear word: String) throws {
-            for session in self.followers + [self.rider!] { try Self.hear(session, word) }
+        func allReceive(_ text: String) throws {
+            for session in self.followers + [self.rider!] { try Self.receive(session, text) }
         }
     }
 
-    private struct Cut: Error, CustomStringConvertible {
+    private struct Disconnected: Error, CustomStringConvertible {
         let description: String
     }
 
     @Test
-    func `B29: with Redis away no gateway leaves the balancer, no client is cut off, and positions flow afterwards`()
+    func
+        `B29: while Redis is down the balancer keeps all gateways, no client is disconnected, and locations flow again afterwards`()
         async throws
     {
         try await BalancedSite.run(gateways: 2, cutsSessions: true) { site in
@@ -56,11 +60,11 @@ import Testing
             try await blocking {
                 for _ in 0..<6 {
                     let follower = try RawSocket.session(port: port, token: anna)
-                    try Crowd.tell(follower, #"{"type":"subscribe","job":"visit-1"}"#, until: #""type":"subscribed""#)
+                    try Crowd.send(follower, #"{"type":"subscribe","job":"visit-1"}"#, until: #""type":"subscribed""#)
                     crowd.followers.append(follower)
                 }
                 let session = try RawSocket.session(port: port, token: rider)
-                try Crowd.tell(
+                try Crowd.send(
                     session, #"{"type":"travel","job":"visit-1","active":true}"#, until: #""replyTo":"travel""#)
                 crowd.rider = session
                 try crowd.travel(to: 41.901)
@@ -68,8 +72,8 @@ import Testing
             #expect(try await site.servers().allSatisfy { $0.connections > 0 })
 
             await site.redis.crash()
-            // Told after two seconds: twenty of the balancer's checks, three of which would have been enough.
-            try await blocking { try crowd.all(hear: #""type":"degraded""#) }
+            // Clients are notified after two seconds: 20 checks of the balancer, of which three failures would mark a gateway down.
+            try await blocking { try crowd.allReceive(#""type":"degraded""#) }
             for gateway in site.gateways {
                 #expect(try await site.manage(gateway, "/readyz").hasPrefix("HTTP/1.1 200 "))
                 let health = try await site.manage(gateway, "/healthz")
@@ -81,7 +85,7 @@ import Testing
 
             try await site.redis.start()
             try await blocking {
-                try crowd.all(hear: #""type":"restored""#)
+                try crowd.allReceive(#""type":"restored""#)
                 try crowd.travel(to: 41.9012)
             }
             let servers = try await site.servers()
@@ -93,7 +97,8 @@ import Testing
     }
 
     @Test
-    func `B15: no connection is lost between SIGTERM and the balancer's taking the gateway out, and none comes after`()
+    func
+        `B15: no connection is lost until the balancer has marked a stopping gateway down, and it gets none after that`()
         async throws
     {
         try await BalancedSite.run(

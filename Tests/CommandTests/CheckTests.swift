@@ -5,7 +5,7 @@ import Redis
 import TestSupport
 import Testing
 
-/// `enroute check`, and what `enroute serve` refuses to start with, against real servers.
+/// `enroute check`, and the checks before `enroute serve` starts, against real servers.
 @Suite(.needsMachine(for: .faults)) struct CheckTests {
     private static let good = [
         "ENROUTE_TLS": "off", "ENROUTE_TOKEN_SECRET": "a secret of at least thirty-two bytes",
@@ -13,7 +13,7 @@ import Testing
         "ENROUTE_MANAGEMENT": "off",
     ]
 
-    /// What `--format json` says.
+    /// The output of `--format json`.
     private struct Report: Decodable {
         let mode: DeploymentMode
         let errors: Int
@@ -35,7 +35,7 @@ import Testing
         return (outcome.code, report)
     }
 
-    /// A URL with a user of deploy/redis is not possible for a socket file (see `RedisAddress`), so these listen on TCP.
+    /// Both Redis as in deploy/redis. They listen on TCP, because the URL of a unix socket cannot have a user (see `RedisAddress`).
     private static func deployed(
         _ body: (_ live: String, _ ledger: String) async throws -> Void
     ) async throws {
@@ -51,7 +51,9 @@ import Testing
         "redis://\(user):\(DeployedRedis.password)@\(place)"
     }
 
-    @Test func `with the files of deploy nothing is an error, and what was not seen is said`() async throws {
+    @Test func `the configurations of deploy have no errors, and a check that was not possible is a warning`()
+        async throws
+    {
         try await Self.deployed { live, ledger in
             var settings = [
                 "ENROUTE_REDIS_LIVE_URL": Self.url("enroute", live),
@@ -76,12 +78,12 @@ import Testing
             let (third, refused) = try await Self.check(settings)
             #expect(third == 0)
             #expect(refused.findings.contains { $0.what.hasPrefix("ENROUTE_REDIS_LIVE_ADMIN_URL cannot be used") })
-            let said = refused.findings.map { $0.what + $0.remedy }.joined()
-            #expect(!said.contains(DeployedRedis.password))
+            let text = refused.findings.map { $0.what + $0.remedy }.joined()
+            #expect(!text.contains(DeployedRedis.password))
         }
     }
 
-    /// Options of redis-server with which the live instance is at fault, and what is found.
+    /// Wrong options of the live Redis, and the finding for each.
     @Test(
         arguments: [
             (["--save", "60 1"], .error, .persistence), (["--appendonly", "yes"], .error, .persistence),
@@ -91,10 +93,10 @@ import Testing
             (["--client-output-buffer-limit", "pubsub 0 0 0"], .warning, .buffers),
             (["--repl-diskless-load", "disabled"], .warning, .copies),
         ] as [([String], Finding.Severity, Finding.Subject)])
-    func `a fault of the live instance is found`(
+    func `a wrong option of the live Redis is found`(
         options: [String], severity: Finding.Severity, subject: Finding.Subject
     ) async throws {
-        // Without an access list, so that all of it is seen.
+        // Without an access list, so nothing is hidden from the check.
         try await withServer(configuration: DeployedRedis.live.configurationPath, options: options) { live in
             try await RedisServer.running(configuration: DeployedRedis.ledger.configurationPath) { ledger in
                 let (code, report) = try await Self.check([
@@ -116,7 +118,7 @@ import Testing
             (["--maxmemory-policy", "allkeys-lru"], .error, .eviction),
             (["--min-replicas-to-write", "1"], .error, .replicas),
         ] as [([String], Finding.Severity, Finding.Subject)])
-    func `a fault of the ledger is found`(
+    func `a wrong option of the ledger Redis is found`(
         options: [String], severity: Finding.Severity, subject: Finding.Subject
     ) async throws {
         try await withServer(configuration: DeployedRedis.live.configurationPath) { live in
@@ -131,7 +133,7 @@ import Testing
         }
     }
 
-    @Test func `one instance for both is an error in production and none in development`() async throws {
+    @Test func `one instance for both roles is an error in production, but not in development`() async throws {
         try await withServer { server in
             let (code, report) = try await Self.check(["ENROUTE_REDIS_LIVE_URL": server.url])
             #expect(code == 78)
@@ -144,7 +146,7 @@ import Testing
         }
     }
 
-    @Test func `a Redis that is not there does not hide what is found at the other`() async throws {
+    @Test func `an unavailable Redis does not hide findings about the other`() async throws {
         try await withServer { server in
             let settings = ["ENROUTE_REDIS_LIVE_URL": server.url, "ENROUTE_REDIS_LEDGER_URL": "unix:/nowhere.sock"]
             let (code, report) = try await Self.check(settings)
@@ -159,7 +161,7 @@ import Testing
         }
     }
 
-    @Test func `a replica in the place of a master is said to be one`() async throws {
+    @Test func `a replica instead of a master is found`() async throws {
         try await withServer(options: ["--replicaof", "127.0.0.1 1"]) { server in
             let (code, report) = try await Self.check(["ENROUTE_REDIS_LIVE_URL": server.url])
             #expect(code == 78)
@@ -167,7 +169,7 @@ import Testing
         }
     }
 
-    @Test func `the text has a line for each finding, and what to do below it`() async throws {
+    @Test func `the text has a line for each finding, followed by what to do`() async throws {
         try await withServer(options: ["--appendonly", "yes"]) { server in
             let outcome = try await CommandTests.run(
                 ["check"], environment: Self.good.merging(["ENROUTE_REDIS_LIVE_URL": server.url]) { $1 })
@@ -181,7 +183,7 @@ import Testing
     // MARK: serve
 
     @Test(arguments: [["--save", "60 1"], ["--appendonly", "yes"]])
-    func `serve refuses a live instance that persists, in production, and says how to set it right`(
+    func `in production serve refuses a live Redis that persists, and says how to correct it`(
         options: [String]
     ) async throws {
         try await withServer(options: options) { server in
@@ -195,28 +197,28 @@ import Testing
         }
     }
 
-    @Test func `serve starts where the settings are hidden and nothing was written`() async throws {
+    @Test func `serve starts when it may not read the configuration of Redis and nothing was persisted`() async throws {
         try await Self.deployed { live, ledger in
             let settings = [
                 "ENROUTE_REDIS_LIVE_URL": Self.url("enroute", live),
                 "ENROUTE_REDIS_LEDGER_URL": Self.url("enroute", ledger),
             ]
-            let said = try await Self.starts(settings)
-            #expect(said.hasPrefix("enroute: listening"), "\(said)")
+            let output = try await Self.starts(settings)
+            #expect(output.hasPrefix("enroute: listening"), "\(output)")
         }
     }
 
-    @Test func `serve starts in development although the live instance persists, with a warning`() async throws {
+    @Test func `in development serve starts with a live Redis that persists, and logs a warning`() async throws {
         try await withServer(options: ["--appendonly", "yes"]) { server in
             let settings = ["ENROUTE_REDIS_LIVE_URL": server.url, "ENROUTE_MODE": "development"]
-            let said = try await Self.starts(settings)
-            #expect(said.contains("enroute: listening"))
-            #expect(said.contains("starting although a check failed"), "\(said)")
-            #expect(said.contains("stores positions on disk"), "\(said)")
+            let output = try await Self.starts(settings)
+            #expect(output.contains("enroute: listening"))
+            #expect(output.contains("starting although a check failed"), "\(output)")
+            #expect(output.contains("stores positions on disk"), "\(output)")
         }
     }
 
-    /// What a gateway says until it listens, or ends; then it is killed.
+    /// The output of a gateway until it listens or exits.
     private static func starts(_ settings: [String: String]) async throws -> String {
         let quiet = ["ENROUTE_MANAGEMENT": "off", "ENROUTE_LOG_LEVEL": "warning"]
         return try await CommandTests.serve(

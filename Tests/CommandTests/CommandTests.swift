@@ -12,7 +12,7 @@ import Testing
         var all: String { self.output + self.error }
     }
 
-    /// Built beside the tests' own executable.
+    /// The command, built into the same folder as the tests.
     static let binary = URL(
         filePath: (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
     )
@@ -33,7 +33,7 @@ import Testing
 
     struct Crashed: Error {}
 
-    /// What `enroute serve` says until it says one of `words`, or ends; then it is killed.
+    /// The output of `enroute serve` until it contains one of `words`, or until it exits. Then it is killed.
     static func serve(_ settings: [String: String], until words: [String]) async throws -> String {
         let variables = [
             "PATH": "/usr/bin:/bin", "ENROUTE_LISTEN_PORT": "0", "ENROUTE_LISTEN_HOST": "127.0.0.1",
@@ -44,13 +44,13 @@ import Testing
             .path(.init(self.binary)), arguments: ["serve"], environment: .custom(variables), input: .none,
             output: .sequence, error: .combinedWithOutput
         ) { execution in
-            var said = ""
+            var output = ""
             for try await line in execution.standardOutput.strings() {
-                said += line + "\n"
+                output += line + "\n"
                 if words.contains(where: { line.contains($0) }) { break }
             }
             try? execution.send(signal: .kill)
-            return said
+            return output
         }.closureResult
     }
 
@@ -81,7 +81,9 @@ import Testing
         (["eta-accuracy", "/nowhere.gpx"], 65, "/nowhere.gpx cannot be read"), (["eta-accuracy"], 64, "files"),
         (["demo", "--trip", "/nowhere.gpx"], 65, "/nowhere.gpx cannot be read"), (["dance"], 64, "dance"),
     ])
-    func `what can not be done is said, with an exit code of its own`(words: [String], code: Int32, reason: String)
+    func `wrong arguments and settings are reported, each with its exit code`(
+        words: [String], code: Int32, reason: String
+    )
         async throws
     {
         let outcome = try await Self.run(words)
@@ -89,14 +91,14 @@ import Testing
         #expect(outcome.all.contains(reason), "\(outcome)")
     }
 
-    @Test func `B16: a secret that is too short for a token is a wrong setting`() async throws {
+    @Test func `B16: a secret that is too short is a wrong configuration`() async throws {
         let outcome = try await Self.run(
             ["token", "--role", "rider", "a"], environment: ["ENROUTE_TOKEN_SECRET": "short"])
         #expect(outcome.code == 78, "\(outcome)")
         #expect(outcome.error.contains("shorter than 32 bytes") && outcome.output.isEmpty)
     }
 
-    @Test func `a full disk behind the output crashes no command: it is said, and the exit code tells`() async throws {
+    @Test func `a full disk does not crash a command: standard error and the exit code report it`() async throws {
         let outcome = try await Self.run(
             ["-c", "exec \"$0\" token --role rider rider-1 > /dev/full", Self.binary],
             environment: ["ENROUTE_TOKEN_SECRET": "a secret of at least thirty-two bytes"], binary: "/bin/sh")
@@ -116,7 +118,7 @@ import Testing
         arguments: [
             ([:], 69, "Redis at unix:/nowhere.sock cannot be reached"),
             (["ENROUTE_REDIS_LIVE_URL": "http://x"], 78, "its scheme is not redis"),
-            // Found by Tests/Hostile: which setting it is was not said, or the exit code was another (B14, B44).
+            // Found by Tests/Hostile: the error did not name the setting, or the exit code was wrong (B14, B44).
             (["ENROUTE_REDIS_LIVE_URL": "http://x"], 78, "ENROUTE_REDIS_LIVE_URL: "),
             (["ENROUTE_REDIS_LEDGER_URL": "redis://[::1"], 78, "ENROUTE_REDIS_LEDGER_URL: "),
             (["ENROUTE_TOKEN_SECRET": "short"], 78, "ENROUTE_TOKEN_SECRET: "),
@@ -156,10 +158,10 @@ import Testing
                 "ENROUTE_PAGES_TRANSLATION_FILES names /no.json, which cannot be read"
             ),
         ] as [([String: String], Int32, String)])
-    func `a setting that can not be used is named, with what it should be`(
+    func `an invalid setting is reported by name, with what it must be`(
         settings: [String: String], code: Int32, reason: String
     ) async throws {
-        // Without Redis a gateway waits, and `check` says that it is not there: by then all settings have been read.
+        // Without Redis a gateway would wait, but `check` reports it, after it has read all settings.
         let command = reason.hasSuffix("sock cannot be reached") ? "check" : "serve"
         let outcome = try await Self.run([command], environment: Self.good.merging(settings) { $1 })
         #expect(outcome.code == code, "\(outcome)")
@@ -172,7 +174,7 @@ import Testing
         (#""unavailable_network""#, #""unavailable_net""#, "tracking.unavailable_net is not a known state"),
         (#""statuses""#, #""states""#, "statuses.pending_vendor_acceptance is missing"),
     ])
-    func `a file of texts that lacks one is named, with what it lacks`(
+    func `an incomplete file of translations is reported, with what is missing`(
         name: String, other: String, reason: String
     ) async throws {
         let file = FileManager.default.temporaryDirectory.appending(path: "enroute-texts-\(UUID()).json")
@@ -206,7 +208,9 @@ import Testing
             ("", 69, "cannot be reached"), ("a,b", 69, "cannot be reached"), ("a", 78, "1 key ids for 2 public keys"),
             ("a,a", 78, "Two keys have one key id"),
         ] as [(String, Int32, String)])
-    func `public keys of several kinds are taken, with a name each or none`(kids: String, code: Int32, reason: String)
+    func `public keys of several kinds are accepted, with a key id each or none`(
+        kids: String, code: Int32, reason: String
+    )
         async throws
     {
         let folder = FileManager.default.temporaryDirectory.appending(path: "enroute-test-\(UUID())")
@@ -224,7 +228,7 @@ import Testing
         #expect(outcome.all.contains(reason), "\(outcome)")
     }
 
-    @Test func `settings come from a file, and the environment goes before it`() async throws {
+    @Test func `settings come from a file, and the environment takes precedence`() async throws {
         let file = FileManager.default.temporaryDirectory.appending(path: "enroute-\(UUID()).env")
         defer { try? FileManager.default.removeItem(at: file) }
         let lines = Self.good.map { "\($0.key)=\($0.value)" }.joined(separator: "\n") + "\nENROUTE_LOG_LEVEL=loud\n"
@@ -241,7 +245,7 @@ import Testing
         ("one.csv", "unix_ms,lat,lon\n1000,1,1\n", "only one fix"),
         ("back.csv", "unix_ms,lat,lon\n2000,1,1\n1000,1,1\n", "Line 3: the time is earlier than on line 2"),
     ])
-    func `a recording that can not be travelled is refused before anything is started`(
+    func `an invalid recording is refused before anything is started`(
         name: String, text: String, reason: String
     ) async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "enroute-\(UUID())")
@@ -255,7 +259,7 @@ import Testing
             #expect(outcome.error.contains(reason), "\(outcome.error)")
             #expect(outcome.output.isEmpty)
         }
-        // No redis-server, no certificate: nothing else is in the folder.
+        // Nothing was started: the folder contains no socket and no certificate.
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == [name])
     }
 }

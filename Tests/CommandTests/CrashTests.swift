@@ -5,10 +5,10 @@ import SystemPackage
 import TestSupport
 import Testing
 
-/// A gateway that crashes is gone at once and says nothing of what it knew.
+/// A gateway that crashes exits immediately and reveals nothing.
 @Suite struct CrashTests {
     @Test(arguments: [SIGSEGV, SIGILL, SIGTRAP])
-    func `B51: a crash is not examined by Swift's backtracer, which would print registers and memory`(crash: Int32)
+    func `B51: a crash does not start Swift's backtracer, which would print registers and memory`(crash: Int32)
         async throws
     {
         try await withServer { redis in
@@ -25,7 +25,7 @@ import Testing
                 environment: .custom(environment), platformOptions: platform, input: .none, output: .sequence,
                 error: .combinedWithOutput
             ) { execution in
-                var said = ""
+                var output = ""
                 for try await line in execution.standardOutput.strings() {
                     if line.contains("enroute: listening") {
                         let limits = "/proc/\(execution.processIdentifier.value)/limits"
@@ -33,15 +33,15 @@ import Testing
                         #expect(text.contains(/Max core file size +0 +0\s/))
                         try execution.send(signal: Signal(rawValue: crash))
                     }
-                    said += line + "\n"
+                    output += line + "\n"
                 }
-                return said
+                return output
             }
             #expect(outcome.terminationStatus == .signaled(crash))
             // "*** Signal 11: Backtracing from 0x…", "Registers:", "rax 0x…".
-            let said = outcome.closureResult
+            let output = outcome.closureResult
             for word in ["Backtrac", "Registers", "rax ", "Crash"] {
-                #expect(!said.contains(word), "\(said.prefix(2000))")
+                #expect(!output.contains(word), "\(output.prefix(2000))")
             }
         }
     }

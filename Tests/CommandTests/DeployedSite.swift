@@ -6,10 +6,10 @@ import SystemPackage
 import TestSupport
 import Testing
 
-/// A gateway at log level trace between two redis-servers as deploy/redis has them, and one folder that holds all that any
-/// of them writes: logs, AOF, RDB, cores.
+/// A gateway at log level trace with two redis-servers configured as in deploy/redis, and one folder with everything they write:
+/// logs, AOF, RDB, core dumps.
 struct DeployedSite: Sendable {
-    /// A process, and the file of everything it says.
+    /// A process and the file with its output.
     struct Running: Sendable {
         let processID: Int32
         let log: String
@@ -27,8 +27,9 @@ struct DeployedSite: Sendable {
 
     static let secret = "a secret of at least thirty-two bytes"
 
-    /// - Parameter body: leaves all processes dead or alive; they are gone afterwards, and the folder is searched then.
-    /// - Returns: the files that hold one of `words`, with the word; and how many files there were.
+    /// Runs `body`, kills all processes, then searches their files.
+    ///
+    /// - Returns: the words that were found, each with its file, and the names of all files.
     static func findings(
         of words: @Sendable @escaping () -> [String],
         after body: @Sendable @escaping (DeployedSite) async throws -> Void
@@ -76,7 +77,7 @@ struct DeployedSite: Sendable {
         try FileManager.default.createDirectory(at: own, withIntermediateDirectories: true)
         let list = folder.appending(path: "\(role.rawValue).acl")
         try role.writeAccessList(to: list)
-        // Every command of the ledger is a slow one here; what the live instance writes down is as deployed.
+        // Here the ledger logs every command as slow; the slow log of the live Redis is as deployed.
         let slow = role == .ledger ? "--slowlog-log-slower-than 0 --slowlog-max-len 100000" : ""
         try await self.process(
             "redis-server \(role.configurationPath) --port \(port) --dir \(own.path) --aclfile \(list.path) "
@@ -84,7 +85,7 @@ struct DeployedSite: Sendable {
             ready: "eady to accept connections", body)
     }
 
-    /// Runs a command whose output goes to a file, in a folder where it may leave a core, for as long as `body` does.
+    /// Runs a command for as long as `body` takes. Its output goes to a file, and it may write a core dump to the folder.
     private static func process(
         _ command: String, _ name: String, in folder: URL, _ environment: [Environment.Key: String], ready: String,
         _ body: @Sendable @escaping (Running) async throws -> Void
@@ -107,7 +108,7 @@ struct DeployedSite: Sendable {
         }
     }
 
-    /// Names of the files with a word in them, as text or as the eight bytes of the number it is.
+    /// Searches files for words, as text and, if a word is a number, as its eight bytes.
     private static func search(_ folder: URL, for words: [String]) throws -> (hits: [String], files: [String]) {
         let needles =
             words.map { ($0, Data($0.utf8)) }
@@ -124,7 +125,7 @@ struct DeployedSite: Sendable {
         return (hits, files)
     }
 
-    // MARK: what a test does there
+    // MARK: actions of tests
 
     /// A token made by `enroute token`.
     func token(_ person: String, _ role: String) async throws -> String {
@@ -133,8 +134,8 @@ struct DeployedSite: Sendable {
         ).output.trimmingCharacters(in: .whitespacesAndNewlines)
     }
 
-    /// What is answered, to the end of the connection.
-    func ask(_ request: String, isPublic: Bool = true) async throws -> String {
+    /// Sends a request and returns everything until the connection closes.
+    func send(_ request: String, isPublic: Bool = true) async throws -> String {
         let port = isPublic ? self.port : self.management
         return try await blocking {
             let socket = try RawSocket(port: port)
@@ -144,12 +145,12 @@ struct DeployedSite: Sendable {
     }
 
     func rest(_ method: String, _ path: String, as token: String, _ body: String = "") async throws -> String {
-        try await self.ask(
+        try await self.send(
             "\(method) \(path) HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer \(token)\r\nConnection: close\r\n"
                 + "Content-Length: \(body.utf8.count)\r\n\r\n\(body)")
     }
 
-    /// The answer to a command of somebody who may everything.
+    /// The reply to a Redis command, run as a user with all permissions.
     func redis(_ role: DeployedRedis, _ words: String...) async throws -> String {
         try await Subprocess.run(
             .name("redis-cli"),

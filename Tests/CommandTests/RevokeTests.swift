@@ -6,9 +6,9 @@ import Redis
 import TestSupport
 import Testing
 
-/// `enroute revoke`, as an operator runs it: straight at Redis, with no gateway there.
+/// `enroute revoke` as an operator runs it: directly against Redis, without a gateway.
 @Suite struct RevokeTests {
-    @Test func `every kind is revoked under the deployment's prefix, and said`() async throws {
+    @Test func `each kind of subject is revoked under the configured prefix`() async throws {
         try await withRedis { client, server in
             let settings = ["ENROUTE_REDIS_LIVE_URL": server.url, "ENROUTE_REDIS_PREFIX": "staging:"]
             for (kind, id) in [
@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    @Test func `a Redis that is not there, or refuses, is told with a code of its own`() async throws {
+    @Test func `an unavailable Redis and one that refuses have exit codes of their own`() async throws {
         let absent = try await CommandTests.run(
             ["revoke", "user", "anna"], environment: ["ENROUTE_REDIS_LIVE_URL": "unix:/nowhere.sock"])
         #expect(absent.code == 69, "\(absent)")

@@ -10,11 +10,11 @@ import Subprocess
 import TestSupport
 import Testing
 
-/// `enroute serve`, `token` and `replay` together, as somebody sets them up by hand.
+/// `enroute serve`, `token` and `replay` together, end to end.
 @Suite struct RoadTests {
     private static let secret = "a secret of at least thirty-two bytes"
 
-    /// A folder with a certificate, gone afterwards.
+    /// Runs `body` with a temporary folder.
     private static func withFolder(_ body: (URL) async throws -> Void) async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "enroute-\(UUID())")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -22,7 +22,7 @@ import Testing
         try await body(folder)
     }
 
-    /// Runs `enroute serve` on a free port for as long as `body` does; then SIGTERM must end it with 0.
+    /// Runs `enroute serve` on a free port for as long as `body` takes. SIGTERM must then make it exit with 0.
     private static func withGateway(
         _ folder: URL, _ redis: RedisServer,
         _ body: @Sendable (_ port: Int, _ send: (Signal) throws -> Void) async throws -> Void
@@ -51,7 +51,7 @@ import Testing
         #expect(outcome.terminationStatus == .exited(0))
     }
 
-    /// A visit on its way, written by way of the ledger as an order system's service would by REST.
+    /// Creates a visit whose technician is on the way, directly in the ledger.
     private static func makeVisit(_ name: String, _ redis: RedisServer) async throws {
         let address = try RedisAddress(url: redis.url)
         let loop = MultiThreadedEventLoopGroup.singleton.next()
@@ -76,7 +76,7 @@ import Testing
         return file.path
     }
 
-    @Test func `a replayed trip arrives at a gateway that was started by hand`() async throws {
+    @Test func `a replayed trip reaches a gateway`() async throws {
         try await Self.withFolder { folder in
             try await withServer { redis in
                 try await Self.makeVisit("visit-1", redis)
@@ -89,13 +89,13 @@ import Testing
                             "wss://localhost:\(port)", "--authorities", certificate,
                         ], environment: ["ENROUTE_TOKEN_SECRET": Self.secret])
                     #expect(outcome.code == 0, "\(outcome)")
-                    // B19: 40 readings in 2 s are more than a gateway publishes: the newest of them were sent, at its pace.
+                    // B19: 40 fixes in 2 s are more than a gateway publishes, so only the newest were sent, at its pace.
                     let counts = outcome.output.matches(of: /sent (\d+), skipped (\d+), accepted (\d+)/).first
-                    let (sent, passedOver) = (Int(counts?.1 ?? "") ?? 0, Int(counts?.2 ?? "") ?? 0)
-                    #expect(sent + passedOver == 40 && (2...10).contains(sent), "\(outcome.output)")
+                    let (sent, skipped) = (Int(counts?.1 ?? "") ?? 0, Int(counts?.2 ?? "") ?? 0)
+                    #expect(sent + skipped == 40 && (2...10).contains(sent), "\(outcome.output)")
                     #expect(outcome.output.contains("refused 0, conflated 0, reconnected 0 times"), "\(outcome.output)")
 
-                    // Somebody else's token, and a job that is not on its way.
+                    // A token of another rider, and an invalid token.
                     let other = try await CommandTests.run(
                         [
                             "replay", trip, "--job", "visit-1", "--rider", "rider-8", "--url",
@@ -114,7 +114,7 @@ import Testing
         }
     }
 
-    @Test func `B19: an hour of readings replayed 1,000 times as fast is cut off by no limit`() async throws {
+    @Test func `B19: an hour of fixes replayed at 1,000 times the speed exceeds no limit`() async throws {
         try await Self.withFolder { folder in
             try await withServer { redis in
                 try await Self.makeVisit("visit-1", redis)
@@ -129,13 +129,13 @@ import Testing
                         ], environment: ["ENROUTE_TOKEN_SECRET": Self.secret])
                     #expect(outcome.code == 0, "\(outcome)")
                     #expect(outcome.output.contains("refused 0, conflated 0, reconnected 0 times"), "\(outcome.output)")
-                    #expect(outcome.error.contains("a gateway holds back what is faster than 60 m/s"))
+                    #expect(outcome.error.contains("(default 60) a gateway holds fixes back"))
                 }
             }
         }
     }
 
-    @Test func `on SIGHUP a new certificate is shown, and a broken one changes nothing`() async throws {
+    @Test func `SIGHUP loads a new certificate, and keeps the current one if the new one is broken`() async throws {
         try await Self.withFolder { folder in
             try await withServer { redis in
                 try await Self.makeVisit("visit-1", redis)
@@ -164,7 +164,7 @@ import Testing
                     #expect(key != (try Data(contentsOf: folder.appending(path: "key.pem"))))
                     try Data(contentsOf: shown).write(to: trusted)
                     try send(Signal(rawValue: SIGHUP))
-                    // The signal is handled beside the sockets: soon, not at once.
+                    // The signal is handled asynchronously, so it may take a moment.
                     var isRenewed = false
                     for _ in 0..<20 where !isRenewed { isRenewed = try await isTrusted() }
                     #expect(isRenewed)

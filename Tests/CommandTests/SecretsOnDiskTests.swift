@@ -4,31 +4,31 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// What must be found nowhere: where a rider was, and tokens.
+/// Locations and tokens must not be written to any file.
 @Suite struct SecretsOnDiskTests {
     private static let place = #""lat":51.987654,"lon":4.123987"#
 
     private static func location(_ job: String, at time: Int64, _ more: String = "") -> String {
-        #"{"type":"location","job":"\#(job)","seq":1,"fixes":[{"at":\#(time),\#(self.connection)\#(more)}]}"#
+        #"{"type":"location","job":"\#(job)","seq":1,"fixes":[{"at":\#(time),\#(self.place)\#(more)}]}"#
     }
 
     private static var now: Int64 { Int64(Date.now.timeIntervalSince1970 * 1000) }
 
-    private struct Unheard: Error {
+    private struct NotReceived: Error {
         let word: String
-        let heard: String
+        let received: String
     }
 
-    /// What a session hears after a message, up to a word.
-    private static func tell(_ session: RawSocket, _ message: String, until word: String) throws {
+    /// Sends a message and reads until `word` has arrived.
+    private static func send(_ session: RawSocket, _ message: String, until word: String) throws {
         try session.send(RawSocket.longFrame(0x81, Array(message.utf8)))
-        var heard: [UInt8] = []
-        while !String(decoding: heard, as: UTF8.self).contains(word) {
+        var received: [UInt8] = []
+        while !String(decoding: received, as: UTF8.self).contains(word) {
             let bytes = try session.read()
             guard !bytes.isEmpty else {
-                throw Unheard(word: word, heard: String(decoding: heard, as: UTF8.self))
+                throw NotReceived(word: word, received: String(decoding: received, as: UTF8.self))
             }
-            heard += bytes
+            received += bytes
         }
     }
 
@@ -44,7 +44,7 @@ import Testing
     }
 
     @Test(arguments: [SIGKILL, SIGSEGV])
-    func `I2: a sentinel coordinate is found nowhere on disk`(end: Int32) async throws {
+    func `I2: a known coordinate is in no file on disk`(end: Int32) async throws {
         let slowlogs = Mutex("")
         let (hits, files) = try await DeployedSite.findings {
             ["51.987654", "51.98765", "4.123987", "51987654", "4123987", "5.1987654"]
@@ -54,28 +54,28 @@ import Testing
             let port = site.port
             try await blocking {
                 let follower = try RawSocket.session(port: port, token: anna)
-                try Self.tell(follower, #"{"type":"subscribe","job":"visit-1"}"#, until: #""type":"subscribed""#)
+                try Self.send(follower, #"{"type":"subscribe","job":"visit-1"}"#, until: #""type":"subscribed""#)
                 let session = try RawSocket.session(port: port, token: rider)
-                try Self.tell(
+                try Self.send(
                     session, #"{"type":"travel","job":"visit-1","active":true}"#, until: #""replyTo":"travel""#)
-                // Accepted, and delivered.
-                try Self.tell(session, Self.location("visit-1", at: Self.now), until: #""type":"ok""#)
-                try Self.tell(follower, #"{"type":"ping"}"#, until: "51.987654")
-                // Refused: too old, in the future, of another rider's job, with what can not be, cut off.
-                try Self.tell(session, Self.location("visit-1", at: Self.now - 3_600_000), until: "stale_position")
-                try Self.tell(session, Self.location("visit-1", at: Self.now + 3_600_000), until: "future_position")
-                try Self.tell(session, Self.location("visit-2", at: Self.now), until: #""type":"error""#)
-                try Self.tell(session, Self.location("visit-1", at: Self.now, #","acc":-1"#), until: "bad_request")
-                try Self.tell(session, String(Self.location("visit-1", at: 1).dropLast(3)), until: "bad_request")
-                try Self.tell(session, #"{"type":"\#(Self.place.replacing("\"", with: ""))"}"#, until: "bad_request")
-                // Travel mode off, and on again, with a position that is kept.
-                try Self.tell(
+                // Accepted and delivered.
+                try Self.send(session, Self.location("visit-1", at: Self.now), until: #""type":"ok""#)
+                try Self.send(follower, #"{"type":"ping"}"#, until: "51.987654")
+                // Refused: too old, in the future, for another rider's job, with an invalid accuracy, truncated.
+                try Self.send(session, Self.location("visit-1", at: Self.now - 3_600_000), until: "stale_position")
+                try Self.send(session, Self.location("visit-1", at: Self.now + 3_600_000), until: "future_position")
+                try Self.send(session, Self.location("visit-2", at: Self.now), until: #""type":"error""#)
+                try Self.send(session, Self.location("visit-1", at: Self.now, #","acc":-1"#), until: "bad_request")
+                try Self.send(session, String(Self.location("visit-1", at: 1).dropLast(3)), until: "bad_request")
+                try Self.send(session, #"{"type":"\#(Self.place.replacing("\"", with: ""))"}"#, until: "bad_request")
+                // Travel mode off and on again, with a position that is stored.
+                try Self.send(
                     session, #"{"type":"travel","job":"visit-1","active":false}"#, until: #""replyTo":"travel""#)
-                try Self.tell(session, Self.location("visit-1", at: Self.now), until: "travel_mode_off")
-                try Self.tell(
+                try Self.send(session, Self.location("visit-1", at: Self.now), until: "travel_mode_off")
+                try Self.send(
                     session, #"{"type":"travel","job":"visit-1","active":true}"#, until: #""replyTo":"travel""#)
-                try Self.tell(session, Self.location("visit-1", at: Self.now), until: #""type":"ok""#)
-                // What ends a session: too long, binary, no UTF-8, before signing in, no frame at all.
+                try Self.send(session, Self.location("visit-1", at: Self.now), until: #""type":"ok""#)
+                // Messages that close the session: too long, binary, not UTF-8, before signing in, not a frame.
                 let long = Array((Self.place + String(repeating: " ", count: 5000)).utf8)
                 let place = Array(Self.place.utf8)
                 for bytes in [
@@ -85,7 +85,7 @@ import Testing
                 ] {
                     let session = try RawSocket.session(port: port, token: rider)
                     try session.send(bytes)
-                    // The close frame, which is not answered.
+                    // Reads the close frame and does not answer it.
                     _ = try? session.read()
                 }
                 let stranger = try RawSocket(port: port)
@@ -94,14 +94,14 @@ import Testing
                 try stranger.send(RawSocket.frame(0x81, place))
                 _ = try? stranger.read()
             }
-            // Where no position belongs.
+            // Coordinates where none belong.
             for path in ["/api/v1/jobs/51.987654", "/track/51.987654,4.123987", "/api/v1/jobs/visit-1?lat=51.987654"] {
                 _ = try await site.rest("GET", path, as: anna)
             }
             _ = try await site.rest("POST", "/api/v1/jobs", as: anna, "{\(Self.place)}")
             _ = try await site.rest("POST", "/api/v1/jobs/visit-1/status", as: rider, #"{"status":"51.987654"}"#)
-            _ = try await site.ask("51.987654 4.123987\r\n\r\n")
-            let metrics = try await site.ask(
+            _ = try await site.send("51.987654 4.123987\r\n\r\n")
+            let metrics = try await site.send(
                 "GET /metrics HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n", isPublic: false)
             #expect(metrics.contains("enroute_messages_received_total") && !metrics.contains("51.98"))
 
@@ -111,7 +111,7 @@ import Testing
                 try await site.redis(.ledger, "SLOWLOG", "GET", "100000"),
             ].joined()
             slowlogs.withLock { $0 = slow }
-            // One is on its way while all of it ends.
+            // A location is being sent while everything is killed.
             try await blocking {
                 let session = try RawSocket.session(port: port, token: rider)
                 try session.send(RawSocket.frame(0x81, Array(Self.location("visit-1", at: Self.now).utf8)))
@@ -128,7 +128,7 @@ import Testing
         #expect(!files.contains { $0.contains("core") }, "\(files)")
     }
 
-    @Test func `I2: what is written to disk would be found`() async throws {
+    @Test func `I2: the search finds what is written to disk`() async throws {
         let (hits, _) = try await DeployedSite.findings {
             ["visit-1"]
         } after: { site in
@@ -137,7 +137,7 @@ import Testing
         #expect(hits.contains { $0.contains(".aof") }, "\(hits)")
     }
 
-    @Test func `S6: a token is found in no log and no metric, whichever way it came`() async throws {
+    @Test func `S6: no log and no metric contains a token, however it was sent`() async throws {
         let secrets = Mutex<[String]>([])
         let (hits, files) = try await DeployedSite.findings {
             secrets.withLock { $0 }
@@ -146,7 +146,7 @@ import Testing
             let good = try await site.token("anna", "customer")
             let others = try await [site.token("bert", "customer"), site.token("anna", "ops")]
             let bad = String(good.dropLast(4)) + "AAAA"
-            // Signatures, and what stands between the dots, so that a part of it is found as well.
+            // The payloads and the signatures, so parts of a token are found too.
             secrets.withLock { secrets in
                 secrets = ([good, bad] + others).flatMap { $0.split(separator: ".").dropFirst().map(String.init) }
             }
@@ -158,7 +158,7 @@ import Testing
                     "Authorization: Bearer \(token)", "Authorization: Basic \(token)", "Cookie: token=\(token)",
                 ] {
                     for path in ["/api/v1/jobs/visit-1", "/track/visit-1", "/v1", "/\(token)"] {
-                        _ = try await site.ask(
+                        _ = try await site.send(
                             "GET \(path) HTTP/1.1\r\nHost: h\r\n\(header)\r\nConnection: close\r\n\r\n")
                     }
                 }
@@ -166,9 +166,9 @@ import Testing
                     "/v1?token=\(token)", "/api/v1/jobs/j?access_token=\(token)", "/track/j?a=b&JWT=\(token)",
                     "/?x=\(token)",
                 ] {
-                    _ = try await site.ask("GET \(path) HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n")
+                    _ = try await site.send("GET \(path) HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n")
                 }
-                _ = try await site.ask("\(token)\r\n\r\n")
+                _ = try await site.send("\(token)\r\n\r\n")
                 _ = try await site.rest("POST", "/api/v1/jobs", as: good, #"{"token":"\#(token)","#)
             }
             let port = site.port
@@ -189,7 +189,7 @@ import Testing
                     }
                 }
             }
-            let metrics = try await site.ask(
+            let metrics = try await site.send(
                 "GET /metrics HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n", isPublic: false)
             #expect(metrics.contains("enroute_requests_refused_total"))
             for secret in secrets.withLock({ $0 }) { #expect(!metrics.contains(secret)) }

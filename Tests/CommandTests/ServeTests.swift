@@ -5,7 +5,7 @@ import SystemPackage
 import TestSupport
 import Testing
 
-/// `enroute serve` as a process of its own: its descriptors, its signals, its switches.
+/// `enroute serve` as a process: descriptors, signals, management listener.
 @Suite(.needsMachine(for: .volume)) struct ServeTests {
     private struct Served: Sendable {
         let port: Int
@@ -13,7 +13,7 @@ import Testing
         let process: Int32
         let send: @Sendable (Signal) throws -> Void
 
-        /// Status line and body of a request to the management listener, or to the public one.
+        /// The response of the management listener, or of the public one.
         func get(_ path: String, isPublic: Bool = false) async throws -> String {
             let port = isPublic ? self.port : self.management
             return try await blocking {
@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    /// Runs a gateway without TLS for as long as `body` does, then kills what is left of it.
+    /// Runs a gateway without TLS for as long as `body` takes, then kills it if it still runs.
     private static func serve(
         _ more: [Environment.Key: String] = [:], descriptors: Int = 4096, arguments: String = "",
         _ body: @escaping @Sendable (Served) async throws -> Void
@@ -43,7 +43,7 @@ import Testing
                 "ENROUTE_TOKEN_SECRET": "a secret of at least thirty-two bytes", "ENROUTE_LOG_LEVEL": "critical",
                 "ENROUTE_DRAIN_SECONDS": "20", "ENROUTE_DRAIN_ACCEPT_SECONDS": "0", "ENROUTE_MODE": "development",
                 "ENROUTE_MANAGEMENT_PORT": "0", "ENROUTE_EVENT_LOOPS": "1",
-                // Busy with the other tests is not what is meant by overloaded.
+                // A machine busy with other tests must not count as overloaded.
                 "ENROUTE_OVERLOAD_LOOP_LAG_MS": "60000",
             ]
             var platform = PlatformOptions()
@@ -70,16 +70,16 @@ import Testing
         return try #require(status.value)
     }
 
-    @Test func `D7: without descriptors newcomers wait, the balancer is told, and they come in when there is room`()
+    @Test func `D7: without free descriptors new connections wait, /readyz fails, and they are accepted later`()
         async throws
     {
         let status = try await Self.serve(["ENROUTE_LIMIT_CONNECTIONS_PER_ADDRESS": "0"], descriptors: 200) { served in
-            // 200, and 64 of them kept back: 136, of which the process itself needs a few.
+            // 200 descriptors, 64 of them reserved: 136 are left, of which the process itself needs a few.
             let crowd = try await blocking { Handed(try (0..<150).map { _ in try RawSocket(port: served.port) }) }
             #expect(try await served.eventually("/readyz", "overloaded"))
-            // Once for the descriptors, and perhaps again because the machine is busy.
+            // Paused once for descriptors, and perhaps again because the machine is busy.
             #expect(try await !served.get("/metrics").contains("enroute_accept_pauses_total 0"))
-            // Connected as far as the kernel goes, and not served yet.
+            // Accepted by the kernel, but not by the gateway yet.
             let late = try await blocking {
                 let late = try RawSocket(port: served.port)
                 try late.send("GET /track/j HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
@@ -94,10 +94,11 @@ import Testing
         #expect(status == .signaled(SIGKILL))
     }
 
-    @Test func `B25: connections that pipeline requests and read nothing cost what one answer each costs`() async throws
+    @Test func `B25: a connection that pipelines requests and does not read costs the memory of one response`()
+        async throws
     {
         let status = try await Self.serve(["ENROUTE_LIMIT_WRITE_STALL_SECONDS": "1"]) { served in
-            // Pages and documents are in memory once they were asked for.
+            // Documents are loaded on the first request.
             #expect(try await served.get("/openapi.json", isPublic: true).hasPrefix("HTTP/1.1 200 "))
             let before = try Self.mostMemoryKilobytes(served.process)
             let crowd = try await blocking {
@@ -109,10 +110,10 @@ import Testing
                         return socket
                     })
             }
-            // All were given up: nothing more is written to any of them.
+            // All have been closed because of the write stall.
             #expect(try await served.eventually("/metrics", #"enroute_timeouts_total{phase="write"} 20"#))
             let grown = try Self.mostMemoryKilobytes(served.process) - before
-            // 1,123 MB before one request was answered at a time.
+            // It was 1,123 MB when pipelined requests were answered at the same time.
             #expect(grown < 40_000, "\(grown) KB")
             withExtendedLifetime(crowd) {}
             try served.send(.kill)
@@ -120,14 +121,14 @@ import Testing
         #expect(status == .signaled(SIGKILL))
     }
 
-    /// The most memory that the process has ever had in RAM (proc(5), status).
+    /// The peak resident memory of the process (proc(5), status).
     private static func mostMemoryKilobytes(_ process: Int32) throws -> Int {
         let status = try String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8)
         return try #require(status.firstMatch(of: /VmHWM:\s+([0-9]+) kB/).flatMap { Int($0.1) })
     }
 
-    @Test func `a second signal ends a draining gateway at once`() async throws {
-        // Open until the gateway has ended: with its last session a drain is over.
+    @Test func `a second signal stops a draining gateway immediately`() async throws {
+        // Stays open: draining ends when the last session closes.
         let session = Handed<RawSocket>()
         let status = try await Self.serve { served in
             let token = try await CommandTests.run(
@@ -144,8 +145,7 @@ import Testing
         session.value = nil
     }
 
-    @Test func `B15: a stopping gateway takes connections for a while after it says that it is not ready`() async throws
-    {
+    @Test func `B15: a stopping gateway accepts connections for a while after /readyz fails`() async throws {
         let session = Handed<RawSocket>()
         let status = try await Self.serve(["ENROUTE_DRAIN_ACCEPT_SECONDS": "600"]) { served in
             let token = try await CommandTests.run(
@@ -154,7 +154,7 @@ import Testing
             ).output.trimmingCharacters(in: .whitespacesAndNewlines)
             try served.send(.terminate)
             #expect(try await served.eventually("/readyz", "stopping"))
-            // Whoever the balancer sends here because it does not know yet.
+            // A connection from a balancer that has not noticed yet.
             #expect(try await served.get("/track/j", isPublic: true).hasPrefix("HTTP/1.1 200 "))
             session.value = try await blocking { Handed(try RawSocket.session(port: served.port, token: token)) }.value
             #expect(try await served.get("/readyz").hasPrefix("HTTP/1.1 503 "))
@@ -164,7 +164,7 @@ import Testing
         session.value = nil
     }
 
-    @Test func `B15: after that while it takes nobody and serves whom it has`() async throws {
+    @Test func `B15: after that it accepts no connection and serves existing ones`() async throws {
         let session = Handed<RawSocket>()
         let status = try await Self.serve { served in
             let token = try await CommandTests.run(
@@ -182,7 +182,7 @@ import Testing
         session.value = nil
     }
 
-    @Test func `I4: probes and metrics are not for the public`() async throws {
+    @Test func `I4: the public listener serves no probes and no metrics`() async throws {
         _ = try await Self.serve { served in
             for path in ["/livez", "/readyz", "/healthz", "/metrics"] {
                 #expect(try await served.get(path, isPublic: true).hasPrefix("HTTP/1.1 404 "))
@@ -198,7 +198,7 @@ import Testing
     }
 }
 
-/// What one task hands to another, used by one at a time.
+/// A value that one task hands to another; used by one at a time.
 private final class Handed<Value>: @unchecked Sendable {
     var value: Value?
     init(_ value: Value? = nil) { self.value = value }

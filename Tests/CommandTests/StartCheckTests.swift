@@ -7,7 +7,7 @@ import Subprocess
 import TestSupport
 import Testing
 
-/// What `enroute serve` does about Redis and its certificate before it starts, and `enroute check` beside it.
+/// The checks of Redis and of the certificate before `enroute serve` starts, and in `enroute check`.
 @Suite(.needsMachine(for: .faults)) struct StartCheckTests {
     private static let good = [
         "ENROUTE_TLS": "off", "ENROUTE_TOKEN_SECRET": "a secret of at least thirty-two bytes",
@@ -19,7 +19,7 @@ import Testing
         "redis://\(user):\(DeployedRedis.password)@127.0.0.1:\(port)"
     }
 
-    /// Both roles as deployed, but for these options of the ledger.
+    /// Both Redis as in deploy/redis, with additional options of the ledger.
     private static func deployed(
         ledgerOptions: [String] = [], _ body: (_ live: Int, _ ledger: Int) async throws -> Void
     ) async throws {
@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    /// Claims that production does not start with `settings`, for `reason`, and that development does.
+    /// Expects that a gateway with `settings` does not start in production because of `reason`, but starts in development.
     private static func isRefused(_ settings: [String: String], _ reason: String) async throws {
         let settings = Self.good.merging(settings) { $1 }
         let outcome = try await CommandTests.run(
@@ -47,13 +47,13 @@ import Testing
 
     // MARK: B37
 
-    @Test func `B37: production does not start with the ledger on the live instance`() async throws {
+    @Test func `B37: in production a gateway does not start when one Redis has both roles`() async throws {
         try await withServer { server in
             try await Self.isRefused(["ENROUTE_REDIS_LIVE_URL": server.url], "The ledger is the same instance as live.")
         }
     }
 
-    @Test func `B37: production does not start with a ledger that keeps nothing`() async throws {
+    @Test func `B37: in production a gateway does not start with a ledger that does not persist`() async throws {
         try await Self.deployed(ledgerOptions: ["--appendonly", "no", "--save", ""]) { live, ledger in
             try await Self.isRefused(
                 [
@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    @Test func `B37: production does not start with a user that may only read`() async throws {
+    @Test func `B37: in production a gateway does not start with a Redis user that may only read`() async throws {
         try await Self.deployed { live, ledger in
             try await RedisCLI.run(ledger, "ACL", "SETUSER", "reader", "on", ">secret", "~*", "&*", "+@all", "-@write")
             try await Self.isRefused(
@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    @Test func `B37: production does not start with a certificate that has expired`() async throws {
+    @Test func `B37: in production a gateway does not start with an expired certificate`() async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "enroute-\(UUID())")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -99,7 +99,7 @@ import Testing
 
     // MARK: B38
 
-    @Test func `B38: a gateway waits for a Redis that is away, not ready, and goes on when it comes`()
+    @Test func `B38: a gateway waits for an unavailable Redis, is not ready, and starts when Redis answers`()
         async throws
     {
         try await RestartableRedis.running(port: try await freePort()) { redis in
@@ -120,13 +120,13 @@ import Testing
             ]) { $1 }.reduce(into: [:]) { $0[Environment.Key(rawValue: $1.key)!] = $1.value }
             var platform = PlatformOptions()
             platform.teardownSequence = [.send(signal: .kill, allowedDurationToNextStep: .seconds(1))]
-            let said = try await Subprocess.run(
+            let output = try await Subprocess.run(
                 .path(.init(CommandTests.binary)), arguments: ["serve"], environment: .custom(environment),
                 platformOptions: platform, input: .none, output: .sequence, error: .combinedWithOutput
             ) { execution in
-                var said: [String] = []
+                var output: [String] = []
                 for try await line in execution.standardOutput.strings() {
-                    said.append(line)
+                    output.append(line)
                     if line.contains("waiting for Redis") {
                         #expect(try await probe("/livez").hasPrefix("HTTP/1.1 200 "))
                         #expect(try await probe("/readyz").hasPrefix("HTTP/1.1 503 "))
@@ -139,14 +139,14 @@ import Testing
                     break
                 }
                 try? execution.send(signal: .kill)
-                return said
+                return output
             }.closureResult
-            #expect(said.count { $0.contains("waiting for Redis") } == 1, "\(said)")
-            #expect(said.contains { $0.contains("enroute: listening") }, "\(said)")
+            #expect(output.count { $0.contains("waiting for Redis") } == 1, "\(output)")
+            #expect(output.contains { $0.contains("enroute: listening") }, "\(output)")
         }
     }
 
-    @Test func `B38: a gateway that waits for Redis ends when it is told to`() async throws {
+    @Test func `B38: SIGTERM stops a gateway that waits for Redis`() async throws {
         let environment: [Environment.Key: String] = Self.good.merging([
             "PATH": "/usr/bin:/bin", "ENROUTE_LISTEN_PORT": "0", "ENROUTE_REDIS_LIVE_URL": "unix:/nowhere.sock",
         ]) { $1 }.reduce(into: [:]) { $0[Environment.Key(rawValue: $1.key)!] = $1.value }
@@ -161,7 +161,7 @@ import Testing
         #expect(outcome.terminationStatus == .exited(0))
     }
 
-    @Test func `B38: a password that is refused ends a gateway at once`() async throws {
+    @Test func `B38: a gateway exits when Redis rejects its password`() async throws {
         try await withServer(options: ["--requirepass", "hunter2"]) { server in
             for mode in ["production", "development"] {
                 let settings = ["ENROUTE_REDIS_LIVE_URL": server.url, "ENROUTE_MODE": mode]
@@ -185,9 +185,9 @@ import Testing
         return (outcome.code, try JSONDecoder().decode(Report.self, from: Data(outcome.output.utf8)))
     }
 
-    /// With a user that sees keys, with the gateway's own alone, and before there are any keys.
+    /// With a user that may read keys, with the gateway's user only, and without any keys.
     @Test(arguments: ["jobs and operations", "jobs", ""])
-    func `B36: two URLs that were exchanged are said to be, and nothing is to be deleted`(known: String) async throws {
+    func `B36: swapped URLs are found, and no remedy deletes anything`(known: String) async throws {
         try await Self.deployed { live, ledger in
             if known.contains("jobs") {
                 let client = try await RedisClient.started(at: RedisAddress(url: Self.url("enroute", ledger)))
@@ -219,7 +219,7 @@ import Testing
         }
     }
 
-    @Test func `B36: what holds jobs is not to be deleted, whatever else it is`() async throws {
+    @Test func `B36: the remedy for a Redis that holds jobs does not delete them`() async throws {
         try await withServer(options: ["--appendonly", "yes"]) { server in
             let client = try await RedisClient.started(at: server.address)
             defer { client.stop() }
@@ -231,7 +231,7 @@ import Testing
         }
     }
 
-    @Test func `B44: a look at Redis needs the settings of Redis alone`() async throws {
+    @Test func `B44: checking Redis requires only the settings of Redis`() async throws {
         try await Self.deployed { live, ledger in
             let (code, report) = try await Self.check([
                 "ENROUTE_REDIS_LIVE_URL": Self.url("enroute", live),
@@ -250,7 +250,7 @@ import Testing
         ["ENROUTE_LISTEN_PORT": "99999"], ["ENROUTE_REDIS_LIVE_URL": "http://x"], ["ENROUTE_TLS": "maybe"],
         ["ENROUTE_REDIS_LEDGER_WAIT_REPLICAS": "some"], ["ENROUTE_REDIS_LIVE_URL": ""], ["ENROUTE_MODE": "test"],
     ])
-    func `B16: a setting that can not be used is a finding in JSON too`(settings: [String: String]) async throws {
+    func `B16: an invalid setting is a finding in JSON too`(settings: [String: String]) async throws {
         let some = ["ENROUTE_REDIS_LIVE_URL": "unix:/nowhere.sock"]
         let (code, report) = try await Self.check(Self.good.merging(some) { $1 }.merging(settings) { $1 })
         #expect(code == 78)
@@ -259,7 +259,7 @@ import Testing
     }
 }
 
-/// Somebody who may do everything, at a port.
+/// A Redis user with all permissions.
 private enum RedisCLI {
     static func run(_ port: Int, _ words: String...) async throws {
         var address = RedisAddress(endpoint: .tcp(host: "127.0.0.1", port: port))

@@ -10,15 +10,14 @@ import SystemPackage
 import TestSupport
 import Testing
 
-/// The time in which a rider may share its position is counted by nobody who can die: not by the gateway, not by the phone,
-/// not by the instance that holds the positions.
+/// The time limit for sharing does not depend on a gateway, on the phone, or on the live Redis: it survives the loss of each.
 @Suite(.needsMachine(for: .volume)) struct TimeLimitTests {
     private static let secret = "a secret of at least thirty-two bytes"
     private static let (job, rider) = (JobID("visit-1")!, PersonID("rider-1")!)
-    /// Longer than two gateways and a Redis need to start on a machine that is busy.
+    /// In seconds; longer than two gateways and a Redis need to start on a busy machine.
     private static let cap = 15
 
-    /// Runs a gateway on a free port for as long as `body` does, then kills it without a word.
+    /// Runs a gateway on a free port for as long as `body` takes, then kills it.
     private static func withGateway<Result: Sendable>(
         live: String, ledger: String, _ body: @escaping @Sendable (_ url: String) async throws -> Result
     ) async throws -> Result {
@@ -60,7 +59,7 @@ import Testing
         }
     }
 
-    /// - Returns: the deadline, ms since the epoch.
+    /// - Returns: the deadline, in ms since the epoch.
     private static func start(_ url: String) async throws -> Int64 {
         try await self.connect(url, "rider-1", .rider) { connection, messages in
             try await connection.send(.travel(job: self.job, active: true))
@@ -81,7 +80,7 @@ import Testing
         _ = try await ledger.publish(.onTheWay, of: self.job, by: self.rider, source: "event").get()
     }
 
-    @Test func `the limit outlives a gateway that is killed, a live instance that forgets, and the rider's phone`()
+    @Test func `the limit survives the loss of a gateway, of the live Redis and of the rider's phone`()
         async throws
     {
         try await RestartableRedis.running { live in
@@ -92,11 +91,11 @@ import Testing
                 }
                 try await live.restart(.empty)
                 try await Self.withGateway(live: live.url, ledger: ledger.url) { url in
-                    // Another phone, another gateway, another memory: the same time.
+                    // Another phone, another gateway and an empty Redis have the same deadline.
                     #expect(try await Self.start(url) == deadline)
                     async let customer = Self.follow(url)
-                    let told = try await Self.travel(url, until: deadline)
-                    #expect(told == .timeLimit)
+                    let reported = try await Self.travel(url, until: deadline)
+                    #expect(reported == .timeLimit)
                     let (reason, newest) = try await customer
                     #expect(reason == .timeLimit)
                     #expect(newest <= deadline)
@@ -106,7 +105,7 @@ import Testing
         }
     }
 
-    /// - Returns: why the positions ended, and when the last of them came in, ms since the epoch.
+    /// - Returns: why sharing ended, and when the last location was received, in ms since the epoch.
     private static func follow(_ url: String) async throws -> (EndReason?, Int64) {
         try await self.connect(url, "anna", .customer) { connection, messages in
             try await connection.send(.subscribe(job: self.job, since: nil))
@@ -122,9 +121,9 @@ import Testing
         }
     }
 
-    /// Travels on and on; the gateway has to end it. Comes back with a new phone after every ten positions.
+    /// Keeps sending locations until the gateway ends it, on a new connection after every ten locations.
     ///
-    /// - Returns: the reason that the rider was told.
+    /// - Returns: the reason that the gateway sent.
     private static func travel(_ url: String, until deadline: Int64) async throws -> EndReason? {
         var (step, last) = (0, Int64(0))
         while true {
@@ -141,7 +140,7 @@ import Testing
                         switch message {
                         case .tracking(_, .ended, let reason): return .some(reason)
                         case .ok("location", _, _, _, _): break
-                        // Already closed, for the follower: who asks why is told.
+                        // Already ended for the follower; starting again returns the reason.
                         case .error(let refusal) where refusal.code == .travelModeOff:
                             try await connection.send(.travel(job: self.job, active: true))
                             continue

@@ -42,10 +42,12 @@ struct CheckCommand: AsyncParsableCommand {
             var outcome = RedisInspection.Outcome()
             do {
                 let configuration = try ProcessConfiguration(file: self.config)
-                mode = try configuration.mode()
+                mode = (try? configuration.mode()) ?? .production
                 findings += try await configuration.findings()
-                let inspection = try configuration.inspection(group: MultiThreadedEventLoopGroup.singleton)
-                outcome = try await inspection.run()
+                // Without valid settings of Redis there is nothing to inspect; the findings above say why.
+                if let inspection = try? configuration.inspection(group: MultiThreadedEventLoopGroup.singleton) {
+                    outcome = try await inspection.run()
+                }
             } catch {
                 findings += try [Finding(configuration: error, isNeeded: true)]
             }

@@ -2,7 +2,6 @@
 // times. `enroute config` and `enroute check` report all of it, and `enroute serve` does when it does not start.
 
 import Access
-import NIOPosix
 
 extension ProcessConfiguration {
     /// Something that keeps a gateway from starting.
@@ -26,7 +25,10 @@ extension ProcessConfiguration {
                 if known.insert("\(error)").inserted { problems.append(Problem(area: area, error: error)) }
             }
         }
-        await attempt(.redis) { _ = try self.inspection(group: MultiThreadedEventLoopGroup.singleton) }
+        await attempt(.redis) { _ = try self.redis() }
+        for name in ["ENROUTE_REDIS_LEDGER_URL", "ENROUTE_REDIS_LIVE_ADMIN_URL", "ENROUTE_REDIS_LEDGER_ADMIN_URL"] {
+            await attempt(.redis) { _ = try self.redisAddress(name) }
+        }
         await attempt(.certificate) { _ = try self.credentials() }
         await attempt(.tokenKeys) { _ = try await self.tokens() }
         for setting in SettingsTable.all where self.isSet(setting.name) {
