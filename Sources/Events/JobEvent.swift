@@ -80,7 +80,7 @@ package enum JobEvent: Sendable, Hashable {
     private static func required<Kind>(_ text: String?, _ what: String) throws(EventFault) -> Identifier<Kind> {
         guard let text else { throw .unusable("The data needs \(what).") }
         guard let identifier = Identifier<Kind>(text) else {
-            throw .unusable("\(what) must be 1 to \(Identifier<Kind>.longest) of [A-Za-z0-9_-].")
+            throw .unusable("\(what) must be 1 to \(Identifier<Kind>.longest) characters of [A-Za-z0-9_-].")
         }
         return identifier
     }

@@ -53,7 +53,7 @@ import Testing
     func `text after a message is refused, space is not`(message: ClientMessage) throws {
         for tail in ["x", "{}", ",", "\0"] {
             let bytes = message.encoded + Array(tail.utf8)
-            #expect(throws: BadMessage("there is text after the message")) {
+            #expect(throws: BadMessage("there is data after the message")) {
                 try bytes.withUnsafeBytes { try ClientMessage($0) }
             }
         }
@@ -86,42 +86,45 @@ import Testing
 
     @Test(
         arguments: [
-            ("{}", "a message needs a type"),
-            ("[]", "an object was expected at byte 0"),
-            (#"{"type":"ping","type":"ping"}"#, "type is named twice"),
+            ("{}", "the message needs type"),
+            ("[]", "expected an object at byte 0"),
+            (#"{"type":"ping","type":"ping"}"#, "the message contains type twice"),
             (#"{"type":"fly"}"#, ClientMessageTests.types),
             (#"{"type":"PING"}"#, ClientMessageTests.types),
-            (#"{"type":null}"#, "a string was expected at byte 8"),
-            (#"{"type":"subscribe"}"#, "subscribe needs either job, with since or without, or jobs"),
-            (#"{"type":"subscribe","job":"a b"}"#, "job must be 1 to 64 of [A-Za-z0-9_-]"),
-            (#"{"type":"subscribe","job":"{x}"}"#, "job must be 1 to 64 of [A-Za-z0-9_-]"),
-            (#"{"type":"subscribe","job":"a","job":"b"}"#, "subscribe names a member twice"),
+            (#"{"type":null}"#, "expected a string at byte 8"),
+            (#"{"type":"subscribe"}"#, "subscribe needs either job and optionally since, or jobs"),
+            (#"{"type":"subscribe","job":"a b"}"#, "job must be 1 to 64 characters of [A-Za-z0-9_-]"),
+            (#"{"type":"subscribe","job":"{x}"}"#, "job must be 1 to 64 characters of [A-Za-z0-9_-]"),
+            (#"{"type":"subscribe","job":"a","job":"b"}"#, "subscribe contains a member twice"),
             (#"{"type":"subscribe","job":"a","since":{}}"#, "since needs epoch"),
             (#"{"type":"subscribe","job":"a","since":{"epoch":"e"}}"#, "since needs id"),
             (
                 #"{"type":"subscribe","job":"a","since":{"epoch":"","id":"1-0"}}"#,
-                "epoch must be what the snapshot said"
+                "epoch must be the epoch of a snapshot"
             ),
             (#"{"type":"subscribe","job":"a","since":{"epoch":"e","id":"1"}}"#, "id must be a status id"),
             (
                 #"{"type":"subscribe","job":"a","since":{"epoch":"e","epoch":"f","id":"1-0"}}"#,
-                "since names a member twice"
+                "since contains a member twice"
             ),
-            (#"{"type":"travel","job":"a"}"#, "travel needs active, true or false"),
-            (#"{"type":"travel","job":"a","active":1}"#, "true or false was expected"),
-            (#"{"type":"travel","job":"a","active":"true"}"#, "true or false was expected"),
+            (#"{"type":"travel","job":"a"}"#, "travel needs active: true or false"),
+            (#"{"type":"travel","job":"a","active":1}"#, "expected true or false"),
+            (#"{"type":"travel","job":"a","active":"true"}"#, "expected true or false"),
             (#"{"type":"travel","active":true}"#, "travel needs job"),
-            (#"{"type":"availability"}"#, "availability needs status, online or offline"),
-            (#"{"type":"availability","status":"busy"}"#, "availability needs status, online or offline"),
-            (#"{"type":"availability","status":"online","device":"a b"}"#, "device must be 1 to 64 of [A-Za-z0-9_-]"),
+            (#"{"type":"availability"}"#, "availability needs status: online or offline"),
+            (#"{"type":"availability","status":"busy"}"#, "availability needs status: online or offline"),
+            (
+                #"{"type":"availability","status":"online","device":"a b"}"#,
+                "device must be 1 to 64 characters of [A-Za-z0-9_-]"
+            ),
             (
                 #"{"type":"presence","lat":1}"#,
                 "lat must be -90 to 90 and lon -180 to 180 degrees, both or none, and not both 0"
             ),
             (#"{"type":"auth"}"#, "auth needs either token or link"),
             (#"{"type":"auth","token":"a","link":"b"}"#, "auth needs either token or link"),
-            (#"{"\u0074ype":"ping"}"#, "a member's name must not be escaped"),
-            (#"{"type":"unsubscribe","\u006aob":"a"}"#, "a member's name must not be escaped"),
+            (#"{"\u0074ype":"ping"}"#, "a member name must not contain escape sequences"),
+            (#"{"type":"unsubscribe","\u006aob":"a"}"#, "a member name must not contain escape sequences"),
         ])
     func `a message that can not be meant is refused with the reason`(json: String, reason: String) {
         #expect(refusal { _ = try clientMessage(json) } == reason)

@@ -91,6 +91,6 @@ import Testing
 
     @Test(arguments: ["1.0", "1e3", "1000000000000000000", "-9223372036854775808", "99999999999999999999", "0.5"])
     func `a fraction, an exponent and what may not fit are no whole numbers`(text: String) {
-        #expect(throws: BadMessage("a whole number was expected")) { try self.integer(text) }
+        #expect(throws: BadMessage("expected a whole number")) { try self.integer(text) }
     }
 }

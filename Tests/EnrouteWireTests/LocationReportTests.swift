@@ -44,9 +44,9 @@ import Testing
     @Test(
         arguments: [
             (#""lat":1"#, "lat and lon"), (#""lon":1"#, "lat and lon"),
-            (#""lat":null,"lon":1"#, "a number was expected"),
-            (#""lat":"1","lon":1"#, "a number was expected"), (#""lat":NaN,"lon":1"#, "a number was expected"),
-            (#""lat":Infinity,"lon":1"#, "a number was expected"),
+            (#""lat":null,"lon":1"#, "expected a number"),
+            (#""lat":"1","lon":1"#, "expected a number"), (#""lat":NaN,"lon":1"#, "a number was expected"),
+            (#""lat":Infinity,"lon":1"#, "expected a number"),
             (#""lat":-Infinity,"lon":1"#, "a number is malformed"),
             (#""lat":1e999,"lon":1"#, "a number is out of range"),
             (#""lat":-1e999,"lon":1"#, "a number is out of range"),
@@ -54,12 +54,12 @@ import Testing
             (#""lat":1,"lon":1,"acc":-0.1"#, "acc is"), (#""lat":1,"lon":1,"acc":10000.1"#, "acc is"),
             (#""lat":1,"lon":1,"spd":-0.1"#, "spd is"), (#""lat":1,"lon":1,"spd":340.1"#, "spd is"),
             (#""lat":1,"lon":1,"hdg":-0.1"#, "hdg is"), (#""lat":1,"lon":1,"hdg":360.1"#, "hdg is"),
-            (#""lat":1,"lat":1,"lon":1"#, "names a member twice"),
-            (#""lat":1,"lon":1,"lon":2"#, "names a member twice"),
-            (#""lat":1,"lon":1,"at":1700000000001"#, "names a member twice"),
-            (#""lat":1,"lon":1,"acc":1,"acc":1"#, "names a member twice"),
-            (#""lat":1,"lon":1,"spd":1,"spd":1"#, "names a member twice"),
-            (#""lat":1,"lon":1,"hdg":1,"hdg":1"#, "names a member twice"),
+            (#""lat":1,"lat":1,"lon":1"#, "contains a member twice"),
+            (#""lat":1,"lon":1,"lon":2"#, "contains a member twice"),
+            (#""lat":1,"lon":1,"at":1700000000001"#, "contains a member twice"),
+            (#""lat":1,"lon":1,"acc":1,"acc":1"#, "contains a member twice"),
+            (#""lat":1,"lon":1,"spd":1,"spd":1"#, "contains a member twice"),
+            (#""lat":1,"lon":1,"hdg":1,"hdg":1"#, "contains a member twice"),
             (#""l\u0061t":1,"lon":1"#, "must not be escaped"),
             (#""lat":1,"lon":1,"x":[[[[[[1]]]]]]"#, "nested deeper than 8"),
         ])
@@ -94,21 +94,21 @@ import Testing
     }
 
     @Test func `a fix without a time is refused`() {
-        #expect(refusal { _ = try self.report(Self.fix(#""lat":1,"lon":1"#)) } == "a fix needs at, ms since the epoch")
+        #expect(refusal { _ = try self.report(Self.fix(#""lat":1,"lon":1"#)) } == "a fix needs at: ms since the epoch")
     }
 
     @Test func `job, seq and fixes are needed, once each`() {
         for (json, reason) in [
             (Self.message(Self.fix, job: ""), "location needs job"),
-            (Self.message(Self.fix, seq: ""), "location needs seq, a whole number from 0"),
-            (Self.message(Self.fix, seq: #""seq":-1,"#), "location needs seq, a whole number from 0"),
-            (Self.message(Self.fix, seq: #""seq":1.5,"#), "a whole number was expected"),
-            (Self.message(Self.fix, seq: #""seq":1,"seq":1,"#), "location names a member twice"),
-            (Self.message(Self.fix, job: #""job":"a","job":"a","#), "location names a member twice"),
+            (Self.message(Self.fix, seq: ""), "location needs seq: a whole number, 0 or greater"),
+            (Self.message(Self.fix, seq: #""seq":-1,"#), "location needs seq: a whole number, 0 or greater"),
+            (Self.message(Self.fix, seq: #""seq":1.5,"#), "expected a whole number"),
+            (Self.message(Self.fix, seq: #""seq":1,"seq":1,"#), "location contains a member twice"),
+            (Self.message(Self.fix, job: #""job":"a","job":"a","#), "location contains a member twice"),
             (Self.message(""), "location needs at least one fix"),
             (#"{"type":"location","job":"a","seq":1}"#, "location needs at least one fix"),
-            (#"{"type":"location","job":"a","seq":1,"fixes":[],"fixes":[]}"#, "location names a member twice"),
-            (#"{"type":"location","job":"a","seq":1,"fixes":{}}"#, "an array was expected at byte 45"),
+            (#"{"type":"location","job":"a","seq":1,"fixes":[],"fixes":[]}"#, "location contains a member twice"),
+            (#"{"type":"location","job":"a","seq":1,"fixes":{}}"#, "expected an array at byte 45"),
         ] {
             #expect(refusal { _ = try self.report(json) } == reason, "\(json)")
         }
@@ -118,7 +118,8 @@ import Testing
         func fixes(_ count: Int) -> String { Array(repeating: Self.fix, count: count).joined(separator: ",") }
         #expect(try self.report(Self.message(fixes(50)))?.fixes.count == 50)
         #expect(
-            refusal { _ = try self.report(Self.message(fixes(51))) } == "a location message holds at most 50 fixes")
+            refusal { _ = try self.report(Self.message(fixes(51))) }
+                == "a location message can contain at most 50 fixes")
     }
 
     @Test func `seq may be zero, and has up to 18 digits`() throws {
@@ -135,9 +136,9 @@ import Testing
         #expect(try report("0")?.battery == 0 && report("1")?.battery == 1 && report("0.625")?.battery == 0.625)
         #expect(try report("null")?.battery == nil)
         for level in ["-0.01", "1.01", "42"] {
-            #expect(refusal { _ = try report(level) } == "battery is a level of 0 to 1", "\(level)")
+            #expect(refusal { _ = try report(level) } == "battery must be a level from 0 to 1", "\(level)")
         }
-        #expect(refusal { _ = try report(#"1,"battery":1"#) } == "location names a member twice")
+        #expect(refusal { _ = try report(#"1,"battery":1"#) } == "location contains a member twice")
     }
 
     @Test func `the newest fix is the one taken last, in whatever order they come`() throws {

@@ -87,8 +87,8 @@ import Testing
 
     @Test(arguments: [
         (#"{"type":"watch"}"#, "watch needs zone"), (#"{"type":"unwatch"}"#, "unwatch needs zone"),
-        (#"{"type":"watch","zone":"a b"}"#, "zone must be 1 to 64 of [A-Za-z0-9_-]"),
-        (#"{"type":"watch","zone":"a","zone":"b"}"#, "watch names a member twice"),
+        (#"{"type":"watch","zone":"a b"}"#, "zone must be 1 to 64 characters of [A-Za-z0-9_-]"),
+        (#"{"type":"watch","zone":"a","zone":"b"}"#, "watch contains a member twice"),
         (
             #"{"type":"watch","zone":"a","since":-1}"#,
             "since must be the version of a pool or a rider, 1 to 16 digits"
@@ -96,7 +96,7 @@ import Testing
         (
             #"{"type":"watch","zone":"a","since":10000000000000000}"#,
             "since must be the version of a pool or a rider, 1 to 16 digits"
-        ), (#"{"type":"watch","zone":"a","since":"1"}"#, "a number was expected at byte 35"),
+        ), (#"{"type":"watch","zone":"a","since":"1"}"#, "expected a number at byte 35"),
     ])
     func `what can not be meant is refused with the reason`(json: String, reason: String) {
         #expect(throws: BadMessage(reason)) {

@@ -32,7 +32,9 @@ package struct JSONReader {
         if self.take(UInt8(ascii: "}")) { return self.depth -= 1 }
         repeat {
             let name = try self.rawString()
-            guard !name.contains(UInt8(ascii: "\\")) else { throw BadMessage("a member's name must not be escaped") }
+            guard !name.contains(UInt8(ascii: "\\")) else {
+                throw BadMessage("a member name must not contain escape sequences")
+            }
             try self.expect(UInt8(ascii: ":"))
             try member(name, &self)
         } while self.take(UInt8(ascii: ","))
@@ -58,7 +60,7 @@ package struct JSONReader {
     /// Nothing but white space may follow.
     package mutating func end() throws(BadMessage) {
         self.skipSpace()
-        guard self.position == self.bytes.count else { throw BadMessage("there is text after the message") }
+        guard self.position == self.bytes.count else { throw BadMessage("there is data after the message") }
     }
 
     // MARK: values
@@ -84,7 +86,7 @@ package struct JSONReader {
         self.skipSpace()
         if self.takeWord("true") { return true }
         if self.takeWord("false") { return false }
-        throw BadMessage("true or false was expected")
+        throw BadMessage("expected true or false")
     }
 
     /// Takes `null` if it is there.
@@ -114,7 +116,7 @@ package struct JSONReader {
         case UInt8(ascii: "\""): try self.skipString()
         case UInt8(ascii: "t"), UInt8(ascii: "f"): _ = try self.boolean()
         case UInt8(ascii: "n"):
-            guard self.null() else { throw BadMessage("a value was expected") }
+            guard self.null() else { throw BadMessage("expected a value") }
         default: _ = try self.double()
         }
         return UnsafeRawBufferPointer(rebasing: self.bytes[start..<self.position])
@@ -151,19 +153,19 @@ package struct JSONReader {
 
     private mutating func expect(_ byte: UInt8) throws(BadMessage) {
         guard self.take(byte) else {
-            throw BadMessage("'\(Character(UnicodeScalar(byte)))' was expected at byte \(self.position)")
+            throw BadMessage("expected '\(Character(UnicodeScalar(byte)))' at byte \(self.position)")
         }
     }
 
     private mutating func enter(_ byte: UInt8, _ what: String) throws(BadMessage) {
-        guard self.take(byte) else { throw BadMessage("\(what) was expected at byte \(self.position)") }
+        guard self.take(byte) else { throw BadMessage("expected \(what) at byte \(self.position)") }
         self.depth += 1
-        guard self.depth <= Self.deepest else { throw BadMessage("it is nested deeper than \(Self.deepest)") }
+        guard self.depth <= Self.deepest else { throw BadMessage("nesting is deeper than \(Self.deepest) levels") }
     }
 
     /// The bytes between the quotes, escapes still in them.
     private mutating func rawString() throws(BadMessage) -> UnsafeRawBufferPointer {
-        guard self.take(UInt8(ascii: "\"")) else { throw BadMessage("a string was expected at byte \(self.position)") }
+        guard self.take(UInt8(ascii: "\"")) else { throw BadMessage("expected a string at byte \(self.position)") }
         let start = self.position
         while let byte = self.peek {
             switch byte {
@@ -171,18 +173,18 @@ package struct JSONReader {
                 defer { self.position += 1 }
                 return UnsafeRawBufferPointer(rebasing: self.bytes[start..<self.position])
             case UInt8(ascii: "\\"): self.position += 2
-            case 0..<0x20: throw BadMessage("a control character stands in a string")
+            case 0..<0x20: throw BadMessage("a string contains a control character")
             default: self.position += 1
             }
         }
-        throw BadMessage("a string does not end")
+        throw BadMessage("a string is not terminated")
     }
 
     private mutating func rawNumber() throws(BadMessage) -> UnsafeRawBufferPointer {
         self.skipSpace()
         let start = self.position
         while let byte = self.peek, JSONNumber.mayHold(byte) { self.position += 1 }
-        guard self.position > start else { throw BadMessage("a number was expected at byte \(start)") }
+        guard self.position > start else { throw BadMessage("expected a number at byte \(start)") }
         guard self.position - start <= Self.longestNumber else {
             throw BadMessage("a number is longer than \(Self.longestNumber) characters")
         }

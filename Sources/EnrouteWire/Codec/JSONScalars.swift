@@ -85,7 +85,7 @@ struct JSONNumber {
     /// The whole number; refuses a fraction, an exponent and what does not fit.
     var integer: Int64 {
         get throws(BadMessage) {
-            guard self.isWhole, self.digits <= 18 else { throw BadMessage("a whole number was expected") }
+            guard self.isWhole, self.digits <= 18 else { throw BadMessage("expected a whole number") }
             return self.isNegative ? -Int64(self.mantissa) : Int64(self.mantissa)
         }
     }
@@ -109,7 +109,7 @@ extension JSONReader {
                 units.append(byte)
                 continue
             }
-            guard index < raw.count else { throw BadMessage("a string ends within an escape") }
+            guard index < raw.count else { throw BadMessage("a string ends inside an escape sequence") }
             let kind = raw[index]
             index += 1
             switch kind {
@@ -126,24 +126,28 @@ extension JSONReader {
                     raw[index + 1] == UInt8(ascii: "u")
                 {
                     let low = try Self.hexadecimal(raw, at: index + 2)
-                    guard (0xDC00..<0xE000).contains(low) else { throw BadMessage("a surrogate stands alone") }
+                    guard (0xDC00..<0xE000).contains(low) else {
+                        throw BadMessage("a string contains an unpaired surrogate")
+                    }
                     code = 0x10000 + (code - 0xD800) << 10 + (low - 0xDC00)
                     index += 6
                 }
-                guard let scalar = UnicodeScalar(code) else { throw BadMessage("a surrogate stands alone") }
+                guard let scalar = UnicodeScalar(code) else {
+                    throw BadMessage("a string contains an unpaired surrogate")
+                }
                 units.append(contentsOf: UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter)
-            default: throw BadMessage("a string holds an unknown escape")
+            default: throw BadMessage("a string contains an unknown escape sequence")
             }
         }
         return String(decoding: units, as: UTF8.self)
     }
 
     private static func hexadecimal(_ raw: UnsafeRawBufferPointer, at index: Int) throws(BadMessage) -> UInt32 {
-        guard index + 4 <= raw.count else { throw BadMessage("a string ends within an escape") }
+        guard index + 4 <= raw.count else { throw BadMessage("a string ends inside an escape sequence") }
         var code: UInt32 = 0
         for byte in raw[index..<index + 4] {
             guard let digit = Character(UnicodeScalar(byte)).hexDigitValue, byte < 0x80 else {
-                throw BadMessage("a string holds an unknown escape")
+                throw BadMessage("a string contains an unknown escape sequence")
             }
             code = code << 4 | UInt32(digit)
         }

@@ -249,7 +249,7 @@ extension ProgressStep {
 
 extension JSONReader {
     mutating func status() throws(BadMessage) -> JobStatus {
-        guard let status = JobStatus(rawValue: try self.string()) else { throw BadMessage("the status is not known") }
+        guard let status = JobStatus(rawValue: try self.string()) else { throw BadMessage("unknown status") }
         return status
     }
 }
@@ -266,7 +266,7 @@ extension Coordinate {
                 try reader.value()
             }
         }
-        guard let latitude, let longitude else { throw BadMessage("a place needs lat and lon") }
+        guard let latitude, let longitude else { throw BadMessage("a position needs lat and lon") }
         self.init(latitude: latitude, longitude: longitude)
     }
 

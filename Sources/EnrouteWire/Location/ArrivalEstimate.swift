@@ -102,10 +102,10 @@ extension ArrivalEstimate {
             state: try members.required(state, "state"), arrivesAt: arrivesAt, seconds: seconds, source: source,
             confidence: confidence, at: try members.required(at, "at"), stopsBefore: stopsBefore)
         guard self.state != .ok || arrivesAt != nil && seconds != nil else {
-            throw BadMessage("an eta that is ok needs arrivesAt and seconds")
+            throw BadMessage("an eta with state ok needs arrivesAt and seconds")
         }
         guard Self.times.contains(self.at), arrivesAt.map(Self.times.contains) != false,
             seconds.map(Self.waits.contains) != false, stopsBefore.map(Self.stops.contains) != false
-        else { throw BadMessage("a number of an eta is out of range") }
+        else { throw BadMessage("eta contains a number that is out of range") }
     }
 }

@@ -42,18 +42,18 @@ enum DecodedFix {
                 longitude = try reader.double()
             } else if name.equals("acc") {
                 try members.once(3)
-                accuracy = try reader.optionalDouble(in: 0...10_000, "acc is a radius of 0 to 10000 m")
+                accuracy = try reader.optionalDouble(in: 0...10_000, "acc must be a radius from 0 to 10000 m")
             } else if name.equals("spd") {
                 try members.once(4)
-                speed = try reader.optionalDouble(in: 0...340, "spd is a speed of 0 to 340 m/s")
+                speed = try reader.optionalDouble(in: 0...340, "spd must be a speed from 0 to 340 m/s")
             } else if name.equals("hdg") {
                 try members.once(5)
-                heading = try reader.optionalDouble(in: 0...360, "hdg is a heading of 0 to 360 degrees")
+                heading = try reader.optionalDouble(in: 0...360, "hdg must be a heading from 0 to 360 degrees")
             } else {
                 try reader.value()
             }
         }
-        guard let at, Fix.times.contains(at) else { throw BadMessage("a fix needs at, ms since the epoch") }
+        guard let at, Fix.times.contains(at) else { throw BadMessage("a fix needs at: ms since the epoch") }
         guard let latitude, let longitude else { throw BadMessage("a fix needs lat and lon") }
         guard let place = Coordinate(latitude: latitude, longitude: longitude) else {
             let isInRange = (-90...90).contains(latitude) && (-180...180).contains(longitude)
@@ -85,7 +85,7 @@ extension JSONReader {
         var (fixes, invalidFixes) = ([Fix](), [InvalidFix]())
         try self.array { (reader) throws(BadMessage) in
             guard fixes.count + invalidFixes.count < LocationReport.mostFixes else {
-                throw BadMessage("\(message) holds at most \(LocationReport.mostFixes) fixes")
+                throw BadMessage("\(message) can contain at most \(LocationReport.mostFixes) fixes")
             }
             switch try DecodedFix(from: &reader) {
             case .fix(let fix): fixes.append(fix)

@@ -53,7 +53,7 @@ extension LocationBatch {
                 try reader.array { (reader) throws(BadMessage) in
                     let next: JobID = try reader.identifier("jobs")
                     guard others.count < LocationReport.mostJobs, !others.contains(next) else {
-                        throw BadMessage("jobs holds at most \(LocationReport.mostJobs) jobs, each once")
+                        throw BadMessage("jobs can contain at most \(LocationReport.mostJobs) jobs, without duplicates")
                     }
                     others.append(next)
                 }
@@ -68,8 +68,8 @@ extension LocationBatch {
             }
         }
         try reader.end()
-        guard sequence ?? 0 >= 0 else { throw BadMessage("seq is a whole number from 0") }
-        guard !fixes.isEmpty || !invalidFixes.isEmpty else { throw BadMessage("fixes holds at least one fix") }
+        guard sequence ?? 0 >= 0 else { throw BadMessage("seq must be a whole number, 0 or greater") }
+        guard !fixes.isEmpty || !invalidFixes.isEmpty else { throw BadMessage("fixes must contain at least one fix") }
         self.init(sequence: sequence, otherJobs: others, fixes: fixes, invalidFixes: invalidFixes, battery: battery)
     }
 

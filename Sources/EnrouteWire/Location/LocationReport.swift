@@ -102,7 +102,7 @@ extension LocationReport {
                         return
                     }
                     guard others.count + 1 < Self.mostJobs, next != first, !others.contains(next) else {
-                        throw BadMessage("jobs holds at most \(Self.mostJobs) jobs, each once")
+                        throw BadMessage("jobs can contain at most \(Self.mostJobs) jobs, without duplicates")
                     }
                     others.append(next)
                 }
@@ -119,7 +119,7 @@ extension LocationReport {
                 try reader.value()
             }
         }
-        guard let sequence, sequence >= 0 else { throw BadMessage("location needs seq, a whole number from 0") }
+        guard let sequence, sequence >= 0 else { throw BadMessage("location needs seq: a whole number, 0 or greater") }
         guard !fixes.isEmpty || !invalidFixes.isEmpty else { throw BadMessage("location needs at least one fix") }
         self.init(
             job: try members.required(job, "job"), otherJobs: others, sequence: sequence, fixes: fixes,

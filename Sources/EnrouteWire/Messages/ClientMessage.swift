@@ -95,7 +95,7 @@ extension ClientMessage {
         case "unsubscribe": self = .unsubscribe(job: try Fields(from: &reader, "unsubscribe").requiredJob())
         case "travel":
             let fields = try Fields(from: &reader, "travel")
-            guard let active = fields.active else { throw BadMessage("travel needs active, true or false") }
+            guard let active = fields.active else { throw BadMessage("travel needs active: true or false") }
             self = .travel(job: try fields.requiredJob(), active: active)
         case "watch": self = try Self.watch(from: &reader)
         case "unwatch": self = try Self.unwatch(from: &reader)
@@ -199,7 +199,7 @@ extension ResumePoint {
             if name.equals("epoch") {
                 try members.once(0)
                 let text = try reader.string()
-                guard Identifier<Void>(text) != nil else { throw BadMessage("epoch must be what the snapshot said") }
+                guard Identifier<Void>(text) != nil else { throw BadMessage("epoch must be the epoch of a snapshot") }
                 epoch = text
             } else if name.equals("id") {
                 try members.once(1)

@@ -61,7 +61,7 @@ struct MessageHead {
         var members = Members("the message")
         try reader.object { (name, reader) throws(BadMessage) in
             if name.equals("type") {
-                guard type == nil else { throw BadMessage("type is named twice") }
+                guard type == nil else { throw BadMessage("the message contains type twice") }
                 type = try reader.string()
             } else if name.equals("ref") {
                 try members.once(0)
@@ -75,7 +75,7 @@ struct MessageHead {
             }
         }
         try reader.end()
-        guard let type else { throw BadMessage("a message needs a type") }
+        guard let type else { throw BadMessage("the message needs type") }
         (self.type, self.ref) = (type, ref)
     }
 }

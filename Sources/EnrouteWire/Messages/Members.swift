@@ -8,7 +8,7 @@ struct Members {
     init(_ what: StaticString) { self.what = what }
 
     mutating func once(_ member: Int) throws(BadMessage) {
-        guard self.seen & (1 << member) == 0 else { throw BadMessage("\(self.what) names a member twice") }
+        guard self.seen & (1 << member) == 0 else { throw BadMessage("\(self.what) contains a member twice") }
         self.seen |= 1 << member
     }
 
@@ -22,7 +22,7 @@ extension JSONReader {
     mutating func identifier<Kind>(_ what: StaticString) throws(BadMessage) -> Identifier<Kind> {
         let text = try self.string()
         guard let identifier = Identifier<Kind>(text) else {
-            throw BadMessage("\(what) must be 1 to \(Identifier<Kind>.longest) of [A-Za-z0-9_-]")
+            throw BadMessage("\(what) must be 1 to \(Identifier<Kind>.longest) characters of [A-Za-z0-9_-]")
         }
         return identifier
     }
@@ -35,7 +35,7 @@ extension JSONReader {
     }
 
     mutating func batteryLevel() throws(BadMessage) -> Double? {
-        try self.optionalDouble(in: Limits.batteryLevels, "battery is a level of 0 to 1")
+        try self.optionalDouble(in: Limits.batteryLevels, "battery must be a level from 0 to 1")
     }
 
     mutating func statusID(_ what: StaticString) throws(BadMessage) -> StatusID {

@@ -79,6 +79,6 @@ extension PublishedLocation {
         }
         try reader.end()
         guard isOfJob, isTimed, let latitude, let longitude, Coordinate(latitude: latitude, longitude: longitude) != nil
-        else { throw BadMessage("it is no location of the job") }
+        else { throw BadMessage("the message is not a location of the job") }
     }
 }

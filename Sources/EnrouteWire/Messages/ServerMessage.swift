@@ -206,7 +206,7 @@ extension ServerMessage {
                 ))
         case "pong": self = .pong(serverTime: try fields.required(fields.serverTime, "serverTime"))
         case "goaway": self = .goaway(retryInMilliseconds: try fields.required(fields.retryIn, "retryInMs"))
-        default: throw BadMessage("the type is not known")
+        default: throw BadMessage("unknown message type")
         }
     }
 }

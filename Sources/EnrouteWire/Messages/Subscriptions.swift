@@ -34,7 +34,7 @@ extension ClientMessage {
         switch (job, jobs) {
         case (let job?, nil): return .subscribe(job: job, since: since)
         case (nil, let jobs?) where since == nil: return .subscribeAll(jobs)
-        default: throw BadMessage("subscribe needs either job, with since or without, or jobs")
+        default: throw BadMessage("subscribe needs either job and optionally since, or jobs")
         }
     }
 
@@ -43,11 +43,11 @@ extension ClientMessage {
         var subscriptions: [Subscription] = []
         try reader.array { (reader) throws(BadMessage) in
             guard subscriptions.count < Limits.subscribeJobs else {
-                throw BadMessage("jobs holds 1 to \(Limits.subscribeJobs) jobs")
+                throw BadMessage("jobs must contain 1 to \(Limits.subscribeJobs) jobs")
             }
             subscriptions.append(try Subscription(from: &reader))
         }
-        guard !subscriptions.isEmpty else { throw BadMessage("jobs holds 1 to \(Limits.subscribeJobs) jobs") }
+        guard !subscriptions.isEmpty else { throw BadMessage("jobs must contain 1 to \(Limits.subscribeJobs) jobs") }
         return subscriptions
     }
 

@@ -152,7 +152,7 @@ extension RiderChange {
             default: try reader.value()
             }
         }
-        guard type == "rider" else { throw BadMessage("it is no change of a rider") }
+        guard type == "rider" else { throw BadMessage("the message is not a change of a rider") }
         self.init(
             zone: try members.required(zone, "zone"), version: try members.required(version, "version"),
             previous: try members.required(previous, "prev"), rider: try members.required(rider, "rider"),

@@ -38,7 +38,7 @@ extension ClientMessage {
             return .unavailable(job: job, reason)
         }
         guard type == "presence" else {
-            guard let status else { throw BadMessage("availability needs status, online or offline") }
+            guard let status else { throw BadMessage("availability needs status: online or offline") }
             return .availability(status, device: device)
         }
         guard latitude != nil || longitude != nil else { return .presence(nil, device: device) }

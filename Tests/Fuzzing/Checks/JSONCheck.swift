@@ -40,8 +40,9 @@ enum JSONCheck {
 
     private static func isStricter(_ reason: String, _ json: [UInt8]) -> Bool {
         switch reason {
-        case "it is nested deeper than 8", "a number is longer than 32 characters", "a number is out of range",
-            "a member's name must not be escaped", "a surrogate stands alone", "type is named twice":
+        case "nesting is deeper than 8 levels", "a number is longer than 32 characters", "a number is out of range",
+            "a member name must not contain escape sequences", "a string contains an unpaired surrogate",
+            "the message contains type twice":
             true
         // Five digits of an exponent are two more than any number needs.
         case "a number is malformed": MessagesCheck.text(json).contains(/[eE][+-]?[0-9]{5,}/)

@@ -123,11 +123,11 @@ import Testing
     @Test(arguments: [
         ("", 400, "JSON object"), ("{", 400, "JSON object"), (#"{"fixes":[]}x"#, 400, "JSON object"),
         (#"{"\u0061":1,"fixes":[]}"#, 422, "must not be escaped"),
-        ("[]", 422, "object was expected"), ("{}", 422, "at least one fix"),
+        ("[]", 422, "expected an object"), ("{}", 422, "at least one fix"),
         (#"{"fixes":[]}"#, 422, "at least one fix"),
         (#"{"fixes":[{"at":1,"lat":1,"lon":1}]}"#, 422, "a fix needs at"),
         (#"{"fixes":[{"at":1709164800250,"lat":91,"lon":1}]}"#, 422, "lat is -90"),
-        (#"{"fixes":7}"#, 422, "array was expected"),
+        (#"{"fixes":7}"#, 422, "expected an array"),
         (#"{"seq":-1,"fixes":[{"at":1709164800250,"lat":1,"lon":1}]}"#, 422, "seq"),
         (Self.body(Array(repeating: 1_709_164_800_250, count: 51)), 422, "at most 50 fixes"),
         (Self.body([1_709_164_800_250], jobs: ["a b"]), 422, "jobs must be"),

@@ -198,10 +198,10 @@ import Testing
         let tooMany = try #require(answers["TooManyRequests"]?["description"]?.text)
         #expect(
             tooMany.contains(
-                "\(limits.requestsPerPersonPerSecond) a second of a person, burst \(limits.requestsPerPersonBurst);"))
+                "\(limits.requestsPerPersonPerSecond) per second and person, burst \(limits.requestsPerPersonBurst);"))
         #expect(
             tooMany.contains(
-                "(\(limits.refusalsPerAddressPerSecond) a second, burst \(limits.refusalsPerAddressBurst))"))
+                "(\(limits.refusalsPerAddressPerSecond) per second, burst \(limits.refusalsPerAddressBurst))"))
         let longest = Routes.maxBodyBytes
         #expect(
             answers["TooLarge"]?["description"]?.text?.contains("\(longest / 1000),\(longest % 1000) bytes") == true)

@@ -81,7 +81,7 @@ import Testing
                 let stale = try await Self.send(gateway, Self.fix(south: 50, ago: 31_000))
                 #expect(stale.member("intervalSeconds") == 1, "\(stale)")
                 let charged = try await Self.send(gateway, Self.fix(south: 50, ago: 1000), others: #""battery":2,"#)
-                #expect(charged.status == 422 && charged.text.contains("battery is a level of 0 to 1"))
+                #expect(charged.status == 422 && charged.text.contains("battery must be a level from 0 to 1"))
             }
         }
     }
