@@ -71,13 +71,13 @@ struct LimitSetting: Sendable {
         LimitSetting(
             "SOCKET_SEND_BYTES", \.socketSendBytes, 4096...16_777_216, "bytes", "The kernel's send buffer of a socket."),
         LimitSetting(
-            "SESSIONS_PER_PERSON", \.sessionsPerPerson, 0...1_000_000, "sessions; 0 for no limit",
+            "SESSIONS_PER_PERSON", \.sessionsPerPerson, 0...1_000_000, "0 for no limit",
             "Sessions of one person on a gateway; services have no limit."),
         LimitSetting(
-            "SESSIONS_PER_ADDRESS", \.sessionsPerAddress, 0...1_000_000, "sessions; 0 for no limit",
+            "SESSIONS_PER_ADDRESS", \.sessionsPerAddress, 0...1_000_000, "0 for no limit",
             "Sessions of one IP address (IPv6: one /64) on a gateway."),
         LimitSetting(
-            "CONNECTIONS_PER_ADDRESS", \.connectionsPerAddress, 0...1_000_000, "connections; 0 for no limit",
+            "CONNECTIONS_PER_ADDRESS", \.connectionsPerAddress, 0...1_000_000, "0 for no limit",
             "Connections of one address on a gateway, of REST and pages too."),
         LimitSetting(
             "PICKUP_DISTANCE_KM", \.pickupKilometers, 0...20_100, "kilometers; 0 for no limit",
@@ -100,7 +100,7 @@ struct LimitSetting: Sendable {
         LimitSetting(
             "MESSAGES_PER_PERSON_BURST", \.messagesPerPersonBurst, 1...1_000_000, "", "Burst of that rate."),
         LimitSetting(
-            "MESSAGES_PER_ADDRESS_PER_SECOND", \.messagesPerAddressPerSecond, 0...1_000_000, "messages; 0 for no limit",
+            "MESSAGES_PER_ADDRESS_PER_SECOND", \.messagesPerAddressPerSecond, 0...1_000_000, "0 for no limit",
             "Messages of one address, on each event loop."),
         LimitSetting(
             "MESSAGES_PER_ADDRESS_BURST", \.messagesPerAddressBurst, 0...1_000_000, "", "Burst of that rate."),
@@ -111,22 +111,22 @@ struct LimitSetting: Sendable {
             "REQUESTS_PER_PERSON_BURST", \.requestsPerPersonBurst, 1...100_000, "", "Burst of that rate."),
         LimitSetting(
             "REFUSED_TOKENS_PER_ADDRESS_PER_SECOND", \.refusalsPerAddressPerSecond, 0...100_000,
-            "tokens; 0 for no limit",
+            "0 for no limit",
             "Refused tokens of one address."),
         LimitSetting(
             "REFUSED_TOKENS_PER_ADDRESS_BURST", \.refusalsPerAddressBurst, 0...100_000, "", "Burst of that rate."),
         LimitSetting(
             "ANONYMOUS_REQUESTS_PER_ADDRESS_PER_SECOND", \.visitsPerAddressPerSecond, 0...100_000,
-            "requests; 0 for no limit",
+            "0 for no limit",
             "Requests of one address without a credential, such as redeeming a sign-in code."),
         LimitSetting(
             "ANONYMOUS_REQUESTS_PER_ADDRESS_BURST", \.visitsPerAddressBurst, 0...100_000, "", "Burst of that rate."),
         LimitSetting(
-            "TILES_PER_ADDRESS_PER_SECOND", \.tilesPerAddressPerSecond, 0...100_000, "tiles; 0 for no limit",
+            "TILES_PER_ADDRESS_PER_SECOND", \.tilesPerAddressPerSecond, 0...100_000, "0 for no limit",
             "Map tiles requested by one address."),
         LimitSetting("TILES_PER_ADDRESS_BURST", \.tilesPerAddressBurst, 0...100_000, "", "Burst of that rate."),
         LimitSetting(
-            "NEW_CONNECTIONS_PER_SECOND", \.handshakesPerSecond, 0...1_000_000, "connections; 0 for no limit",
+            "NEW_CONNECTIONS_PER_SECOND", \.handshakesPerSecond, 0...1_000_000, "0 for no limit",
             "New connections that a gateway accepts; more wait in the kernel."),
         LimitSetting("NEW_CONNECTIONS_BURST", \.handshakesBurst, 1...1_000_000, "", "Burst of that rate."),
     ]
@@ -136,8 +136,8 @@ extension SettingsTable {
     static let limits = SettingGroup(
         "Limits",
         """
-        Limits of a connection, a person or an address. Rates refill steadily up to their burst. The protocol
-        documents [what happens at each limit](../Sources/EnrouteWire/protocol/limits.md).
+        Limits of a connection, a person or an address. Rates refill steadily up to their burst. [limits.md](../Sources/EnrouteWire/protocol/limits.md) documents
+        what happens at each limit.
         """,
         LimitSetting.all.map(\.setting))
 }

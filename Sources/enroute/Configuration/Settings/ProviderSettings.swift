@@ -7,7 +7,7 @@ import Realtime
 import Routing
 
 extension SettingsTable {
-    private static let dailyLimit = SettingType.integer(0...1_000_000_000, unit: "requests a day; 0 for no limit")
+    private static let dailyLimit = SettingType.integer(0...1_000_000_000, unit: "0 for no limit")
     private static let systemAuthorities = SettingDefault.described("the system's certificate authorities")
     private static let httpsURL = SettingType.text("`https://…`; `http://…` for this machine only")
     private static let perDay = "All gateways together, for each day in UTC."
@@ -94,7 +94,7 @@ extension SettingsTable {
                 "ENROUTE_SNS_CA_FILE", .text("path of a PEM file"), default: systemAuthorities,
                 "Certificate authorities trusted for SNS.",
                 details: """
-                    Used for the certificate hosts, and then required for the signing certificates too. Include
+                    Used for the certificate hosts. The signing certificates must chain to one of them too. Include
                     intermediate certificates, because SNS publishes its certificate without them.
                     """),
             Setting(

@@ -41,7 +41,7 @@ struct Setting: Sendable {
 /// The values that a setting allows, as far as they can be checked without looking at other settings.
 enum SettingType: Sendable, Equatable {
     case choice([String])
-    /// A whole number. The unit is that of the number: "seconds", "bytes".
+    /// A whole number, with its unit ("seconds") or the meaning of 0 ("0 for no limit").
     case integer(ClosedRange<Int>, unit: String)
     /// Any text; the parameter describes what it must look like.
     case text(String)
@@ -54,9 +54,11 @@ enum SettingType: Sendable, Equatable {
     /// What the reference page says about the values.
     var description: String {
         switch self {
-        case .choice(let choices): choices.map { "`\($0)`" }.joined(separator: " or ")
+        case .choice(let choices) where choices.count == 2: choices.map { "`\($0)`" }.joined(separator: " or ")
+        case .choice(let choices): "one of " + choices.map { "`\($0)`" }.joined(separator: ", ")
         case .integer(let range, let unit):
-            "whole number from \(range.lowerBound) to \(range.upperBound)" + (unit.isEmpty ? "" : ", in \(unit)")
+            "whole number from \(range.lowerBound) to \(range.upperBound)"
+                + (unit.isEmpty ? "" : unit.first == "0" ? "; \(unit)" : ", in \(unit)")
         case .text(let form): form
         case .list(let form): "list, separated by commas; each item: \(form)"
         }
