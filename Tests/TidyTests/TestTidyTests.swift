@@ -65,7 +65,7 @@ import Testing
         #expect((10...15).contains(listed.count), "\(listed)")
         let documents = [
             "README.md", "CONTRIBUTING.md", "ARCHITECTURE.md", "SECURITY.md", "benchmarks/README.md", ".ci/run",
-            "deploy/redis/README.md",
+            "deploy/README.md", "deploy/redis/README.md", "deploy/hardening.md", "deploy/sizing.md",
         ]
         for name in documents {
             let text = try Project.file(name).text
