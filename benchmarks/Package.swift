@@ -1,8 +1,8 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-/// The load generator and the runner of the peers use libssl and HdrHistogram but nothing of Enroute, so they treat every
-/// peer alike. `enroute-instructions` drives the gateway through Enroute's client, so the package above builds it.
+/// The generator and the peers' runner need only libssl and HdrHistogram and nothing of Enroute, so that they treat all servers
+/// alike; the instruction counts drive the real gateway through Enroute's own client.
 let package = Package(
     name: "enroute-benchmarks",
     platforms: [.macOS(.v15)],

@@ -1,29 +1,30 @@
-// The NIOSSL twin: the module SecureSocket once more, on NIOSSL's handler and the channel's own way out instead of libssl
-// and a direct `send`. A gateway built with ENROUTE_BUILD_TWIN=1 has it in the other's place, and nothing else differs, so
-// the benchmarks can say what the direct write is worth.
+// The NIOSSL twin: the module SecureSocket reimplemented with NIOSSL's handler and the channel's own write path instead of
+// libssl and a direct `send`. A gateway built with ENROUTE_BUILD_TWIN=1 uses it instead of the original, and nothing else
+// differs, so that the benchmarks can measure the benefit of the direct write.
 //
-// It is meant as a fair opponent, tuned as a gateway on NIOSSL would be:
-// - one writeAndFlush for each message, without a promise; the plaintext goes through one buffer of the loop, which NIOSSL
-//   has read by the time the call returns, so nothing is allocated for it;
-// - what waits is learned from the channel's writability, an event that a quiet socket never fires, instead of from a
-//   promise for each write. So up to `unseenBytes` may wait in the channel and count as taken;
-// - only the inbound half of the pipeline passes through this handler: NIOSSL's is the first that a write meets.
+// It is meant as a fair comparison, tuned like a gateway on NIOSSL would be:
+// - one writeAndFlush per message, without a promise; the plaintext is in one buffer of the loop, which NIOSSL has read when
+//   the call returns, so nothing is allocated for it;
+// - waiting bytes are detected by the channel's writability, an event that an idle socket never fires, instead of a promise
+//   per write. So up to `unseenBytes` may wait in the channel and count as sent;
+// - only inbound events pass through this handler: writes start at NIOSSL's handler.
 //
-// Different from the original: what waits is known in steps only (above), an end without close_notify is silent but costs
-// an error inside NIOSSL, and on closing the peer's close_notify is waited for, `TLSContext.shutdownTimeout` at most.
+// Differences from the original: the number of waiting bytes is known only in steps (see above), the end of a connection
+// without close_notify is silent but costs an error inside NIOSSL, and closing waits up to `TLSContext.shutdownTimeout` for the
+// peer's close_notify.
 
 internal import Glibc
 package import NIOCore
 internal import NIOSSL
 internal import NIOTLS
 
-/// TLS, or nothing, on an accepted socket. Puts NIOSSL's handler before itself. Confined to the channel's loop.
+/// An accepted socket with or without TLS. Adds NIOSSL's handler before itself. Confined to the channel's loop.
 package final class SecureSocketHandler: ChannelInboundHandler {
     package typealias InboundIn = ByteBuffer
     package typealias InboundOut = ByteBuffer
     package typealias OutboundOut = ByteBuffer
 
-    /// Bytes that may wait in the channel before `isWaiting` says so: more than one message, or each would fire the event
+    /// Bytes that may wait in the channel before `isWaiting` is true: more than one message, or each would fire the event
     /// twice, and few enough that positions are still conflated.
     static let unseenBytes = 4096
 
@@ -34,13 +35,13 @@ package final class SecureSocketHandler: ChannelInboundHandler {
     private var isWriting = false
     private var hasFailed = false
 
-    /// TLS version for logs, for example "TLSv1.3"; nil before the handshake is over, and on a plain socket.
+    /// The TLS version for logs, for example "TLSv1.3"; nil before the handshake completes, and on a plain socket.
     package private(set) var negotiatedVersion: String?
-    /// Whether bytes can flow. A plain socket has no handshake: true from the start.
+    /// Whether bytes can flow. A plain socket has no handshake, so it is true from the start.
     package private(set) var isHandshakeComplete: Bool
-    /// Whether more than `unseenBytes` are waiting for the kernel to take them.
+    /// Whether more than `unseenBytes` are waiting for the kernel.
     package private(set) var isWaiting = false
-    /// Called on the loop each time the last waiting byte has been taken by the kernel; forgotten with the channel.
+    /// Called on the loop each time the kernel has accepted the last waiting byte; cleared with the channel.
     package var onDrained: (() -> Void)?
 
     package init(loop: TLSLoop, tls: TLSContext?) {
@@ -49,8 +50,8 @@ package final class SecureSocketHandler: ChannelInboundHandler {
         self.isHandshakeComplete = tls == nil
     }
 
-    /// Writes now, through NIOSSL and the channel. Unlike the original this may find the socket broken and close the
-    /// channel; `onDrained` is never called from here.
+    /// Writes through NIOSSL and the channel. Unlike the original, this may find the socket broken and close the channel;
+    /// `onDrained` is never called from here.
     package func writeNow(_ bytes: UnsafeRawBufferPointer) {
         self.eventLoop?.preconditionInEventLoop()
         guard let context = self.context else { return }
@@ -59,12 +60,12 @@ package final class SecureSocketHandler: ChannelInboundHandler {
         self.isWriting = false
     }
 
-    /// Bytes that wait for the kernel, of ciphertext; not asked on the hot path.
+    /// Bytes of ciphertext that are waiting for the kernel; not used on the hot path.
     package var waitingBytes: Int {
         (try? self.context?.channel.syncOptions?.getOption(.bufferedWritableBytes)) ?? 0
     }
 
-    /// Bytes that the peer has not taken: those that wait, and those in the kernel (ioctl_tcp(7), TIOCOUTQ).
+    /// Bytes that the peer has not received: those waiting here and those in the kernel (ioctl_tcp(7), TIOCOUTQ).
     package var unsentBytes: Int {
         guard let channel = self.context?.channel, channel.isActive else { return self.waitingBytes }
         let inKernel = try? channel.pipeline.syncOperations.withUnsafeTransportIfAvailable(
@@ -76,7 +77,7 @@ package final class SecureSocketHandler: ChannelInboundHandler {
         return self.waitingBytes + (inKernel.flatMap { $0 } ?? 0)
     }
 
-    /// Whether a close throws away what the kernel still holds.
+    /// Sets whether a close discards the bytes in the kernel.
     ///
     /// - Returns: `false` when the kernel refuses.
     package func setDiscardsUnsent(_ isOn: Bool) -> Bool {
@@ -88,7 +89,7 @@ package final class SecureSocketHandler: ChannelInboundHandler {
         return isSet.flatMap { $0 } ?? true
     }
 
-    /// Ends the connection at once, with what waits here and in the kernel.
+    /// Closes the connection immediately and discards unsent bytes, here and in the kernel.
     package func reset() -> Bool {
         let isDiscarded = self.setDiscardsUnsent(true)
         self.context?.close(mode: .all, promise: nil)
@@ -100,7 +101,7 @@ package final class SecureSocketHandler: ChannelInboundHandler {
         self.eventLoop = context.eventLoop
         try? context.channel.syncOptions?.setOption(
             .writeBufferWaterMark, value: .init(low: 1, high: Self.unseenBytes))
-        // Fails only when the channel is closed already, and then there is nobody to talk to.
+        // Fails only when the channel is already closed, and then there is no peer.
         if let tls { try? context.pipeline.syncOperations.addHandler(tls, position: .before(self)) }
     }
 
@@ -114,8 +115,8 @@ package final class SecureSocketHandler: ChannelInboundHandler {
         self.onDrained = nil
     }
 
-    /// NIOSSL keeps the 32 KB of which these bytes are a part. A reader that unmasks in place would copy them all, so it is
-    /// given the bytes alone.
+    /// NIOSSL retains the 32 KB buffer that contains these bytes. A reader that unmasks in place would copy all of it, so it
+    /// gets only the bytes.
     package func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         guard self.tls != nil else { return context.fireChannelRead(data) }
         context.fireChannelRead(self.wrapInboundOut(ByteBuffer(buffer: self.unwrapInboundIn(data))))
@@ -155,13 +156,13 @@ package final class SecureSocketHandler: ChannelInboundHandler {
 @available(*, unavailable)
 extension SecureSocketHandler: Sendable {}
 
-/// What the connections of one event loop share: a buffer for plaintext on its way to NIOSSL. Confined to its loop.
+/// State shared by the connections of one event loop: a buffer for plaintext on its way to NIOSSL. Confined to its loop.
 package final class TLSLoop {
     private var buffer = ByteBuffer()
 
     package init() { self.buffer.reserveCapacity(4096) }
 
-    /// `bytes` as NIO wants them. The storage is used again as long as nobody kept the last one.
+    /// Returns `bytes` as a ByteBuffer. The storage is reused unless the previous one is still referenced.
     func plaintext(_ bytes: UnsafeRawBufferPointer) -> ByteBuffer {
         self.buffer.clear()
         self.buffer.writeBytes(bytes)

@@ -1,23 +1,24 @@
-// What the twin's listener presents: NIOSSL's context, set up like the original's SSL_CTX as far as NIOSSL lets one.
+// The twin's TLS settings: NIOSSL's context, configured like the original's SSL_CTX as far as NIOSSL allows.
 //
-// Alike: TLS 1.2 and 1.3, the same ciphers, the same groups, ALPN, no client certificate. Not alike: BoringSSL takes the
-// client's order among the AES ciphers, where the original has AES-128 first, and NIOSSL has no way to say otherwise. So a
-// comparison needs a client that offers TLS_AES_128_GCM_SHA256 first, or alone; OpenSSL's default is AES-256.
-// Accepted and ignored, because NIOSSL offers none of it: session-ticket keys (each context has keys of its own, so a client
+// Equal: TLS 1.2 and 1.3, the ciphers, the groups, ALPN, no client certificate. Different: BoringSSL follows the client's
+// preference among the AES ciphers, where the original prefers AES-128, and NIOSSL cannot change that. So a comparison needs a
+// client that offers TLS_AES_128_GCM_SHA256 first, or alone; OpenSSL's default is AES-256. Accepted but ignored, because NIOSSL
+// does not support them: session ticket keys (each context has its own, so a client can resume only on the same gateway), OCSP
+// stapling, and the record writer.
 // resumes on the gateway it comes from and nowhere else), OCSP stapling, and who makes the records.
 
 internal import NIOCore
 internal import NIOSSL
 internal import Synchronization
 
-/// Certificates and settings of a listener. Immutable; a reload makes a new one.
+/// Certificates and settings of a listener. Immutable; a reload creates a new one.
 package final class TLSContext: Sendable {
     let context: NIOSSLContext
 
     /// How long a closing connection waits for the peer's close_notify.
     static let shutdownTimeout = TimeAmount.seconds(1)
 
-    /// Reads both files, PEM, now. Blocks on the disk: not for an event loop.
+    /// Reads both PEM files. Blocks on disk I/O: do not call it on an event loop.
     package init(certificateChain: String, privateKey: String) throws(TLSConfigurationError) {
         do {
             let chain = try NIOSSLCertificate.fromPEMFile(certificateChain)
@@ -37,7 +38,7 @@ package final class TLSContext: Sendable {
     }
 
     private struct NoCertificate: Error, CustomStringConvertible {
-        var description: String { "there is no certificate in it" }
+        var description: String { "it contains no certificate" }
     }
 
     private static let ciphers12 = """
@@ -47,13 +48,13 @@ package final class TLSContext: Sendable {
         """
 }
 
-/// What the listener presents. Safe from any thread.
+/// The credentials of a listener. Safe from any thread.
 package final class TLSCredentials: Sendable {
     private let certificateChain: String
     private let privateKey: String
     private let context: Mutex<TLSContext>
 
-    /// Reads both PEM files; blocks on the disk. The other four are ignored: see above.
+    /// Reads both PEM files; blocks on disk I/O. The other four parameters are ignored, see above.
     package init(
         certificateChain: String, privateKey: String, ticketKeys: [String] = [], ocspResponse: String? = nil,
         makesRecords: Bool = true, acceptsInvalidDates: Bool = false
@@ -69,32 +70,32 @@ package final class TLSCredentials: Sendable {
         self.context.withLock { $0 = fresh }
     }
 
-    /// The twin does not look.
+    /// The twin does not check.
     package var dateProblem: TLSConfigurationError? { nil }
 
-    /// What the next accepted socket is given.
+    /// The context for the next accepted socket.
     package var current: TLSContext {
         self.context.withLock { $0 }
     }
 }
 
-/// Why a certificate or key can not be used. The twin tells less than the original: it only has to run.
+/// Why a certificate or key cannot be used. Less detailed than the original, because the twin is only for benchmarks.
 package enum TLSConfigurationError: Error, Hashable, Sendable, CustomStringConvertible {
     case refused(certificateChain: String, privateKey: String, reason: String)
 
     package var description: String {
         switch self {
         case .refused(let certificateChain, let privateKey, let reason):
-            "\(certificateChain) and \(privateKey) are not accepted: \(reason)."
+            "\(certificateChain) and \(privateKey) were rejected: \(reason)."
         }
     }
 }
 
-/// The end of a connection that broke the rules of TLS. Fired once through `errorCaught`; the socket is closed after it.
+/// The end of a connection that violated TLS. Fired once through `errorCaught`; the socket is closed afterwards.
 package enum TLSError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// No connection came about.
+    /// The connection was not established.
     case handshakeFailed(String)
-    /// The connection was established, and what came afterwards can not be.
+    /// The connection was established and then violated the protocol.
     case protocolViolation(String)
 
     package var description: String {
@@ -107,6 +108,6 @@ package enum TLSError: Error, Hashable, Sendable, CustomStringConvertible {
 
 /// Fired as a user inbound event.
 package enum SecureSocketEvent: Hashable, Sendable {
-    /// The TLS handshake is over; fired before the first byte of the peer. Never fired by a plain socket.
+    /// The TLS handshake completed; fired before the first byte of the peer. Never fired by a plain socket.
     case handshakeCompleted
 }

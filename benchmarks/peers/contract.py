@@ -1,7 +1,7 @@
-# The command line of the Python peers: start, check and describe, in the virtual environment that `install` makes.
+# The command line of the Python peers: start, check and describe, in the virtual environment created by `install`.
 #
-# A peer imports this before anything else. Outside that environment the import replaces the process with the environment's
-# interpreter (the same process id), because libssl reads its cipher suites (tls.cnf) once, when it is loaded.
+# A peer imports this first. Outside that environment the import replaces the process with the environment's interpreter (with
+# the same process id), because libssl reads its cipher suites (tls.cnf) only once, when it is loaded.
 import json
 import os
 import platform
@@ -16,7 +16,7 @@ NAME = Path(sys.argv[0]).name
 DESCRIPTORS = 20_000
 
 if not PYTHON.exists():
-    print(f"{NAME}: run {FOLDER}/install (makes a virtual environment from requirements.txt)")
+    print(f"{NAME}: run {FOLDER}/install (creates a virtual environment from requirements.txt)")
     sys.exit(1)
 if sys.prefix != str(PYTHON.parent.parent):
     environment = dict(os.environ, OPENSSL_CONF=str(FOLDER / "tls.cnf"))
@@ -24,7 +24,7 @@ if sys.prefix != str(PYTHON.parent.parent):
 
 
 def run(start, packages, description):
-    """Obeys the command line. `start(port, redis_port, context)` returns the coroutine that serves until the process ends."""
+    """Executes the command line. `start(port, redis_port, context)` returns the coroutine that serves until it ends."""
     verb, arguments = (sys.argv[1:] or [""])[0], sys.argv[2:]
     if verb == "start" and len(arguments) == 4:
         import ssl

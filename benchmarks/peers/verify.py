@@ -1,8 +1,8 @@
-# Holds a peer to its contract: verify.py NAME [CONNECTIONS [MESSAGES [JOBS]]], with the interpreter of .venv.
+# Checks that a peer fulfils its contract: verify.py NAME [CONNECTIONS [MESSAGES [JOBS]]], with the interpreter of .venv.
 #
-# Starts Redis and the peer on free ports, follows over WSS, publishes 200-byte messages, and says whether every follower received all of
-# them, in order and unchanged, under the right cipher, and what the server used. It ends only the processes it started. This is no
-# benchmark: the client is slower than most peers.
+# Starts Redis and the peer on free ports, follows over WSS, publishes 200-byte messages, and reports whether every follower
+# received all of them, in order and unchanged, under the right cipher, and the resources that the server used. It stops only
+# processes that it started. This is not a benchmark: the client is slower than most peers.
 import asyncio
 import json
 import os
@@ -22,7 +22,7 @@ TICKS = os.sysconf("SC_CLK_TCK")
 
 
 def free_port():
-    """A port that is free, as is the one after it."""
+    """A free port whose successor is free as well."""
     for _ in range(100):
         with socket.socket() as first, socket.socket() as second:
             first.bind(("127.0.0.1", 0))
@@ -53,7 +53,7 @@ def payload(number):
 
 
 class Publisher:
-    """Publishes as the peer's description says."""
+    """Publishes as described by the peer."""
 
     async def open(self, kind, port, redis_port):
         self.kind = kind
@@ -121,7 +121,7 @@ async def verify(name, connections, messages, jobs, port, redis_port, pid, redis
     full, redis_full = usage(pid), usage(redis_pid)
     publisher = Publisher()
     await publisher.open(about["publish"], port, redis_port)
-    rate = min(200, 6000 * jobs / connections) / jobs  # a job's messages a second: at most 6,000 deliveries in all
+    rate = min(200, 6000 * jobs / connections) / jobs  # messages per second and job: at most 6,000 deliveries in total
     started = time.monotonic()
     for number in range(messages):
         await asyncio.sleep(max(0, started + number / rate - time.monotonic()))

@@ -1,5 +1,5 @@
-// libssl, libcrypto and epoll as Swift sees them. Swift imports functions and plain constants but no function-like
-// macros: those that LoadEngine needs stand here as functions.
+// libssl, libcrypto and epoll for Swift, which imports functions and plain constants but no function-like macros. The macros
+// that LoadEngine needs are functions here.
 
 #ifndef ENROUTE_CLIBSSL_SHIM_H
 #define ENROUTE_CLIBSSL_SHIM_H
@@ -15,8 +15,8 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-/// A GNU extension. _GNU_SOURCE would make fd_set another type than Swift's own module of the C library has, and debug builds
-/// refuse that.
+/// A GNU extension. Defining _GNU_SOURCE would make fd_set a different type than in Swift's own module of the C library, which
+/// debug builds reject.
 void *memmem(const void *bytes, size_t count, const void *sought, size_t soughtCount);
 
 static inline long bench_SSL_CTX_set_mode(SSL_CTX *context, long mode) { return SSL_CTX_set_mode(context, mode); }
@@ -29,7 +29,7 @@ static inline int bench_SSL_CTX_set_groups(SSL_CTX *context, const char *groups)
     return (int)SSL_CTX_set1_groups_list(context, (char *)groups);
 }
 
-/// Sessions are handed to the callback and kept nowhere else.
+/// Sessions are passed to the callback and not stored elsewhere.
 static inline void bench_SSL_CTX_hand_out_sessions(SSL_CTX *context, int (*taken)(SSL *, SSL_SESSION *)) {
     SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);
     SSL_CTX_sess_set_new_cb(context, taken);

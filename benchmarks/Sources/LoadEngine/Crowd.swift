@@ -1,4 +1,4 @@
-// All followers of a run: opened a few at a time, so that the peer's backlog holds them, and counted together.
+// All followers of a run: opened a few at a time, so that they fit the peer's backlog, and counted together.
 
 internal import CLibssl
 internal import Glibc
@@ -10,14 +10,14 @@ public final class Crowd {
     public internal(set) var tally = Tally()
     /// Set when publishing begins.
     public var schedule: Schedule?
-    /// Why the first follower that did not get in did not.
+    /// Why the first failed follower failed.
     public internal(set) var firstFailure: String?
-    /// The last message that came instead of the one that says "subscribed".
+    /// The last message that arrived instead of the subscription's confirmation.
     var lastWords: [UInt8] = []
 
     private var followers: [Follower] = []
     private var begun = 0
-    /// How many of the followers are to be open.
+    /// The number of followers to open.
     private var goal = 0
     private var inTheAir = 0
     public private(set) var following = 0
@@ -27,7 +27,7 @@ public final class Crowd {
     private let refusalMark: [UInt8]?
     private let replies: [(beginning: [UInt8], answer: String)]
 
-    /// How many connections are between `connect` and "subscribed" at a time.
+    /// Maximum number of connections between `connect` and "subscribed".
     public static let width = 64
 
     public init(_ target: Target, dial: Dial, identities: [Identity], loop: Loop) {
@@ -42,7 +42,7 @@ public final class Crowd {
     public var count: Int { self.followers.count }
     var identities: [Identity] { self.followers.map(\.identity) }
 
-    /// Opens followers until there are so many.
+    /// Opens followers until this many are subscribed.
     public func open(_ count: Int? = nil, timeout seconds: Double) throws {
         self.goal = count ?? self.count
         try Descriptors.raise(toHold: self.count)
@@ -55,7 +55,7 @@ public final class Crowd {
             let last =
                 self.lastWords.isEmpty ? "" : "; last message: \(String(decoding: self.lastWords, as: UTF8.self))"
             throw LoadError(
-                "\(self.target.name): \(self.following) of \(self.goal) followers got in within \(Int(seconds)) s\(last)"
+                "\(self.target.name): \(self.following) of \(self.goal) followers subscribed within \(Int(seconds)) s\(last)"
             )
         }
     }
@@ -79,7 +79,7 @@ public final class Crowd {
         }
     }
 
-    // MARK: what followers report
+    // MARK: Reports of followers
 
     func entered(_ follower: Follower) {
         self.following += 1
@@ -87,7 +87,7 @@ public final class Crowd {
         do { try self.fill() } catch { self.firstFailure = "\(error)" }
     }
 
-    /// - Parameter reason: `nil` where a close frame said why.
+    /// - Parameter reason: `nil` if a close frame gave the reason.
     func left(_ follower: Follower, _ state: Follower.State, _ reason: String?) {
         guard !self.isClosing else { return }
         if state == .following {
@@ -99,9 +99,9 @@ public final class Crowd {
         }
     }
 
-    // MARK: what messages say
+    // MARK: Messages
 
-    /// The number of the first published message, and where it ends. A frame may hold several.
+    /// The number of the first published message, and where it ends. A frame may contain several.
     @inline(__always)
     func number(in payload: UnsafeRawBufferPointer) -> (number: UInt64, end: Int)? {
         let found = self.marker.withUnsafeBytes {
@@ -138,9 +138,9 @@ extension UnsafeRawBufferPointer {
     }
 }
 
-/// Open files of this process.
+/// The limit of open files of this process.
 public enum Descriptors {
-    /// Raises the limit as far as it may be, and says when that is not enough.
+    /// Raises the limit as far as permitted, and fails if that is not enough.
     public static func raise(toHold connections: Int) throws {
         var limit = rlimit()
         getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
@@ -148,7 +148,7 @@ public enum Descriptors {
         setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
         guard connections + 100 < Int(clamping: limit.rlim_cur) else {
             throw LoadError(
-                "\(connections) connections need more open files than the \(limit.rlim_cur) allowed (ulimit -Hn)")
+                "\(connections) connections need more open files than the limit of \(limit.rlim_cur) (ulimit -Hn)")
         }
     }
 }

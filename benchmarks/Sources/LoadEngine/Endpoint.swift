@@ -1,5 +1,5 @@
-// Where a peer listens, and from where a connection comes. A source address has 28,000 ports towards one destination:
-// connections are spread over 127.0.0.x, as many as it takes.
+// The address of a peer, and the source address of connections. One source address has 28,000 ports to one destination, so
+// connections are spread over as many addresses 127.0.0.x as needed.
 
 internal import CLibssl
 internal import Glibc
@@ -41,14 +41,14 @@ public struct Endpoint: Sendable, CustomStringConvertible {
         }
     }
 
-    /// IP_BIND_ADDRESS_NO_PORT, which Glibc's module does not show.
+    /// IP_BIND_ADDRESS_NO_PORT, which Glibc's module lacks.
     private static let bindWithoutPort: Int32 = 24
 
-    /// A non-blocking socket on its way.
+    /// A non-blocking socket that is connecting.
     ///
     /// - Parameters:
-    ///   - source: which of 127.0.0.1 to 127.0.0.250 to come from, where the peer is on loopback.
-    ///   - receiveBuffer: SO_RCVBUF in bytes; `nil` leaves it to the kernel.
+    ///   - source: which of 127.0.0.1 to 127.0.0.250 to connect from, if the peer is on loopback.
+    ///   - receiveBuffer: SO_RCVBUF in bytes; `nil` for the kernel's default.
     func connect(source: Int, receiveBuffer: Int32? = nil) throws -> Int32 {
         let family = self.path == nil ? AF_INET : AF_UNIX
         let kind = Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
@@ -62,7 +62,7 @@ public struct Endpoint: Sendable, CustomStringConvertible {
             setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &one, 4)
         }
         if self.isLoopback {
-            // The port is chosen at connect, when the destination is known: so every source has all of its ports.
+            // The port is chosen at connect, when the destination is known, so that every source can use all of its ports.
             setsockopt(descriptor, Int32(IPPROTO_IP), Self.bindWithoutPort, &one, 4)
             let last = UInt32(1 + source % 250)
             var from = Self.inet(0x0000_007f | last << 24, 0)

@@ -1,14 +1,14 @@
-// Enroute as a target: its jobs, its people and their tokens, and the two ways to its followers: SPUBLISH to the feed, as
+// Enroute as a target: its jobs, people and tokens, and the two ways to reach its followers: SPUBLISH to the feed, as
 // publish_location.lua does, or a rider's location through the gateway.
 
 internal import Glibc
 
-/// A running gateway and what is needed to be let in.
+/// A running gateway and its credentials.
 public struct EnrouteGateway {
     public var name: String
     public var dial: Dial
     public var mint: TokenMint
-    /// Prefix of its keys and channels in Redis.
+    /// Prefix of its Redis keys and channels.
     public var prefix: String
 
     /// Its live Redis.
@@ -18,14 +18,14 @@ public struct EnrouteGateway {
         (self.name, self.dial, self.mint, self.redis, self.prefix) = (name, dial, mint, redis, prefix)
     }
 
-    /// What a gateway is started with for a run: everybody comes from one address, and thousands in a second.
+    /// The gateway's settings for a run: all connections come from one address, thousands per second.
     public static let unlimited = [
         "SESSIONS_PER_PERSON", "SESSIONS_PER_ADDRESS", "CONNECTIONS_PER_ADDRESS", "MESSAGES_PER_ADDRESS_PER_SECOND",
         "MESSAGES_PER_ADDRESS_BURST", "MESSAGES_PER_PERSON_PER_SECOND", "MESSAGES_PER_PERSON_BURST",
         "NEW_CONNECTIONS_PER_SECOND", "NEW_CONNECTIONS_BURST",
     ].reduce(into: ["ENROUTE_OVERLOAD_LOOP_LAG_MS": "60000"]) { $0["ENROUTE_LIMIT_\($1)"] = "1000000" }
 
-    /// The bytes of a location that publish_location.lua has put its id in front of.
+    /// The bytes of a location, to which publish_location.lua has prepended an id.
     static let located = #"{"type":"location","id":""#
 
     private static let refused = #"{"type":"error""#
@@ -39,7 +39,7 @@ public struct EnrouteGateway {
         return target
     }
 
-    /// What a rider's connection is: it follows nothing.
+    /// A rider's connection: it follows nothing.
     var riderTarget: Target {
         Target(
             name: self.name, path: "/v1", subprotocol: "enroute.v1", headers: ["Authorization: Bearer {token}"],
@@ -48,7 +48,7 @@ public struct EnrouteGateway {
 
     public var feed: String { "\(self.prefix)job:{{job}}:feed" }
 
-    /// New names for each run: jobs of an earlier one do not matter.
+    /// New names for each run, so that jobs of an earlier one do not interfere.
     public static func jobs(_ count: Int) -> [String] {
         let run = String(UInt64(Clock.wallMicroseconds), radix: 36)
         let width = String(count - 1).count
@@ -58,7 +58,7 @@ public struct EnrouteGateway {
         }
     }
 
-    /// Makes the jobs; with riders, they are underway.
+    /// Creates the jobs; with riders, their travel mode is on.
     public func create(_ jobs: [String], underway: Bool, loop: Loop) throws {
         let client = RESTClient(self.dial, loop: loop)
         let service = [
@@ -103,12 +103,12 @@ public struct EnrouteGateway {
     }
 }
 
-/// Publishes as riders do: each job's location on its rider's connection.
+/// Publishes like riders: each job's location over its rider's connection.
 final class RiderPublisher: Publisher {
     private let riders: Crowd
     private var templates: [MessageTemplate]
 
-    /// - Parameter riders: open, one for each job.
+    /// - Parameter riders: connected, one for each job.
     init(_ riders: Crowd) {
         self.riders = riders
         self.templates = riders.identities.map { identity in
@@ -120,7 +120,7 @@ final class RiderPublisher: Publisher {
 
     let isReady = true
     let unconfirmed = 0
-    /// Refusals come as messages on the riders' connections; a lost connection ends the run.
+    /// Refusals arrive as messages on the riders' connections; a lost connection ends the run.
     var failure: String? {
         let lost = self.riders.count - self.riders.following
         return lost == 0 ? nil : "\(lost) riders lost their connection"

@@ -1,4 +1,4 @@
-// The modes of a run against a gateway: one-to-one, fan-out, idle, slow. Handshakes.swift has the fifth.
+// The modes of a run against a gateway: one-to-one, fan-out, idle, slow. The fifth is in Handshakes.swift.
 
 internal import Glibc
 
@@ -10,9 +10,9 @@ extension EnrouteGateway: Measurable {
         case riders
     }
 
-    /// Messages to `followers` connections that follow `jobs` jobs between them.
+    /// Sends messages to `followers` connections that follow `jobs` jobs.
     ///
-    /// - Parameter slow: connections beside them that follow the same jobs and do not read.
+    /// - Parameter slow: additional connections that follow the same jobs and do not read.
     public func deliver(
         _ delivery: Delivery, followers: Int, slow: Int = 0, payload: Int, way: Way, watched: Watched, loop: Loop
     ) throws -> Report {
@@ -27,9 +27,9 @@ extension EnrouteGateway: Measurable {
             }
         }
         if case .captureTime = numbering, delivery.burst > 1, delivery.burst > jobs.count / 2 {
-            throw LoadError("with riders a burst is at most half as large as the number of jobs")
+            throw LoadError("with riders, a burst is limited to half the number of jobs")
         }
-        // Positions are shown only while travel mode is on, whichever way they come.
+        // Positions are shown only while travel mode is on, however they are published.
         try self.create(jobs, underway: true, loop: loop)
         let crowd = Crowd(
             self.target(numbering), dial: self.dial, identities: self.followers(followers, of: jobs), loop: loop)
@@ -59,16 +59,16 @@ extension EnrouteGateway: Measurable {
         return report
     }
 
-    /// As every other peer is measured.
+    /// Measured like every other peer.
     public func deliver(
         _ delivery: Delivery, followers: Int, payload: Int, watched: Watched, loop: Loop
     ) throws -> Report {
-        guard let redis else { throw LoadError("\(self.name): no Redis to publish to") }
+        guard let redis else { throw LoadError("\(self.name): --redis is required to publish") }
         return try self.deliver(
             delivery, followers: followers, payload: payload, way: .redis(redis), watched: watched, loop: loop)
     }
 
-    /// Positions a rider may publish a second before the gateway conflates them.
+    /// Positions per second that a rider may publish before the gateway conflates them.
     static let mostPerRider = 2.0
 
     private func slowCrowd(
@@ -83,7 +83,7 @@ extension EnrouteGateway: Measurable {
         return crowd
     }
 
-    /// Connections that follow one job each and get nothing.
+    /// Connections that follow one job each and receive nothing.
     public func idle(_ connections: Int, settle seconds: Double, watched: Watched, loop: Loop) throws -> Report {
         let jobs = Self.jobs(connections)
         try self.create(jobs, underway: false, loop: loop)
@@ -94,7 +94,7 @@ extension EnrouteGateway: Measurable {
 }
 
 extension Crowd {
-    /// Opens all, waits, and says what they cost while nothing is sent.
+    /// Opens all, waits, and reports their cost while nothing is sent.
     public func idle(settle seconds: Double, watched: Watched) throws -> Report {
         defer { self.close() }
         let (memory, opening) = try self.openMeasured(watched, timeout: 300)
@@ -102,7 +102,7 @@ extension Crowd {
         self.loop.run(seconds: seconds)
         var report = Report(self.target.name, "idle", connections: self.count, seconds: seconds)
         (report.memory, report.opening) = (memory, opening)
-        // Per connection and second here: there are no messages.
+        // Per connection and second, because there are no messages.
         let elapsed = Double(Clock.now - begin) / 1e9
         report.cpu = watched.figures(since: times, per: Int(Double(self.count) * elapsed), seconds: elapsed)
         report.note(self.tally)
@@ -111,14 +111,14 @@ extension Crowd {
     }
 }
 
-/// What became of the connections that did not read.
+/// What happened to the connections that did not read.
 public struct SlowFigures: Codable, Sendable {
     public var connections: Int
-    /// By close code, once they read again.
+    /// By close code, after they resumed reading.
     public var closeCodes: [String: Int]
     public var losses: [String: Int]
     public var stillFollowing: Int
-    /// What the server held for them at the end, in KB each.
+    /// Memory of the server for each at the end, in KB.
     public var residentKBPerConnection: Double?
 
     init(of crowd: Crowd, _ server: ProcessGroup?, before: Memory?, _ loop: Loop) {

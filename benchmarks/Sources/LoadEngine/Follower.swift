@@ -1,4 +1,4 @@
-// One connection that follows one job: upgrade, greetings, subscribed, then messages, each looked at where it lies.
+// One connection that follows one job: upgrade, greetings, subscription, then messages, each read in place.
 
 internal import CLibssl
 internal import Glibc
@@ -11,9 +11,9 @@ final class Follower: TransportOwner {
     private var transport: Transport?
     private var frames = FrameReader()
     private(set) var state = State.connecting
-    /// The response to the upgrade, as far as it came.
+    /// The response to the upgrade, as far as received.
     private var head: [UInt8] = []
-    /// The next place in the schedule that would be in order.
+    /// The next index in the schedule that would be in order.
     private var expected = 0
     private var wasClosed = false
 
@@ -29,13 +29,13 @@ final class Follower: TransportOwner {
 
     func close() { self.transport?.close() }
 
-    /// Does no longer read, as a phone in a tunnel.
+    /// Whether it has stopped reading, like a phone in a tunnel.
     var reads: Bool {
         get { self.transport?.reads ?? false }
         set { self.transport?.reads = newValue }
     }
 
-    /// Sends a message of the rider that this connection is.
+    /// Sends a message of this connection's rider.
     func send(_ frame: [UInt8]) { self.transport?.write(frame) }
 
     func opened() {
@@ -48,7 +48,7 @@ final class Follower: TransportOwner {
         guard self.state == .upgrading else { return self.read(UnsafeRawBufferPointer(bytes)) }
         self.head.append(contentsOf: bytes)
         guard let end = self.head.firstRange(of: Array("\r\n\r\n".utf8))?.upperBound else {
-            if self.head.count > 16_384 { self.fail("the answer to the upgrade has no end") }
+            if self.head.count > 16_384 { self.fail("the response to the upgrade does not end") }
             return
         }
         guard self.head.starts(with: "HTTP/1.1 101".utf8) else {
@@ -84,7 +84,7 @@ final class Follower: TransportOwner {
         self.crowd.entered(self)
     }
 
-    // MARK: frames
+    // MARK: Frames
 
     private func read(_ bytes: UnsafeRawBufferPointer) {
         let isRFC6455 = self.frames.read(bytes) { frame in
@@ -98,7 +98,7 @@ final class Follower: TransportOwner {
             default: break
             }
         }
-        if !isRFC6455 { self.fail("frames that are not RFC 6455's") }
+        if !isRFC6455 { self.fail("frames that violate RFC 6455") }
     }
 
     private func message(_ payload: UnsafeRawBufferPointer) {

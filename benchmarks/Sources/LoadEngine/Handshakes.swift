@@ -1,5 +1,5 @@
-// Handshakes as fast as the peer answers them, so many underway at a time: TLS only, ended by close_notify, so that the
-// whole of a connection's life at the server is in its figure.
+// TLS handshakes as fast as the peer answers them, with a fixed number at a time: TLS only, ended by close_notify, so that the
+// figure covers the whole life of a connection on the server.
 
 internal import CLibssl
 internal import Glibc
@@ -24,7 +24,7 @@ public final class Handshakes {
         lowestDiscernibleValue: 1000, highestTrackableValue: 120_000_000_000, numberOfSignificantValueDigits: .three)
     private var failure: String?
 
-    /// - Parameter resumingAt: where to resume the session that the endpoint gave; by default the endpoint.
+    /// - Parameter resumingAt: where to resume the session of the endpoint; by default the endpoint itself.
     public init(
         _ endpoint: Endpoint, resumingAt other: Endpoint? = nil, resumes: Bool, width: Int, warmup: Double,
         seconds: Double
@@ -51,7 +51,7 @@ public final class Handshakes {
         self.isOver = true
         for connection in Array(self.open.values) { connection.transport?.close() }
         guard figures.count > 0 else {
-            throw LoadError("no handshake was done with \(self.endpoint): \(self.failure ?? "no answer")")
+            throw LoadError("no handshake succeeded with \(self.endpoint): \(self.failure ?? "no answer")")
         }
         figures.perSecond = Double(figures.count) / elapsed
         figures.p50 = Double(self.latency.valueAtPercentile(50)) / 1e6
@@ -65,14 +65,14 @@ public final class Handshakes {
         return report
     }
 
-    /// A session of the first connection: TLS 1.3 sends its ticket after the handshake.
+    /// The session of the first connection: TLS 1.3 sends its ticket after the handshake.
     private func takeTicket(_ tls: TLSClient, _ loop: Loop) throws {
         let waiter = Connection(self, isMeasured: false)
         waiter.transport = try Transport(Dial(self.endpoint, tls: tls), source: 0, loop: loop)
         waiter.transport?.owner = waiter
         let isDone = loop.run(seconds: 5) { tls.session == nil && waiter.transport != nil }
         waiter.transport?.close()
-        guard isDone, tls.session != nil else { throw LoadError("\(self.endpoint) gives no session ticket") }
+        guard isDone, tls.session != nil else { throw LoadError("\(self.endpoint) does not issue session tickets") }
         SSL_SESSION_up_ref(tls.session)
         self.session = tls.session
     }
@@ -108,13 +108,13 @@ public final class Handshakes {
         if !connection.isDone, !self.isOver {
             self.figures.failed += 1
             self.failure = self.failure ?? reason
-            // A peer that refuses at once would be asked without end.
+            // A peer that refuses immediately would otherwise be contacted in an endless loop.
             guard self.figures.failed < 1000 else { return }
         }
         self.next()
     }
 
-    /// One connection from `connect` to the peer's close.
+    /// One connection from `connect` until the peer closes.
     private final class Connection: TransportOwner {
         private unowned let run: Handshakes
         private let isMeasured: Bool

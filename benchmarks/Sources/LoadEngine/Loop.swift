@@ -1,5 +1,5 @@
-// One thread, one epoll: everything the generator does happens here, so that what it costs is one number. Sockets are
-// level-triggered; what is due at a time is asked for before each wait, to the nanosecond (epoll_pwait2).
+// One thread, one epoll: everything in the generator happens here, so that its cost is one number. Sockets are level-triggered;
+// before each wait, the time of the next scheduled work is computed with nanosecond precision (epoll_pwait2).
 
 internal import CLibssl
 internal import Glibc
@@ -24,19 +24,19 @@ protocol Pollable: AnyObject {
     func ready(_ events: UInt32)
 }
 
-/// Work with a schedule of its own.
+/// Work with its own schedule.
 protocol Ticker: AnyObject {
-    /// Does what is due and names the next time something is, in ns of the monotonic clock.
+    /// Does what is due and returns the time of the next work, in ns of the monotonic clock.
     func tick(_ now: UInt64) -> UInt64
 }
 
-/// Confined to the thread that made it.
+/// Confined to the thread that created it.
 public final class Loop {
     static let readable = UInt32(EPOLLIN.rawValue)
     static let writable = UInt32(EPOLLOUT.rawValue)
     static let failed = UInt32(EPOLLERR.rawValue | EPOLLHUP.rawValue)
 
-    /// What one `recv` takes from a socket, and what libssl makes of it. Shared by all connections: nothing stays in them.
+    /// Buffers for one `recv` and for libssl's output. Shared by all connections: nothing remains in them.
     let input = UnsafeMutableRawBufferPointer.allocate(byteCount: 65_536, alignment: 64)
     let plain = UnsafeMutableRawBufferPointer.allocate(byteCount: 65_536, alignment: 64)
 
@@ -66,7 +66,7 @@ public final class Loop {
 
     func change(_ descriptor: Int32, _ events: UInt32) { self.control(EPOLL_CTL_MOD, descriptor, events) }
 
-    /// To be called before the descriptor is closed. Events of the same batch that name it are passed over from here on.
+    /// Must be called before closing the descriptor. Later events of the same batch are skipped.
     func remove(_ descriptor: Int32) {
         self.control(EPOLL_CTL_DEL, descriptor, 0)
         self.sockets[Int(descriptor)].pollable = nil
@@ -83,9 +83,9 @@ public final class Loop {
     func add(_ ticker: any Ticker) { self.tickers.append(ticker) }
     func remove(_ ticker: any Ticker) { self.tickers.removeAll { $0 === ticker } }
 
-    /// Runs until the deadline, or as long as the condition holds; it is asked at least every 20 ms.
+    /// Runs until the deadline, or until the condition holds, which is checked at least every 20 ms.
     ///
-    /// - Returns: whether the condition ended it.
+    /// - Returns: whether it ended because of the condition.
     @discardableResult
     public func run(until deadline: UInt64, while condition: () -> Bool = { true }) -> Bool {
         while condition() {
@@ -121,7 +121,7 @@ public final class Loop {
     }
 }
 
-/// Why there are no figures.
+/// Why there are no results.
 public struct LoadError: Error, CustomStringConvertible {
     public let description: String
     public init(_ description: String) { self.description = description }

@@ -1,6 +1,6 @@
-// The bytes of a location, made once per job and then only given their numbers: nothing is allocated per message.
+// The bytes of a location, created once per job; afterwards only numbers are written into it: nothing is allocated per message.
 
-/// A text with two numbers of fixed width in it.
+/// A text that contains two numbers of fixed width.
 public struct MessageTemplate {
     public private(set) var bytes: [UInt8]
     private let id: Range<Int>?
@@ -9,7 +9,7 @@ public struct MessageTemplate {
     public static let idMark = "{id------------}"
     public static let atMark = "{at---------}"
 
-    /// - Parameter text: holds `idMark`, of 16 characters, and `atMark`, of 13, where the numbers belong.
+    /// - Parameter text: contains `idMark`, of 16 characters, and `atMark`, of 13, in place of the numbers.
     public init(_ text: String) {
         self.bytes = Array(text.utf8)
         self.id = self.bytes.firstRange(of: Array(Self.idMark.utf8))
@@ -29,8 +29,8 @@ public struct MessageTemplate {
         }
     }
 
-    /// A location as `publish_location.lua` publishes it, of so many bytes. What it lacks is made up with decimals of
-    /// the heading, or with a member that readers pass over; it stays the same where a peer parses and writes it again.
+    /// A location as published by `publish_location.lua`, of this many bytes. Decimals of the heading, or a member that readers
+    /// ignore, fill the rest; it does not change if a peer parses and writes it again.
     public static func location(job: String, bytes: Int) -> String {
         let start =
             #"{"type":"location","id":"\#(self.idMark)","at":\#(self.atMark),"job":"\#(job)","received":\#(self.atMark)"#

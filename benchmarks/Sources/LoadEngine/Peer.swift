@@ -1,4 +1,4 @@
-// A server that is measured, ours or another's: what it takes to give all of them the same work.
+// A measured server, Enroute or another: what is needed to give all of them the same load.
 
 internal import Glibc
 
@@ -6,13 +6,13 @@ internal import Glibc
 public protocol Measurable {
     var name: String { get }
     var dial: Dial { get }
-    /// Messages at a rate to `followers` connections that follow `delivery.channels` jobs between them.
+    /// Sends messages at a rate to `followers` connections that follow `delivery.channels` jobs.
     func deliver(
         _ delivery: Delivery, followers: Int, payload: Int, watched: Watched, loop: Loop
     ) throws -> Report
 }
 
-/// A peer that is told apart by a description of its protocol.
+/// A peer described by its protocol.
 public struct Peer: Measurable {
     public var target: Target
     public var dial: Dial
@@ -45,7 +45,7 @@ public struct Peer: Measurable {
     }
 }
 
-/// What a peer says of itself: `peers/NAME describe`, see peers/README.md.
+/// A peer's description: the output of `peers/NAME describe`, see peers/README.md.
 public struct PeerDescription: Codable, Sendable {
     public var name: String
     public var versions: [String: String]?
@@ -54,7 +54,7 @@ public struct PeerDescription: Codable, Sendable {
     public var hello: [String]
     public var subscribed: String?
     public var publish: Publish
-    /// For a peer that runs already: `wss://host:port`, and its processes.
+    /// For a peer that is already running: `wss://host:port`, and its processes.
     public var url: String?
     public var pids: [Int32]?
 
@@ -62,19 +62,19 @@ public struct PeerDescription: Codable, Sendable {
         /// redis, http or nats.
         public var kind: String
         public var channel: String?
-        /// The message published, with `{payload}` in it.
+        /// The published message, containing `{payload}`.
         public var envelope: String?
         public var url: String?
         public var subject: String?
-        /// A number, or `{publishPort}`. For redis only where the peer runs already.
+        /// A number, or `{publishPort}`. For redis only if the peer is already running.
         public var port: String?
-        /// Where to publish, for a peer that runs already; by default 127.0.0.1.
+        /// Where to publish, for a peer that is already running; by default 127.0.0.1.
         public var host: String?
     }
 
     /// - Parameters:
-    ///   - port: where it serves followers.
-    ///   - publishPort: where it takes messages, if by itself.
+    ///   - port: for followers.
+    ///   - publishPort: for messages, if the peer accepts them itself.
     public func peer(port: UInt16, publishPort: UInt16, redis: Endpoint, tls: TLSClient) throws -> Peer {
         let isOther = self.url != nil
         let text = self.url.map { String($0.drop { $0 != "/" }.dropFirst(2).prefix { $0 != "/" }) }
@@ -91,7 +91,7 @@ public struct PeerDescription: Codable, Sendable {
 
     private func publishing(_ port: String, _ redis: Endpoint) throws -> Publishing {
         func missing(_ member: String) -> LoadError {
-            LoadError("the description of \(self.name) has no publish.\(member)")
+            LoadError("the description of \(self.name) lacks publish.\(member)")
         }
         func filled(_ text: String) -> String {
             guard let place = text.firstRange(of: "{publishPort}") else { return text }
@@ -100,7 +100,7 @@ public struct PeerDescription: Codable, Sendable {
         switch self.publish.kind {
         case "redis":
             guard let channel = self.publish.channel else { throw missing("channel") }
-            // A peer that runs already listens to its own Redis.
+            // A peer that is already running uses its own Redis.
             if self.url != nil, self.publish.port == nil { throw missing("port, the one of its Redis") }
             let own = try self.publish.port.map { try Endpoint("\(self.publish.host ?? "127.0.0.1"):\($0)") }
             return .redis(own ?? redis, channel: channel, envelope: self.publish.envelope)
@@ -112,7 +112,7 @@ public struct PeerDescription: Codable, Sendable {
             guard let subject = self.publish.subject else { throw missing("subject") }
             let host = self.publish.host ?? "127.0.0.1"
             return .nats(try Endpoint("\(host):\(filled(self.publish.port ?? "{publishPort}"))"), subject: subject)
-        default: throw missing("kind that is known: redis, http or nats")
+        default: throw missing("kind, which must be redis, http or nats")
         }
     }
 }

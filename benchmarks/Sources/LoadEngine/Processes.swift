@@ -1,9 +1,9 @@
-// What processes cost, time on a CPU (exact: the process' CPU clock), its division into user and system (by the kernel's
-// ticks, from /proc), and memory.
+// The cost of processes: CPU time (exact, from the process CPU clock), its split into user and system (by the kernel's ticks,
+// from /proc), and memory.
 
 internal import Glibc
 
-/// A process and what it started: an nginx is a master and its workers.
+/// A process and its children: nginx is a master and its workers.
 public struct ProcessGroup: Sendable {
     public let name: String
     public let pids: [Int32]
@@ -18,7 +18,7 @@ public struct ProcessGroup: Sendable {
 
     private init(alone pid: Int32, _ name: String) { (self.name, self.pids) = (name, [pid]) }
 
-    /// The generator, without what it started: a peers' runner is the parent of everybody.
+    /// The generator without its children: the runner is the parent of all peers.
     static var own: ProcessGroup { ProcessGroup(alone: getpid(), "generator") }
 
     private static func descendants(of pid: Int32) -> [Int32] {
@@ -28,9 +28,9 @@ public struct ProcessGroup: Sendable {
     }
 
     public var isAlive: Bool { self.pids.allSatisfy { Proc.text("/proc/\($0)/stat") != nil } }
-    /// CPU time until now.
+    /// CPU time so far.
     public var cpu: CPUTime { self.pids.reduce(into: CPUTime()) { $0 += CPUTime(of: $1) } }
-    /// Memory now.
+    /// Current memory.
     public var memory: Memory { self.pids.reduce(into: Memory()) { $0 += Memory(of: $1) } }
 }
 
@@ -39,13 +39,13 @@ public struct CPUTime: Sendable {
     /// By the kernel's clock ticks of 10 ms.
     public var user = 0.0
     public var system = 0.0
-    /// Time its threads ran, also those that have ended, by the scheduler: to the ns.
+    /// Time its threads ran, including ended ones, according to the scheduler, in ns.
     public var scheduled = 0.0
 
     init() {}
 
     init(of pid: Int32) {
-        // The name in parentheses may hold spaces; what follows it does not.
+        // The name in parentheses may contain spaces; the rest does not.
         let stat = Proc.text("/proc/\(pid)/stat") ?? ""
         let fields = stat[(stat.lastIndex(of: ")") ?? stat.startIndex)...].split(separator: " ")
         let ticks = Double(sysconf(Int32(_SC_CLK_TCK)))
@@ -76,11 +76,11 @@ public struct CPUTime: Sendable {
 }
 
 extension CPUTime {
-    /// Of the whole machine: all that was not idle, in `scheduled`; by ticks.
+    /// Of the whole machine: all time that was not idle, in `scheduled`; by ticks.
     static var machine: CPUTime {
         var time = CPUTime()
         let line = Proc.text("/proc/stat")?.split(separator: "\n").first ?? ""
-        // user nice system idle iowait irq softirq steal: all but the fourth and fifth.
+        // user nice system idle iowait irq softirq steal: all except the fourth and fifth.
         let fields = line.split(separator: " ").dropFirst().prefix(8).compactMap { Double($0) }
         guard fields.count == 8 else { return time }
         time.scheduled = (fields.reduce(0, +) - fields[3] - fields[4]) / Double(sysconf(Int32(_SC_CLK_TCK)))
@@ -88,12 +88,12 @@ extension CPUTime {
     }
 }
 
-/// Memory in KB, from smaps_rollup. What the kernel keeps for sockets is not in it.
+/// Memory in KB, from smaps_rollup, without the kernel's memory for sockets.
 public struct Memory: Sendable, Codable {
     public var residentKB = 0
-    /// Pages shared with other processes are divided among them.
+    /// Pages shared with other processes count in proportion.
     public var proportionalKB = 0
-    /// The most it ever had.
+    /// The maximum so far.
     public var peakKB = 0
 
     init() {}

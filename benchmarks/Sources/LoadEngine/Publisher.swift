@@ -1,14 +1,14 @@
-// Publishing on the schedule: whatever is due goes out, however late the loop is; nothing waits for an answer.
+// Publishes on schedule: everything due is sent, however late the loop is; nothing waits for a response.
 
 internal import Histogram
 
-/// The way a message gets into a peer.
+/// How a message gets into a peer.
 protocol Publisher: AnyObject {
-    /// The connection stands.
+    /// Whether it is connected.
     var isReady: Bool { get }
-    /// Why not, if it never will.
+    /// Why it will never be connected.
     var failure: String? { get }
-    /// Messages that the peer has not confirmed yet; 0 where it confirms nothing.
+    /// Messages that the peer has not confirmed yet; 0 if it confirms nothing.
     var unconfirmed: Int { get }
     func publish(channel: Int, id: UInt64, at: Int64)
     /// After the last message of a batch.
@@ -21,7 +21,7 @@ final class Pacer: Ticker {
     private let schedule: Schedule
     private let publisher: any Publisher
     private(set) var next = 0
-    /// How much later than scheduled a message was written, ns: where this is large, the generator was short of CPU.
+    /// The delay of messages after their scheduled time, ns: if large, the generator lacked CPU time.
     private(set) var lateness = Histogram<UInt64>(
         lowestDiscernibleValue: 1000, highestTrackableValue: 120_000_000_000, numberOfSignificantValueDigits: .three)
 
@@ -33,7 +33,7 @@ final class Pacer: Ticker {
 
     func tick(_ now: UInt64) -> UInt64 {
         let first = self.next
-        // A bound, so that reading has its turn when the generator is behind.
+        // A limit, so that reading continues when the generator is behind.
         let last = min(self.schedule.count, first + 256)
         while self.next < last, case let due = self.schedule.due(self.next), due <= now {
             self.publisher.publish(
@@ -47,8 +47,8 @@ final class Pacer: Ticker {
     }
 }
 
-/// A publisher on a plain socket that takes any number of messages without waiting: Redis, NATS, HTTP with pipelining.
-/// What differs is the bytes around a message, and how answers are counted.
+/// A publisher on a plain socket that sends any number of messages without waiting: Redis, NATS, HTTP with pipelining. They
+/// differ in the bytes around a message, and in how responses are counted.
 final class StreamPublisher: Publisher, TransportOwner {
     private var templates: [MessageTemplate]
     private let greeting: [UInt8]
@@ -98,16 +98,16 @@ final class StreamPublisher: Publisher, TransportOwner {
     }
 }
 
-/// Counts the answers to what was published.
+/// Counts the responses to published messages.
 protocol AnswerCounter {
     var count: Int { get }
-    /// Whether every message gets an answer.
+    /// Whether every message gets a response.
     var countsEveryMessage: Bool { get }
-    /// - Returns: what a refusal said.
+    /// - Returns: the text of a refusal.
     mutating func take(_ bytes: UnsafeRawBufferPointer) -> String?
 }
 
-/// Redis: a line for each PUBLISH, `:<receivers>`. NATS: nothing but `+OK`, `PING` and errors.
+/// Redis: a line for each PUBLISH, `:<receivers>`. NATS: only `+OK`, `PING` and errors.
 struct LineCounter: AnswerCounter {
     let refusal: UInt8
     let countsEveryMessage: Bool

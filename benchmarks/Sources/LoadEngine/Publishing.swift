@@ -1,17 +1,17 @@
-// The ways into a peer: each makes the templates and the publisher that fit it.
+// The ways to publish to a peer: each creates the templates and the publisher.
 
 internal import Glibc
 
-/// How messages are published. `{job}` in a text stands for the job's name.
+/// How messages are published. `{job}` in a text is replaced by the job's name.
 public enum Publishing {
-    /// PUBLISH, or SPUBLISH to sharded channels; the message, where there is an envelope, in place of its `{payload}`.
+    /// PUBLISH, or SPUBLISH to sharded channels; with an envelope, the message replaces its `{payload}`.
     case redis(Endpoint, channel: String, envelope: String? = nil, isSharded: Bool = false)
     /// POST over one connection, with pipelining.
     case http(Endpoint, path: String)
-    /// PUB of NATS' own protocol.
+    /// PUB of the NATS protocol.
     case nats(Endpoint, subject: String)
 
-    /// - Parameter message: makes the text of a job's message, with `MessageTemplate`'s marks.
+    /// - Parameter message: creates the text of a job's message, with the marks of `MessageTemplate`.
     func publisher(jobs: [String], loop: Loop, message: (String) -> String) throws -> any Publisher {
         func fill(_ text: String, _ job: String) -> String { Identity(index: 0, channel: 0, job: job).fill(text) }
         switch self {
@@ -49,7 +49,7 @@ public enum Publishing {
     }
 }
 
-/// Counts answers of HTTP, and takes any of 200 to 299.
+/// Counts HTTP responses, and accepts 200 to 299.
 struct AcceptedCounter: AnswerCounter {
     let countsEveryMessage = true
     private(set) var count = 0

@@ -1,4 +1,4 @@
-// A few keep-alive HTTP/1.1 connections for the preparations: thousands of jobs are made before a run begins.
+// A few keep-alive HTTP/1.1 connections for the setup: thousands of jobs are created before a run starts.
 
 internal import CLibssl
 internal import Glibc
@@ -13,7 +13,7 @@ public struct RESTRequest: Sendable {
         (self.method, self.path, self.headers, self.body) = (method, path, headers, body)
     }
 
-    /// The request as it goes over the wire.
+    /// The request as sent.
     func text(host: String) -> String {
         let lines = [
             "\(self.method) \(self.path) HTTP/1.1", "Host: \(host)", "Content-Length: \(self.body.utf8.count)",
@@ -26,12 +26,12 @@ public final class RESTClient {
     private let dial: Dial
     private let loop: Loop
 
-    /// Connections at a time.
+    /// Number of connections.
     static let width = 16
 
     public init(_ dial: Dial, loop: Loop) { (self.dial, self.loop) = (dial, loop) }
 
-    /// Performs the requests, in no particular order; each must be answered with one of the statuses.
+    /// Sends the requests in no particular order; each must be answered with one of these statuses.
     public func perform(_ requests: [RESTRequest], accepting statuses: Set<Int>, timeout seconds: Double) throws {
         let queue = Queue(requests, statuses)
         let lanes = try (0..<min(Self.width, requests.count)).map { index in
@@ -56,7 +56,7 @@ public final class RESTClient {
         init(_ requests: [RESTRequest], _ statuses: Set<Int>) { (self.requests, self.statuses) = (requests, statuses) }
     }
 
-    /// One connection: a request, its answer, the next request.
+    /// One connection: a request, its response, the next request.
     private final class Lane: TransportOwner {
         private let queue: Queue
         private let host: String
@@ -97,7 +97,7 @@ public final class RESTClient {
     }
 }
 
-/// HTTP/1.1 responses out of a stream of bytes, with `Content-Length` or chunks.
+/// Parses HTTP/1.1 responses from a stream of bytes, with `Content-Length` or chunks.
 struct HTTPAnswers {
     private var bytes: [UInt8] = []
 

@@ -1,23 +1,23 @@
-// The figures of one run, as JSON and as lines for a person.
+// The results of one run, as JSON and as readable lines.
 
 /// CPU of one process group in the measured window.
 public struct CPUFigures: Codable, Sendable {
     public var name: String
-    /// µs per delivered message; per handshake, or per connection and second, where there are no messages.
+    /// µs per delivered message; per handshake, or per connection and second, if there are no messages.
     public var user: Double
     public var system: Double
-    /// By the scheduler; user and system are its parts, by the kernel's ticks.
+    /// According to the scheduler; user and system are its parts, by the kernel's ticks.
     public var total: Double
     /// Of one core, in %.
     public var corePercent: Double
 
-    /// The name of what nobody asked for: whatever else ran on the machine.
+    /// The name for everything else that ran on the machine.
     public static let others = "others"
 
     init(_ name: String, _ time: CPUTime, per count: Int, seconds: Double) {
         let scale = 1e6 / Double(max(1, count))
         let ticks = time.user + time.system
-        // The division by ticks of 10 ms, applied to the exact sum.
+        // The split by ticks of 10 ms, applied to the exact sum.
         let share = ticks > 0 ? time.scheduled / ticks : 0
         self.name = name
         self.user = time.user * share * scale
@@ -37,18 +37,18 @@ public struct LatencyFigures: Codable, Sendable {
 }
 
 public struct MessageFigures: Codable, Sendable {
-    /// Messages a follower should have got, and did.
+    /// Messages that followers should have received, and did.
     public var expected = 0
     public var delivered = 0
     public var missing = 0
     public var disordered = 0
     /// Measured messages that took more than 2 s.
     public var late = 0
-    /// Reached followers within the measured window, per second.
+    /// Messages that reached followers within the measured window, per second.
     public var deliveredPerSecond = 0.0
     /// How late the generator itself was, ms.
     public var publishLatenessP99 = 0.0
-    /// Published and not confirmed when the run ended.
+    /// Published but not confirmed when the run ended.
     public var unconfirmed = 0
 }
 
@@ -56,7 +56,7 @@ public struct HandshakeFigures: Codable, Sendable {
     public var perSecond = 0.0
     public var count = 0
     public var failed = 0
-    /// Of those that asked for it.
+    /// Of those requested.
     public var resumed = 0
     public var asked = 0
     public var p50 = 0.0
@@ -70,7 +70,7 @@ public struct MemoryFigures: Codable, Sendable {
     public var proportionalKBPerConnection: Double
 
     init(before: Memory, after: Memory, connections: Int) {
-        // Between two counts of connections: what the first of them set up once is not theirs.
+        // The difference between two counts of connections, so that one-time allocations are excluded.
         (self.before, self.after) = (before, after)
         self.residentKBPerConnection = Double(after.residentKB - before.residentKB) / Double(connections)
         self.proportionalKBPerConnection = Double(after.proportionalKB - before.proportionalKB) / Double(connections)
@@ -80,7 +80,7 @@ public struct MemoryFigures: Codable, Sendable {
 /// Connections from `connect` to "subscribed": TLS, sign-in, subscription.
 public struct OpeningFigures: Codable, Sendable {
     public var perSecond: Double
-    /// µs of the server's CPU for each; `nil` without its process id.
+    /// µs of the server's CPU time for each; `nil` without its process id.
     public var cpu: Double?
 }
 
@@ -96,12 +96,12 @@ public struct Report: Codable, Sendable {
     public var memory: MemoryFigures?
     public var slow: SlowFigures?
     public var opening: OpeningFigures?
-    /// The server's first, then Redis' and the generator's own.
+    /// First the server's, then those of Redis and the generator.
     public var cpu: [CPUFigures] = []
     /// Connections lost after they were subscribed, by close code or reason.
     public var closeCodes: [String: Int] = [:]
     public var losses: [String: Int] = [:]
-    /// What a reader of the figures must know.
+    /// Remarks that affect the interpretation.
     public var warnings: [String] = []
 
     init(_ target: String, _ mode: String, connections: Int, perSecond: Double = 0, seconds: Double = 0) {
@@ -109,17 +109,17 @@ public struct Report: Codable, Sendable {
         (self.perSecond, self.seconds) = (perSecond, seconds)
     }
 
-    /// A core is busy from here on, in %: what was measured then is the length of a queue.
+    /// From here on a core counts as saturated, in %: latencies are then the length of a queue.
     static let saturation = 90.0
 
-    /// The same for what runs beside a measurement.
+    /// The limit for other load during a measurement.
     static let disturbance = 15.0
 
     private func core(_ name: String) -> Double { self.cpu.first { $0.name == name }?.corePercent ?? 0 }
 
     mutating func judge() {
         for cpu in self.cpu where cpu.name != CPUFigures.others && cpu.corePercent > Self.saturation {
-            let of = cpu.name == "generator" ? ", so latencies say nothing about the server" : ""
+            let of = cpu.name == "generator" ? ", so the latencies are invalid" : ""
             self.warnings.append("\(cpu.name) used \(Int(cpu.corePercent)) % of a core\(of)")
         }
         let (redis, generator) = (self.core("redis"), self.core("generator"))
@@ -178,7 +178,7 @@ extension Report: CustomStringConvertible {
         if let memory {
             lines.append(
                 "  memory         \(decimals(memory.residentKBPerConnection, 1)) KB per connection (RSS), "
-                    + "\(decimals(memory.proportionalKBPerConnection, 1)) KB (PSS); \(memory.after.residentKB) KB in all"
+                    + "\(decimals(memory.proportionalKBPerConnection, 1)) KB (PSS); \(memory.after.residentKB) KB in total"
             )
         }
         if let opening {
@@ -197,7 +197,7 @@ extension Report: CustomStringConvertible {
             let ends = (slow.closeCodes.map { "\($1) closed with \($0)" } + slow.losses.map { "\($1): \($0)" }).sorted()
             lines.append(
                 "  slow           \(slow.stillFollowing) of \(slow.connections) still follow; "
-                    + (ends.isEmpty ? "none was cut off" : ends.joined(separator: ", "))
+                    + (ends.isEmpty ? "none was disconnected" : ends.joined(separator: ", "))
                     + (slow.residentKBPerConnection.map { ", \(decimals($0, 1)) KB each at the end" } ?? ""))
         }
         for (code, count) in self.closeCodes.sorted(by: { $0.key < $1.key }) {
@@ -211,7 +211,7 @@ extension Report: CustomStringConvertible {
     }
 }
 
-/// A number with so many decimals.
+/// A number with a fixed number of decimals.
 public func decimals(_ value: Double, _ count: Int) -> String {
     guard value.isFinite else { return "-" }
     let scale = (0..<count).reduce(1.0) { scale, _ in scale * 10 }

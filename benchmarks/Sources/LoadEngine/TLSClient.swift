@@ -1,5 +1,5 @@
-// The client's half of TLS 1.3 over libssl: one context, one cipher for every peer, and one BIO shared by all
-// connections of the loop, which reads what the loop received last and writes to the socket at hand.
+// The client side of TLS 1.3 over libssl: one context, one cipher for every peer, and one BIO shared by all connections of the
+// loop, which reads the bytes just received and writes to the current socket.
 
 internal import CLibssl
 internal import Glibc
@@ -7,23 +7,23 @@ internal import Glibc
 /// Settings of the TLS connections of a run. Confined to its loop's thread.
 public final class TLSClient {
     let context: OpaquePointer
-    /// Ciphertext at hand, for the connection that is being served.
+    /// The current ciphertext, for the connection being processed.
     var input = UnsafeRawBufferPointer(start: nil, count: 0)
-    /// Where ciphertext goes.
+    /// The destination of ciphertext.
     var socket: Int32 = -1
     let bio: OpaquePointer
-    /// Of the connection that got a session ticket last.
+    /// From the connection that last received a session ticket.
     private(set) var session: OpaquePointer?
 
     public static let cipher = "TLS_AES_128_GCM_SHA256"
     private static let groups = "X25519:P-256"
 
-    /// - Parameter keepsSession: keeps the newest session ticket, for resumptions.
+    /// - Parameter keepsSession: stores the newest session ticket, for resumptions.
     public init(keepsSession: Bool = false) throws {
         guard let context = SSL_CTX_new(TLS_client_method()),
             bench_SSL_CTX_require_version(context, TLS1_3_VERSION) == 1,
             SSL_CTX_set_ciphersuites(context, Self.cipher) == 1, bench_SSL_CTX_set_groups(context, Self.groups) == 1
-        else { throw LoadError("libssl refuses TLS 1.3 with \(Self.cipher)") }
+        else { throw LoadError("libssl rejects TLS 1.3 with \(Self.cipher)") }
         self.context = context
         let modes = SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER
         _ = bench_SSL_CTX_set_mode(context, Int(modes))
@@ -54,7 +54,7 @@ public final class TLSClient {
         SSL_set_connect_state(ssl)
         if host.contains(where: \.isLetter) { _ = bench_SSL_set_server_name(ssl, host) }
         if let session {
-            // A copy for each connection: libssl takes a session of TLS 1.3 for used up after the first.
+            // A copy per connection: libssl considers a TLS 1.3 session used up after the first.
             let copy = SSL_SESSION_dup(session)
             SSL_set_session(ssl, copy)
             SSL_SESSION_free(copy)
@@ -62,7 +62,8 @@ public final class TLSClient {
         return ssl
     }
 
-    /// Frees a connection without spoiling its session: libssl forgets the session of one that ends without close_notify.
+    /// Frees a connection without invalidating its session: libssl drops the session of a connection that ends without
+    /// close_notify.
     static func free(_ ssl: OpaquePointer) {
         SSL_set_shutdown(ssl, SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN)
         SSL_free(ssl)

@@ -1,33 +1,33 @@
-// What is particular about a peer: how a follower gets in, how its messages are told apart, and how one is published.
-// A value, so that every peer gets the same work from the same code.
+// What differs between peers: how a follower subscribes, how its messages are recognized, and how one is published. A value, so
+// that every peer gets the same load from the same code.
 
-/// A server to be measured.
+/// A server to measure.
 public struct Target {
-    /// What the report calls it.
+    /// Its name in the report.
     public var name: String
-    /// Path and query of the upgrade. Like every text of a target it may hold `{job}`, `{token}` and `{index}`.
+    /// Path and query of the upgrade. Like every text of a target it may contain `{job}`, `{token}` and `{index}`.
     public var path: String
     public var subprotocol: String?
-    /// Lines of the upgrade request, without their ends.
+    /// Header lines of the upgrade request, without line ends.
     public var headers: [String]
     /// Sent in this order as soon as the upgrade is answered.
     public var greetings: [String]
-    /// What is answered to a message that begins so: protocols with a sign-in or pings of their own.
+    /// Replies to messages that start with a text: for protocols with their own sign-in or pings.
     public var replies: [(beginning: String, answer: String)]
-    /// The opcode of what is sent.
+    /// The opcode of sent messages.
     public var isBinary: Bool
-    /// What a message holds that says: from here on nothing is missed. `nil` where the upgrade itself says so.
+    /// A text in the message that confirms the subscription: from then on nothing is missed. `nil` if the upgrade confirms it.
     public var subscribed: String?
-    /// What a message holds that refuses something.
+    /// A text in messages that refuse something.
     public var refusal: String?
-    /// What stands before the number of a message that was published, and only of such.
+    /// The text before the number of a published message, found only in those.
     public var marker: String
     public var numbering: Numbering
 
     public enum Numbering: Sendable {
-        /// The digits after the marker are the message's place in the schedule plus the base.
+        /// The digits after the marker are the message's index in the schedule plus the base.
         case sequence
-        /// They are the time it was scheduled for, in ms since the epoch: where the peer numbers messages itself.
+        /// They are the scheduled time, in ms since the epoch: for peers that number messages themselves.
         case captureTime
     }
 
@@ -42,10 +42,10 @@ public struct Target {
     }
 }
 
-/// Who one connection is: fills the placeholders of a target.
+/// The identity of one connection: fills the placeholders of a target.
 public struct Identity {
     public var index: Int
-    /// Place of its job in the schedule.
+    /// Index of its job in the schedule.
     public var channel: Int
     public var job: String
     public var token: String
@@ -74,7 +74,7 @@ public struct Identity {
         return result + rest
     }
 
-    /// The request for the upgrade (RFC 6455, 4.1).
+    /// The upgrade request (RFC 6455, 4.1).
     func upgrade(_ target: Target, host: String) -> String {
         var lines = [
             "GET \(target.path) HTTP/1.1", "Host: \(host)", "Upgrade: websocket", "Connection: Upgrade",
@@ -86,8 +86,8 @@ public struct Identity {
     }
 }
 
-/// When each message is due: evenly spread or in bursts, fixed before the run, whatever becomes of the messages before it.
-/// Message `k` goes to channel `k % channels`.
+/// When each message is due: evenly spread or in bursts, fixed before the run, whatever happens to earlier messages. Message
+/// `k` goes to channel `k % channels`.
 public struct Schedule: Sendable {
     /// ns of the monotonic clock.
     public let start: UInt64
@@ -95,12 +95,12 @@ public struct Schedule: Sendable {
     public let wallStart: Int64
     public let perSecond: Double
     public let channels: Int
-    /// So many messages are due at once; 1 spreads them evenly.
+    /// Number of messages due at the same time; 1 spreads them evenly.
     public let burst: Int
     public let count: Int
-    /// Messages before this one are sent and not measured.
+    /// Messages before this one are sent but not measured.
     public let firstMeasured: Int
-    /// The number of message 0: µs since the epoch, so that numbers grow from run to run.
+    /// The number of message 0: µs since the epoch, so that numbers increase from run to run.
     public let base: UInt64
 
     public init(start: UInt64, perSecond: Double, channels: Int, burst: Int = 1, warmup: Double, seconds: Double) {
@@ -123,7 +123,7 @@ public struct Schedule: Sendable {
         Double(self.burst == 1 ? message : message / self.burst * self.burst) / self.perSecond
     }
 
-    /// The message with this number, if it is one of this run.
+    /// The message with this number, if it belongs to this run.
     @inline(__always)
     func message(numbered number: UInt64, _ numbering: Target.Numbering, channel: Int) -> Int? {
         let message: Int
@@ -132,7 +132,7 @@ public struct Schedule: Sendable {
             guard number >= self.base else { return nil }
             message = Int(number - self.base)
         case .captureTime:
-            // To the half millisecond and the burst; a channel's messages are further apart than that.
+            // Within half a millisecond and the burst; messages of one channel are further apart than that.
             let place =
                 (Double(Int64(number) - self.wallStart) + 0.5) * self.perSecond / 1e3 + Double(self.burst - 1) / 2
             message = Int(((place - Double(channel)) / Double(self.channels)).rounded()) * self.channels + channel
@@ -140,6 +140,6 @@ public struct Schedule: Sendable {
         return message >= 0 && message < self.count && message % self.channels == channel ? message : nil
     }
 
-    /// How many messages go to this channel.
+    /// The number of messages for this channel.
     func messages(to channel: Int) -> Int { (self.count - channel + self.channels - 1) / self.channels }
 }

@@ -1,13 +1,13 @@
-// Tokens as the gateway takes them: JWT (RFC 7519), HS256 through libcrypto.
+// Tokens that the gateway accepts: JWT (RFC 7519), HS256 with libcrypto.
 
 internal import CLibssl
 
-/// Mints tokens with the secret that the gateway checks them with.
+/// Creates tokens with the gateway's secret.
 public struct TokenMint: Sendable {
     private let secret: [UInt8]
     private let issued = Clock.wallMicroseconds / 1_000_000
 
-    /// s; the gateway closes connections whose token expires, so longer than a run.
+    /// s; longer than a run, because the gateway closes connections whose token expires.
     public static let lifetime: Int64 = 7200
 
     public init(secret: String) { self.secret = Array(secret.utf8) }

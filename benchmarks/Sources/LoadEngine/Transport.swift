@@ -1,16 +1,16 @@
-// One socket, plain or TLS: bytes in through the loop's shared buffers, bytes out at once, and only what the kernel does
-// not take is kept.
+// One socket, plain or TLS: input goes through the loop's shared buffers, output is sent immediately, and only bytes that the
+// kernel does not accept are buffered.
 
 internal import CLibssl
 internal import Glibc
 
-/// Who a transport works for.
+/// The owner of a transport.
 protocol TransportOwner: AnyObject {
-    /// The connection stands; with TLS, after the handshake.
+    /// The connection is established; with TLS, after the handshake.
     func opened()
-    /// - Parameter bytes: valid during the call, and may be written to.
+    /// - Parameter bytes: valid during the call, and may be modified.
     func received(_ bytes: UnsafeMutableRawBufferPointer)
-    /// The connection is over, for whichever reason. Called once, also after `close()`.
+    /// The connection has ended, for any reason. Called once, also after `close()`.
     func closed(_ reason: String)
 }
 
@@ -19,7 +19,7 @@ public struct Dial {
     public var endpoint: Endpoint
     /// `nil` for plain sockets.
     public var tls: TLSClient?
-    /// SO_RCVBUF in bytes, for connections that shall be slow.
+    /// SO_RCVBUF in bytes, for slow connections.
     public var receiveBuffer: Int32?
 
     public init(_ endpoint: Endpoint, tls: TLSClient?, receiveBuffer: Int32? = nil) {
@@ -48,17 +48,17 @@ final class Transport: Pollable {
         loop.add(self, self.descriptor, self.interest)
     }
 
-    deinit { precondition(self.state == .closed, "a transport is closed before it is left") }
+    deinit { precondition(self.state == .closed, "a transport must be closed before it is released") }
 
     var isResumed: Bool { self.ssl.map { SSL_session_reused($0) == 1 } ?? false }
     var isOpen: Bool { self.state == .open }
 
-    /// Whether what comes is read. Off, the kernel's buffer fills and the peer has to hold what it wants to send.
+    /// Whether input is read. When off, the kernel's buffer fills and the peer must buffer its output.
     var reads = true {
         didSet { if self.state == .open { self.watch() } }
     }
 
-    // MARK: writing
+    // MARK: Writing
 
     func write(_ bytes: UnsafeRawBufferPointer) {
         guard self.state == .open else { return }
@@ -72,7 +72,7 @@ final class Transport: Pollable {
 
     func write(_ bytes: [UInt8]) { bytes.withUnsafeBytes { self.write($0) } }
 
-    /// How many bytes the kernel took.
+    /// Returns how many bytes the kernel accepted.
     private func send(_ bytes: UnsafeRawBufferPointer) -> Int {
         var sent = 0
         while sent < bytes.count {
@@ -103,7 +103,7 @@ final class Transport: Pollable {
         self.watch()
     }
 
-    // MARK: reading
+    // MARK: Reading
 
     func ready(_ events: UInt32) {
         switch self.state {
@@ -153,9 +153,10 @@ final class Transport: Pollable {
             tls.socket = self.descriptor
             let count = SSL_read(ssl, plain.baseAddress!, Int32(plain.count))
             if count > 0 {
-                // The owner may write, and close, in this call; the ciphertext at hand is this connection's until it returns.
+                // The owner may write or close in this call; the current ciphertext belongs to this connection until it
+                // returns.
                 self.owner?.received(UnsafeMutableRawBufferPointer(rebasing: plain[..<Int(count)]))
-                // Without ciphertext at hand and nothing buffered another call would only say "more".
+                // Without ciphertext and buffered plaintext another call would only ask for more input.
                 if tls.input.isEmpty, let ssl = self.ssl, SSL_has_pending(ssl) == 0 { return }
                 continue
             }
@@ -180,9 +181,9 @@ final class Transport: Pollable {
         self.loop.change(self.descriptor, wanted)
     }
 
-    // MARK: end
+    // MARK: Closing
 
-    /// Says close_notify and that nothing more comes; the peer's end of the connection closes it.
+    /// Sends close_notify and ends the output; the peer closes the connection.
     func finish() {
         guard self.state == .open else { return }
         if let ssl, let tls {
@@ -198,7 +199,7 @@ final class Transport: Pollable {
         guard self.state != .closed else { return }
         self.state = .closed
         self.loop.remove(self.descriptor)
-        // Without TIME_WAIT: tens of thousands of connections come from few ports.
+        // Without TIME_WAIT: tens of thousands of connections use few ports.
         var option = linger(l_onoff: 1, l_linger: 0)
         setsockopt(self.descriptor, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
         Glibc.close(self.descriptor)

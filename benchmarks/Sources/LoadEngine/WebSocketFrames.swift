@@ -1,7 +1,7 @@
-// Frames of RFC 6455 as a client sees them: out with a mask, in without. Frames are read in place; bytes are only kept
-// where a frame came in pieces.
+// The client side of RFC 6455 frames: masked output, unmasked input. Frames are read in place; bytes are stored only for a
+// frame that arrives in pieces.
 
-/// A frame from the peer; its payload is valid while it is handed over.
+/// A frame from the peer; its payload is valid during the callback.
 struct IncomingFrame {
     var opcode: UInt8
     var payload: UnsafeRawBufferPointer
@@ -9,20 +9,20 @@ struct IncomingFrame {
     static let continuation: UInt8 = 0, text: UInt8 = 1, binary: UInt8 = 2, close: UInt8 = 8, ping: UInt8 = 9,
         pong: UInt8 = 10
 
-    /// RFC 6455, 5.5.1; 1005 where none was given.
+    /// RFC 6455, 5.5.1; 1005 without a code.
     var closeCode: Int {
         guard self.payload.count >= 2 else { return 1005 }
         return Int(self.payload[0]) << 8 | Int(self.payload[1])
     }
 }
 
-/// Frames out of a stream of bytes.
+/// Parses frames from a stream of bytes.
 struct FrameReader {
     private var partial: [UInt8] = []
 
     static let longestPayload = 1 << 20
 
-    /// - Returns: `false` when the peer does not speak RFC 6455.
+    /// - Returns: `false` when the peer violates RFC 6455.
     mutating func read(_ bytes: UnsafeRawBufferPointer, _ frame: (IncomingFrame) -> Void) -> Bool {
         if self.partial.isEmpty {
             guard let used = Self.frames(in: bytes, frame) else { return false }
@@ -36,7 +36,7 @@ struct FrameReader {
         return true
     }
 
-    /// How many bytes were whole frames.
+    /// Returns how many bytes were complete frames.
     private static func frames(in bytes: UnsafeRawBufferPointer, _ frame: (IncomingFrame) -> Void) -> Int? {
         var start = 0
         while bytes.count - start >= 2 {
@@ -60,11 +60,11 @@ struct FrameReader {
 }
 
 enum OutgoingFrame {
-    /// A constant mask, so that a run can be repeated; servers unmask it like any other.
+    /// A constant mask, so that runs are repeatable; for servers it is like any other.
     private static let mask: [UInt8] = [0x3a, 0x91, 0xc5, 0x5e]
 
     static func append(_ opcode: UInt8, _ payload: UnsafeRawBufferPointer, to frames: inout [UInt8]) {
-        precondition(payload.count < 65_536, "a message of the generator is small")
+        precondition(payload.count < 65_536, "messages of the generator must be small")
         frames.append(0x80 | opcode)
         if payload.count < 126 {
             frames.append(0x80 | UInt8(payload.count))

@@ -1,8 +1,8 @@
-// The work every peer gets: open the followers, warm up, measure, wait for what is still underway, report.
+// The load that every peer gets: open the followers, warm up, measure, wait for messages in flight, report.
 
 internal import Glibc
 
-/// What is watched during a run.
+/// What is measured during a run.
 public struct Watched {
     public var server: ProcessGroup?
     public var redis: ProcessGroup?
@@ -10,10 +10,10 @@ public struct Watched {
     public init(server: ProcessGroup?, redis: ProcessGroup?) { (self.server, self.redis) = (server, redis) }
 
     var groups: [ProcessGroup] { [self.server, self.redis, .own].compactMap { $0 } }
-    /// Those of the groups, then the whole machine's.
+    /// Those of the groups, then that of the whole machine.
     var times: [CPUTime] { self.groups.map(\.cpu) + [.machine] }
 
-    /// One for each group, and one for all that ran beside them.
+    /// One for each group, and one for all other processes.
     func figures(since earlier: [CPUTime], per count: Int, seconds: Double) -> [CPUFigures] {
         let spent = zip(self.times, earlier).map { $0 - $1 }
         var others = spent[spent.count - 1]
@@ -24,17 +24,17 @@ public struct Watched {
     }
 }
 
-/// Messages at a rate to followers.
+/// Sends messages at a rate to followers.
 public struct Delivery {
     public var mode: String
     public var perSecond: Double
-    /// Jobs that get messages; channel `k` of the schedule is the `k`th.
+    /// Jobs that receive messages; channel `k` of the schedule is the `k`th.
     public var channels: Int
-    /// Messages that are due at once.
+    /// Messages due at the same time.
     public var burst: Int
     public var warmup: Double
     public var seconds: Double
-    /// How long to wait for followers to get in, and for the last messages, in s.
+    /// Time limit for followers to subscribe, and for the last messages, in s.
     public var patience: Double
 
     public init(
@@ -46,9 +46,9 @@ public struct Delivery {
     }
 
     /// - Parameters:
-    ///   - crowd: open.
-    ///   - publisher: as given by `PublisherKind`.
-    ///   - slow: followers that stop reading when publishing begins.
+    ///   - crowd: the open followers.
+    ///   - publisher: created by `PublisherKind`.
+    ///   - slow: followers that stop reading when publishing starts.
     func run(
         _ crowd: Crowd, _ publisher: any Publisher, _ watched: Watched, _ loop: Loop, slow: Crowd? = nil
     ) throws -> Report {
@@ -84,7 +84,7 @@ public struct Delivery {
         if let failure = publisher.failure { throw LoadError("publishing failed: \(failure)") }
         if let server = watched.server, !server.isAlive {
             throw LoadError(
-                "\(crowd.target.name) ended during the run: \(crowd.tally.delivered) of \(expected) messages were delivered"
+                "\(crowd.target.name) exited during the run: \(crowd.tally.delivered) of \(expected) messages were delivered"
             )
         }
         let tally = crowd.tally
@@ -101,8 +101,8 @@ public struct Delivery {
 }
 
 extension Crowd {
-    /// Opens all followers, and says what they cost: from a tenth of them on, so that what the server sets up once, for
-    /// its first connections, is not in the figures.
+    /// Opens all followers and reports their cost: from a tenth of them on, so that one-time allocations of the server are not
+    /// included.
     func openMeasured(_ watched: Watched, timeout seconds: Double) throws -> (MemoryFigures?, OpeningFigures) {
         let first = self.count / 10
         try self.open(first, timeout: seconds)
@@ -122,7 +122,7 @@ extension Crowd {
 }
 
 extension Crowd {
-    /// Messages its followers should get in all.
+    /// Messages that its followers should receive in total.
     var expected: Int {
         guard let schedule else { return 0 }
         return self.identities.reduce(0) { $0 + schedule.messages(to: $1.channel) }
@@ -146,7 +146,7 @@ extension Report {
         for (code, count) in tally.closeCodes { self.closeCodes[String(code), default: 0] += count }
         self.losses.merge(tally.losses, uniquingKeysWith: +)
         if tally.refusals > 0 {
-            self.warnings.append("\(tally.refusals) errors came as messages, the first: \(tally.firstRefusal ?? "")")
+            self.warnings.append("\(tally.refusals) errors arrived as messages, the first: \(tally.firstRefusal ?? "")")
         }
     }
 }

@@ -1,16 +1,16 @@
-// Where the instructions go: by kind of code, by step of the hot path, and function by function.
+// Where the instructions are spent: by kind of code, by step of the hot path, and by function.
 //
-// The kinds are told from the library and, within the gateway, from the module that begins a mangled name. Debian's
-// libssl and libcrypto name only what they export; what is left is an address.
+// Kinds are derived from the library and, within the gateway, from the module in the mangled name. Debian's libssl and
+// libcrypto name only exported functions; the rest are addresses.
 
-/// The kind of code that a function is.
+/// The kind of code of a function.
 enum Kind: String, CaseIterable {
-    case libcrypto = "libcrypto (AES-GCM and what stands around it)"
+    case libcrypto = "libcrypto (AES-GCM and the code around it)"
     case libssl = "libssl"
     case boringSSL = "BoringSSL (the twin's)"
     case nio = "NIO"
     case nioSSL = "NIOSSL"
-    case gateway = "Realtime and its neighbours, Fanout"
+    case gateway = "Realtime, Fanout and neighbours"
     case secureSocket = "SecureSocket"
     case redis = "Redis, LiveState, hiredis"
     case wire = "EnrouteWire, Access"
@@ -18,8 +18,8 @@ enum Kind: String, CaseIterable {
     case exclusivity = "exclusivity checks"
     case swift = "Swift's library and runtime"
     case memory = "malloc and free"
-    case copying = "memcpy, strcmp and their like"
-    case systemCalls = "the way into the kernel"
+    case copying = "memcpy, strcmp and similar"
+    case systemCalls = "system calls"
     case other = "other"
 
     init(_ function: Function) {
@@ -34,7 +34,7 @@ enum Kind: String, CaseIterable {
                 named("swift_retain", "swift_release", "RefCount", "swift_bridgeObject", "swift_weak", "swift_unowned")
                 ? .counting
                 : named("swift_beginAccess", "swift_endAccess", "AccessSet", "SwiftTLSContext") ? .exclusivity : .swift
-        // Swift's runtime finds the accesses of a thread with it, and hardly anybody else calls it.
+        // Swift's runtime uses it to find the accesses of a thread, and it has few other callers.
         case let object where object.hasPrefix("ld-linux") && name == "__tls_get_addr": self = .exclusivity
         case let object where object.hasPrefix("libswift"): self = .swift
         case let object where object.hasPrefix("libc."):
@@ -60,8 +60,8 @@ enum Kind: String, CaseIterable {
     }
 }
 
-/// One place of the hot path, found by a part of its demangled name; the greatest that fits is meant, and what the
-/// compiler has put into its caller is not found.
+/// A step of the hot path, identified by a part of its demangled name; if several match, the most expensive one. Code that the
+/// compiler inlined into its caller is not found.
 private let places = [
     ("1 a frame off the socket", "Session.channelRead"), ("3 rate, grant", "RiderSession.report"),
     ("2 bytes to a value", "ClientMessage.init"), ("5 to Redis", "LocationPublisher.publish"),
@@ -71,10 +71,10 @@ private let places = [
     ("  encrypt (ours)", "TLSConnection.write"), ("  a record (ours)", "RecordWriter.seal"),
     ("  SSL_write", "SSL_write"),
     ("  AES-GCM, of that", "CRYPTO_gcm128"), ("  NIOSSL (the twin's)", "NIOSSLHandler.doUnbufferActions"),
-    ("  NIO's way out (the twin's)", "writeAndFlush0"),
+    ("  NIO's write path (the twin's)", "writeAndFlush0"),
 ]
 
-/// A profile in words.
+/// A profile as text.
 struct Breakdown {
     let profile: Profile
     /// Demangled, by function.
@@ -95,7 +95,7 @@ struct Breakdown {
         places.compactMap { title, part in
             guard let part else { return title.leftAligned(38) }
             let found = self.profile.inclusive.filter { self.name($0.key).contains(part) }
-            // AES-GCM is several functions beside each other; of all others one calls the next.
+            // AES-GCM is several independent functions; in all other cases one calls the next.
             let count =
                 part == "CRYPTO_gcm128" ? found.values.reduce(0, +) : found.values.max() ?? 0
             return count < 10 ? nil : "\(title.leftAligned(38))\(count.grouped.rightAligned(10))   \(part)"
@@ -113,7 +113,7 @@ struct Breakdown {
         "\(count.grouped.rightAligned(10))  \(text.prefix(180))"
     }
 
-    /// Names as people write them; the mangled ones when there is no `swift`.
+    /// Demangled names, or the mangled ones without `swift`.
     static func names(of profile: Profile, in folder: String) -> [Function: String] {
         let functions = Array(profile.inclusive.keys)
         let mangled = functions.map(\.name).joined(separator: "\n")

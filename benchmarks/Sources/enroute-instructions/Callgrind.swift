@@ -1,5 +1,5 @@
-// The gateway's counter: put to zero before a stretch, read after it. A reading is all that callgrind counted meanwhile,
-// function by function.
+// The gateway's instruction counter: reset before a measurement, read after it. A reading contains everything that callgrind
+// counted meanwhile, by function.
 
 import Foundation
 import Synchronization
@@ -22,7 +22,7 @@ final class Callgrind: Sendable {
         try self.control("--dump")
         let number = self.dumps.wrappingAdd(1, ordering: .relaxed).newValue
         let path = "\(self.folder)/callgrind.out.\(number)"
-        // The command returns when the file is there; its last line comes last.
+        // The command returns when the file exists; its last line is written last.
         for _ in 0..<100 {
             if let text = try? String(contentsOfFile: path, encoding: .utf8), text.contains("\ntotals:") {
                 return try Profile(callgrind: text)
@@ -39,20 +39,20 @@ final class Callgrind: Sendable {
     }
 }
 
-/// A function, where callgrind could name it.
+/// A function, named if callgrind could.
 struct Function: Hashable {
     /// Last component of the path of a program or library.
     let object: String
-    /// As the linker has it; an address where there is no name. `'2` behind it: called by itself.
+    /// The linker's name, or an address. A suffix `'2` marks a recursive call.
     let name: String
 }
 
-/// Instructions by function. Profiles can be subtracted and scaled, so the same arithmetic that yields a figure yields
-/// what it is made of.
+/// Instructions by function. Profiles can be subtracted and scaled, so that the arithmetic that yields a figure also yields its
+/// breakdown.
 struct Profile {
     /// Instructions in the function itself.
     private(set) var own: [Function: Double] = [:]
-    /// With what it called.
+    /// Including the functions it called.
     private(set) var inclusive: [Function: Double] = [:]
 
     var total: Double { self.own.values.reduce(0, +) }
@@ -73,8 +73,8 @@ struct Profile {
 }
 
 extension Profile {
-    /// Reads callgrind's format (valgrind's manual, "Callgrind Format Specification"), as far as callgrind writes it with
-    /// one event and positions in lines.
+    /// Parses callgrind's format (valgrind's manual, "Callgrind Format Specification"), as far as callgrind uses it with one
+    /// event and positions in lines.
     init(callgrind text: String) throws {
         var names = Names()
         var (object, calledObject): (String, String?) = ("", nil)
@@ -85,7 +85,7 @@ extension Profile {
             if first == UInt8(ascii: "+") || first == UInt8(ascii: "-") || first == UInt8(ascii: "*") || first.isDigit {
                 let last = line.split(separator: UInt8(ascii: " ")).last
                 guard let function, let count = last.flatMap(Double.init(bytes:)) else {
-                    throw BenchFailure("a line of callgrind's is not understood: \(String(line) ?? "")")
+                    throw BenchFailure("a line of callgrind's output cannot be parsed: \(String(line) ?? "")")
                 }
                 if isCall, let called, called != function {
                     self.inclusive[function, default: 0] += count
@@ -112,7 +112,7 @@ extension Profile {
     }
 }
 
-/// Names stand in a file once; later `(number)` refers to them.
+/// Each name occurs in a file once; later `(number)` refers to it.
 private struct Names {
     private var objects: [Substring: String] = [:]
     private var functions: [Substring: String] = [:]

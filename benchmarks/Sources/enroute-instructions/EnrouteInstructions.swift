@@ -1,9 +1,9 @@
-// What a delivered message costs, in instructions of the gateway: a count that hardly varies, where CPU time varies by 12 %
-// on the same machine. The release gateway runs under callgrind with real WSS sockets and a real Redis; a rider sends
-// locations through the seven steps of the hot path, to one follower and to a hundred.
+// The cost of a delivered message in instructions of the gateway: a count that hardly varies, whereas CPU time varies by 12 %
+// on the same machine. The release gateway runs under callgrind with real WSS sockets and a real Redis; a rider sends locations
+// through the hot path, to one follower and to a hundred.
 //
-// Counted is what the gateway executes in user space. Not counted: the kernel (`send` itself is more than half of the CPU
-// time of a delivered message), Redis, and how fast an instruction is.
+// It counts the instructions of the gateway in user space. It does not count the kernel (`send` itself is more than half of the
+// CPU time of a delivered message), Redis, and the duration of an instruction.
 
 import ArgumentParser
 import Foundation
@@ -24,14 +24,14 @@ struct EnrouteInstructions: ParsableCommand {
               enroute-instructions --write               makes these counts the thresholds
             """)
 
-    @Option(help: "The gateway, built for release.") var enroute = "../.build/release/enroute"
-    @Option(help: "Followers of the slope.") var followers = 100
-    @Option(help: "Locations of the slope.") var locations = 300
-    @Option(help: "Measurements, each with a gateway of its own; the median counts.") var runs = 1
-    @Option(help: "File of the thresholds.") var thresholds = "instructions.json"
-    @Option(help: ArgumentHelp("Writes the whole breakdown there.", valueName: "file")) var profile: String?
-    @Flag(help: "Compares with the thresholds and says nothing else.") var check = false
-    @Flag(help: "Writes the thresholds.") var write = false
+    @Option(help: "The gateway, a release build.") var enroute = "../.build/release/enroute"
+    @Option(help: "Number of followers for the slope.") var followers = 100
+    @Option(help: "Number of locations for the slope.") var locations = 300
+    @Option(help: "Number of measurements, each with a new gateway; the median counts.") var runs = 1
+    @Option(help: "The file of thresholds.") var thresholds = "instructions.json"
+    @Option(help: ArgumentHelp("Where to write the complete breakdown.", valueName: "file")) var profile: String?
+    @Flag(help: "Only compare with the thresholds.") var check = false
+    @Flag(help: "Write the thresholds.") var write = false
 
     func validate() throws {
         guard (2...1000).contains(self.followers) else { throw ValidationError("--followers must be 2 to 1000.") }
@@ -87,21 +87,21 @@ struct EnrouteInstructions: ParsableCommand {
         func section(_ title: String, _ profile: Profile, _ count: Int) -> [String] {
             let breakdown = Breakdown(profile, names)
             return ["", "\(title): \(profile.total.grouped)", "", "  by kind of code"] + breakdown.kinds()
-                + ["", "  by step, with what it calls"] + breakdown.steps().map { "  " + $0 }
+                + ["", "  by step, including callees"] + breakdown.steps().map { "  " + $0 }
                 + ["", "  by function"] + breakdown.top(count)
         }
-        let delivered = "one delivered message (one follower more, of \(last.followers))"
+        let delivered = "one delivered message (one additional follower, of \(last.followers))"
         let taken = "one location with one follower"
         print("instructions in user space: \(Self.line(figures))")
         print("one idle second with \(last.followers) followers: \(last.idleSecond.total.grouped)")
         (section(delivered, last.delivered, 25) + section(taken, last.taken, 25)).forEach { print($0) }
         guard let path = self.profile else { return }
-        var lines = section(delivered, last.delivered, 100) + ["", "  by function, with what it calls"]
+        var lines = section(delivered, last.delivered, 100) + ["", "  by function, including callees"]
         lines += Breakdown(last.delivered, names).top(100, inclusive: true) + section(taken, last.taken, 150)
-        lines += ["", "  by function, with what it calls"] + Breakdown(last.taken, names).top(200, inclusive: true)
+        lines += ["", "  by function, including callees"] + Breakdown(last.taken, names).top(200, inclusive: true)
         let idle = Breakdown(last.idleSecond, names)
         lines += section("one idle second with \(last.followers) followers", last.idleSecond, 50)
-        lines += ["", "  by function, with what it calls"] + idle.top(100, inclusive: true)
+        lines += ["", "  by function, including callees"] + idle.top(100, inclusive: true)
         try Data((lines.joined(separator: "\n") + "\n").utf8).write(to: URL(fileURLWithPath: path))
     }
 
@@ -115,7 +115,7 @@ struct EnrouteInstructions: ParsableCommand {
         }.mapValues { $0.sorted()[$0.count / 2] }
     }
 
-    /// Between the least and the greatest, as a part of the least.
+    /// The difference between minimum and maximum, relative to the minimum.
     private static func spread(_ runs: [[String: Double]]) -> String {
         let names = runs.first?.keys.sorted() ?? []
         return names.map { name in
@@ -124,7 +124,7 @@ struct EnrouteInstructions: ParsableCommand {
         }.joined(separator: ", ")
     }
 
-    /// Waits on the main thread, which must not end before the programs that it started.
+    /// Blocks the main thread, which must not end before the programs that it started.
     private static func wait<Result: Sendable>(_ body: @escaping @Sendable () async throws -> Result) throws -> Result {
         let done = DispatchSemaphore(value: 0)
         let outcome = Mutex<Swift.Result<Result, any Error>?>(nil)
@@ -135,7 +135,7 @@ struct EnrouteInstructions: ParsableCommand {
             done.signal()
         }
         done.wait()
-        guard let result = outcome.withLock({ $0 }) else { throw BenchFailure("the measurement has no outcome") }
+        guard let result = outcome.withLock({ $0 }) else { throw BenchFailure("the measurement has no result") }
         return try result.get()
     }
 }

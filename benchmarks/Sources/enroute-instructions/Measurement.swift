@@ -1,9 +1,9 @@
-// What is counted, and how the figures come from it.
+// What is counted, and how the figures are computed.
 //
-// A stretch of a few locations and a longer one are counted with the same followers; their difference, divided by the
-// locations it is longer by, is free of all that happens once. The timers of an idle gateway, counted for themselves, are
-// taken off for the time by which it took longer. That is the cost of one location, with that many followers. One follower
-// more costs the slope between one follower and many.
+// A short and a long series of locations are counted with the same followers. Their difference, divided by the difference in
+// length, excludes everything that happens once. The timers of an idle gateway are counted separately and subtracted for the
+// additional time. That is the cost of one location with that many followers. One additional follower costs the slope between
+// one follower and many.
 
 /// The cost of one location, by function.
 struct Measurement {
@@ -15,7 +15,7 @@ struct Measurement {
     /// One second in which nothing happens, with all connections open.
     var idleSecond: Profile
 
-    /// To one follower more.
+    /// For one additional follower.
     var delivered: Profile { (self.relayed - self.taken) * (1 / Double(self.followers - 1)) }
 
     /// The figures with a threshold, by their names in instructions.json.
@@ -25,14 +25,14 @@ struct Measurement {
 }
 
 extension Measurement {
-    /// Locations before the first that counts, and of the short stretch.
+    /// Locations before the first counted one, and in the short series.
     private static let warmUp = 50
-    /// Both stretches of idleness: their difference is free of the time that callgrind takes to answer.
+    /// Both idle periods: their difference excludes the time that callgrind takes to answer.
     private static let idle: (short: Duration, long: Duration) = (.seconds(1), .seconds(5))
 
     /// - Parameters:
     ///   - followers: more than one.
-    ///   - locations: by how many the long stretch is longer.
+    ///   - locations: the difference in length between the two series.
     static func make(on stage: Stage, _ riderToken: String, _ customerToken: String, followers: Int, locations: Int)
         async throws -> Measurement
     {

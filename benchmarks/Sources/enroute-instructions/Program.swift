@@ -1,13 +1,13 @@
-// Other programs: those that are run to their end (openssl, strip, curl, callgrind_control), and those that live as long
-// as we do (redis-server, the gateway under callgrind).
+// Other programs: those that run to completion (openssl, strip, curl, callgrind_control), and those that run as long as this
+// process (redis-server, the gateway under callgrind).
 //
-// The latter are started through `setpriv --pdeathsig KILL`, so that the kernel ends them however we end. It ends them
-// with the thread that started them, so that must be the main thread, which waits in `EnrouteInstructions.run`.
+// The latter are started with `setpriv --pdeathsig KILL`, so that the kernel kills them however this process ends. It does so
+// when the thread that started them ends, so that must be the main thread, which waits in `EnrouteInstructions.run`.
 
 import Foundation
 import Synchronization
 
-/// Why a measurement can not be made, in words for who runs it.
+/// Why a measurement is impossible, for the user.
 struct BenchFailure: Error, CustomStringConvertible {
     let description: String
 
@@ -15,12 +15,12 @@ struct BenchFailure: Error, CustomStringConvertible {
 }
 
 enum Program {
-    /// Runs to the end and returns what was written to the standard output.
+    /// Runs to completion and returns the standard output.
     ///
     /// - Parameters:
-    ///   - words: program and arguments; the program is looked for in PATH.
-    ///   - seconds: after these it is killed, and this throws.
-    ///   - folder: where its output is kept meanwhile.
+    ///   - words: program and arguments; the program is searched in PATH.
+    ///   - seconds: time limit after which it is killed, and this throws.
+    ///   - folder: for its output in the meantime.
     @discardableResult
     static func run(
         _ words: [String], in folder: String, environment: [String: String] = [:], input: String? = nil,
@@ -41,7 +41,7 @@ enum Program {
         try self.start(process, name)
         guard ended.wait(timeout: .now() + seconds) == .success else {
             kill(process.processIdentifier, SIGKILL)
-            throw BenchFailure("\(name) did not end within \(Int(seconds)) s.")
+            throw BenchFailure("\(name) did not exit within \(Int(seconds)) s.")
         }
         guard process.terminationStatus == 0 else {
             let words = try? String(contentsOfFile: base + ".err", encoding: .utf8)
@@ -50,7 +50,7 @@ enum Program {
         return try String(contentsOfFile: base + ".out", encoding: .utf8)
     }
 
-    /// Starts a program that is ended with us; what it writes goes to `log`. Call on the main thread.
+    /// Starts a program that is killed with this process; its output goes to `log`. Call it on the main thread.
     static func keep(_ words: [String], log: String, environment: [String: String]) throws -> KeptProgram {
         precondition(Thread.isMainThread, "see the top of this file")
         let process = try self.process(["setpriv", "--pdeathsig", "KILL"] + words, environment: environment)
@@ -60,7 +60,7 @@ enum Program {
         return KeptProgram(name: words[0], process: process, log: log)
     }
 
-    /// Of runs, so that their files have names of their own.
+    /// Counts runs, so that their files have different names.
     private static let count = Atomic<Int>(0)
 
     private static func process(_ words: [String], environment: [String: String]) throws -> Process {
@@ -68,7 +68,7 @@ enum Program {
         process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
         process.arguments = words
         process.standardInput = FileHandle.nullDevice
-        // Settings of a gateway that happen to be in our environment are not meant for this one.
+        // Gateway settings in our own environment are not meant for this one.
         process.environment = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("ENROUTE_") }
             .merging(environment) { $1 }
         return process
@@ -80,13 +80,13 @@ enum Program {
 
     private static func file(_ path: String) throws -> FileHandle {
         guard FileManager.default.createFile(atPath: path, contents: nil) else {
-            throw BenchFailure("\(path) can not be written.")
+            throw BenchFailure("\(path) cannot be written.")
         }
         return try FileHandle(forWritingTo: URL(fileURLWithPath: path))
     }
 }
 
-/// A program that lives as long as we do.
+/// A program that runs as long as this process.
 struct KeptProgram: Sendable {
     let name: String
     fileprivate let process: Process
@@ -94,11 +94,11 @@ struct KeptProgram: Sendable {
 
     var processID: Int32 { self.process.processIdentifier }
 
-    /// - Throws: with its last words when it has ended.
+    /// - Throws: its last output if it has exited.
     func requireRunning() throws {
         guard !self.process.isRunning else { return }
         let words = (try? String(contentsOfFile: self.log, encoding: .utf8)) ?? ""
-        throw BenchFailure("\(self.name) has ended: \(words.suffix(1500))")
+        throw BenchFailure("\(self.name) has exited: \(words.suffix(1500))")
     }
 
     func end() {

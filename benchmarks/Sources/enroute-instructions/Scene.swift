@@ -1,19 +1,19 @@
-// A rider and those who follow the job, over WSS, in lock step: a location is sent when every follower has the last one
-// and the rider its answer. So a location is always the only one under way, and no run has more of them in one read or
-// one write than another.
+// A rider and the followers of its job, over WSS, in lockstep: a location is sent when every follower has received the last one
+// and the rider its response. So only one location is in flight at a time, and all runs read and write the same number of them
+// at once.
 
 import EnrouteClient
 import EnrouteWire
 import Glibc
 import Synchronization
 
-/// The people of one job. Lives as long as the closure it is given to.
+/// The people of one job. Lives as long as the closure it is passed to.
 struct Scene {
-    /// What a connection tells the scene.
+    /// An event of a connection.
     private enum News: Sendable {
         case follows
         case travels
-        /// A location came, taken by the sensor at that time.
+        /// A location arrived that was measured at that time.
         case shown(at: Int64)
         case accepted(sequence: Int64)
         case failed(String)
@@ -28,11 +28,11 @@ struct Scene {
     private var news: AsyncStream<News>.Iterator
     private let patience: Patience
     private(set) var followers = 0
-    /// Begins where numbers are long enough to have as many digits all the way: messages are equally long.
+    /// Starts where numbers are large enough to have the same number of digits throughout, so that messages have equal length.
     private var sequence: Int64 = 100_000
     private var lastAt: Int64 = 0
 
-    /// How long the next piece of news may take; a location to 100 followers under callgrind takes about 30 ms.
+    /// Time limit for the next event; a location to 100 followers under callgrind takes about 30 ms.
     static let patience = Duration.seconds(60)
 
     /// Signs the rider in, switches travel mode on, and runs `body`.
@@ -40,7 +40,7 @@ struct Scene {
         url: String, certificate: String, job: String, riderToken: String, customerToken: String,
         _ body: (inout Scene, inout ThrowingTaskGroup<Void, any Error>) async throws -> Result
     ) async throws -> Result {
-        guard let job = JobID(job) else { throw BenchFailure("\(job) is no name of a job.") }
+        guard let job = JobID(job) else { throw BenchFailure("\(job) is not a valid job id.") }
         let trust = ServerTrust.authorities(file: certificate)
         return try await GatewayConnection.open(url, token: riderToken, trust: trust) { rider in
             try await withThrowingTaskGroup { group in
@@ -51,7 +51,7 @@ struct Scene {
                     told: told, news: news.makeAsyncIterator(), patience: patience)
                 defer { group.cancelAll() }
                 group.addTask {
-                    await patience.watch { told.yield(.failed("nothing came for \(Self.patience)")) }
+                    await patience.watch { told.yield(.failed("nothing arrived for \(Self.patience)")) }
                 }
                 group.addTask { await Self.listen(rider, told) }
                 try await rider.send(.travel(job: job, active: true))
@@ -79,12 +79,12 @@ struct Scene {
         }
     }
 
-    /// Sends that many locations, each when the one before has come everywhere.
+    /// Sends this many locations, each when the previous one has arrived everywhere.
     mutating func travel(_ locations: Int) async throws {
         for _ in 0..<locations {
             self.sequence += 1
             self.lastAt = max(self.lastAt + 1, .now)
-            // Alike in length, different in content, as a rider's are; to and fro, 11 m each, so that none is implausible.
+            // Equal in length and different in content, like a rider's; back and forth by 11 m, so that none is implausible.
             let step = self.sequence % 16
             let latitude = 41.9021 + 0.0001 * Double(min(step, 16 - step))
             guard let place = Coordinate(latitude: latitude, longitude: 12.4964) else { throw Self.outOfStep }
@@ -103,7 +103,7 @@ struct Scene {
     }
 
     private static let outOfStep = BenchFailure(
-        "A message came that was not its turn. Does the gateway know the limits it is given (Stage.swift)?")
+        "A message arrived out of turn. Check that the gateway accepts the limits in Stage.swift.")
 
     private mutating func next() async throws -> News {
         self.patience.extend(by: Self.patience)
@@ -116,7 +116,7 @@ struct Scene {
         }
     }
 
-    /// Until the connection ends.
+    /// Runs until the connection ends.
     private static func listen(_ connection: GatewayConnection, _ told: AsyncStream<News>.Continuation) async {
         do {
             for try await message in connection.messages {
@@ -129,18 +129,18 @@ struct Scene {
                 default: continue
                 }
             }
-            told.yield(.failed("the gateway ended a connection"))
+            told.yield(.failed("the gateway closed a connection"))
         } catch { told.yield(.failed("\(error)")) }
     }
 }
 
-/// A deadline that is put off as long as things go on.
+/// A deadline that is extended while there is progress.
 private final class Patience: Sendable {
     private let deadline = Mutex(ContinuousClock.now + .seconds(3600))
 
     func extend(by duration: Duration) { self.deadline.withLock { $0 = .now + duration } }
 
-    /// Looks once a second, until the deadline or cancellation.
+    /// Checks once a second, until the deadline or cancellation.
     func watch(_ onDeadline: @Sendable () -> Void) async {
         while !Task.isCancelled {
             guard self.deadline.withLock({ ContinuousClock.now < $0 }) else { return onDeadline() }

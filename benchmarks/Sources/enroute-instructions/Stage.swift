@@ -1,15 +1,15 @@
-// All that a measurement needs, in a folder of its own: a redis-server, a certificate, tokens, and the gateway under
-// callgrind. Nothing of it is left behind.
+// Everything that a measurement needs, in a temporary folder: a redis-server, a certificate, tokens, and the gateway under
+// callgrind. Nothing remains afterwards.
 //
-// What the gateway is told differs from a plain start in what would disturb the count, and in nothing else:
-// - one event loop, so that a location crosses no threads;
-// - no bound on how often a rider reports and how many followers come from one address, and no pings: all comes from
-//   here, as fast as callgrind lets it;
-// - Swift's hashing is seeded alike in every run.
+// The gateway's settings differ from the defaults only where these would distort the count:
+// - one event loop, so that a location stays on one thread;
+// - no limit on how often a rider reports and how many followers come from one address, and no pings: everything comes from
+//   here, as fast as callgrind permits;
+// - the same seed for Swift's hashing in every run.
 //
-// Two things have to be done for valgrind 3.19, Debian 12's. It gives up on the DWARF 5 that Swift writes, so the gateway
-// runs without its debug information; names of functions stay. And it crashes in `sigsuspend`, because it writes to the
-// caller's mask, which libdispatch keeps in read-only memory; so a `sigsuspend` that copies the mask is loaded before.
+// Two workarounds are needed for valgrind 3.19 of Debian 12. It cannot read the DWARF 5 that Swift writes, so the gateway runs
+// without debug information; function names remain. And it crashes in `sigsuspend`, because it writes to the caller's mask,
+// which libdispatch stores in read-only memory; so a `sigsuspend` that copies the mask is preloaded.
 
 import Foundation
 
@@ -28,12 +28,12 @@ final class Stage: Sendable {
     static let rider = "rider-1"
     static let customer = "customer-1"
 
-    /// Starts everything, until `end`. Call on the main thread.
+    /// Starts everything, until `end`. Call it on the main thread.
     ///
-    /// - Parameter gateway: path of `enroute`, built for release.
+    /// - Parameter gateway: path of `enroute`, a release build.
     init(gateway path: String) throws {
         guard FileManager.default.isExecutableFile(atPath: path) else {
-            throw BenchFailure("\(path) is no program. Build it: swift build -c release --product enroute")
+            throw BenchFailure("\(path) is not a program. Build it with: swift build -c release --product enroute")
         }
         let folder = Self.ownFolder
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -85,18 +85,18 @@ final class Stage: Sendable {
         isComplete = true
     }
 
-    /// Ends everything, and removes the folder; the next stage has it again.
+    /// Stops everything and removes the folder, for the next stage to reuse.
     func end() {
         self.gateway.end()
         self.redis.end()
         try? FileManager.default.removeItem(atPath: self.folder)
     }
 
-    /// One stage at a time.
+    /// Only one stage at a time.
     private static let ownFolder = FileManager.default.temporaryDirectory
         .appendingPathComponent("enroute-instructions-\(getpid())").path
 
-    /// Ctrl-C leaves nothing behind either: the kernel ends the programs, and this removes the folder.
+    /// Ctrl-C cleans up as well: the kernel kills the programs, and this removes the folder.
     static func tidyWhenInterrupted() -> any DispatchSourceSignal {
         signal(SIGINT, SIG_IGN)
         let source = DispatchSource.makeSignalSource(signal: SIGINT, queue: .global())
@@ -108,11 +108,11 @@ final class Stage: Sendable {
         return source
     }
 
-    /// Waits for the gateway and makes the job, underway, so that its rider may switch travel mode on.
+    /// Waits for the gateway and creates the job in a status in which its rider may switch travel mode on.
     func createJob() throws {
         let service = try self.token("service", "orders")
         let job = #"{"job":"\#(Self.job)","kind":"service","customer":"\#(Self.customer)","rider":"\#(Self.rider)"}"#
-        // The gateway listens once it has its connections to Redis.
+        // The gateway listens once it is connected to Redis.
         try Self.wait(seconds: 90, for: "the gateway under callgrind to listen") {
             try self.gateway.requireRunning()
             return (try? self.post("jobs", job, service)) != nil
@@ -160,7 +160,7 @@ final class Stage: Sendable {
         return library
     }
 
-    /// A port that nobody had a moment ago.
+    /// A port that was just free.
     private static func freePort() throws -> Int {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         defer { close(descriptor) }

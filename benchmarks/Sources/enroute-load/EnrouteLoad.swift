@@ -1,4 +1,4 @@
-// enroute-load: the load generator against a gateway that runs already.
+// enroute-load: puts load on a running gateway.
 
 import ArgumentParser
 import Foundation
@@ -39,45 +39,45 @@ struct EnrouteLoad: ParsableCommand {
         help: ArgumentHelp("The gateway's ENROUTE_TOKEN_SECRET; by default that of the environment.", valueName: "text")
     )
     var tokenSecret: String?
-    @Option(help: ArgumentHelp("Process of the gateway; repeat it for several.", valueName: "id"))
+    @Option(help: ArgumentHelp("Process id of the gateway; repeat it for several.", valueName: "id"))
     var pid: [Int32] = []
-    @Option(help: ArgumentHelp("Process of Redis.", valueName: "id"))
+    @Option(help: ArgumentHelp("Process id of Redis.", valueName: "id"))
     var redisPid: Int32?
     @Option(
         help:
-            "one-to-one: each follows a job of its own. fan-out: all follow one. idle: nothing is sent. handshakes: TLS only. slow: beside followers that read, some that do not."
+            "one-to-one: each follower has its own job. fan-out: all follow one. idle: nothing is sent. handshakes: TLS only. slow: some followers do not read."
     )
     var mode = Mode.oneToOne
-    @Option(help: "Followers; in handshakes, how many are underway at a time.")
+    @Option(help: "Number of followers; with handshakes, of concurrent handshakes.")
     var connections = 1000
-    @Option(help: "Messages published a second, over all jobs.")
+    @Option(help: "Messages published per second, over all jobs.")
     var rate = 1000.0
-    @Option(help: "Messages published at once; 1 spreads them evenly.")
+    @Option(help: "Messages published at the same time; 1 spreads them evenly.")
     var burst = 1
-    @Option(help: "Seconds that are measured.")
+    @Option(help: "Measured seconds.")
     var seconds = 10.0
-    @Option(help: "Seconds before, with the same load.")
+    @Option(help: "Seconds of warm-up with the same load.")
     var warmup = 2.0
-    @Option(help: "Bytes of a location, with --publish redis.")
+    @Option(help: "Size of a location in bytes, with --publish redis.")
     var payload = 200
     @Option(help: "redis: SPUBLISH to the feed. riders: locations over the riders' connections, through the gateway.")
     var publish = Way.redis
-    @Option(help: "In slow: connections that do not read, beside --connections that do.")
+    @Option(help: "With slow: connections that do not read, in addition to --connections.")
     var slowConnections = 50
-    @Option(help: "In slow: jobs that all of them follow.")
+    @Option(help: "With slow: the number of jobs, which all of them follow.")
     var jobs = 10
-    @Flag(help: "In handshakes: resume the session of the first connection.")
+    @Flag(help: "With handshakes: resume the session of the first connection.")
     var resume = false
     @Option(
         help: ArgumentHelp(
-            "In handshakes: resume at another gateway with the same ticket keys.", valueName: "host:port"))
+            "With handshakes: resume at another gateway with the same ticket keys.", valueName: "host:port"))
     var resumeAt: String?
     @Option(help: ArgumentHelp("Where to write the figures as JSON.", valueName: "file"))
     var json: String?
 
     func validate() throws {
         guard self.url.hasPrefix("wss://") || self.url.hasPrefix("ws://") else {
-            throw ValidationError("--url must begin with wss:// or ws://.")
+            throw ValidationError("--url must start with wss:// or ws://.")
         }
         guard self.connections > 0, self.rate > 0, self.seconds > 0, self.warmup >= 0, self.jobs > 0, self.burst > 0
         else {
@@ -95,7 +95,7 @@ struct EnrouteLoad: ParsableCommand {
             redis: try self.redisPid.map { try ProcessGroup("redis", [$0]) })
         let report: Report
         if self.mode == .handshakes {
-            guard isTLS else { throw ValidationError("Handshakes need wss://.") }
+            guard isTLS else { throw ValidationError("--mode handshakes requires wss://.") }
             report = try Handshakes(
                 endpoint, resumingAt: try self.resumeAt.map { try Endpoint($0) },
                 resumes: self.resume || self.resumeAt != nil,
@@ -103,7 +103,7 @@ struct EnrouteLoad: ParsableCommand {
             ).run(name: "enroute", watched: watched, loop: loop)
         } else {
             guard let secret = self.tokenSecret ?? ProcessInfo.processInfo.environment["ENROUTE_TOKEN_SECRET"] else {
-                throw ValidationError("--token-secret or ENROUTE_TOKEN_SECRET is needed.")
+                throw ValidationError("--token-secret or ENROUTE_TOKEN_SECRET is required.")
             }
             let gateway = EnrouteGateway(
                 name: "enroute", dial: Dial(endpoint, tls: isTLS ? try TLSClient() : nil),

@@ -1,4 +1,4 @@
-// A process of the run: on one core, with its output in a file, and gone when the runner is, however that ends.
+// A child process: on one core, with its output in a file, and killed when the runner ends for any reason.
 
 import Foundation
 import Glibc
@@ -10,10 +10,10 @@ final class Child {
     private let log: String
     private var isOver = false
 
-    /// What the kernel sends it when the runner is gone.
+    /// The signal that the kernel sends it when the runner ends.
     enum LastWord: String {
         case kill = "KILL"
-        /// For those that have workers, which they end themselves.
+        /// For those with workers, which they stop themselves.
         case terminate = "TERM"
     }
 
@@ -42,7 +42,7 @@ final class Child {
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
-        // The runner ignores SIGPIPE; its children shall not.
+        // The runner ignores SIGPIPE; its children must not.
         var signals = sigset_t()
         sigemptyset(&signals)
         sigaddset(&signals, SIGPIPE)
@@ -59,14 +59,14 @@ final class Child {
 
     var output: String { (try? String(contentsOfFile: self.log, encoding: .utf8)) ?? "" }
 
-    /// Waits until it takes connections at the port and, where it is to say so, has written the word.
+    /// Waits until it accepts connections on the port and, if required, has printed a text.
     func waitUntilReady(port: UInt16, word: String? = nil, seconds: Double = 20) throws {
         let deadline = Clock.now + UInt64(seconds * 1e9)
         while Clock.now < deadline {
             var status: Int32 = 0
             if waitpid(self.pid, &status, WNOHANG) == self.pid {
                 self.isOver = true
-                throw LoadError("\(self.name) ended at once: \(self.output.suffix(600))")
+                throw LoadError("\(self.name) exited immediately: \(self.output.suffix(600))")
             }
             let hasSaid = word.map { self.output.contains($0) } ?? true
             if hasSaid, Ports.isListening(port) { return }
@@ -75,7 +75,7 @@ final class Child {
         throw LoadError("\(self.name) was not ready within \(Int(seconds)) s: \(self.output.suffix(600))")
     }
 
-    /// SIGTERM, and SIGKILL where that takes more than three seconds.
+    /// Sends SIGTERM, and SIGKILL after three seconds.
     func stop() {
         guard !self.isOver else { return }
         self.isOver = true
@@ -89,9 +89,9 @@ final class Child {
         waitpid(self.pid, &status, 0)
     }
 
-    /// Runs a command to its end.
+    /// Runs a command to completion.
     ///
-    /// - Returns: what it wrote, and whether it succeeded.
+    /// - Returns: its output, and whether it succeeded.
     static func run(_ command: [String], folder: String? = nil) -> (output: String, succeeded: Bool) {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
@@ -111,7 +111,7 @@ final class Child {
 }
 
 enum Ports {
-    /// A port that nobody listens at, as is the one after it: peers that take messages by themselves use both.
+    /// A free port whose successor is free as well: peers that accept messages themselves use both.
     static func freePair() throws -> UInt16 {
         for _ in 0..<200 {
             let port = UInt16.random(in: 20_000..<32_000)
@@ -121,7 +121,7 @@ enum Ports {
     }
 
     static func isListening(_ port: UInt16) -> Bool {
-        // A connection would be logged as an error by some peers: the kernel's list says it as well.
+        // Some peers log a connection as an error, so the kernel's table is used instead.
         let mark = String(format: ":%04X 00000000:0000 0A", Int(port))
         let six = String(format: ":%04X 00000000000000000000000000000000:0000 0A", Int(port))
         return Proc.text("/proc/net/tcp")?.contains(mark) == true || Proc.text("/proc/net/tcp6")?.contains(six) == true

@@ -1,16 +1,16 @@
-// Who takes part: Enroute's binaries, what stands in peers/, and what runs already somewhere.
+// The contestants: Enroute's binaries, the scripts in peers/, and servers that are already running.
 
 import Foundation
 import LoadEngine
 
-/// A server before it runs.
+/// A server that has not been started.
 struct Contestant {
     enum Kind {
         /// A binary with the command line of `enroute serve`.
         case enroute(path: String)
-        /// A script of peers/.
+        /// A script in peers/.
         case script(path: String, PeerDescription)
-        /// Runs already; is not started and not ended here.
+        /// Already running; neither started nor stopped here.
         case running(PeerDescription)
     }
     var name: String
@@ -23,7 +23,7 @@ struct Contestant {
         }
     }
 
-    /// The scripts in a folder that can run here, and why the others can not.
+    /// The scripts of a folder that can run here, and why the others cannot.
     static func scripts(in folder: String) -> (contestants: [Contestant], leftOut: [String: String]) {
         let names = ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []).sorted().filter { name in
             let path = "\(folder)/\(name)"
@@ -52,7 +52,7 @@ struct Contestant {
 
     private static func description(_ path: String) throws -> PeerDescription {
         let (output, succeeded) = Child.run([path, "describe"])
-        guard succeeded else { throw LoadError("\(path) describe fails") }
+        guard succeeded else { throw LoadError("\(path) describe failed") }
         return try JSONDecoder().decode(PeerDescription.self, from: Data(output.utf8))
     }
 
@@ -60,12 +60,12 @@ struct Contestant {
     static func running(_ file: String) throws -> Contestant {
         let description = try JSONDecoder().decode(
             PeerDescription.self, from: Data(contentsOf: URL(fileURLWithPath: file)))
-        guard description.url != nil else { throw LoadError("\(file) names no url") }
+        guard description.url != nil else { throw LoadError("\(file) has no url") }
         return Contestant(name: description.name, kind: .running(description))
     }
 }
 
-/// What all contestants of a run share.
+/// State shared by all contestants of a run.
 final class Arena {
     let folder: String
     let loop: Loop
@@ -89,7 +89,7 @@ final class Arena {
             "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "30",
             "-subj", "/CN=localhost", "-keyout", "\(self.folder)/key.pem", "-out", "\(self.folder)/certificate.pem",
         ])
-        guard made.succeeded else { throw LoadError("openssl made no certificate") }
+        guard made.succeeded else { throw LoadError("openssl created no certificate") }
         self.redisPort = try Ports.freePair()
         self.redis = try Child(
             "redis-server",
@@ -106,7 +106,7 @@ final class Arena {
         try? FileManager.default.removeItem(atPath: self.folder)
     }
 
-    /// Starts it afresh.
+    /// Starts a new process.
     func start(_ contestant: Contestant) throws -> Entrant {
         let port = try Ports.freePair()
         switch contestant.kind {
@@ -146,14 +146,14 @@ final class Arena {
     }
 }
 
-/// A contestant that runs.
+/// A running contestant.
 struct Entrant {
     let child: Child?
     let server: ProcessGroup?
     let peer: any Measurable
 }
 
-/// Which core whom: the server has one to itself.
+/// The assignment of cores: the server has one to itself.
 struct Cores {
     var server = 0
     var redis = 1

@@ -1,4 +1,4 @@
-// enroute-peers: the same work for Enroute and for what one could run instead, side by side.
+// enroute-peers: the same load for Enroute and its alternatives, side by side.
 
 import ArgumentParser
 import Foundation
@@ -27,28 +27,28 @@ struct EnroutePeers: ParsableCommand {
         help: ArgumentHelp(
             "Another binary with the command line of enroute serve: Enroute on NIOSSL.", valueName: "file"))
     var twin: String?
-    @Option(help: ArgumentHelp("Where the peers' scripts are.", valueName: "folder"))
+    @Option(help: ArgumentHelp("The folder of the peers' scripts.", valueName: "folder"))
     var peers = "peers"
     @Option(
-        help: ArgumentHelp("A peer that runs already: its description as JSON, with url and pids.", valueName: "file"))
+        help: ArgumentHelp("A running peer: its description as JSON, with url and pids.", valueName: "file"))
     var peer: [String] = []
-    @Option(help: ArgumentHelp("Only these, joined by commas: enroute, twin, names of peers.", valueName: "names"))
+    @Option(help: ArgumentHelp("Only these, comma-separated: enroute, twin, names of peers.", valueName: "names"))
     var only: String?
-    @Option(help: "How often each does everything.")
+    @Option(help: "Number of rounds.")
     var rounds = 5
-    @Option(help: ArgumentHelp("Numbers of connections, joined by commas.", valueName: "counts"))
+    @Option(help: ArgumentHelp("Numbers of connections, comma-separated.", valueName: "counts"))
     var connections = "1000,5000"
-    @Option(help: ArgumentHelp("Of one-to-one, bursts and fan-out, joined by commas.", valueName: "names"))
+    @Option(help: ArgumentHelp("A comma-separated selection of one-to-one, bursts and fan-out.", valueName: "names"))
     var works = "one-to-one,bursts,fan-out"
-    @Option(help: "Messages that reach a follower, a second.")
+    @Option(help: "Delivered messages per second.")
     var rate = 5000.0
-    @Option(help: "Seconds of each measurement.")
+    @Option(help: "Duration of each measurement in seconds.")
     var seconds = 10.0
-    @Option(help: "Bytes of a message.")
+    @Option(help: "Size of a message in bytes.")
     var payload = 200
-    @Flag(help: "One round of ours only, with 1000 connections and 5 s.")
+    @Flag(help: "One round of Enroute only, with 1000 connections and 5 s.")
     var quick = false
-    @Option(help: ArgumentHelp("Where the figures go.", valueName: "folder"))
+    @Option(help: ArgumentHelp("The folder for the results.", valueName: "folder"))
     var results = "results"
 
     func validate() throws {
@@ -56,11 +56,11 @@ struct EnroutePeers: ParsableCommand {
             throw ValidationError("--rounds, --rate and --seconds must be more than 0.")
         }
         guard !self.workList.isEmpty, self.workList.count == self.works.split(separator: ",").count else {
-            throw ValidationError("--works takes one-to-one, bursts and fan-out, joined by commas.")
+            throw ValidationError("--works must be a comma-separated selection of one-to-one, bursts and fan-out.")
         }
         let counts = self.connections.split(separator: ",").map { Int($0) ?? 0 }
         guard !counts.isEmpty, counts.allSatisfy({ (1...100_000).contains($0) }) else {
-            throw ValidationError("--connections takes numbers of 1 to 100000, joined by commas.")
+            throw ValidationError("--connections must be comma-separated numbers from 1 to 100000.")
         }
     }
 
@@ -82,14 +82,14 @@ struct EnroutePeers: ParsableCommand {
     func run() throws {
         let program = self.program
         let (contestants, leftOut) = try self.contestants()
-        guard !contestants.isEmpty else { throw LoadError("nobody takes part: give --enroute, or install a peer") }
+        guard !contestants.isEmpty else { throw LoadError("no contestants: specify --enroute, or install a peer") }
         try Descriptors.raise(toHold: program.connections.max() ?? 0)
         let cores = Cores()
         try Self.stay(on: cores.generator)
         let arena = try Arena(cores: cores)
         defer { arena.close() }
         print("\(contestants.map(\.name).joined(separator: ", ")): \(program.rounds) rounds")
-        for (name, reason) in leftOut.sorted(by: { $0.key < $1.key }) { print("\(name) takes no part: \(reason)") }
+        for (name, reason) in leftOut.sorted(by: { $0.key < $1.key }) { print("\(name) is skipped: \(reason)") }
         let records = Rounds(program: program, arena: arena, contestants: contestants) {
             print($0)
             fflush(nil)
@@ -106,7 +106,9 @@ struct EnroutePeers: ParsableCommand {
         var leftOut: [String: String] = [:]
         for (name, path) in [("enroute", self.enroute), ("twin", self.twin)] {
             guard let path else { continue }
-            guard FileManager.default.isExecutableFile(atPath: path) else { throw LoadError("\(path) is no program") }
+            guard FileManager.default.isExecutableFile(atPath: path) else {
+                throw LoadError("\(path) is not a program")
+            }
             contestants.append(Contestant(name: name, kind: .enroute(path: path)))
         }
         if !self.quick {
@@ -120,14 +122,14 @@ struct EnroutePeers: ParsableCommand {
         }
         let unknown = only.subtracting(contestants.map(\.name)).subtracting(leftOut.keys)
         guard unknown.isEmpty else {
-            throw LoadError("--only names \(unknown.sorted().joined(separator: ", ")), which is not here")
+            throw LoadError("--only names \(unknown.sorted().joined(separator: ", ")), which are not available")
         }
         return (contestants.filter { only.contains($0.name) }, leftOut.filter { only.contains($0.key) })
     }
 
     private static func stay(on core: Int) throws {
         guard Child.run(["taskset", "-cp", String(core), String(getpid())]).succeeded else {
-            throw LoadError("taskset can not keep the generator on core \(core)")
+            throw LoadError("taskset cannot keep the generator on core \(core)")
         }
     }
 }

@@ -1,4 +1,4 @@
-// The tables for a person.
+// The results as Markdown tables.
 
 import LoadEngine
 
@@ -7,10 +7,10 @@ extension Summary {
         var lines = [
             "# Figures of \(self.date.prefix(10))", "",
             "\(self.machine.model), \(self.machine.cores) cores, Linux \(self.machine.kernel); commit \(self.commit). "
-                + "Medians of \(self.records.map(\.round).max() ?? 0) interleaved rounds (in brackets: least and most); "
+                + "Medians of \(self.records.map(\.round).max() ?? 0) interleaved rounds (in brackets: minimum and maximum); "
                 + "TLS 1.3, \(self.cipher), P-256 certificate; messages of \(self.payload) bytes, "
                 + "\(decimals(self.rate, 0)) deliveries a second for \(decimals(self.seconds, 0)) s. "
-                + "README.md says what each figure means.", "",
+                + "README.md explains each figure.", "",
         ]
         for work in self.works {
             lines += work.hasPrefix("handshakes") ? self.handshakes(work) : self.deliveries(work)
@@ -19,9 +19,9 @@ extension Summary {
         return lines.joined(separator: "\n") + "\n"
     }
 
-    /// What the tables call a contestant.
+    /// The name of a contestant in the tables.
     private func label(_ name: String) -> String {
-        // Not the JavaScript server, and says nothing about that one: peers/README.md.
+        // Not the JavaScript server, about which it says nothing: peers/README.md.
         name == "socketio" ? "Socket.IO (python-socketio)" : name
     }
 
@@ -38,7 +38,7 @@ extension Summary {
         return "\(median) (\(decimals(figure.min, digits))–\(decimals(figure.max, digits)))"
     }
 
-    /// How many times Enroute's.
+    /// The ratio to Enroute's.
     private func ratio(_ contestant: String, _ work: String, _ name: String) -> String {
         guard let own = self.figure("enroute", work, name)?.median, own > 0,
             let other = self.figure(contestant, work, name)?.median
@@ -82,7 +82,7 @@ extension Summary {
         return ["## Handshakes, \(work.split(separator: "/")[1])", ""] + self.table(head, rows)
     }
 
-    /// What limits, or would first. Redis and the generator share a core where there are two.
+    /// The busiest core. Redis and the generator share one if there are two.
     private func busiest(_ name: String, _ work: String) -> String {
         let server = self.figure(name, work, "server_core_percent")?.median ?? 0
         let redis = self.figure(name, work, "redis_core_percent")?.median ?? 0
@@ -101,9 +101,9 @@ extension Summary {
             if !versions.isEmpty { lines.append("- \(name): \(versions.joined(separator: ", ")).") }
         }
         for (name, reason) in self.leftOut.sorted(by: { $0.key < $1.key }) {
-            lines.append("- \(name) took no part: \(reason).")
+            lines.append("- \(name) was skipped: \(reason).")
         }
-        for failure in self.failures { lines.append("- No figures: \(failure)") }
+        for failure in self.failures { lines.append("- No results: \(failure)") }
         for (name, warnings) in self.warnings.sorted(by: { $0.key < $1.key }) {
             for warning in warnings { lines.append("- \(name): \(warning).") }
         }

@@ -1,13 +1,13 @@
-// The same work for every contestant, a round at a time, so that what disturbs the machine disturbs all alike.
+// The same load for every contestant, one round at a time, so that disturbances of the machine affect all alike.
 
 import Foundation
 import LoadEngine
 
 /// The kinds of load.
 enum Work: String, CaseIterable {
-    /// A follower for each job, messages evenly spread: each wakes the server.
+    /// A follower for each job, messages evenly spread: each one wakes the server.
     case oneToOne = "one-to-one"
-    /// The same, so many at once: what a message costs where the server is awake.
+    /// The same in bursts: the cost of a message while the server is awake.
     case bursts
     /// One job that all follow.
     case fanOut = "fan-out"
@@ -20,7 +20,7 @@ struct Program {
     var rounds = 5
     var connections = [1000, 5000]
     var works = Work.allCases
-    /// Messages that reach a follower, a second.
+    /// Delivered messages per second.
     var rate = 5000.0
     var warmup = 2.0
     var seconds = 10.0
@@ -48,7 +48,7 @@ struct Rounds {
     func run() -> [Record] {
         var records: [Record] = []
         for round in 1...self.program.rounds {
-            // The order turns, so that nobody always comes after the same neighbour.
+            // The order rotates, so that no contestant always follows the same one.
             let turn = (round - 1) % self.contestants.count
             for contestant in self.contestants[turn...] + self.contestants[..<turn] {
                 records += self.run(contestant, round)
@@ -73,7 +73,7 @@ struct Rounds {
             for (turn, work) in self.program.works.enumerated() {
                 let result = Result {
                     var report = try self.deliver(work, connections, entrant, watched)
-                    // Only the first run of a fresh process says what a connection takes.
+                    // Only the first run of a new process shows the memory per connection.
                     if turn > 0 { report.memory = nil }
                     return report
                 }

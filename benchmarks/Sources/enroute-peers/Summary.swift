@@ -1,5 +1,5 @@
-// Medians over the rounds, by name: `enroute/one-to-one/1000/cpu_us`. And what a reader needs to trust them: how far the
-// rounds were apart, what was missing, and which core was busy.
+// Medians over the rounds, by name: `enroute/one-to-one/1000/cpu_us`. And what is needed to trust them: the spread of the
+// rounds, what was missing, and which core was busy.
 
 import Foundation
 import LoadEngine
@@ -37,18 +37,18 @@ struct Machine: Codable {
 struct Summary: Codable {
     var date: String
     var machine: Machine
-    /// Of the folder the runner was started in.
+    /// Of the folder in which the runner was started.
     var commit: String
     var rate: Double
     var seconds: Double
     var payload: Int
     var cipher = TLSClient.cipher
-    /// In order of appearance, with the versions they name.
+    /// In order of appearance, with their versions.
     var contestants: [String]
     var versions: [String: [String: String]]
     var leftOut: [String: String]
     var figures: [String: Figure] = [:]
-    /// Warnings of the runs, by contestant and work.
+    /// Warnings of the runs, by contestant and load.
     var warnings: [String: [String]] = [:]
     var failures: [String] = []
     var records: [Record]
@@ -76,14 +76,14 @@ struct Summary: Codable {
             guard let report = record.report else { continue }
             for (figure, value) in Self.figures(of: report) { values["\(name)/\(figure)", default: []].append(value) }
             for warning in report.warnings {
-                // Alike but for their numbers: said once, with the first's.
+                // Equal except for their numbers: listed once, with the first numbers.
                 let kind = "\(name) " + warning.filter { !$0.isNumber }
                 if kinds[kind] == nil { order.append((kind, name, warning)) }
                 kinds[kind, default: 0] += 1
             }
         }
         for (kind, name, warning) in order {
-            let rounds = kinds[kind]! > 1 ? " (and alike in \(kinds[kind]! - 1) more)" : ""
+            let rounds = kinds[kind]! > 1 ? " (and in \(kinds[kind]! - 1) more rounds)" : ""
             self.warnings[name, default: []].append(warning + rounds)
         }
         self.figures = values.compactMapValues { Figure($0) }
