@@ -216,13 +216,12 @@ import Testing
         for port in ["6390", "6391", "9471", "9472", "8451", "8452", "8443"] { ports[port] = try await freePort() }
         ports["9464"] = ports["9471"]
         let all = try self.blocks("sh").filter { self.suite(of: $0) == nil }
-        let (installation, others) = (
-            all.filter { $0.document == "deploy/README.md" }, all.filter { $0.document != "deploy/README.md" }
-        )
-        let stop = try #require(installation.last)
-        #expect(stop.text.hasPrefix("kill "), "the last step stops the installation")
+        let isStop = { (block: Block) in block.document == "deploy/README.md" && block.text.hasPrefix("kill ") }
+        let stop = try #require(all.first(where: isStop))
+        let installation = all.filter { $0.document == "deploy/README.md" && !isStop($0) }
+        let others = all.filter { $0.document != "deploy/README.md" }
         var lines = ["set -euo pipefail", "trap 'kill -9 $(jobs -p) 2> /dev/null || true' EXIT"]
-        for block in installation.dropLast() { lines += self.lines(of: block, ports) }
+        for block in installation { lines += self.lines(of: block, ports) }
         lines += ["curl -sS http://127.0.0.1:\(ports["9464"]!)/metrics > \(folder)/metrics.txt"]
         for block in others {
             lines += ["(", "set -a; . ./gateway.env; set +a"] + self.lines(of: block, ports) + [")"]
