@@ -123,7 +123,7 @@ package struct GatewayServer: Service, CustomStringConvertible {
             operations: operations, tiles: tiles,
             becomeStream: { channel in
                 let exchange = try channel.pipeline.syncOperations.handler(type: HTTPExchange.self)
-                try exchange.becomesStream()
+                try exchange.switchToStream()
                 return exchange.isChunked
             })
         let routes = services.map { Routes($0, shared) }

@@ -55,7 +55,7 @@ struct QueueConsumer: Sendable {
         do {
             let event: CloudEvent
             do throws(EventFault) { event = try message.event() } catch { throw self.routes.problem(error) }
-            _ = try await self.routes.take(event, Self.grant)
+            _ = try await self.routes.process(event, Self.grant)
         } catch let problem as Problem {
             problem.log("queue message failed with an internal error", self.logger)
             guard problem.isRetryable else {

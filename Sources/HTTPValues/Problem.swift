@@ -37,13 +37,13 @@ package struct Problem: Error, HTTPResponseError {
     }
 
     /// The client sent too many invalid tokens.
-    package init(guessesFor wait: Int64) {
+    package init(tooManyInvalidTokens wait: Int64) {
         self.init(.rateLimited, status: 429, detail: "Too many invalid tokens from this address. Try again later.")
         self.retryIn = wait
     }
 
     /// The client sent more requests than its rate limit allows.
-    package init(rateFor wait: Int64) {
+    package init(tooManyRequests wait: Int64) {
         self.init(.rateLimited, status: 429, detail: "Too many requests. Try again later.")
         self.retryIn = wait
     }

@@ -31,14 +31,14 @@ extension Routes {
     ///   - hasSecret: whether the response contains a secret. It is stored encrypted under the key, so the key must be hard to
     ///     guess.
     ///   - act: executes the request, whose body has been read.
-    func once(
+    func executeOnce(
         _ request: Request, _ context: GatewayRequestContext, by grant: Grant, hasSecret: Bool = false,
-        _ act: (Request, RequestAttempt) async throws -> Response
+        _ execution: (Request, RequestAttempt) async throws -> Response
     ) async throws -> Response {
         let text = try Self.requestID(request)
-        guard !text.isEmpty else { return try await act(request, RequestAttempt()) }
+        guard !text.isEmpty else { return try await execution(request, RequestAttempt()) }
         guard !hasSecret || text.utf8.count >= IdempotencyRecords.minSecretKeyLength else {
-            throw Self.bad(
+            throw Self.badRequest(
                 "Idempotency-Key must be at least \(IdempotencyRecords.minSecretKeyLength) random characters for this "
                     + "request, for example a UUID. The response contains a secret and is stored encrypted under the key."
             )
@@ -47,8 +47,8 @@ extension Routes {
         let body = try await request.body.collect(upTo: Self.maxBodyBytes)
         request.body = RequestBody(buffer: body)
         let key = IdempotencyRecords.Key(text, of: grant.person, role: grant.role.rawValue)
-        let question = Array("\(request.method.rawValue) \(request.uri.path)\n".utf8) + Array(body.readableBytesView)
-        switch try await self.answer(self.requests.claim(key, for: question)) {
+        let fingerprint = Array("\(request.method.rawValue) \(request.uri.path)\n".utf8) + Array(body.readableBytesView)
+        switch try await self.answer(self.requests.claim(key, for: fingerprint)) {
         case .otherRequest: throw Problem(Refused.otherRequest)
         case .inProgress: throw Problem.inProgress
         case .answered(let answer):
@@ -56,23 +56,23 @@ extension Routes {
             return answer.response
         case .claimed(let claim):
             let attempt = RequestAttempt(key: text, isRepeat: claim.isRepeat)
-            return try await self.carryOut(request, context, claim, key, attempt, act)
+            return try await self.execute(request, context, claim, key, attempt, execution)
         }
     }
 
-    private func carryOut(
+    private func execute(
         _ request: Request, _ context: GatewayRequestContext, _ claim: IdempotencyRecords.Claim,
         _ key: IdempotencyRecords.Key, _ attempt: RequestAttempt,
-        _ act: (Request, RequestAttempt) async throws -> Response
+        _ execution: (Request, RequestAttempt) async throws -> Response
     ) async throws -> Response {
         var response: Response
         var outcome: IdempotencyRecords.Outcome = .unresolved
         do {
-            response = try await act(request, attempt)
+            response = try await execution(request, attempt)
         } catch let problem as Problem {
-            guard problem.isDecided else {
+            guard problem.isFinal else {
                 // After a repeat the key stays open, because the first attempt may have made the change.
-                outcome = problem.isUntried && !attempt.isRepeat ? .unused : .unresolved
+                outcome = problem.isNotExecuted && !attempt.isRepeat ? .unused : .unresolved
                 await self.settle(claim, of: key, as: outcome)
                 throw problem
             }
@@ -175,10 +175,10 @@ extension Problem {
     }
 
     /// Whether the problem is final, so that the same request would get the same response later.
-    fileprivate var isDecided: Bool { !self.isRetryable && [403, 404, 409].contains(self.statusCode) }
+    fileprivate var isFinal: Bool { !self.isRetryable && [403, 404, 409].contains(self.statusCode) }
 
     /// Whether the request was refused before it was executed.
-    fileprivate var isUntried: Bool { [400, 412, 413, 422].contains(self.statusCode) }
+    fileprivate var isNotExecuted: Bool { [400, 412, 413, 422].contains(self.statusCode) }
 }
 
 extension Refused {

@@ -45,7 +45,9 @@ extension Routes {
         let now = NIODeadline.now().uptimeNanoseconds
         let address = self.settings.trustedProxies.client(
             of: context.peer, forwardedFor: request.headers[values: .xForwardedFor])
-        if let address, let wait = self.quotas.lockoutDelay(address, at: now) { throw Problem(guessesFor: wait) }
+        if let address, let wait = self.quotas.lockoutDelay(address, at: now) {
+            throw Problem(tooManyInvalidTokens: wait)
+        }
         let grant: Grant
         do throws(TokenRefusal) {
             grant = try self.settings.tokens.verify(bearer: header, now: .now / 1000)
@@ -56,7 +58,7 @@ extension Routes {
         guard !self.revocations.isRevoked(grant) else { throw Problem.revoked }
         // Services have no rate limit, because they act on behalf of all users.
         if grant.role != .service, let wait = self.quotas.requestDelay(of: grant.person, at: now) {
-            throw Problem(rateFor: wait)
+            throw Problem(tooManyRequests: wait)
         }
         guard grant.allows(verb) else {
             throw Problem(.forbidden, status: 403, detail: "The role \(grant.role.rawValue) is not allowed to do this.")
@@ -74,17 +76,17 @@ extension Routes {
         do {
             return try JSONDecoder().decode(type, from: Data(bytes.readableBytesView))
         } catch let DecodingError.keyNotFound(key, _) {
-            throw Self.impossible("The body must contain \(key.stringValue).")
+            throw Self.unprocessable("The body must contain \(key.stringValue).")
         } catch let DecodingError.typeMismatch(_, place) where !place.codingPath.isEmpty {
-            throw Self.impossible("\(place.path) has the wrong type.")
+            throw Self.unprocessable("\(place.path) has the wrong type.")
         } catch let DecodingError.valueNotFound(_, place) where !place.codingPath.isEmpty {
-            throw Self.impossible("\(place.path) has the wrong type.")
+            throw Self.unprocessable("\(place.path) has the wrong type.")
         } catch let DecodingError.dataCorrupted(place) where !place.codingPath.isEmpty {
-            throw Self.impossible("\(place.path) \(place.debugDescription).")
+            throw Self.unprocessable("\(place.path) \(place.debugDescription).")
         } catch DecodingError.typeMismatch, DecodingError.valueNotFound {
-            throw Self.impossible("The body must be a JSON object.")
+            throw Self.unprocessable("The body must be a JSON object.")
         } catch {
-            throw Self.bad("The body must be a JSON object.")
+            throw Self.badRequest("The body must be a JSON object.")
         }
     }
 
@@ -98,7 +100,7 @@ extension Routes {
 
     static func identifier<Kind>(_ text: String, _ what: String) throws -> Identifier<Kind> {
         guard let identifier = Identifier<Kind>(text) else {
-            throw Self.bad("\(what) must be 1 to \(Identifier<Kind>.longest) characters of [A-Za-z0-9_-].")
+            throw Self.badRequest("\(what) must be 1 to \(Identifier<Kind>.longest) characters of [A-Za-z0-9_-].")
         }
         return identifier
     }
@@ -106,28 +108,28 @@ extension Routes {
     /// Parses an identifier in a body. Unlike one in a path, an invalid one is 422.
     package static func name<Kind>(_ text: String, _ what: String) throws -> Identifier<Kind> {
         guard let identifier = Identifier<Kind>(text) else {
-            throw Self.impossible("\(what) must be 1 to \(Identifier<Kind>.longest) characters of [A-Za-z0-9_-].")
+            throw Self.unprocessable("\(what) must be 1 to \(Identifier<Kind>.longest) characters of [A-Za-z0-9_-].")
         }
         return identifier
     }
 
     package static func place(_ latitude: Double, _ longitude: Double) throws -> Coordinate {
         guard let place = Coordinate(latitude: latitude, longitude: longitude) else {
-            throw Self.impossible("lat must be -90 to 90 and lon -180 to 180 degrees, and not both 0.")
+            throw Self.unprocessable("lat must be -90 to 90 and lon -180 to 180 degrees, and not both 0.")
         }
         return place
     }
 
-    package static func bad(_ detail: String) -> Problem { Problem(.badRequest, status: 400, detail: detail) }
+    package static func badRequest(_ detail: String) -> Problem { Problem(.badRequest, status: 400, detail: detail) }
 
     /// Returns the problem for a well-formed body with invalid values.
-    static func impossible(_ detail: String) -> Problem { Problem(.unprocessable, status: 422, detail: detail) }
+    static func unprocessable(_ detail: String) -> Problem { Problem(.unprocessable, status: 422, detail: detail) }
 
     /// Returns the Idempotency-Key; empty if the request has none.
     static func requestID(_ request: Request) throws -> String {
         guard let id = request.headers[.idempotencyKey] else { return "" }
         guard (1...128).contains(id.utf8.count), id.utf8.allSatisfy({ (33...126).contains($0) }) else {
-            throw Self.bad("Idempotency-Key must be 1 to 128 printable ASCII characters without spaces.")
+            throw Self.badRequest("Idempotency-Key must be 1 to 128 printable ASCII characters without spaces.")
         }
         return id
     }

@@ -80,7 +80,7 @@ package struct Routes: Sendable {
         self.addZones(to: api)
         self.addOperations(to: api)
         self.addGrants(to: api)
-        api.post("events", use: self.takeEvents)
+        api.post("events", use: self.receiveEvents)
         pages.add(to: router)
         self.addTrackingPage(pages, to: router)
         self.addTiles(to: router)
@@ -133,7 +133,7 @@ package struct Routes: Sendable {
         let job = try self.job(context, grant)
         let body = try await self.body(AssignmentBody.self, request, context)
         guard body.rider != nil || body.customer != nil else {
-            throw Self.impossible(
+            throw Self.unprocessable(
                 "The body must contain rider, customer or both. To remove the rider from the job, use DELETE.")
         }
         let rider: PersonID?? = try body.rider.map { try Self.name($0, "rider") }
@@ -186,7 +186,7 @@ package struct Routes: Sendable {
         guard let token = grant.token, let expiresAt = grant.expiresAt else {
             throw Problem(.forbidden, status: 403, detail: "Tickets are issued only to requests with a bearer token.")
         }
-        return try await self.once(request, context, by: grant, hasSecret: true) { _, _ in
+        return try await self.executeOnce(request, context, by: grant, hasSecret: true) { _, _ in
             let ticket = try await self.answer(
                 self.tickets.issue(
                     to: .init(

@@ -347,7 +347,7 @@ class Driver:
         value = chance.choice(self.examples[operation.name])
         if isinstance(value, dict):
             value = self._suited(dict(value), person, chance)
-        if chance.random() < 0.05 and operation.name == "takeEvents":
+        if chance.random() < 0.05 and operation.name == "sendEvents":
             value = [value] * chance.choice([1, 3, 100, 101])
         if not is_wrong:
             return dumps(value).encode()

@@ -1,8 +1,8 @@
 // HTTP on an accepted connection: one request, its response, and only then the next request. Any request may be the upgrade
 // to a WebSocket, because proxies reuse connections for several clients. Each state has a deadline:
 //
-//     arriving ──▶ body ──▶ answering ──▶ idle ──▶ head ──▶ body …       lingering ──▶ closed
-//                   └─────▶ a session      └── or, when the answer says close ──▶ ┘
+//     first request ──▶ body ──▶ responding ──▶ idle ──▶ head ──▶ body …       lingering ──▶ closed
+//                        └─────▶ a session       └── or, if the response says close ──▶ ┘
 //
 // A request is read completely before the router receives it; bodies are short (`Routes.maxBodyBytes`). The routes run in a
 // task of the connection (`HTTPConnection`), which starts with its first request. They respond through a `ResponseWriter`.
@@ -28,7 +28,7 @@ package final class HTTPExchange: ChannelInboundHandler, RemovableChannelHandler
 
     private enum State {
         /// No request yet: waiting for the TLS handshake, then for the head of the first request.
-        case arriving
+        case awaitingFirstRequest
         /// Waiting for the next request.
         case idle
         /// A part of a head has been received.
@@ -36,15 +36,15 @@ package final class HTTPExchange: ChannelInboundHandler, RemovableChannelHandler
         /// The head has been received, and the body is being received.
         case body(HTTPRequestHead)
         case upgrading(HTTPRequestHead, Admission)
-        case answering
+        case responding
         /// The last response is written. The client has a moment to read it and to close the connection.
         case lingering
         /// Closed, or turned into a session.
-        case over
+        case closed
     }
 
     /// The phase that the current deadline limits.
-    private enum Wait {
+    private enum Phase {
         case handshake, firstHead, head, body, idle, close
     }
 
@@ -53,35 +53,35 @@ package final class HTTPExchange: ChannelInboundHandler, RemovableChannelHandler
     let logger: Logger
     private let feed: RequestFeed
     private let connections: Connections
-    private let arrive: (HTTPConnection) -> Void
+    private let onFirstRequest: (HTTPConnection) -> Void
     private var limits: Limits { self.loop.settings.limits }
     private var context: ChannelHandlerContext?
-    private var state = State.arriving
+    private var state = State.awaitingFirstRequest
     private var body = ByteBuffer()
     /// The HTTP version of the current request.
     private var version = HTTPVersion.http1_1
-    private var isToHEAD = false
-    private var closesAfterAnswer = false
+    private var isHEADRequest = false
+    private var closesAfterResponse = false
     /// The gateway is shutting down: the connection closes after the current request.
     private var isQuiescing = false
-    private var tasks: AsyncStream<PlainRequest>.Continuation?
+    private var tasks: AsyncStream<PendingRequest>.Continuation?
     private var deadline: Deadline?
-    private var wait: Wait?
-    private let watch: ResponseStallHandler
+    private var phase: Phase?
+    private let stallHandler: ResponseStallHandler
 
-    /// - Parameter arrive: called once, with the connection's first request for the router. It must call
+    /// - Parameter onFirstRequest: called once, with the connection's first request for the router. It must call
     ///   `HTTPConnection.serve`.
     init(
         loop: LoopState, socket: SecureSocketHandler, feed: RequestFeed, connections: Connections, logger: Logger,
-        arrive: @escaping (HTTPConnection) -> Void
+        onFirstRequest: @escaping (HTTPConnection) -> Void
     ) {
         self.loop = loop
         self.socket = socket
         self.feed = feed
         self.connections = connections
         self.logger = logger
-        self.arrive = arrive
-        self.watch = ResponseStallHandler(loop: loop, socket: socket)
+        self.onFirstRequest = onFirstRequest
+        self.stallHandler = ResponseStallHandler(loop: loop, socket: socket)
     }
 
     // MARK: life
@@ -89,9 +89,9 @@ package final class HTTPExchange: ChannelInboundHandler, RemovableChannelHandler
     func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
         if self.socket.isHandshakeComplete {
-            self.allow(self.limits.firstRequestSeconds, .firstHead)
+            self.startDeadline(self.limits.firstRequestSeconds, .firstHead)
         } else {
-            self.allow(self.limits.handshakeSeconds, .handshake)
+            self.startDeadline(self.limits.handshakeSeconds, .handshake)
         }
     }
 
@@ -103,17 +103,17 @@ package final class HTTPExchange: ChannelInboundHandler, RemovableChannelHandler
     }
 
     private func end() {
-        self.state = .over
+        self.state = .closed
         self.context = nil
         self.tasks?.finish()
         self.deadline?.cancel()
-        self.watch.stop()
+        self.stallHandler.stop()
         self.body = ByteBuffer()
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         switch event {
-        case SecureSocketEvent.handshakeCompleted: self.allow(self.limits.firstRequestSeconds, .firstHead)
+        case SecureSocketEvent.handshakeCompleted: self.startDeadline(self.limits.firstRequestSeconds, .firstHead)
         case is ChannelShouldQuiesceEvent: self.quiesce(context)
         default: break
         }
@@ -123,30 +123,30 @@ package final class HTTPExchange: ChannelInboundHandler, RemovableChannelHandler
     private func quiesce(_ context: ChannelHandlerContext) {
         self.isQuiescing = true
         switch self.state {
-        case .arriving, .idle, .head: context.close(promise: nil)
-        case .body, .upgrading, .answering: self.closesAfterAnswer = true
-        case .lingering, .over: break
+        case .awaitingFirstRequest, .idle, .head: context.close(promise: nil)
+        case .body, .upgrading, .responding: self.closesAfterResponse = true
+        case .lingering, .closed: break
         }
     }
 
     /// The client has closed its side of the connection.
     ///
     /// - Parameter isInRequest: whether it did so in the middle of a request.
-    func inputEnded(isInRequest: Bool) {
+    func inputClosed(isInRequest: Bool) {
         guard let context = self.context else { return }
         switch self.state {
-        case .arriving, .idle, .head, .body, .upgrading:
+        case .awaitingFirstRequest, .idle, .head, .body, .upgrading:
             guard isInRequest, self.socket.isHandshakeComplete else { return context.close(promise: nil) }
             self.refuse(.init(bad: "The connection was closed before the request was complete."))
         case .lingering: context.close(promise: nil)
-        case .answering, .over: break
+        case .responding, .closed: break
         }
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         guard context.channel.isActive else { return }
         switch (error, self.state) {
-        case (is HTTPParserError, .arriving), (is HTTPParserError, .idle), (is HTTPParserError, .head),
+        case (is HTTPParserError, .awaitingFirstRequest), (is HTTPParserError, .idle), (is HTTPParserError, .head),
             (is HTTPParserError, .body), (is HTTPParserError, .upgrading):
             self.refuseAsMalformed(error as? HTTPParserError)
         case (is HTTPParserError, _): break
@@ -156,8 +156,8 @@ package final class HTTPExchange: ChannelInboundHandler, RemovableChannelHandler
 
     // MARK: waiting
 
-    private func allow(_ seconds: Int, _ wait: Wait) {
-        self.wait = wait
+    private func startDeadline(_ seconds: Int, _ phase: Phase) {
+        self.phase = phase
         let end = NIODeadline.now() + .seconds(Int64(seconds))
         if let deadline { return self.loop.deadlines.move(deadline, to: end) }
         self.deadline = self.loop.deadlines.at(end) { [weak self] in self?.expired() }
@@ -165,8 +165,8 @@ package final class HTTPExchange: ChannelInboundHandler, RemovableChannelHandler
 
     private func expired() {
         self.deadline = nil
-        guard let context = self.context, let wait = self.wait else { return }
-        switch wait {
+        guard let context = self.context, let phase = self.phase else { return }
+        switch phase {
         case .handshake: self.loop.counts.add(.handshakesTimedOut)
         case .firstHead, .head: self.loop.counts.add(.requestsTimedOut)
         case .body:
@@ -185,9 +185,9 @@ package final class HTTPExchange: ChannelInboundHandler, RemovableChannelHandler
         switch self.state {
         case .idle:
             self.state = .head
-            self.allow(self.limits.firstRequestSeconds, .head)
-        case .body, .upgrading: if self.wait != .body { self.allow(self.limits.bodySeconds, .body) }
-        case .arriving, .head, .answering, .lingering, .over: break
+            self.startDeadline(self.limits.firstRequestSeconds, .head)
+        case .body, .upgrading: if self.phase != .body { self.startDeadline(self.limits.bodySeconds, .body) }
+        case .awaitingFirstRequest, .head, .responding, .lingering, .closed: break
         }
     }
 
@@ -203,20 +203,20 @@ package final class HTTPExchange: ChannelInboundHandler, RemovableChannelHandler
 
     private func received(_ head: HTTPRequestHead, _ context: ChannelHandlerContext) {
         switch self.state {
-        case .arriving, .idle, .head: break
-        case .body, .upgrading, .answering, .lingering, .over: return
+        case .awaitingFirstRequest, .idle, .head: break
+        case .body, .upgrading, .responding, .lingering, .closed: return
         }
         self.version = head.version
-        self.isToHEAD = head.method == .HEAD
-        self.closesAfterAnswer = self.isQuiescing || !head.isKeepAlive || head.version == .http1_0
-        self.wait = nil
+        self.isHEADRequest = head.method == .HEAD
+        self.closesAfterResponse = self.isQuiescing || !head.isKeepAlive || head.version == .http1_0
+        self.phase = nil
         let body: RequestFraming.Body
         do throws(RequestRules.Violation) { body = try RequestRules.body(of: head) } catch {
             self.loop.counts.add(.requestsMalformed)
             let problem = Problem(.badRequest, status: error.status, detail: error.detail)
             return self.refuse(.init(status: .init(statusCode: error.status), problem: problem), of: head)
         }
-        guard self.feed.headEnded(body, isDecoderDone: head.headers.contains(name: "upgrade")) else {
+        guard self.feed.headEnded(body, mustReplaceDecoder: head.headers.contains(name: "upgrade")) else {
             return self.refuseAsMalformed()
         }
         guard !head.uri.hasTokenInQuery else { return self.refuse(.init(bad: RejectTokensInURLs.refusal), of: head) }
@@ -227,7 +227,7 @@ package final class HTTPExchange: ChannelInboundHandler, RemovableChannelHandler
             if case .refused(let refusal) = admission { return self.refuse(refusal, of: head) }
             self.state = .upgrading(head, admission)
         } else if case .length(let length) = body, length > Routes.maxBodyBytes {
-            self.answer(head, body: nil)
+            self.respond(head, body: nil)
         }
     }
 
@@ -246,18 +246,18 @@ package final class HTTPExchange: ChannelInboundHandler, RemovableChannelHandler
         guard case .body(let head) = self.state else { return }
         var bytes = bytes
         self.body.writeBuffer(&bytes)
-        if self.body.readableBytes > Routes.maxBodyBytes { self.answer(head, body: nil) }
+        if self.body.readableBytes > Routes.maxBodyBytes { self.respond(head, body: nil) }
     }
 
     private func receivedEnd(_ context: ChannelHandlerContext) {
         switch self.state {
         case .body(let head):
             guard self.feed.requestEnded() else { return self.refuseAsMalformed() }
-            self.answer(head, body: self.body)
+            self.respond(head, body: self.body)
         case .upgrading(let head, let admission):
             guard self.feed.requestEnded() else { return self.refuseAsMalformed() }
             self.upgrade(head, admission, context)
-        case .arriving, .idle, .head, .answering, .lingering, .over: break
+        case .awaitingFirstRequest, .idle, .head, .responding, .lingering, .closed: break
         }
     }
 
@@ -266,28 +266,28 @@ package final class HTTPExchange: ChannelInboundHandler, RemovableChannelHandler
     /// Passes the request to the router.
     ///
     /// - Parameter body: `nil` if the body is too long. A route that reads it receives an error.
-    private func answer(_ head: HTTPRequestHead, body: ByteBuffer?) {
-        self.state = .answering
-        self.wait = nil
+    private func respond(_ head: HTTPRequestHead, body: ByteBuffer?) {
+        self.state = .responding
+        self.phase = nil
         self.body = ByteBuffer()
         if body == nil {
-            self.closesAfterAnswer = true
+            self.closesAfterResponse = true
             self.feed.discard()
         }
         guard let context = self.context, let request = try? HTTPRequest(head, secure: true, splitCookie: false) else {
             return self.refuseAsMalformed()
         }
-        let whole = Request(
+        let complete = Request(
             head: request, body: body.map { RequestBody(buffer: $0) } ?? RequestBody(asyncSequence: BodyTooLong()))
         let writer = ResponseWriter(
             exchange: NIOLoopBound(self, eventLoop: context.eventLoop), eventLoop: context.eventLoop,
             pieceBytes: max(1, self.limits.queueBytes / 2))
         if self.tasks == nil {
-            let (requests, tasks) = AsyncStream.makeStream(of: PlainRequest.self)
+            let (requests, tasks) = AsyncStream.makeStream(of: PendingRequest.self)
             self.tasks = tasks
-            self.arrive(HTTPConnection(channel: context.channel, requests: requests, server: self.connections))
+            self.onFirstRequest(HTTPConnection(channel: context.channel, requests: requests, server: self.connections))
         }
-        self.tasks?.yield(PlainRequest(request: whole, answer: writer))
+        self.tasks?.yield(PendingRequest(request: complete, response: writer))
     }
 
     func refuseAsMalformed(_ error: HTTPParserError? = nil) {
@@ -300,9 +300,9 @@ package final class HTTPExchange: ChannelInboundHandler, RemovableChannelHandler
     /// - Parameter request: the request whose trace the response continues; `nil` if it could not be parsed.
     func refuse(_ refusal: Admission.Refusal, of request: HTTPRequestHead? = nil) {
         guard self.context != nil else { return }
-        self.state = .answering
-        self.wait = nil
-        self.closesAfterAnswer = true
+        self.state = .responding
+        self.phase = nil
+        self.closesAfterResponse = true
         self.feed.discard()
         let trace = RequestTrace(request?.headers["traceparent"] ?? [])
         self.logger.trace(
@@ -324,9 +324,9 @@ package final class HTTPExchange: ChannelInboundHandler, RemovableChannelHandler
     ///
     /// - Throws: `ChannelError.inputClosed` if the client has closed its side already. A session added now would not be
     ///   notified of it.
-    func becomesStream() throws {
-        guard !self.feed.isInputOver else { throw ChannelError.inputClosed }
-        self.watch.stop()
+    func switchToStream() throws {
+        guard !self.feed.isInputClosed else { throw ChannelError.inputClosed }
+        self.stallHandler.stop()
         self.feed.discard()
     }
 
@@ -334,19 +334,19 @@ package final class HTTPExchange: ChannelInboundHandler, RemovableChannelHandler
     ///
     /// - Returns: a future that succeeds when the kernel has accepted the bytes, and fails if the connection is closed.
     func send(_ head: HTTPResponseHead?, _ piece: ByteBuffer?, isLast: Bool) -> EventLoopFuture<Void> {
-        guard case .answering = self.state, let context = self.context else {
+        guard case .responding = self.state, let context = self.context else {
             return self.loop.eventLoop.makeFailedFuture(ChannelError.ioOnClosedChannel)
         }
         var parts: [HTTPServerResponsePart] = []
         if var head {
             head.version = self.version
-            if self.closesAfterAnswer { head.headers.replaceOrAdd(name: "connection", value: "close") }
-            if !head.isKeepAlive { self.closesAfterAnswer = true }
-            if [204, 304].contains(head.status.code) { self.isToHEAD = true }
+            if self.closesAfterResponse { head.headers.replaceOrAdd(name: "connection", value: "close") }
+            if !head.isKeepAlive { self.closesAfterResponse = true }
+            if [204, 304].contains(head.status.code) { self.isHEADRequest = true }
             parts.append(.head(head))
         }
         // A response to HEAD has no body (RFC 9110 section 9.3.2).
-        if !self.isToHEAD {
+        if !self.isHEADRequest {
             if let piece, piece.readableBytes > 0 { parts.append(.body(.byteBuffer(piece))) }
             if isLast { parts.append(.end(nil)) }
         }
@@ -357,18 +357,18 @@ package final class HTTPExchange: ChannelInboundHandler, RemovableChannelHandler
         } else {
             written.succeed()
         }
-        self.watch.wrote(piece?.readableBytes ?? 0, to: context.channel)
-        written.futureResult.assumeIsolated().whenSuccess { if isLast { self.answered() } }
+        self.stallHandler.wrote(piece?.readableBytes ?? 0, to: context.channel)
+        written.futureResult.assumeIsolated().whenSuccess { if isLast { self.responseWritten() } }
         return written.futureResult
     }
 
-    private func answered() {
-        guard case .answering = self.state, let context = self.context else { return }
-        self.watch.stop()
-        self.isToHEAD = false
-        guard !self.closesAfterAnswer else { return self.linger(context) }
+    private func responseWritten() {
+        guard case .responding = self.state, let context = self.context else { return }
+        self.stallHandler.stop()
+        self.isHEADRequest = false
+        guard !self.closesAfterResponse else { return self.linger(context) }
         self.state = .idle
-        self.allow(Connections.idleSeconds, .idle)
+        self.startDeadline(Connections.idleSeconds, .idle)
         self.feed.next()
     }
 
@@ -378,8 +378,8 @@ package final class HTTPExchange: ChannelInboundHandler, RemovableChannelHandler
         self.state = .lingering
         self.tasks?.finish()
         self.feed.discard()
-        guard !self.feed.isInputOver else { return context.close(promise: nil) }
-        self.allow(self.limits.closeSeconds, .close)
+        guard !self.feed.isInputClosed else { return context.close(promise: nil) }
+        self.startDeadline(self.limits.closeSeconds, .close)
         context.close(mode: .output, promise: nil)
     }
 

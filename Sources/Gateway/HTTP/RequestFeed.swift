@@ -30,23 +30,23 @@ final class RequestFeed: ChannelDuplexHandler, RemovableChannelHandler {
     private var context: ChannelHandlerContext?
     private var mode = Mode.requests
     private var framing = RequestFraming()
-    private var held = ByteBuffer()
+    private var buffered = ByteBuffer()
     /// The numbers of heads and ends of requests that the decoder has found.
     private var (heads, ends) = (0, 0)
     private var isFeeding = false
     private var isReplacingDecoder = false
     /// The decoder stops parsing after a request with an `Upgrade` header and must be replaced.
-    private var isDecoderDone = false
+    private var mustReplaceDecoder = false
     /// A read was requested while reading was paused.
-    private var isReadHeld = false
+    private var hasPendingRead = false
     /// The client has closed its side of the connection.
-    private(set) var isInputOver = false
+    private(set) var isInputClosed = false
 
     func handlerAdded(context: ChannelHandlerContext) { self.context = context }
 
     func handlerRemoved(context: ChannelHandlerContext) {
         self.context = nil
-        self.held = ByteBuffer()
+        self.buffered = ByteBuffer()
     }
 
     // MARK: from the peer
@@ -57,21 +57,21 @@ final class RequestFeed: ChannelDuplexHandler, RemovableChannelHandler {
         case .discarding: return
         case .handedOver: context.fireChannelRead(data)
         case .requests:
-            if self.held.readableBytes == 0 { self.held = bytes } else { self.held.writeBuffer(&bytes) }
-            guard self.held.readableBytes <= Self.maxBufferedBytes else { return context.close(promise: nil) }
+            if self.buffered.readableBytes == 0 { self.buffered = bytes } else { self.buffered.writeBuffer(&bytes) }
+            guard self.buffered.readableBytes <= Self.maxBufferedBytes else { return context.close(promise: nil) }
             self.feed(context)
         }
     }
 
     func read(context: ChannelHandlerContext) {
-        guard self.mayRead else {
-            self.isReadHeld = true
+        guard self.canRead else {
+            self.hasPendingRead = true
             return
         }
         context.read()
     }
 
-    private var mayRead: Bool {
+    private var canRead: Bool {
         switch self.mode {
         case .requests: !self.framing.isComplete && !self.isReplacingDecoder
         case .discarding, .handedOver: true
@@ -83,7 +83,7 @@ final class RequestFeed: ChannelDuplexHandler, RemovableChannelHandler {
         guard case ChannelEvent.inputClosed? = event as? ChannelEvent else {
             return context.fireUserInboundEventTriggered(event)
         }
-        self.isInputOver = true
+        self.isInputClosed = true
         guard !self.isFeeding else { return }
         self.afterFeeding(context)
     }
@@ -93,12 +93,15 @@ final class RequestFeed: ChannelDuplexHandler, RemovableChannelHandler {
     private func feed(_ context: ChannelHandlerContext) {
         guard !self.isFeeding else { return }
         self.isFeeding = true
-        while case .requests = self.mode, !self.isReplacingDecoder, self.held.readableBytes > 0, self.feedOnce(context)
+        while case .requests = self.mode, !self.isReplacingDecoder, self.buffered.readableBytes > 0,
+            self.feedOnce(context)
         {
         }
         self.isFeeding = false
-        if self.held.readableBytes == 0 { self.held = ByteBuffer() }
-        if case .requests = self.mode, self.framing.hasBegun, !self.framing.isComplete { self.exchange?.waitForRest() }
+        if self.buffered.readableBytes == 0 { self.buffered = ByteBuffer() }
+        if case .requests = self.mode, self.framing.hasStarted, !self.framing.isComplete {
+            self.exchange?.waitForRest()
+        }
         self.afterFeeding(context)
     }
 
@@ -108,14 +111,14 @@ final class RequestFeed: ChannelDuplexHandler, RemovableChannelHandler {
     private func feedOnce(_ context: ChannelHandlerContext) -> Bool {
         let count: Int
         do throws(RequestFraming.Violation) {
-            count = try self.held.withUnsafeReadableBytes { bytes throws(RequestFraming.Violation) in
-                try self.framing.take(bytes)
+            count = try self.buffered.withUnsafeReadableBytes { bytes throws(RequestFraming.Violation) in
+                try self.framing.consume(bytes)
             }
         } catch {
             self.exchange?.refuse(.init(status: .badRequest, problem: Problem(error)))
             return false
         }
-        guard count > 0, let piece = self.held.readSlice(length: count) else { return false }
+        guard count > 0, let piece = self.buffered.readSlice(length: count) else { return false }
         let (heads, ends, isHead, isWhole) = (self.heads, self.ends, self.framing.isHeadEnded, self.framing.isComplete)
         context.fireChannelRead(self.wrapInboundOut(piece))
         guard case .requests = self.mode else { return false }
@@ -125,13 +128,13 @@ final class RequestFeed: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     private func afterFeeding(_ context: ChannelHandlerContext) {
-        if case .handedOver = self.mode { return self.leave(context) }
-        if self.isInputOver, case .discarding = self.mode { self.exchange?.inputEnded(isInRequest: false) }
-        if self.isInputOver, case .requests = self.mode, !self.framing.isComplete, !self.isReplacingDecoder {
-            self.exchange?.inputEnded(isInRequest: self.framing.hasBegun)
+        if case .handedOver = self.mode { return self.removeSelf(context) }
+        if self.isInputClosed, case .discarding = self.mode { self.exchange?.inputClosed(isInRequest: false) }
+        if self.isInputClosed, case .requests = self.mode, !self.framing.isComplete, !self.isReplacingDecoder {
+            self.exchange?.inputClosed(isInRequest: self.framing.hasStarted)
         }
-        guard self.isReadHeld, self.mayRead else { return }
-        self.isReadHeld = false
+        guard self.hasPendingRead, self.canRead else { return }
+        self.hasPendingRead = false
         context.read()
     }
 
@@ -139,13 +142,13 @@ final class RequestFeed: ChannelDuplexHandler, RemovableChannelHandler {
 
     /// The decoder has found the end of a head.
     ///
-    /// - Parameter isDecoderDone: whether the decoder stops parsing after this request.
+    /// - Parameter mustReplaceDecoder: whether the decoder stops parsing after this request.
     /// - Returns: whether `RequestFraming` sees the end at the same position.
-    func headEnded(_ body: RequestFraming.Body, isDecoderDone: Bool) -> Bool {
+    func headEnded(_ body: RequestFraming.Body, mustReplaceDecoder: Bool) -> Bool {
         self.heads += 1
         guard self.framing.isHeadEnded else { return false }
         self.framing.expect(body)
-        self.isDecoderDone = isDecoderDone
+        self.mustReplaceDecoder = mustReplaceDecoder
         return true
     }
 
@@ -161,16 +164,16 @@ final class RequestFeed: ChannelDuplexHandler, RemovableChannelHandler {
     func next() {
         guard case .requests = self.mode, let context = self.context else { return }
         self.framing = RequestFraming()
-        guard self.isDecoderDone else { return self.feed(context) }
-        self.isDecoderDone = false
+        guard self.mustReplaceDecoder else { return self.feed(context) }
+        self.mustReplaceDecoder = false
         self.replaceDecoder(context)
     }
 
     func discard() {
         self.mode = .discarding
-        self.held = ByteBuffer()
-        guard self.isReadHeld, let context = self.context else { return }
-        self.isReadHeld = false
+        self.buffered = ByteBuffer()
+        guard self.hasPendingRead, let context = self.context else { return }
+        self.hasPendingRead = false
         context.read()
     }
 
@@ -178,18 +181,18 @@ final class RequestFeed: ChannelDuplexHandler, RemovableChannelHandler {
     func handOver() {
         self.mode = .handedOver
         guard !self.isFeeding, let context = self.context else { return }
-        self.leave(context)
+        self.removeSelf(context)
     }
 
-    private func leave(_ context: ChannelHandlerContext) {
-        let rest = self.held
-        self.held = ByteBuffer()
-        if rest.readableBytes > 0 {
-            context.fireChannelRead(self.wrapInboundOut(rest))
+    private func removeSelf(_ context: ChannelHandlerContext) {
+        let remaining = self.buffered
+        self.buffered = ByteBuffer()
+        if remaining.readableBytes > 0 {
+            context.fireChannelRead(self.wrapInboundOut(remaining))
             context.fireChannelReadComplete()
         }
-        if self.isInputOver { context.close(promise: nil) }
-        if self.isReadHeld { context.read() }
+        if self.isInputClosed { context.close(promise: nil) }
+        if self.hasPendingRead { context.read() }
         context.pipeline.syncOperations.removeHandler(context: context, promise: nil)
     }
 

@@ -19,9 +19,9 @@ struct RequestFraming {
         case head, chunkSize, chunkExtensions, trailers
     }
 
-    private enum Place: Hashable {
+    private enum State: Hashable {
         /// Before the first byte of the request line. Empty lines before it are skipped (section 2.2).
-        case blank
+        case beforeRequest
         case head(isLineEmpty: Bool)
         /// The head is complete; waiting for a call of `expect`.
         case headEnded
@@ -43,22 +43,22 @@ struct RequestFraming {
     /// prevents an overflow of `Int`.
     private static let maxSizeDigits = 15
 
-    private var place = Place.blank
+    private var state = State.beforeRequest
     private var headBytes = 0
     private var extensionBytes = 0
     private var trailerBytes = 0
 
     /// Whether the first byte of the request has been received.
-    var hasBegun: Bool { self.place != .blank }
+    var hasStarted: Bool { self.state != .beforeRequest }
     /// Whether the head is complete and `expect` must be called.
-    var isHeadEnded: Bool { self.place == .headEnded }
+    var isHeadEnded: Bool { self.state == .headEnded }
     /// Whether the request is complete.
-    var isComplete: Bool { self.place == .complete }
+    var isComplete: Bool { self.state == .complete }
 
     /// Sets the framing of the body after the head is complete.
     mutating func expect(_ body: Body) {
         precondition(self.isHeadEnded, "a body is expected after a head, and only there")
-        self.place =
+        self.state =
             switch body {
             case .none, .length(0): .complete
             case .length(let count): .body(remaining: count)
@@ -70,22 +70,22 @@ struct RequestFraming {
     ///
     /// - Returns: the number of leading bytes that belong to the request. If it is less than `bytes.count`, the head or the
     ///   request ends there.
-    mutating func take(_ bytes: UnsafeRawBufferPointer) throws(Violation) -> Int {
+    mutating func consume(_ bytes: UnsafeRawBufferPointer) throws(Violation) -> Int {
         var index = 0
         while index < bytes.count {
-            switch self.place {
+            switch self.state {
             case .headEnded, .complete: return index
             case .body(let remaining):
                 let count = min(remaining, bytes.count - index)
                 index += count
-                self.place = count == remaining ? .complete : .body(remaining: remaining - count)
+                self.state = count == remaining ? .complete : .body(remaining: remaining - count)
             case .chunk(let remaining):
                 let count = min(remaining, bytes.count - index)
                 index += count
-                self.place =
+                self.state =
                     count == remaining ? .chunkSize(size: 0, digits: 0) : .chunk(remaining: remaining - count)
             default:
-                try self.take(bytes[index])
+                try self.consume(bytes[index])
                 index += 1
             }
         }
@@ -93,42 +93,42 @@ struct RequestFraming {
     }
 
     /// Consumes one byte of a line-based part: head, chunk size, chunk extension or trailers.
-    private mutating func take(_ byte: UInt8) throws(Violation) {
+    private mutating func consume(_ byte: UInt8) throws(Violation) {
         let (isLineFeed, isReturn) = (byte == UInt8(ascii: "\n"), byte == UInt8(ascii: "\r"))
-        switch self.place {
-        case .blank:
+        switch self.state {
+        case .beforeRequest:
             try Self.count(&self.headBytes, atMost: Self.maxHeadBytes, .head)
-            if !isLineFeed, !isReturn { self.place = .head(isLineEmpty: false) }
+            if !isLineFeed, !isReturn { self.state = .head(isLineEmpty: false) }
         case .head(let isLineEmpty):
             try Self.count(&self.headBytes, atMost: Self.maxHeadBytes, .head)
             guard !isReturn else { return }
-            self.place = isLineFeed && isLineEmpty ? .headEnded : .head(isLineEmpty: isLineFeed)
+            self.state = isLineFeed && isLineEmpty ? .headEnded : .head(isLineEmpty: isLineFeed)
         case .chunkSize(let size, let digits):
             if let digit = byte.hexDigit {
                 guard size > 0 || digit > 0 else {
                     return try Self.count(&self.extensionBytes, atMost: Self.maxChunkExtensionBytes, .chunkSize)
                 }
                 guard digits < Self.maxSizeDigits else { throw .chunkSize }
-                self.place = .chunkSize(size: size << 4 | digit, digits: digits + 1)
+                self.state = .chunkSize(size: size << 4 | digit, digits: digits + 1)
             } else if isLineFeed {
-                self.beginChunk(of: size)
+                self.startChunk(of: size)
             } else if !isReturn {
                 try Self.count(&self.extensionBytes, atMost: Self.maxChunkExtensionBytes, .chunkExtensions)
-                self.place = .chunkExtension(size: size)
+                self.state = .chunkExtension(size: size)
             }
         case .chunkExtension(let size):
-            if isLineFeed { return self.beginChunk(of: size) }
+            if isLineFeed { return self.startChunk(of: size) }
             try Self.count(&self.extensionBytes, atMost: Self.maxChunkExtensionBytes, .chunkExtensions)
         case .trailers(let isLineEmpty):
             try Self.count(&self.trailerBytes, atMost: Self.maxHeadBytes, .trailers)
             guard !isReturn else { return }
-            self.place = isLineFeed && isLineEmpty ? .complete : .trailers(isLineEmpty: isLineFeed)
+            self.state = isLineFeed && isLineEmpty ? .complete : .trailers(isLineEmpty: isLineFeed)
         case .headEnded, .body, .chunk, .complete: break
         }
     }
 
-    private mutating func beginChunk(of size: Int) {
-        self.place = size == 0 ? .trailers(isLineEmpty: true) : .chunk(remaining: size + 2)
+    private mutating func startChunk(of size: Int) {
+        self.state = size == 0 ? .trailers(isLineEmpty: true) : .chunk(remaining: size + 2)
     }
 
     private static func count(_ bytes: inout Int, atMost most: Int, _ violation: Violation) throws(Violation) {

@@ -11,14 +11,14 @@ internal import TrafficControl
 /// Measures how many bytes a client has read between two checks. A value.
 struct ResponseProgress {
     /// The number of bytes that a client must read between two checks.
-    private let leastBytes: Int
+    private let minBytes: Int
     private var written = 0
     /// The number of bytes read at the last check. It is approximate, because `written` does not include the overhead of TLS.
-    private var takenBefore = 0
+    private var readBefore = 0
 
     init(_ limits: Limits) {
         // At least 1, because a client that reads nothing is always too slow.
-        self.leastBytes = max(1, limits.answerBytesPerSecond * limits.stallSeconds)
+        self.minBytes = max(1, limits.answerBytesPerSecond * limits.stallSeconds)
     }
 
     mutating func wrote(_ bytes: Int) { self.written += bytes }
@@ -26,13 +26,13 @@ struct ResponseProgress {
     /// Starts measuring because bytes are waiting to be sent.
     ///
     /// - Parameter unsent: the number of bytes that the client has not acknowledged, in the gateway and in the kernel.
-    mutating func begin(unsent: Int) { self.takenBefore = self.written - unsent }
+    mutating func start(unsent: Int) { self.readBefore = self.written - unsent }
 
     /// Returns whether the client has read enough since the last check. Bytes must have been waiting all the time.
     mutating func isEnough(unsent: Int) -> Bool {
-        let taken = self.written - unsent
-        defer { self.takenBefore = taken }
-        return taken - self.takenBefore >= self.leastBytes
+        let read = self.written - unsent
+        defer { self.readBefore = read }
+        return read - self.readBefore >= self.minBytes
     }
 }
 
@@ -53,8 +53,8 @@ final class ResponseStallHandler {
     func wrote(_ bytes: Int, to channel: any Channel) {
         self.progress.wrote(bytes)
         guard self.deadline == nil, self.socket.isWaiting else { return }
-        self.progress.begin(unsent: self.socket.unsentBytes)
-        self.lookLater(channel)
+        self.progress.start(unsent: self.socket.unsentBytes)
+        self.scheduleCheck(channel)
     }
 
     /// Stops the checks: the response is complete, or the connection has become a stream, which has its own limits.
@@ -63,7 +63,7 @@ final class ResponseStallHandler {
         self.deadline = nil
     }
 
-    private func lookLater(_ channel: any Channel) {
+    private func scheduleCheck(_ channel: any Channel) {
         self.deadline = self.loop.deadlines.after(.seconds(Int64(self.loop.settings.limits.stallSeconds))) {
             [weak self] in
             guard let self else { return }
@@ -73,7 +73,7 @@ final class ResponseStallHandler {
                 self.loop.counts.add(.writesStalled)
                 return channel.close(promise: nil)
             }
-            self.lookLater(channel)
+            self.scheduleCheck(channel)
         }
     }
 }

@@ -16,15 +16,15 @@ struct HTTPConnection: Sendable {
     let channel: any Channel
     /// Finishes when the connection closes or becomes a session. The next request follows after the response to the previous
     /// one has been written.
-    let requests: AsyncStream<PlainRequest>
+    let requests: AsyncStream<PendingRequest>
     let server: Connections
 
     /// Responds to all requests. Returns after the last one; cancelling the task closes the connection.
     func serve(_ logger: Logger) async {
         await withTaskCancellationHandler {
-            for await asked in self.requests {
+            for await pending in self.requests {
                 do {
-                    try await self.server.responder(asked.request, asked.answer, self.channel)
+                    try await self.server.responder(pending.request, pending.response, self.channel)
                 } catch {
                     // The response is incomplete. Closing the connection tells the client so, and it could not carry another
                     // response anyway.
@@ -39,9 +39,9 @@ struct HTTPConnection: Sendable {
 }
 
 /// A complete request, and the writer for its response.
-struct PlainRequest: Sendable {
+struct PendingRequest: Sendable {
     let request: Request
-    let answer: ResponseWriter
+    let response: ResponseWriter
 }
 
 /// Writes one response.
@@ -52,9 +52,9 @@ struct ResponseWriter: ResponseBodyWriter, Sendable {
     /// The head, until it is written.
     private var head: HTTPResponseHead?
     /// The number of body bytes not written yet; `nil` if the length of the body is unknown.
-    private var missing: Int?
+    private var remainingBytes: Int?
     /// The last piece, which is sent together with the end of the response.
-    private var last: ByteBuffer?
+    private var lastPiece: ByteBuffer?
 
     /// - Parameter pieceBytes: the maximum size of a piece in bytes.
     init(exchange: NIOLoopBound<HTTPExchange>, eventLoop: any EventLoop, pieceBytes: Int) {
@@ -69,26 +69,26 @@ struct ResponseWriter: ResponseBodyWriter, Sendable {
     func write(response head: HTTPResponse, body: consuming ResponseBody) async throws {
         var writer = self
         writer.head = HTTPResponseHead(head)
-        writer.missing = body.contentLength
+        writer.remainingBytes = body.contentLength
         try await body.write(writer)
     }
 
     mutating func write(_ buffer: ByteBuffer) async throws {
-        var rest = buffer
-        while rest.readableBytes > self.pieceBytes, let piece = rest.readSlice(length: self.pieceBytes) {
+        var remaining = buffer
+        while remaining.readableBytes > self.pieceBytes, let piece = remaining.readSlice(length: self.pieceBytes) {
             try await self.send(piece, isLast: false)
         }
-        if let missing, missing <= buffer.readableBytes {
-            self.last = rest
+        if let remainingBytes, remainingBytes <= buffer.readableBytes {
+            self.lastPiece = remaining
         } else {
-            try await self.send(rest, isLast: false)
+            try await self.send(remaining, isLast: false)
         }
-        self.missing = self.missing.map { max(0, $0 - buffer.readableBytes) }
+        self.remainingBytes = self.remainingBytes.map { max(0, $0 - buffer.readableBytes) }
     }
 
     consuming func finish(_ trailingHeaders: HTTPFields?) async throws {
         var writer = self
-        try await writer.send(writer.last, isLast: true)
+        try await writer.send(writer.lastPiece, isLast: true)
     }
 
     private mutating func send(_ piece: ByteBuffer?, isLast: Bool) async throws {

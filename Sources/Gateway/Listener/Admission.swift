@@ -96,7 +96,7 @@ extension Admission.Refusal {
 
     init(retryInMilliseconds wait: Int64) {
         self.init(
-            status: .tooManyRequests, problem: Problem(guessesFor: wait),
+            status: .tooManyRequests, problem: Problem(tooManyInvalidTokens: wait),
             headers: ["retry-after": String((wait + 999) / 1000)])
     }
 

@@ -32,9 +32,9 @@ struct Connections: Sendable {
     /// The client's address has reached its limit of connections.
     struct TooMany: Error {}
 
-    /// - Parameter arrive: called once on the channel's event loop, with the connection's first request for the router.
+    /// - Parameter onFirstRequest: called once on the channel's event loop, with the connection's first request for the router.
     func setup(
-        channel: any Channel, logger: Logger, arrive: @escaping @Sendable (HTTPConnection) -> Void
+        channel: any Channel, logger: Logger, onFirstRequest: @escaping @Sendable (HTTPConnection) -> Void
     ) -> EventLoopFuture<Void> {
         channel.eventLoop.makeCompletedFuture {
             let loop = self.loops[channel.eventLoop]
@@ -44,7 +44,8 @@ struct Connections: Sendable {
                 loop: loop.sockets, tls: self.isManagement ? nil : self.settings.credentials?.current)
             let feed = RequestFeed()
             let exchange = HTTPExchange(
-                loop: loop, socket: socket, feed: feed, connections: self, logger: logger, arrive: arrive)
+                loop: loop, socket: socket, feed: feed, connections: self, logger: logger,
+                onFirstRequest: onFirstRequest)
             feed.exchange = exchange
             // A client may close its side of the connection after the request and still wait for the response.
             try channel.syncOptions?.setOption(.allowRemoteHalfClosure, value: true)

@@ -36,7 +36,7 @@ final class EchoSession: ChannelInboundHandler {
             switch event {
             case .text(let bytes):
                 guard bytes.withUnsafeReadableBytes(\.isUTF8) else {
-                    return self.end(context, Frame.close(CloseCode.invalidText.rawValue, "text must be UTF-8"))
+                    return self.close(context, Frame.close(CloseCode.invalidText.rawValue, "text must be UTF-8"))
                 }
                 self.send(Frame.text(bytes))
             case .binary(let bytes): self.send(Frame.binary(bytes))
@@ -45,7 +45,7 @@ final class EchoSession: ChannelInboundHandler {
             case .close(let frame):
                 self.socket.writeNow(answerTo: frame)
                 return self.closeOnceSent(context)
-            case .refused(let code, let reason): return self.end(context, Frame.close(code.rawValue, reason))
+            case .refused(let code, let reason): return self.close(context, Frame.close(code.rawValue, reason))
             }
         }
         if self.socket.isWaiting { _ = try? context.channel.syncOptions?.setOption(.autoRead, value: false) }
@@ -53,7 +53,7 @@ final class EchoSession: ChannelInboundHandler {
 
     private func send(_ frame: [UInt8]) { frame.withUnsafeBytes { self.socket.writeNow($0) } }
 
-    private func end(_ context: ChannelHandlerContext, _ frame: [UInt8]) {
+    private func close(_ context: ChannelHandlerContext, _ frame: [UInt8]) {
         self.send(frame)
         self.closeOnceSent(context)
     }

@@ -17,8 +17,8 @@ internal import Synchronization
 package import Telemetry
 
 extension Routes {
-    @Sendable func takeEvents(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
-        if request.headers[Self.topicMessageType] != nil { return try await self.takeTopicMessage(request, context) }
+    @Sendable func receiveEvents(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
+        if request.headers[Self.topicMessageType] != nil { return try await self.receiveSNSMessage(request, context) }
         let grant = try self.grant(request, context, .sendEvents)
         let body = try await request.body.collect(upTo: Self.maxBodyBytes)
         let mediaType = request.headers[.contentType]
@@ -28,13 +28,13 @@ extension Routes {
             do throws(EventFault) { events = try CloudEvent.batch(body.readableBytesView) } catch {
                 throw self.problem(error)
             }
-            return try await self.answers(events, grant, context.logger)
+            return try await self.respond(toBatch: events, grant, context.logger)
         case CloudEvent.structuredMediaType:
-            return try await self.answer(grant) { () throws(EventFault) in
+            return try await self.respond(grant) { () throws(EventFault) in
                 try CloudEvent.structured(body.readableBytesView)
             }
         case _ where request.headers[Self.header("specversion")] != nil:
-            return try await self.answer(grant) { () throws(EventFault) in
+            return try await self.respond(grant) { () throws(EventFault) in
                 try CloudEvent.binary(body.readableBytesView, mediaType: mediaType) { request.headers[Self.header($0)] }
             }
         default:
@@ -49,15 +49,15 @@ extension Routes {
     /// - Parameter attribute: the name of a CloudEvents attribute, which consists of letters and digits.
     private static func header(_ attribute: String) -> HTTPField.Name { HTTPField.Name("ce-\(attribute)")! }
 
-    private func answer(_ grant: Grant, _ read: () throws(EventFault) -> CloudEvent) async throws -> Response {
+    private func respond(_ grant: Grant, _ read: () throws(EventFault) -> CloudEvent) async throws -> Response {
         let event: CloudEvent
         do throws(EventFault) { event = try read() } catch { throw self.problem(error) }
-        let answer = try await self.take(event, grant)
+        let answer = try await self.process(event, grant)
         return try Self.json(answer, isReplicationUnconfirmed: answer.isReplicationUnconfirmed)
     }
 
-    private func answers(
-        _ events: [Result<CloudEvent, EventFault>], _ grant: Grant, _ logger: Logger
+    private func respond(
+        toBatch events: [Result<CloudEvent, EventFault>], _ grant: Grant, _ logger: Logger
     ) async throws -> Response {
         var answers: [EventAnswer] = []
         var outage: Problem?
@@ -69,7 +69,7 @@ extension Routes {
                     self.eventCounts.add(.eventsFailed)
                     throw outage
                 }
-                answers.append(try await self.take(event, grant))
+                answers.append(try await self.process(event, grant))
             } catch let problem as Problem {
                 if problem.code == .unavailable { outage = problem }
                 problem.log("event of a batch failed with an internal error", logger)
@@ -82,7 +82,7 @@ extension Routes {
     /// Applies an event.
     ///
     /// - Throws: only `Problem`.
-    package func take(_ event: CloudEvent, _ grant: Grant) async throws -> EventAnswer {
+    package func process(_ event: CloudEvent, _ grant: Grant) async throws -> EventAnswer {
         let meaning: JobEvent
         do throws(EventFault) { meaning = try JobEvent(event) } catch { throw self.problem(error) }
         guard grant.covers(meaning.job) else {
@@ -97,9 +97,9 @@ extension Routes {
         }
         let outcome: EventOutcome
         do {
-            let located = try await self.located(meaning, event.requestID)
-            outcome = try await self.answer(self.jobs.apply(located, of: event, by: grant.person))
-            if case (.notYet, .created(let created)) = (outcome, located) {
+            let geocoded = try await self.geocoded(meaning, event.requestID)
+            outcome = try await self.answer(self.jobs.apply(geocoded, of: event, by: grant.person))
+            if case (.notYet, .created(let created)) = (outcome, geocoded) {
                 self.deferredEvents.store(created, of: event.requestID, now: .now())
             }
         } catch {
@@ -125,7 +125,7 @@ extension Routes {
     }
 
     /// Geocodes the addresses of a new job that has no coordinates.
-    private func located(_ event: JobEvent, _ request: String) async throws -> JobEvent {
+    private func geocoded(_ event: JobEvent, _ request: String) async throws -> JobEvent {
         guard case .created(var created) = event else { return event }
         let address = created.destination == nil ? created.address : nil
         let vendorAddress = created.vendor?.addressToFind

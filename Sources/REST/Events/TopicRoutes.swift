@@ -18,11 +18,13 @@ extension Routes {
     static let topicMessageType = HTTPField.Name("x-amz-sns-message-type")!
 
     /// Handles an SNS message. Its content type is ignored, because SNS sends JSON as `text/plain`.
-    func takeTopicMessage(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
+    func receiveSNSMessage(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
         let now = NIODeadline.now().uptimeNanoseconds
         let address = self.settings.trustedProxies.client(
             of: context.peer, forwardedFor: request.headers[values: .xForwardedFor])
-        if let address, let wait = self.quotas.lockoutDelay(address, at: now) { throw Problem(guessesFor: wait) }
+        if let address, let wait = self.quotas.lockoutDelay(address, at: now) {
+            throw Problem(tooManyInvalidTokens: wait)
+        }
         guard let topics = self.shared.topics else {
             throw Problem(
                 .forbidden, status: 403,
@@ -43,16 +45,16 @@ extension Routes {
         switch message.kind {
         case .subscriptionConfirmation: context.logger.notice("subscription to SNS topic confirmed", metadata: topic)
         case .unsubscribeConfirmation: context.logger.notice("subscription to SNS topic ended", metadata: topic)
-        case .notification: return try await self.take(message)
+        case .notification: return try await self.process(message)
         }
         return try Self.json(["outcome": "applied"])
     }
 
-    private func take(_ message: SNSEnvelope) async throws -> Response {
+    private func process(_ message: SNSEnvelope) async throws -> Response {
         let event: CloudEvent
         do throws(EventFault) { event = try message.event() } catch { throw self.problem(error) }
         do {
-            let answer = try await self.take(event, Grant(person: message.sender, role: .service))
+            let answer = try await self.process(event, Grant(person: message.sender, role: .service))
             return try Self.json(answer, isReplicationUnconfirmed: answer.isReplicationUnconfirmed)
         } catch var problem as Problem where problem.isRetryable {
             problem.statusCode = 503

@@ -39,23 +39,23 @@ extension Routes {
         let admitted = try await self.admitted(request, context, address, session)
         let view: JobView
         do { view = try await self.view(job, admitted.grant) } catch {
-            await self.giveUp(admitted, session)
+            await self.releaseLease(admitted, session)
             throw error
         }
         // The client has received the final status. 204 tells it not to reconnect (HTML, section 9.2.3).
         if view.record.status.end != nil, let since, since.epoch == view.record.epoch, since.id == view.record.head {
-            await self.giveUp(admitted, session)
+            await self.releaseLease(admitted, session)
             return Response(status: .noContent, headers: [.cacheControl: "no-store"])
         }
         guard self.quotas.hasSessionCapacity(for: admitted.owner, address) else {
-            await self.giveUp(admitted, session)
+            await self.releaseLease(admitted, session)
             throw Problem(
                 .limitExceeded, status: 429,
                 detail: "This user or address has too many connections. Close one and try again.")
         }
         // A response to HEAD has no body, so no stream starts.
         if request.method == .head {
-            await self.giveUp(admitted, session)
+            await self.releaseLease(admitted, session)
             return Response(
                 status: .ok, headers: Self.streamHeaders, body: ResponseBody { try await $0.finish(nil) })
         }
@@ -72,7 +72,7 @@ extension Routes {
     private func stream(_ stream: StreamRequest, _ context: GatewayRequestContext) -> Response {
         let (loops, channel, logger) = (self.loops, context.channel, context.logger)
         let becomeStream = self.shared.becomeStream
-        self.giveUpWhenGone(stream, channel)
+        self.releaseLeaseOnClose(stream, channel)
         let body = ResponseBody { writer in
             let retry = Int64.random(in: EventStream.retryMilliseconds)
             try await writer.write(ByteBuffer(string: "retry: \(retry)\n\n"))
@@ -97,7 +97,7 @@ extension Routes {
 
     /// Releases the viewer lease when the connection closes. The response body, and with it the session, may never start if
     /// the client disconnects early. A session releases its lease itself; releasing a lease twice has no effect.
-    private func giveUpWhenGone(_ stream: StreamRequest, _ channel: any Channel) {
+    private func releaseLeaseOnClose(_ stream: StreamRequest, _ channel: any Channel) {
         guard let link = stream.admitted.grant.link else { return }
         let links = self.links
         channel.closeFuture.whenComplete { _ in _ = links.leave(link, as: stream.session) }
@@ -107,11 +107,11 @@ extension Routes {
     private func admitted(
         _ request: Request, _ context: GatewayRequestContext, _ address: ClientAddress?, _ session: String
     ) async throws -> AuthenticatedClient {
-        let words = request.headers[.authorization]?.split(separator: " ") ?? []
-        guard words.count == 2, words[0].lowercased() == "link" else {
+        let credentials = request.headers[.authorization]?.split(separator: " ") ?? []
+        guard credentials.count == 2, credentials[0].lowercased() == "link" else {
             return AuthenticatedClient(try self.grant(request, context, .followJob))
         }
-        let (loops, loop, secret) = (self.loops, context.channel.eventLoop, String(words[1]))
+        let (loops, loop, secret) = (self.loops, context.channel.eventLoop, String(credentials[1]))
         do {
             return try await loop.flatSubmit {
                 loops[loop].signIn(.link(secret), from: address, as: session)
@@ -122,7 +122,7 @@ extension Routes {
     }
 
     /// Releases the viewer lease that signing in has acquired.
-    private func giveUp(_ admitted: AuthenticatedClient, _ session: String) async {
+    private func releaseLease(_ admitted: AuthenticatedClient, _ session: String) async {
         guard let link = admitted.grant.link else { return }
         _ = try? await self.links.leave(link, as: session).get()
     }
@@ -130,7 +130,7 @@ extension Routes {
     private static func resumePoint(_ request: Request) throws -> ResumePoint? {
         guard let id = request.headers[.lastEventID], !id.isEmpty else { return nil }
         guard let point = ResumePoint(lastEventID: id) else {
-            throw Self.bad("Last-Event-ID must be absent or the ID of an event of this stream: <epoch>.<id>.")
+            throw Self.badRequest("Last-Event-ID must be absent or the ID of an event of this stream: <epoch>.<id>.")
         }
         return point
     }

@@ -52,7 +52,7 @@ extension Routes {
         init(_ job: JobID, _ body: JobBody) throws {
             guard let kind = JobKind(rawValue: body.kind) else {
                 let kinds = JobKind.allCases.map(\.rawValue).joined(separator: ", ")
-                throw Routes.impossible("kind must be one of \(kinds).")
+                throw Routes.unprocessable("kind must be one of \(kinds).")
             }
             self.job = job
             self.kind = kind
@@ -64,20 +64,20 @@ extension Routes {
             do throws(VendorDescription.Impossible) {
                 self.vendor = try body.vendor?.place()
             } catch {
-                throw Routes.impossible(error.reason)
+                throw Routes.unprocessable(error.reason)
             }
         }
 
         private static func address(_ text: String) throws -> String {
             guard GeocodedAddress.isAddress(text) else {
-                throw Routes.impossible("address must be 1 to \(GeocodedAddress.longest) characters.")
+                throw Routes.unprocessable("address must be 1 to \(GeocodedAddress.longest) characters.")
             }
             return text
         }
     }
 
     /// Geocodes the addresses of a request that has no coordinates. Addresses that were geocoded before are skipped.
-    private func located(_ requested: JobRequest) async throws -> JobRequest {
+    private func geocoded(_ requested: JobRequest) async throws -> JobRequest {
         let address = requested.destination == nil ? requested.address : nil
         guard address != nil || requested.vendor?.addressToFind != nil else { return requested }
         let record = try await self.answer(self.jobs.ledger.recover(requested.job))?.record
@@ -111,13 +111,13 @@ extension Routes {
 
     @Sendable private func create(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
         let grant = try self.grant(request, context, .createJob)
-        return try await self.once(request, context, by: grant) { request, attempt in
+        return try await self.executeOnce(request, context, by: grant) { request, attempt in
             let body = try await self.body(JobBody.self, request, context)
-            guard let name = body.job else { throw Self.impossible("The body must contain job.") }
+            guard let name = body.job else { throw Self.unprocessable("The body must contain job.") }
             let given = try JobRequest(try Self.name(name, "job"), body)
             try self.checkDistance(from: given.vendor?.place, to: given.destination)
-            let requested = try await self.located(given)
-            if let created = try await self.make(requested, grant) { return created }
+            let requested = try await self.geocoded(given)
+            if let created = try await self.createJob(requested, grant) { return created }
             if attempt.isRepeat, let created = try await self.createdBefore(requested, grant) { return created }
             throw Problem(
                 .conflict, status: 409,
@@ -142,7 +142,7 @@ extension Routes {
     /// - Throws: 422 if the two places are too far apart.
     func checkDistance(from vendor: Coordinate?, to destination: Coordinate?) throws {
         let distance = PickupDistance(bound: self.settings.limits.pickupKilometers)
-        if let fault = distance.fault(from: vendor, to: destination) { throw Self.impossible(fault) }
+        if let fault = distance.fault(from: vendor, to: destination) { throw Self.unprocessable(fault) }
     }
 
     /// Checks the distance between pickup and destination, one of which may be stored already.
@@ -157,11 +157,11 @@ extension Routes {
     }
 
     /// - Returns: `nil` if the job already exists.
-    private func make(_ requested: JobRequest, _ grant: Grant) async throws -> Response? {
+    private func createJob(_ requested: JobRequest, _ grant: Grant) async throws -> Response? {
         guard grant.covers(requested.job) else {
             throw Problem(.forbidden, status: 403, detail: "The token is restricted to another job.")
         }
-        guard let customer = requested.customer else { throw Self.impossible("The body must contain customer.") }
+        guard let customer = requested.customer else { throw Self.unprocessable("The body must contain customer.") }
         let new = NewJob(
             job: requested.job, kind: requested.kind, customer: customer, rider: requested.rider, zone: requested.zone,
             destination: requested.destination, geocoded: requested.geocoded, vendor: requested.vendor,
@@ -175,7 +175,7 @@ extension Routes {
     }
 
     /// Another client may create the job between a failed update and the attempt to create it; then the second update finds it.
-    private static let mostAttempts = 2
+    private static let maxAttempts = 2
 
     /// Members of the body replace those of the job; absent members stay unchanged. Idempotent.
     @Sendable private func createOrUpdate(_ request: Request, _ context: GatewayRequestContext) async throws -> Response
@@ -184,17 +184,17 @@ extension Routes {
         let job = try self.job(context, grant)
         let given = try JobRequest(job, try await self.body(JobBody.self, request, context))
         try await self.checkDistance(of: given)
-        let requested = try await self.located(given)
-        for _ in 0..<Self.mostAttempts {
+        let requested = try await self.geocoded(given)
+        for _ in 0..<Self.maxAttempts {
             if let updated = try await self.update(requested, grant) { return updated }
-            if let created = try await self.make(requested, grant) { return created }
+            if let created = try await self.createJob(requested, grant) { return created }
         }
         throw Problem(
             Refused(code: .unavailable, message: "The job is being created and deleted concurrently. Try again."))
     }
 
     /// Returns whether the request changes the destination, which invalidates the stored arrival time.
-    private func redirects(_ requested: JobRequest) async throws -> Bool {
+    private func changesDestination(_ requested: JobRequest) async throws -> Bool {
         guard let destination = requested.destination else { return false }
         guard let record = try await self.answer(self.jobs.ledger.recover(requested.job))?.record else { return false }
         return record.destination?.json != destination.json
@@ -204,8 +204,8 @@ extension Routes {
     private func update(_ requested: JobRequest, _ grant: Grant) async throws -> Response? {
         // The arrival time is deleted before the update, so that no reader sees the new destination with the old time, and
         // again after it, because a gateway may calculate it for the old destination in between.
-        let isRedirected = try await self.redirects(requested)
-        if isRedirected { try await self.answer(self.jobs.feed.forgetArrival(requested.job)) }
+        let isDestinationChanged = try await self.changesDestination(requested)
+        if isDestinationChanged { try await self.answer(self.jobs.feed.forgetArrival(requested.job)) }
         let description = try await self.answer(
             self.jobs.ledger.describe(
                 requested.job, kind: requested.kind, zone: requested.zone, destination: requested.destination,
@@ -213,7 +213,7 @@ extension Routes {
         switch description.value {
         case .noSuchJob: return nil
         case .otherKind(let kind):
-            throw Self.impossible(
+            throw Self.unprocessable(
                 "The job \(requested.job) has the kind \(kind.rawValue). The kind of a job cannot be changed.")
         case .ended(let status):
             throw Problem(
@@ -222,7 +222,7 @@ extension Routes {
                     status: status))
         case .changed, .unchanged: self.jobs.updateZoneListing(of: requested.job)
         }
-        if isRedirected { try await self.answer(self.jobs.feed.forgetArrival(requested.job)) }
+        if isDestinationChanged { try await self.answer(self.jobs.feed.forgetArrival(requested.job)) }
         var isReplicationUnconfirmed = description.isReplicationUnconfirmed
         if requested.customer != nil || requested.rider != nil {
             let assigned = try await self.answer(

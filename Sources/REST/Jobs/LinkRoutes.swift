@@ -23,7 +23,7 @@ extension Routes {
     @Sendable func makeLink(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
         let grant = try self.grant(request, context, .makeLink)
         let job = try self.job(context, grant)
-        return try await self.once(request, context, by: grant, hasSecret: true) { request, _ in
+        return try await self.executeOnce(request, context, by: grant, hasSecret: true) { request, _ in
             try await self.makeLink(for: job, try await self.linkRequest(request, context), grant)
         }
     }
@@ -71,11 +71,11 @@ extension Routes {
         let longest = Int(TrackingLinks.maxLifetime.components.seconds)
         let (viewers, seconds) = (body.viewers ?? TrackingLinks.defaultViewers, body.expiresInSeconds ?? longest)
         guard TrackingLinks.viewers.contains(viewers) else {
-            throw Self.impossible(
+            throw Self.unprocessable(
                 "viewers must be \(TrackingLinks.viewers.lowerBound) to \(TrackingLinks.viewers.upperBound).")
         }
         guard (1...longest).contains(seconds) else {
-            throw Self.impossible("expiresInSeconds must be 1 to \(longest) s.")
+            throw Self.unprocessable("expiresInSeconds must be 1 to \(longest) s.")
         }
         return (viewers, .seconds(seconds))
     }

@@ -71,11 +71,11 @@ extension Routes {
         let batch = try await Self.batch(request)
         let jobs = batch.jobs(with: job)
         guard jobs.count <= LocationReport.mostJobs else {
-            throw Self.impossible(
+            throw Self.unprocessable(
                 "A batch can be for at most \(LocationReport.mostJobs) jobs, including the job in the path.")
         }
         if let wait = self.quotas.locationReportDelay(of: grant.person, at: NIODeadline.now().uptimeNanoseconds) {
-            throw Problem(positionsFor: wait)
+            throw Problem(tooManyLocationReports: wait)
         }
         var accepted: [JobID] = []
         var stale: [JobID] = []
@@ -83,7 +83,7 @@ extension Routes {
         var refuted: [JobID] = []
         var refused: [(job: JobID, refusal: Refused, reason: FixRefusal?)] = []
         for job in jobs {
-            let (outcome, refutes) = try await self.take(batch, for: job, grant)
+            let (outcome, refutes) = try await self.process(batch, for: job, grant)
             if refutes { refuted.append(job) }
             switch outcome {
             case .accepted: accepted.append(job)
@@ -119,11 +119,11 @@ extension Routes {
     private static func batch(_ request: Request) async throws -> LocationBatch {
         let body = try await request.body.collect(upTo: Self.maxBodyBytes)
         return try body.withUnsafeReadableBytes { bytes in
-            guard bytes.isUTF8, Self.isJSON(bytes) else { throw Self.bad("The body must be a JSON object.") }
+            guard bytes.isUTF8, Self.isJSON(bytes) else { throw Self.badRequest("The body must be a JSON object.") }
             do throws(BadMessage) {
                 return try LocationBatch(bytes)
             } catch {
-                throw Self.impossible("The batch is invalid: \(error.reason).")
+                throw Self.unprocessable("The batch is invalid: \(error.reason).")
             }
         }
     }
@@ -139,7 +139,7 @@ extension Routes {
     ///
     /// - Returns: the outcome, and whether the batch refutes a fix that was held before.
     /// - Throws: `Problem` if Redis is unavailable. The outcome is unknown then, and the client may send the batch again.
-    private func take(_ batch: LocationBatch, for job: JobID, _ grant: Grant) async throws -> (
+    private func process(_ batch: LocationBatch, for job: JobID, _ grant: Grant) async throws -> (
         BatchOutcome, refutes: Bool
     ) {
         guard grant.covers(job), !self.revocations.hides(job, from: grant.role) else {
@@ -209,7 +209,7 @@ extension Routes {
 
 extension Problem {
     /// The client sent more location reports than its rate limit allows.
-    package init(positionsFor wait: Int64) {
+    package init(tooManyLocationReports wait: Int64) {
         self.init(
             .rateLimited, status: 429, detail: "Too many location reports. Collect fixes and send them in one batch.")
         self.retryIn = wait

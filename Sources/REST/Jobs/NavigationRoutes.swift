@@ -78,7 +78,7 @@ extension Routes {
     ) throws -> Choice? where Choice.RawValue == String {
         guard let text = request.uri.queryParameters[Substring(name)] else { return nil }
         guard let choice = Choice(rawValue: String(text)) else {
-            throw Self.bad("\(name) must be one of \(Choice.allCases.map(\.rawValue).joined(separator: ", ")).")
+            throw Self.badRequest("\(name) must be one of \(Choice.allCases.map(\.rawValue).joined(separator: ", ")).")
         }
         return choice
     }

@@ -28,7 +28,7 @@ extension Routes {
         let grant = try self.grant(request, context, .changeStatus)
         let job = try self.job(context, grant)
         let expected = try Self.expectedHead(request)
-        return try await self.once(request, context, by: grant) { request, attempt in
+        return try await self.executeOnce(request, context, by: grant) { request, attempt in
             try await self.changeStatus(of: job, request, context, grant, expected, attempt)
         }
     }
@@ -40,7 +40,7 @@ extension Routes {
         let body = try await self.body(StatusBody.self, request, context)
         guard let status = JobStatus(rawValue: body.status) else {
             let statuses = JobStatus.allCases.map(\.rawValue).joined(separator: ", ")
-            throw Self.impossible("status must be one of \(statuses).")
+            throw Self.unprocessable("status must be one of \(statuses).")
         }
         guard status.canBeCaused(by: grant.party) else {
             throw Problem(
@@ -48,7 +48,7 @@ extension Routes {
                 detail: "The role \(grant.role.rawValue) cannot set the status \(status.rawValue).")
         }
         if let occurredAt = body.occurredAt?.milliseconds, occurredAt > .now + Self.furthestAheadMilliseconds {
-            throw Self.impossible(
+            throw Self.unprocessable(
                 "occurredAt is in the future. Send the time at which the status changed, and check the sender's clock.")
         }
         let event = try await self.answer(
@@ -68,7 +68,8 @@ extension Routes {
         case .head(let head): return head
         case .never: return .never
         case .malformed:
-            throw Self.bad("If-Match must be one entity tag: the job's ETag, or the ID of its newest status in quotes.")
+            throw Self.badRequest(
+                "If-Match must be one entity tag: the job's ETag, or the ID of its newest status in quotes.")
         }
     }
 }

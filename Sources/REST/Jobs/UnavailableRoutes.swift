@@ -27,7 +27,7 @@ extension Routes {
         let body = try await self.body(UnavailableBody.self, request, context)
         guard let reason = UnavailableReason(rawValue: body.reason) else {
             let reasons = UnavailableReason.allCases.map(\.rawValue).joined(separator: ", ")
-            throw Self.impossible("reason must be one of \(reasons).")
+            throw Self.unprocessable("reason must be one of \(reasons).")
         }
         guard let record = try await self.answer(self.jobs.ledger.recover(job))?.record,
             grant.reaches(job, customer: record.customer, rider: record.rider),

@@ -24,20 +24,20 @@ package struct TileSettings: Sendable {
 /// The tile proxy of one gateway.
 package actor TileProxy {
     /// The maximum size of the cache in bytes.
-    static let mostBytes = 33_554_432
+    static let maxBytes = 33_554_432
     /// The maximum number of concurrent requests to the provider.
-    static let mostQuestions = 32
+    static let maxConcurrentRequests = 32
     /// The rate limit of requests to the provider for all clients of this gateway together, which bounds the costs.
-    static let questionsPerSecond = 100
-    static let questionBurst = 1000
+    static let requestsPerSecond = 100
+    static let requestBurst = 1000
 
     private let source: TileSource
     private let client: ProviderClient
     private let logger: Logger
-    private var cache = TileCache(mostBytes: TileProxy.mostBytes)
+    private var cache = TileCache(maxBytes: TileProxy.maxBytes)
     private var breaker = CircuitBreaker()
-    private var rate = TokenBucket(perSecond: TileProxy.questionsPerSecond, burst: TileProxy.questionBurst)
-    private var questions: [Tile: Task<TileImage?, Never>] = [:]
+    private var rate = TokenBucket(perSecond: TileProxy.requestsPerSecond, burst: TileProxy.requestBurst)
+    private var requests: [Tile: Task<TileImage?, Never>] = [:]
 
     package init(source: TileSource, client: ProviderClient, logger: Logger) {
         (self.source, self.client, self.logger) = (source, client, logger)
@@ -62,7 +62,7 @@ package actor TileProxy {
     }
 
     /// The number of requests to the provider in progress.
-    var asking: Int { self.questions.count }
+    var requestsInProgress: Int { self.requests.count }
 
     /// Returns a tile.
     ///
@@ -70,29 +70,30 @@ package actor TileProxy {
     func image(of tile: Tile) async -> TileImage? {
         let now = NIODeadline.now().uptimeNanoseconds
         if let known = self.cache.entry(tile, now: now) { return known.image }
-        if let question = self.questions[tile] { return await question.value }
-        guard self.questions.count < Self.mostQuestions, self.breaker.mayAsk(now: now), self.rate.take(at: now) else {
+        if let request = self.requests[tile] { return await request.value }
+        guard self.requests.count < Self.maxConcurrentRequests, self.breaker.mayAsk(now: now), self.rate.take(at: now)
+        else {
             return nil
         }
         // An unstructured task, because other clients may wait for the tile after the first one has disconnected. It ends
         // within `ProviderClient.longestWait`.
-        let question = Task { await self.ask(tile) }
-        self.questions[tile] = question
-        return await question.value
+        let request = Task { await self.requestImage(of: tile) }
+        self.requests[tile] = request
+        return await request.value
     }
 
-    private func ask(_ tile: Tile) async -> TileImage? {
-        defer { self.questions[tile] = nil }
+    private func requestImage(of tile: Tile) async -> TileImage? {
+        defer { self.requests[tile] = nil }
         do throws(ProviderFailure) {
             let image = try self.source.image(try await self.client.ask(self.source.request(tile)))
             self.breaker.succeeded()
-            self.cache.keep(image, of: tile, now: NIODeadline.now().uptimeNanoseconds)
+            self.cache.insert(image, of: tile, now: NIODeadline.now().uptimeNanoseconds)
             return image
         } catch {
             let now = NIODeadline.now().uptimeNanoseconds
             self.breaker.failed(error, now: now)
             if error == .noPlace {
-                self.cache.keep(nil, of: tile, now: now)
+                self.cache.insert(nil, of: tile, now: now)
             } else if self.breaker.isOpen(now: now) {
                 // Logged once each time the circuit breaker opens.
                 self.logger.log(

@@ -21,7 +21,7 @@ extension Routes {
         let address = self.settings.trustedProxies.client(
             of: context.peer, forwardedFor: request.headers[values: .xForwardedFor])
         if let address, let wait = self.quotas.tileDelay(of: address, at: NIODeadline.now().uptimeNanoseconds) {
-            throw Problem(rateFor: wait)
+            throw Problem(tooManyRequests: wait)
         }
         guard let tiles = self.tiles, let zoom = try Self.number(context, "z"),
             let column = try Self.number(context, "x"), let row = try Self.number(context, "y"),

@@ -24,7 +24,7 @@ extension Routes {
         let grant = try self.grant(request, context, .revokeGrant)
         let id = try context.parameters.require("id")
         guard let subject = RevocationSubject(kind, id: id.percentDecoded) else {
-            throw Self.bad("A \(kind.rawValue)'s id must be \(kind.form).")
+            throw Self.badRequest("A \(kind.rawValue)'s id must be \(kind.form).")
         }
         // A restricted token can revoke only the jobs that it covers.
         if grant.job != nil || grant.rider != nil {

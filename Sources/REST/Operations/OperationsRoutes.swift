@@ -42,7 +42,7 @@ extension Routes {
 
     @Sendable private func readZones(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
         _ = try self.grant(request, context, .lookAtZones)
-        let zones = try await self.answering { try await self.operations.zones() }
+        let zones = try await self.query { try await self.operations.zones() }
         return try Self.json(
             ZonesDocument(
                 zones: zones.map {
@@ -58,7 +58,7 @@ extension Routes {
         return try Self.identifier(context.parameters.require("zone"), "zone")
     }
 
-    private func answering<Value: Sendable>(_ question: () async throws -> Value) async throws -> Value {
+    private func query<Value: Sendable>(_ question: () async throws -> Value) async throws -> Value {
         do { return try await question() } catch { throw Problem(Refused(error)) }
     }
 
@@ -66,7 +66,7 @@ extension Routes {
         -> Int
     {
         guard let number = request.uri.queryParameters[name].map({ Int($0) }) ?? usual, range.contains(number) else {
-            throw Self.bad("\(name) must be \(range.lowerBound) to \(range.upperBound).")
+            throw Self.badRequest("\(name) must be \(range.lowerBound) to \(range.upperBound).")
         }
         return number
     }
@@ -80,7 +80,7 @@ extension Routes {
             try text.split(separator: ",", omittingEmptySubsequences: false).map { word in
                 guard let known = Case(rawValue: String(word)) else {
                     let all = Case.allCases.map(\.rawValue).joined(separator: ", ")
-                    throw Self.bad("\(name) must be a comma-separated list of: \(all).")
+                    throw Self.badRequest("\(name) must be a comma-separated list of: \(all).")
                 }
                 return known
             })
@@ -96,7 +96,7 @@ extension Routes {
         // Changes since a version are available only for all jobs. A request with filters gets its page as it is (`reset`).
         let isWhole = after == nil && statuses == nil && trackings == nil && query["limit"] == nil
         let since = isWhole ? query["since"].map { String($0) } : nil
-        let history = try await self.answering { try await self.operations.zoneJobs.snapshot(of: zone).history }
+        let history = try await self.query { try await self.operations.zoneJobs.snapshot(of: zone).history }
         guard since == nil else { return Self.json(history.rows(of: zone, since: since).json) }
         let page = history.page(of: zone, after: after, limit: limit) { row in
             statuses?.contains(row.status) != false && trackings?.contains(row.tracking) != false
@@ -128,7 +128,7 @@ extension Routes {
         _ request: Request, _ context: GatewayRequestContext
     ) async throws -> Response {
         let zone = try self.zone(request, context)
-        let (shown, sizes) = try await self.answering {
+        let (shown, sizes) = try await self.query {
             (
                 try await self.operations.riders.online(in: zone).get(),
                 try await self.operations.listing.sizes(of: zone).get()
@@ -167,7 +167,7 @@ extension Routes {
         _ request: Request, _ context: GatewayRequestContext
     ) async throws -> Response {
         let zone = try self.zone(request, context)
-        let verdicts = try await self.answering { try await self.operations.zoneJobs.snapshot(of: zone).verdicts }
+        let verdicts = try await self.query { try await self.operations.zoneJobs.snapshot(of: zone).verdicts }
         var sums: [String: Int] = [:]
         for summary in verdicts.values { sums.merge(summary.counts) { $0 + $1 } }
         func counts(_ counts: [String: Int]) -> [VerdictsDocument.Count] {
@@ -196,7 +196,7 @@ extension Routes {
     {
         let zone = try self.zone(request, context)
         let limit = try Self.number(request, "limit", Self.auditEntryLimits, else: Self.defaultAuditEntries)
-        let (changes, accesses) = try await self.answering { try await self.operations.audit(of: zone, limit: limit) }
+        let (changes, accesses) = try await self.query { try await self.operations.audit(of: zone, limit: limit) }
         func told(_ entries: [AuditStreams.StoredEntry], _ names: [String]) -> [[String: String]] {
             entries.map { entry in
                 var members = ["id": entry.id]

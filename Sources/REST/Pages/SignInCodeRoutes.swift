@@ -28,7 +28,7 @@ extension Routes {
             throw Problem(
                 .forbidden, status: 403, detail: "Sign-in codes are issued only to requests with a bearer token.")
         }
-        return try await self.once(request, context, by: grant, hasSecret: true) { request, _ in
+        return try await self.executeOnce(request, context, by: grant, hasSecret: true) { request, _ in
             try await self.makeSignInCode(for: token, request, context)
         }
     }
@@ -39,7 +39,7 @@ extension Routes {
         let requested = try await self.optionalBody(SignInCodeRequest.self, request, context)
         let seconds = requested?.expiresInSeconds ?? SignInCodes.defaultLifetime
         guard SignInCodes.lifetimes.contains(seconds) else {
-            throw Self.impossible(
+            throw Self.unprocessable(
                 "expiresInSeconds must be \(SignInCodes.lifetimes.lowerBound) to \(SignInCodes.lifetimes.upperBound) s."
             )
         }
@@ -101,8 +101,8 @@ extension Routes {
         let address = self.settings.trustedProxies.client(
             of: context.peer, forwardedFor: request.headers[values: .xForwardedFor])
         guard let address else { return nil }
-        if let wait = self.quotas.lockoutDelay(address, at: now) { throw Problem(guessesFor: wait) }
-        if let wait = self.quotas.anonymousRequestDelay(of: address, at: now) { throw Problem(rateFor: wait) }
+        if let wait = self.quotas.lockoutDelay(address, at: now) { throw Problem(tooManyInvalidTokens: wait) }
+        if let wait = self.quotas.anonymousRequestDelay(of: address, at: now) { throw Problem(tooManyRequests: wait) }
         return address
     }
 

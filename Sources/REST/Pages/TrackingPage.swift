@@ -19,28 +19,28 @@ extension Routes {
         router.get("track/{job}") { request, context in
             guard request.headers[.authorization] != nil else { return pages.shell("track", request) }
             do {
-                return pages.tracking(try await self.firstView(request, context), request)
+                return pages.tracking(try await self.initialView(request, context), request)
             } catch let error as any HTTPResponseError {
                 let problem = error as? Problem ?? Problem(error.status)
                 // A request for a page gets an error page, regardless of its Accept header.
-                guard let page = pages.notice(problem.seenByPeople, request, context) else { throw error }
+                guard let page = pages.notice(problem.forPage, request, context) else { throw error }
                 return page
             }
         }
     }
 
-    private func firstView(
+    private func initialView(
         _ request: Request, _ context: GatewayRequestContext
-    ) async throws -> FirstView {
-        let words = request.headers[.authorization]?.split(separator: " ") ?? []
-        guard words.count == 2, words[0].lowercased() == "link" else {
+    ) async throws -> InitialView {
+        let credentials = request.headers[.authorization]?.split(separator: " ") ?? []
+        guard credentials.count == 2, credentials[0].lowercased() == "link" else {
             let grant = try self.grant(request, context, .readJob)
             let job: JobID = try Self.identifier(context.parameters.require("job"), "job")
-            return FirstView(job: job, view: try await self.view(job, grant), isByLink: false)
+            return InitialView(job: job, view: try await self.view(job, grant), isByLink: false)
         }
         let address = try self.visitor(request, context)
         let job: JobID = try Self.identifier(context.parameters.require("job"), "job")
-        guard let id = TrackingLinks.id(of: String(words[1])),
+        guard let id = TrackingLinks.id(of: String(credentials[1])),
             let link = try await self.answer(self.links.read(id)), link.job == job
         else {
             self.quotas.recordInvalidToken(of: address, at: NIODeadline.now().uptimeNanoseconds)
@@ -53,12 +53,12 @@ extension Routes {
         guard view.record.status.end == nil else { throw Problem(Refused.noSuchJob) }
         // Without the position: only sessions count against the link's maximum number of viewers and are recorded in the
         // audit trail. The page opens a session a moment later.
-        return FirstView(job: job, view: view.withoutPosition, isByLink: true)
+        return InitialView(job: job, view: view.withoutPosition, isByLink: true)
     }
 }
 
 /// The state of a job that the page shows before its session is open.
-private struct FirstView {
+private struct InitialView {
     var job: JobID
     var view: JobView
     /// Whether the client used a tracking link. The view contains no position then.
@@ -67,14 +67,14 @@ private struct FirstView {
 
 extension Problem {
     /// An invalid ID and a job that the user may not see are presented as a job that does not exist.
-    fileprivate var seenByPeople: Problem {
+    fileprivate var forPage: Problem {
         [400, 403].contains(self.statusCode) ? Problem(Refused.noSuchJob) : self
     }
 }
 
 extension Pages {
     /// Returns the tracking page with the current state of a job.
-    fileprivate func tracking(_ first: FirstView, _ request: Request) -> Response {
+    fileprivate func tracking(_ first: InitialView, _ request: Request) -> Response {
         guard let file = self.files["track.html"] else { preconditionFailure("track.html is built in") }
         let (texts, snapshot) = (self.language(request), first.view.snapshot)
         var page = self.template(file, "track", texts.language)

@@ -13,19 +13,19 @@ internal import TrafficControl
 
 extension Routes {
     func addRiders(to api: RouterGroup<GatewayRequestContext>) {
-        api.get("riders/me", use: self.readMe)
+        api.get("riders/me", use: self.readSelf)
         api.patch("riders/me/status", use: self.declare)
-        api.put("riders/me/presence", use: self.hear)
+        api.put("riders/me/presence", use: self.updatePresence)
         api.get("riders/{rider}", use: self.readRider)
         api.put("riders/{rider}", use: self.describeRider)
         api.delete("riders/{rider}", use: self.removeRider)
         api.patch("riders/{rider}/status", use: self.forceOffline)
-        api.post("jobs/{job}/task", use: self.takeTaskStep)
+        api.post("jobs/{job}/task", use: self.changeTask)
     }
 
     // MARK: a rider of itself
 
-    @Sendable private func readMe(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
+    @Sendable private func readSelf(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
         let grant = try self.grant(request, context, .beAvailable)
         return try Self.json(try await self.answer(self.riders.read(grant.person)).document)
     }
@@ -39,14 +39,14 @@ extension Routes {
 
     private static func availability(_ text: String) throws -> Availability {
         guard let status = Availability(rawValue: text) else {
-            throw Self.impossible("status must be online or offline.")
+            throw Self.unprocessable("status must be online or offline.")
         }
         return status
     }
 
     @Sendable private func declare(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
         let grant = try self.grant(request, context, .beAvailable)
-        return try await self.once(request, context, by: grant) { request, attempt in
+        return try await self.executeOnce(request, context, by: grant) { request, attempt in
             try await self.declare(request, context, grant, attempt)
         }
     }
@@ -58,7 +58,7 @@ extension Routes {
         let status = try Self.availability(body.status)
         let device: DeviceID? = try body.device.map { try Self.name($0, "device") }
         if let wait = self.quotas.declarationDelay(of: grant.person, at: NIODeadline.now().uptimeNanoseconds) {
-            throw Problem(declarationsFor: wait)
+            throw Problem(tooManyDeclarations: wait)
         }
         let requester = Riders.Requester(grant.person, request: attempt.key)
         let declared = self.riders.declare(status, of: grant.person, device: device, by: requester)
@@ -74,18 +74,19 @@ extension Routes {
     }
 
     /// Receives a heartbeat with the rider's position, for phones in the background.
-    @Sendable private func hear(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
+    @Sendable private func updatePresence(_ request: Request, _ context: GatewayRequestContext) async throws -> Response
+    {
         let grant = try self.grant(request, context, .beAvailable)
         let body = try await self.body(PresenceBody.self, request, context)
         var place: Coordinate?
         switch (body.lat, body.lon) {
         case (let latitude?, let longitude?): place = try Self.place(latitude, longitude)
         case (nil, nil): break
-        default: throw Self.impossible("The body must contain both lat and lon, or neither.")
+        default: throw Self.unprocessable("The body must contain both lat and lon, or neither.")
         }
         let device: DeviceID? = try body.device.map { try Self.name($0, "device") }
         if let wait = self.quotas.locationReportDelay(of: grant.person, at: NIODeadline.now().uptimeNanoseconds) {
-            throw Problem(positionsFor: wait)
+            throw Problem(tooManyLocationReports: wait)
         }
         if let other = try await self.answer(self.riders.recordHeartbeat(of: grant.person, at: place, device: device)) {
             throw Problem(
@@ -97,14 +98,14 @@ extension Routes {
 
     private struct TaskBody: Decodable { var state: String }
 
-    @Sendable private func takeTaskStep(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
+    @Sendable private func changeTask(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
         let grant = try self.grant(request, context, .takeTask)
         let job = try self.job(context, grant)
-        return try await self.once(request, context, by: grant) { request, attempt in
+        return try await self.executeOnce(request, context, by: grant) { request, attempt in
             let body = try await self.body(TaskBody.self, request, context)
             guard let step = TaskStep(rawValue: body.state) else {
                 let steps = TaskStep.allCases.map(\.rawValue).joined(separator: ", ")
-                throw Self.impossible("state must be one of \(steps).")
+                throw Self.unprocessable("state must be one of \(steps).")
             }
             let rider = try await self.answer(
                 self.riders.report(step, with: job, by: grant.person, source: "rest", request: attempt.key))
@@ -117,7 +118,7 @@ extension Routes {
     private func rider(_ context: GatewayRequestContext) throws -> PersonID {
         let rider: PersonID = try Self.identifier(context.parameters.require("rider"), "rider")
         guard rider.text != "me" else {
-            throw Self.bad("me stands for the caller and is not a rider's ID. Use the rider's ID.")
+            throw Self.badRequest("me stands for the caller and is not a rider's ID. Use the rider's ID.")
         }
         return rider
     }
@@ -141,7 +142,7 @@ extension Routes {
         let body = try await self.body(RiderBody.self, request, context)
         let capacity = body.capacity ?? 1
         guard Riders.capacities.contains(capacity) else {
-            throw Self.impossible(
+            throw Self.unprocessable(
                 "capacity must be \(Riders.capacities.lowerBound) to \(Riders.capacities.upperBound).")
         }
         let answer = try await self.answer(
@@ -167,7 +168,7 @@ extension Routes {
     @Sendable private func forceOffline(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
         let grant = try self.grant(request, context, .forceOffline)
         let rider = try self.rider(context)
-        return try await self.once(request, context, by: grant) { request, attempt in
+        return try await self.executeOnce(request, context, by: grant) { request, attempt in
             try await self.forceOffline(rider, request, context, grant, attempt)
         }
     }
@@ -178,12 +179,12 @@ extension Routes {
     ) async throws -> Response {
         let body = try await self.body(DeclarationBody.self, request, context)
         guard try Self.availability(body.status) == .offline else {
-            throw Self.impossible("Operations can only take a rider offline. Riders go online themselves.")
+            throw Self.unprocessable("Operations can only take a rider offline. Riders go online themselves.")
         }
         let reason = body.reason ?? ""
         guard reason.utf8.count <= RiderService.longestReason, !reason.utf8.contains(where: { $0 < 32 || $0 == 127 })
         else {
-            throw Self.impossible(
+            throw Self.unprocessable(
                 "reason must be at most \(RiderService.longestReason) bytes without control characters.")
         }
         let answer = try await self.answer(
@@ -195,7 +196,7 @@ extension Routes {
 
 extension Problem {
     /// The rider has declared its availability too often.
-    fileprivate init(declarationsFor wait: Int64) {
+    fileprivate init(tooManyDeclarations wait: Int64) {
         self.init(.rateLimited, status: 429, detail: "Availability changed too often. Try again later.")
         self.retryIn = wait
     }

@@ -41,10 +41,10 @@ extension Routes {
         let query = request.uri.queryParameters
         let limits = ZonePool.candidates
         guard let limit = query["limit"].map({ Int($0) }) ?? limits.upperBound, limits.contains(limit) else {
-            throw Self.bad("limit must be \(limits.lowerBound) to \(limits.upperBound).")
+            throw Self.badRequest("limit must be \(limits.lowerBound) to \(limits.upperBound).")
         }
         guard let radius = query["radius"].map({ Double($0) }) ?? Self.defaultRadius, Self.radii.contains(radius) else {
-            throw Self.bad("radius must be 1 to 100000 metres.")
+            throw Self.badRequest("radius must be 1 to 100000 metres.")
         }
         guard let near = query["near"] else {
             let reading = try await self.answer(self.pool.read(zone, limit: limit))
@@ -58,7 +58,7 @@ extension Routes {
         let parts = near.split(separator: ",", omittingEmptySubsequences: false).map { Double($0) }
         guard parts.count == 2, let latitude = parts[0], let longitude = parts[1],
             let place = Coordinate(latitude: latitude, longitude: longitude)
-        else { throw Self.bad("near must be lat,lon: -90 to 90 and -180 to 180 degrees, and not both 0.") }
+        else { throw Self.badRequest("near must be lat,lon: -90 to 90 and -180 to 180 degrees, and not both 0.") }
         let nearest = try await self.answer(self.pool.nearest(to: place, in: zone, within: radius, limit: limit))
         let members = nearest.map {
             PoolDocument.Member(rider: $0.rider.text, distance: ($0.metres * 10).rounded() / 10, heartbeat: nil)

@@ -15,7 +15,7 @@ import Testing
         var (taken, rest) = (0, bytes[...])
         while !rest.isEmpty {
             let part = Array(rest.prefix(piece))
-            let count = try part.withUnsafeBytes { try framing.take($0) }
+            let count = try part.withUnsafeBytes { try framing.consume($0) }
             taken += count
             rest = rest.dropFirst(count)
             if framing.isHeadEnded { framing.expect(body) } else if count < part.count { break }
@@ -105,7 +105,7 @@ import Testing
         (limits.answerBytesPerSecond, limits.stallSeconds) = (100, 10)
         var progress = ResponseProgress(limits)
         progress.wrote(32_768)
-        progress.begin(unsent: 30_000)
+        progress.start(unsent: 30_000)
         #expect(progress.isEnough(unsent: 29_000) == true)
         #expect(progress.isEnough(unsent: 28_001) == false)
         // What was written in between was taken before.
@@ -114,7 +114,7 @@ import Testing
         limits.answerBytesPerSecond = 0
         var patient = ResponseProgress(limits)
         patient.wrote(10)
-        patient.begin(unsent: 10)
+        patient.start(unsent: 10)
         #expect(patient.isEnough(unsent: 10) == false)
         #expect(patient.isEnough(unsent: 9) == true)
     }

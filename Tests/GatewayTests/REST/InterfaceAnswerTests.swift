@@ -205,7 +205,7 @@ import Testing
     }
 
     private static func sendEvents(_ conversation: Conversation) async throws {
-        let created = try SampleRequest.good("takeEvents")
+        let created = try SampleRequest.good("sendEvents")
         try await conversation.ask(200, created)
         let early = SampleRequest.event("e-8", "status", #"{"job":"nowhere","status":"accepted"}"#)
         let next = SampleRequest.event("e-9", "status", #"{"job":"told-0","status":"accepted"}"#)

@@ -120,18 +120,20 @@ import Testing
             let client = try ProviderClient(longestWait: longestSettling)
             let proxy = TileProxy(source: source, client: client, logger: Logger(label: "test"))
             try await withThrowingTaskGroup(of: Void.self) { group in
-                for column in 0..<TileProxy.mostQuestions {
+                for column in 0..<TileProxy.maxConcurrentRequests {
                     group.addTask { _ = await proxy.image(of: Tile(zoom: 9, column: column, row: 0)!) }
                 }
-                try await becomes("all are under way") { await proxy.asking == TileProxy.mostQuestions }
+                try await becomes("all are under way") {
+                    await proxy.requestsInProgress == TileProxy.maxConcurrentRequests
+                }
                 let another = await proxy.image(of: Tile(zoom: 9, column: 500, row: 0)!)
                 #expect(another == nil)
                 // Nobody was waited for.
-                #expect(await proxy.asking == TileProxy.mostQuestions)
+                #expect(await proxy.requestsInProgress == TileProxy.maxConcurrentRequests)
                 await client.shutdown()
                 try await group.waitForAll()
             }
-            #expect(await proxy.asking == 0)
+            #expect(await proxy.requestsInProgress == 0)
         }
     }
 
@@ -175,12 +177,12 @@ import Testing
 
     @Test func `whatever is kept, it is never more than there may be`() {
         let most = 100_000
-        var (cache, generator) = (TileCache(mostBytes: most), SystemRandomNumberGenerator())
+        var (cache, generator) = (TileCache(maxBytes: most), SystemRandomNumberGenerator())
         for _ in 0..<5_000 {
             let number = Int.random(in: 0..<200, using: &generator)
             if Bool.random(using: &generator) {
                 let size = Int.random(in: 12...60_000, using: &generator)
-                cache.keep(Bool.random(using: &generator) ? nil : Self.picture(size), of: Self.tile(number), now: 1)
+                cache.insert(Bool.random(using: &generator) ? nil : Self.picture(size), of: Self.tile(number), now: 1)
             } else {
                 _ = cache.entry(Self.tile(number), now: 2)
             }
@@ -189,19 +191,19 @@ import Testing
     }
 
     @Test func `what is asked for stays, and what nobody asks for goes`() {
-        var cache = TileCache(mostBytes: 20_000)
+        var cache = TileCache(maxBytes: 20_000)
         for number in 0..<100 {
-            cache.keep(Self.picture(1_000), of: Self.tile(number), now: 1)
+            cache.insert(Self.picture(1_000), of: Self.tile(number), now: 1)
             #expect(cache.entry(Self.tile(0), now: 2)?.image != nil)
         }
         #expect(cache.entry(Self.tile(1), now: 2) == nil && cache.entry(Self.tile(99), now: 2) != nil)
     }
 
     @Test func `a tile is good for a day, and that one is missing for ten minutes`() {
-        var cache = TileCache(mostBytes: 20_000)
+        var cache = TileCache(maxBytes: 20_000)
         let second: UInt64 = 1_000_000_000
-        cache.keep(Self.picture(100), of: Self.tile(1), now: 0)
-        cache.keep(nil, of: Self.tile(2), now: 0)
+        cache.insert(Self.picture(100), of: Self.tile(1), now: 0)
+        cache.insert(nil, of: Self.tile(2), now: 0)
         #expect(cache.entry(Self.tile(1), now: 86_399 * second)?.image != nil)
         #expect(cache.entry(Self.tile(1), now: 86_400 * second) == nil)
         #expect(cache.entry(Self.tile(2), now: 599 * second) != nil)

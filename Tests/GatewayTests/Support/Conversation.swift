@@ -159,7 +159,7 @@ struct SampleRequest: Sendable {
         case "revokeJob": .init("DELETE", "/api/v1/grants/jobs/other", by: .ops)
         case "revokeLink":
             .init("DELETE", "/api/v1/grants/links/\(String(repeating: "0", count: 32))", by: .ops)
-        case "takeEvents":
+        case "sendEvents":
             .init(
                 "POST", "/api/v1/events", by: .service,
                 Self.event("e-\(round)", "created", #"{"job":"told-\#(round)","kind":"delivery","customer":"anna"}"#),
