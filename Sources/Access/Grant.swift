@@ -50,8 +50,8 @@ package struct TokenIdentity: Sendable, Hashable {
 
 /// An action that a grant may permit.
 package enum Verb: Sendable, CaseIterable {
-    case followJob, readJob, createJob, changeStatus, reportLocation, switchTravel, makeTicket, readVerdicts
-    case assignJob, makeLink, revokeGrant, sendEvents
+    case followJob, readJob, createJob, changeStatus, reportLocation, switchTravel, createTicket, readVerdicts
+    case assignJob, createLink, revokeGrant, sendEvents
     case followPool, lookAtZones
     case beAvailable, takeTask, readRiders, describeRider, forceOffline
     case navigate
@@ -66,14 +66,14 @@ extension Grant {
     /// assigned to is known only after the job has been read.
     package func allows(_ verb: Verb) -> Bool {
         // A ticket never grants more than the grant it is made from.
-        if verb == .makeTicket { return true }
+        if verb == .createTicket { return true }
         guard self.rider == nil || verb.isReading || self.role == .rider && self.rider == self.person else {
             return false
         }
         return switch (self.role, verb) {
         // JobParty lists the statuses that each party may set, next to the lifecycle.
         case (_, .changeStatus): true
-        case (.customer, .followJob), (.customer, .readJob), (.customer, .makeLink): true
+        case (.customer, .followJob), (.customer, .readJob), (.customer, .createLink): true
         case (.rider, .followJob), (.rider, .readJob), (.rider, .reportLocation), (.rider, .switchTravel): true
         case (.rider, .takeTask), (.rider, .readVerdicts), (.rider, .navigate): true
         // Riders and the pool concern more than one job.
@@ -83,7 +83,7 @@ extension Grant {
         case (.service, .describeRider): self.job == nil
         case (.ops, .followJob), (.ops, .readJob), (.ops, .revokeGrant), (.ops, .readVerdicts): true
         case (.service, .followJob), (.service, .readJob), (.service, .createJob), (.service, .readVerdicts): true
-        case (.service, .assignJob), (.service, .makeLink), (.service, .revokeGrant), (.service, .sendEvents): true
+        case (.service, .assignJob), (.service, .createLink), (.service, .revokeGrant), (.service, .sendEvents): true
         case (.ops, .followPool), (.service, .followPool): self.job == nil
         case (.ops, .lookAtZones), (.service, .lookAtZones): self.job == nil
         default: false

@@ -65,8 +65,8 @@ package struct Routes: Sendable {
         api.delete("jobs/{job}/assignment", use: self.unassign)
         api.put("jobs/{job}/travel", use: self.startTravel)
         api.delete("jobs/{job}/travel", use: self.stopTravel)
-        api.post("jobs/{job}/links", use: self.makeLink)
-        api.post("tickets", use: self.makeTicket)
+        api.post("jobs/{job}/links", use: self.createLink)
+        api.post("tickets", use: self.createTicket)
         self.addSignIns(to: api)
         self.addJobs(to: api)
         self.addJobWriting(to: api)
@@ -181,8 +181,8 @@ package struct Routes: Sendable {
     }
 
     /// Issues a ticket with which a page can open one WebSocket.
-    @Sendable private func makeTicket(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
-        let grant = try self.grant(request, context, .makeTicket)
+    @Sendable private func createTicket(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
+        let grant = try self.grant(request, context, .createTicket)
         guard let token = grant.token, let expiresAt = grant.expiresAt else {
             throw Problem(.forbidden, status: 403, detail: "Tickets are issued only to requests with a bearer token.")
         }

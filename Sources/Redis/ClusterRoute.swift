@@ -104,7 +104,7 @@ final class ClusterRoute: RedisRoute {
         let bound = NIOLoopBound(self, eventLoop: self.eventLoop)
         let isStranger = self.masters[node] == nil
         let link = NIOLoopBound(
-            self.masters[node]?.link ?? self.makeLink(node, needsMaster: false), eventLoop: self.eventLoop)
+            self.masters[node]?.link ?? self.createLink(node, needsMaster: false), eventLoop: self.eventLoop)
         let stands = isStranger ? link.value.start() : link.value.whenConnected()
         return stands.flatMap { link.value.send(["CLUSTER", "SLOTS"]) }.flatMapThrowing { answer in
             if isStranger { link.value.stop() }
@@ -137,7 +137,7 @@ final class ClusterRoute: RedisRoute {
     }
 
     private func addMaster(_ node: RedisAddress.Node) {
-        let link = self.makeLink(node, needsMaster: true)
+        let link = self.createLink(node, needsMaster: true)
         let part = ReplicationMonitor(link: link)
         let changed: () -> Void = { [weak self, weak link] in
             link?.restart(.connectionLost)
@@ -154,7 +154,7 @@ final class ClusterRoute: RedisRoute {
         link.begin()
     }
 
-    private func makeLink(_ node: RedisAddress.Node, needsMaster: Bool) -> RedisLink {
+    private func createLink(_ node: RedisAddress.Node, needsMaster: Bool) -> RedisLink {
         let address = self.address.at(node)
         return RedisLink(
             eventLoop: self.eventLoop, timing: self.timing, logger: self.logger, needsMaster: needsMaster,

@@ -46,12 +46,12 @@ import Testing
     @Test func `a grant narrowed to a rider's jobs cannot change them unless it belongs to that rider`() {
         for role in Role.allCases {
             let grant = Grant(person: PersonID("x")!, role: role, rider: Self.rider)
-            #expect(Verb.allCases.filter { grant.allows($0) } == [.followJob, .readJob, .makeTicket])
+            #expect(Verb.allCases.filter { grant.allows($0) } == [.followJob, .readJob, .createTicket])
         }
         let own = Grant(person: Self.rider, role: .rider, rider: Self.rider)
         #expect(
             Verb.allCases.filter { own.allows($0) } == [
-                .followJob, .readJob, .changeStatus, .reportLocation, .switchTravel, .makeTicket, .readVerdicts,
+                .followJob, .readJob, .changeStatus, .reportLocation, .switchTravel, .createTicket, .readVerdicts,
                 .beAvailable, .takeTask, .navigate,
             ])
         #expect(own.covers(Self.job) && !Grant(person: Self.rider, role: .rider, job: JobID("j2")!).covers(Self.job))

@@ -21,7 +21,7 @@ MOMENTARY = {"positionAgeMs", "traceId", "instance", "retryInMs"}
 # A type that no body has.
 WRONG = {"job": 1, "kind": 1, "status": 2, "viewers": "3", "expiresInSeconds": "x"}
 # Operations that create something must accept a key.
-MAKING = {"createJob": "POST jobs", "makeLink": "POST links"}
+MAKING = {"createJob": "POST jobs", "createLink": "POST links"}
 
 
 @dataclass
@@ -55,7 +55,7 @@ def changes(number: int, chance: random.Random) -> list[tuple[list[Change], Chan
         (
             [make(f"{job}-b")],
             Change(
-                "makeLink",
+                "createLink",
                 "POST",
                 f"/api/v1/jobs/{job}-b/links",
                 "service",
@@ -88,11 +88,11 @@ def changes(number: int, chance: random.Random) -> list[tuple[list[Change], Chan
                 {"status": "offline", "device": "phone-1"},
             ),
         ),
-        ([], Change("makeTicket", "POST", "/api/v1/tickets", "customer", customer, {}, {"a": 1})),
+        ([], Change("createTicket", "POST", "/api/v1/tickets", "customer", customer, {}, {"a": 1})),
         (
             [],
             Change(
-                "makeSignInCode", "POST", "/api/v1/sign-ins", "customer", customer, {"expiresInSeconds": 60}, {"expiresInSeconds": 61}
+                "createSignInCode", "POST", "/api/v1/sign-ins", "customer", customer, {"expiresInSeconds": 60}, {"expiresInSeconds": 61}
             ),
         ),
         (

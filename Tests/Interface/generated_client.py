@@ -23,7 +23,7 @@ def generate(document, folder):
 
 
 def use(url):
-    from generated.api.access import make_link
+    from generated.api.access import create_link
     from generated.api.jobs import assign_job, change_status, create_job, read_job
     from generated.client import AuthenticatedClient
     from generated.models import (
@@ -44,7 +44,7 @@ def use(url):
     status = change_status.sync(job, client=client, body=StatusChange(status=JobStatus.ACCEPTED))
     assert isinstance(status, StatusEvent) and status.status == JobStatus.ACCEPTED, status
     key = str(uuid.uuid4())
-    links = [make_link.sync(job, client=client, body=LinkWish(viewers=2), idempotency_key=key) for _ in range(2)]
+    links = [create_link.sync(job, client=client, body=LinkWish(viewers=2), idempotency_key=key) for _ in range(2)]
     assert isinstance(links[0], Link) and links[0].link == links[1].link, links
     read = read_job.sync(job, client=client)
     assert isinstance(read, Snapshot) and read.destination == Coordinate(lat=41.9, lon=12.5), read

@@ -20,15 +20,15 @@ extension Routes {
 
     /// Only this response contains the link's secret. If the request has an Idempotency-Key, the response is stored, encrypted
     /// under that key.
-    @Sendable func makeLink(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
-        let grant = try self.grant(request, context, .makeLink)
+    @Sendable func createLink(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
+        let grant = try self.grant(request, context, .createLink)
         let job = try self.job(context, grant)
         return try await self.executeOnce(request, context, by: grant, hasSecret: true) { request, _ in
-            try await self.makeLink(for: job, try await self.linkRequest(request, context), grant)
+            try await self.createLink(for: job, try await self.linkRequest(request, context), grant)
         }
     }
 
-    private func makeLink(
+    private func createLink(
         for job: JobID, _ requested: (viewers: Int, lifetime: Duration), _ grant: Grant
     ) async throws -> Response {
         guard let record = try await self.answer(self.jobs.ledger.recover(job))?.record,

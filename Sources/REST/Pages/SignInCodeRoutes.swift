@@ -12,7 +12,7 @@ package import TrafficControl
 
 extension Routes {
     func addSignIns(to api: RouterGroup<GatewayRequestContext>) {
-        api.post("sign-ins", use: self.makeSignInCode)
+        api.post("sign-ins", use: self.createSignInCode)
         api.post("sign-ins/redeem", use: self.redeemSignInCode)
     }
 
@@ -20,20 +20,20 @@ extension Routes {
         var expiresInSeconds: Int?
     }
 
-    @Sendable private func makeSignInCode(
+    @Sendable private func createSignInCode(
         _ request: Request, _ context: GatewayRequestContext
     ) async throws -> Response {
-        let grant = try self.grant(request, context, .makeTicket)
+        let grant = try self.grant(request, context, .createTicket)
         guard let token = request.headers[.authorization].flatMap({ TokenVerifier.token(bearer: $0) }) else {
             throw Problem(
                 .forbidden, status: 403, detail: "Sign-in codes are issued only to requests with a bearer token.")
         }
         return try await self.executeOnce(request, context, by: grant, hasSecret: true) { request, _ in
-            try await self.makeSignInCode(for: token, request, context)
+            try await self.createSignInCode(for: token, request, context)
         }
     }
 
-    private func makeSignInCode(
+    private func createSignInCode(
         for token: String, _ request: Request, _ context: GatewayRequestContext
     ) async throws -> Response {
         let requested = try await self.optionalBody(SignInCodeRequest.self, request, context)

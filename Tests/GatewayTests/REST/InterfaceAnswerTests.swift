@@ -138,7 +138,7 @@ import Testing
     private static func ride(_ conversation: Conversation) async throws {
         let (declare, force) = (try SampleRequest.good("declareStatus"), try SampleRequest.good("forceOffline"))
         let offline = declare.with { $0.body = #"{"status":"offline"}"# }
-        for id in ["readMe", "readRider", "removeRider", "forceOffline", "stepTask"] {
+        for id in ["readMe", "readRider", "removeRider", "forceOffline", "changeTask"] {
             try await conversation.ask(404, try .good(id))
         }
         try await conversation.ask(201, try .good("describeRider"))
@@ -146,9 +146,9 @@ import Testing
         try await conversation.ask(422, try .good("describeRider").with { $0.body = #"{"zone":"rome"}"# })
         try await conversation.ask(200, declare.with { $0.body = #"{"status":"online","device":"phone-1"}"# })
         try await conversation.ask(422, declare.with { $0.body = #"{"status":"asleep"}"# })
-        try await conversation.ask(204, try .good("bePresent"))
-        try await conversation.ask(409, try .good("bePresent").with { $0.body = #"{"device":"phone-2"}"# })
-        try await conversation.ask(422, try .good("bePresent").with { $0.body = #"{"lat":41.9}"# })
+        try await conversation.ask(204, try .good("updatePresence"))
+        try await conversation.ask(409, try .good("updatePresence").with { $0.body = #"{"device":"phone-2"}"# })
+        try await conversation.ask(422, try .good("updatePresence").with { $0.body = #"{"lat":41.9}"# })
         let nearest = try await conversation.ask(200, try .good("readPool"))
         #expect(nearest.text.contains(#""rider":"rider-1""#))
         try await conversation.ask(200, try .good("readPool").with { $0.path = "/api/v1/zones/rome/riders/available" })
@@ -177,12 +177,12 @@ import Testing
     }
 
     private static func grant(_ conversation: Conversation) async throws {
-        try await conversation.ask(201, try .good("makeLink"))
-        try await conversation.ask(201, try .good("makeLink").with { $0.body = nil })
-        try await conversation.ask(422, try .good("makeLink").with { $0.body = #"{"viewers":1000}"# })
-        try await conversation.ask(201, try .good("makeTicket"))
+        try await conversation.ask(201, try .good("createLink"))
+        try await conversation.ask(201, try .good("createLink").with { $0.body = nil })
+        try await conversation.ask(422, try .good("createLink").with { $0.body = #"{"viewers":1000}"# })
+        try await conversation.ask(201, try .good("createTicket"))
         // Under a key: used for something else, and while somebody else works on it.
-        let ticket = try SampleRequest.good("makeTicket").with { $0.headers = [SampleRequest.key] }
+        let ticket = try SampleRequest.good("createTicket").with { $0.headers = [SampleRequest.key] }
         try await conversation.ask(201, ticket)
         try await conversation.ask(422, ticket.with { $0.body = "{}" })
         try await conversation.ask(
@@ -228,7 +228,7 @@ import Testing
     }
 
     private static func signIn(_ conversation: Conversation) async throws {
-        let (make, redeem) = (try SampleRequest.good("makeSignInCode"), try SampleRequest.good("redeemSignInCode"))
+        let (make, redeem) = (try SampleRequest.good("createSignInCode"), try SampleRequest.good("redeemSignInCode"))
         try await conversation.ask(422, make.with { $0.body = #"{"expiresInSeconds":601}"# })
         try await Self.whileInProgress(make, conversation)
         try await conversation.ask(201, make.with { $0.body = nil })

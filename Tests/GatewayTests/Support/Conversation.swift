@@ -134,7 +134,7 @@ struct SampleRequest: Sendable {
             .init(
                 "PATCH", "/api/v1/riders/me/status", by: .rider,
                 #"{"status":"\#(round.isMultiple(of: 2) ? "online" : "offline")"}"#)
-        case "bePresent": .init("PUT", "/api/v1/riders/me/presence", by: .rider, #"{"lat":41.9,"lon":12.5}"#)
+        case "updatePresence": .init("PUT", "/api/v1/riders/me/presence", by: .rider, #"{"lat":41.9,"lon":12.5}"#)
         case "readRider": .init("GET", "/api/v1/riders/rider-1", by: .ops)
         case "describeRider":
             .init(
@@ -144,7 +144,7 @@ struct SampleRequest: Sendable {
         case "forceOffline":
             .init(
                 "PATCH", "/api/v1/riders/rider-1/status", by: .ops, #"{"status":"offline","reason":"shift is over"}"#)
-        case "stepTask": .init("POST", "\(Self.job)/task", by: .rider, #"{"state":"accepted"}"#)
+        case "changeTask": .init("POST", "\(Self.job)/task", by: .rider, #"{"state":"accepted"}"#)
         case "readPool": .init("GET", "/api/v1/zones/rome/riders/available?near=41.9,12.5&radius=500", by: .service)
         case "readZones": .init("GET", "/api/v1/zones", by: .ops)
         case "readZoneJobs": .init("GET", "/api/v1/zones/rome/jobs", by: .ops)
@@ -152,8 +152,8 @@ struct SampleRequest: Sendable {
         case "readZoneVerdicts": .init("GET", "/api/v1/zones/rome/verdicts", by: .ops)
         case "readZoneAudit": .init("GET", "/api/v1/zones/rome/audit?limit=10", by: .ops)
         case "readGateways": .init("GET", "/api/v1/gateways", by: .service)
-        case "makeLink": .init("POST", "\(Self.job)/links", by: .customer, #"{"viewers":2,"expiresInSeconds":600}"#)
-        case "makeTicket": .init("POST", "/api/v1/tickets", by: .customer)
+        case "createLink": .init("POST", "\(Self.job)/links", by: .customer, #"{"viewers":2,"expiresInSeconds":600}"#)
+        case "createTicket": .init("POST", "/api/v1/tickets", by: .customer)
         case "revokeUser": .init("DELETE", "/api/v1/grants/users/nobody", by: .ops)
         case "revokeToken": .init("DELETE", "/api/v1/grants/tokens/none", by: .service)
         case "revokeJob": .init("DELETE", "/api/v1/grants/jobs/other", by: .ops)
@@ -173,7 +173,7 @@ struct SampleRequest: Sendable {
         case "readTile": .init("GET", "/assets/tiles/1/1/0")
         case "readAsset": .init("GET", "/assets/track.css")
         case "navigate": .init("GET", "\(Self.job)/navigation?to=vendor", by: .rider)
-        case "makeSignInCode": .init("POST", "/api/v1/sign-ins", by: .rider, #"{"expiresInSeconds":300}"#)
+        case "createSignInCode": .init("POST", "/api/v1/sign-ins", by: .rider, #"{"expiresInSeconds":300}"#)
         case "redeemSignInCode":
             .init("POST", "/api/v1/sign-ins/redeem", by: nil, #"{"code":"\#(String(repeating: "0", count: 32))"}"#)
         case "streets": .init("GET", "/assets/streets.geojson")

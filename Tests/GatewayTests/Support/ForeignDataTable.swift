@@ -186,7 +186,7 @@ extension ForeignData {
             name: "link", tolerated: tolerated,
             plant: { trial, value in
                 let key = trial.keyspace.link(Self.name(of: Self.secret(trial)))
-                try await Self.makeLink(trial)
+                try await Self.createLink(trial)
                 try await trial.plant(key, value, good: "!x!x", ["HSET", .text(key), .text(field), nil])
             },
             meet: { trial in
@@ -203,7 +203,7 @@ extension ForeignData {
         plant: { trial, value in
             let id = Self.name(of: Self.secret(trial))
             let key = trial.keyspace.viewers(ofLink: id)
-            try await Self.makeLink(trial)
+            try await Self.createLink(trial)
             try await trial.plant(key, value, good: "session", ["ZADD", .text(key), "inf", nil])
         },
         meet: { trial in
@@ -234,7 +234,7 @@ extension ForeignData {
             .claim(.init("key-\(trial.number)", of: trial.rider, role: "rider"), for: [1]).get()
     }
 
-    private static func makeLink(_ trial: Trial) async throws {
+    private static func createLink(_ trial: Trial) async throws {
         let words: [RedisCommand.Word] = [
             "HSET", .text(trial.keyspace.link(Self.name(of: Self.secret(trial)))), "job", .text(trial.job.text),
             "customer", "anna", "viewers", "5", "expires", "1895000000000", "actor", "orders",

@@ -20,7 +20,7 @@ import Testing
 
     @Test(
         arguments: [
-            (200, [trace, json], ticket, "makeTicket 200 is not documented"),
+            (200, [trace, json], ticket, "createTicket 200 is not documented"),
             (201, [json], ticket, "the header traceresponse is missing"),
             (201, ["traceresponse: 1", json], ticket, "traceresponse: pattern is"),
             (201, [trace, json, "ETag: \"a\""], ticket, "the header ETag is not documented"),
