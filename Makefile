@@ -8,7 +8,8 @@ TEST_PACKAGES = haproxy nginx-light nodejs node-ws node-redis chromium python3 p
 SUDO = $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
 .PHONY: help run deps packages build build-tests release twin test test-swift test-javascript test-browser test-hostile \
-    test-api test-benchmarks test-long long-failover long-histories long-seeds long-fuzz check lint format bench bench-gate clean
+    test-api test-benchmarks picture test-long long-failover long-histories long-seeds long-fuzz check lint format \
+    bench bench-gate clean
 
 help: ## lists these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' Makefile
@@ -82,6 +83,12 @@ BROWSER =
 
 test-browser: deps build
 	Tests/Browser/run $(BROWSER)
+
+# Records the animated picture of README.md. Options of Tests/Browser/picture: PICTURE="--seconds 10".
+PICTURE =
+
+picture: deps build
+	Tests/Browser/picture $(PICTURE)
 
 # What no good client does, to real gateways: a quarter of an hour. Options of Tests/Hostile/run: HOSTILE="--only messages --seed 7".
 HOSTILE =

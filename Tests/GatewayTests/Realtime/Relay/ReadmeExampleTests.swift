@@ -16,11 +16,10 @@ import Testing
         try await GatewayConnection.open(url, token: token) { gateway in
             try await gateway.send(.subscribe(job: JobID("visit-1")!, since: nil))
             for try await message in gateway.messages {
-                switch message {
-                case .subscribed(_, let snapshot): try print(snapshot.status, snapshot.tracking)
-                case .status(_, let event): try print(event.status)
-                case .location(let location): try print(location.fix.place.latitude, location.fix.place.longitude)
-                default: break
+                if case .subscribed(_, let snapshot) = message { try print(snapshot.status, snapshot.tracking) }
+                if case .status(_, let event) = message { try print(event.status) }
+                if case .location(let location) = message {
+                    try print(location.fix.place.latitude, location.fix.place.longitude)
                 }
             }
         }
@@ -38,16 +37,17 @@ import Testing
                 try await gateway.connect("rider-1", .rider) { rider, answers in
                     try await rider.send(.travel(job: job, active: true))
                     _ = try await answers.travelAnswer()
-                    try await rider.report(job, step: 1)
-                    await #expect(throws: Enough.self) {
-                        try await Self.follow(gateway.url, token: token) { (values: any Sendable...) in
-                            let count = printed.withLockedValue { lines in
-                                lines.append(values.map { "\($0)" }.joined(separator: " "))
-                                return lines.count
-                            }
-                            if count == 2 { throw Enough() }
+                    async let following: Void = Self.follow(gateway.url, token: token) { (values: any Sendable...) in
+                        let count = printed.withLockedValue { lines in
+                            lines.append(values.map { "\($0)" }.joined(separator: " "))
+                            return lines.count
                         }
+                        if count == 2 { throw Enough() }
                     }
+                    let isFollowing = await eventually { printed.withLockedValue { $0.count == 1 } }
+                    try #require(isFollowing)
+                    try await rider.report(job, step: 1)
+                    do { try await following } catch is Enough {}
                 }
                 let lines = printed.withLockedValue { $0 }
                 #expect(lines.first?.hasPrefix("onTheWay") == true, "\(lines)")
