@@ -91,12 +91,12 @@ extension JobView {
         let id = feed.position.flatMap { $0.withUnsafeBytes { PublishedLocation.id(of: $0) } }
         // A position's id is the time at which Redis stored it, µs.
         let age = id.map { max(0, now - Int64($0 / 1000)) }
-        let moment = UInt64(max(0, now)) * 1_000_000
+        let nowNanoseconds = UInt64(max(0, now)) * 1_000_000
         let facts = ViewFacts(
             end: record.status.endOfTravel ?? (isTracking ? nil : Self.pause(record, feed, notes, now: now)),
-            isTravelling: isTracking, shownAt: age.map { moment - min(moment, UInt64($0) * 1_000_000) },
+            isTravelling: isTracking, shownAt: age.map { nowNanoseconds - min(nowNanoseconds, UInt64($0) * 1_000_000) },
             freshFor: UInt64(max(0, freshness.milliseconds)) * 1_000_000)
-        let (tracking, reason) = (facts.state(now: moment).tracking, facts.end)
+        let (tracking, reason) = (facts.state(now: nowNanoseconds).tracking, facts.end)
         let shows = tracking == .live || tracking == .stale
         self.record = record
         self.unavailable = notes.unavailable
@@ -129,16 +129,16 @@ extension JobView {
         guard self.isTracking, state == .waiting else { return state }
         let known = [self.seenAt, self.sharingAt].compactMap { $0 }.max()
         // Neither operation overflows: both are recent times, validated when they were read.
-        let mayHaveBegun = self.deadline.flatMap {
+        let earliestStart = self.deadline.flatMap {
             Fix.times.contains($0) ? $0 - settings.maxSharingDuration.milliseconds : nil
         }
-        guard let heard = known ?? mayHaveBegun else { return state }
-        return now - heard > settings.positionLifetime.milliseconds ? .lost : state
+        guard let lastSeen = known ?? earliestStart else { return state }
+        return now - lastSeen > settings.positionLifetime.milliseconds ? .lost : state
     }
 
     /// The stored estimate, or a note that it is being recalculated because the rider's position is stale.
-    private static func eta(_ kept: ArrivalEstimate, isStale: Bool) -> ArrivalEstimate {
-        isStale ? ArrivalEstimate(state: .recalculating, at: kept.at, stopsBefore: kept.stopsBefore) : kept
+    private static func eta(_ estimate: ArrivalEstimate, isStale: Bool) -> ArrivalEstimate {
+        isStale ? ArrivalEstimate(state: .recalculating, at: estimate.at, stopsBefore: estimate.stopsBefore) : estimate
     }
 
     /// Why a rider in a travelling status shows no position: it shared one before and stopped.

@@ -54,16 +54,16 @@ package actor ZoneJobsCache {
         self.evict(except: zone)
         self.entries[zone]?.askedAt = .now()
         if let entry = self.entries[zone], .now() < entry.validUntil { return entry.snapshot }
-        let begun = NIODeadline.now()
+        let started = NIODeadline.now()
         // The read always completes, because every request to Redis has a timeout.
         let reading = self.readings[zone] ?? self.jobs.loop.makeFutureWithTask { try await self.read(zone) }
         self.readings[zone] = reading
         do {
-            let seen = try await reading.get()
+            let readJobs = try await reading.get()
             // Of the callers that waited for this read, the first one stores it.
             if self.readings[zone] === reading {
                 self.readings[zone] = nil
-                self.store(seen, of: zone, begun)
+                self.store(readJobs, of: zone, started)
             }
         } catch {
             if self.readings[zone] === reading { self.readings[zone] = nil }
@@ -72,12 +72,12 @@ package actor ZoneJobsCache {
         return self.entries[zone]?.snapshot ?? ZoneSnapshot()
     }
 
-    private func store(_ seen: [ReadJob], of zone: ZoneID, _ begun: NIODeadline) {
+    private func store(_ readJobs: [ReadJob], of zone: ZoneID, _ started: NIODeadline) {
         var entry = self.entries[zone] ?? Entry()
-        entry.snapshot.history.apply(seen.map(\.row))
-        entry.snapshot.verdicts = Dictionary(seen.map { ($0.row.job, $0.verdicts) }) { $1 }
+        entry.snapshot.history.apply(readJobs.map(\.row))
+        entry.snapshot.verdicts = Dictionary(readJobs.map { ($0.row.job, $0.verdicts) }) { $1 }
         entry.snapshot.verdicts = entry.snapshot.verdicts.filter { !$0.value.counts.isEmpty }
-        let took = NIODeadline.now() - begun
+        let took = NIODeadline.now() - started
         entry.validUntil = .now() + min(max(took * Self.pauseFactor, Self.pauses.lowerBound), Self.pauses.upperBound)
         self.entries[zone] = entry
         self.evict(except: zone)
@@ -100,17 +100,17 @@ package actor ZoneJobsCache {
         let listing = self.jobs.ledger.listing
         let listed = try await listing.jobIDs(in: zone).get()
         let followers = try await self.registry.followers().get()
-        var seen: [ReadJob] = []
-        seen.reserveCapacity(listed.count)
+        var readJobs: [ReadJob] = []
+        readJobs.reserveCapacity(listed.count)
         for start in stride(from: 0, to: listed.count, by: Self.batchSize) {
-            let piece = listed[start..<min(start + Self.batchSize, listed.count)]
-            let open = try await listing.openJobs(piece, in: zone).get()
+            let batch = listed[start..<min(start + Self.batchSize, listed.count)]
+            let open = try await listing.openJobs(batch, in: zone).get()
             let looks = open.map {
                 self.readJob($0, followers: followers[$0.job] ?? 0, isRevocationStateStale: isRevocationStateStale)
             }
-            seen += try await EventLoopFuture.whenAllSucceed(looks, on: self.jobs.loop).get()
+            readJobs += try await EventLoopFuture.whenAllSucceed(looks, on: self.jobs.loop).get()
         }
-        return seen
+        return readJobs
     }
 
     private nonisolated func readJob(

@@ -56,9 +56,9 @@ extension RedisClient {
     ///   - key: of the list.
     ///   - command: the command that read it.
     func names<Kind>(_ answer: RESPValue, of key: String, by command: String) -> [Identifier<Kind>] {
-        let words = answer.array ?? []
-        let names = words.compactMap { $0.text.flatMap { Identifier<Kind>($0) } }
-        if names.count < words.count || answer.array == nil { self.refuse(key, by: command) }
+        let entries = answer.array ?? []
+        let names = entries.compactMap { $0.text.flatMap { Identifier<Kind>($0) } }
+        if names.count < entries.count || answer.array == nil { self.refuse(key, by: command) }
         return names
     }
 

@@ -21,8 +21,8 @@ import Testing
             #expect(answer == .answer(1, 2))
             let record = try await stage.record("rider", "customer", "travel_active", "travel_deadline", "fence")
             #expect(record == ["rider-2", "customer-1", "0", "", "2"])
-            let told = try await stage.subscriber.messages.next()
-            #expect((told.channel, told.text) == (stage.eventsChannel, #"{"type":"assigned"}"#))
+            let message = try await stage.subscriber.messages.next()
+            #expect((message.channel, message.text) == (stage.eventsChannel, #"{"type":"assigned"}"#))
         }
     }
 

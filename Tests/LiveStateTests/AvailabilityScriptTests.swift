@@ -159,7 +159,7 @@ import Testing
             #expect(!drained.isDraining && drained.status == .online)
             try await stage.describe(isApproved: true, capacity: 2)
             #expect(try await stage.members() == [ZoneStage.rider])
-            let kinds = try await stage.told(6).map(\.kind)
+            let kinds = try await stage.nextChanges(6).map(\.kind)
             #expect(kinds == [.created, .online, .assigned, .withdrawn, .released, .approved])
         }
     }
@@ -222,11 +222,11 @@ import Testing
     @Test func `an unchanged description is not published again`() async throws {
         try await ZoneStage.set { stage in
             try await stage.describe(capacity: 3)
-            _ = try await stage.told()
+            _ = try await stage.nextChange()
             try await stage.base.leavesAllAsItIs { try await stage.describe(capacity: 3) }
             #expect(try await stage.base.isSilent())
             try await stage.describe(capacity: 4)
-            #expect(try await stage.told().kind == .described)
+            #expect(try await stage.nextChange().kind == .described)
         }
     }
 }

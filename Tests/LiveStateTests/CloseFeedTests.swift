@@ -35,8 +35,8 @@ import Testing
             #expect(try await stage.client.run("EXISTS", stage.positionKey) == .integer(0))
             #expect(try await stage.client.run("GET", stage.travelKey).text == "3 9000000000000 ")
             #expect((50_000...60_000).contains(try await stage.client.timeLeft(of: stage.travelKey)))
-            let told = try await stage.subscriber.messages.next()
-            #expect(told == ReceivedMessage(channel: stage.feedChannel, payload: Array(Self.message.utf8)))
+            let message = try await stage.subscriber.messages.next()
+            #expect(message == ReceivedMessage(channel: stage.feedChannel, payload: Array(Self.message.utf8)))
         }
     }
 

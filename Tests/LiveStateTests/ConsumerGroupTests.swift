@@ -23,7 +23,7 @@ import Testing
     @Test func `a consumer group receives every change once, and unacknowledged changes again`() async throws {
         try await ZoneStage.set { stage in
             try await stage.riders.carry(ZoneStage.jobs[0])
-            let told = try await stage.told(3)
+            let told = try await stage.nextChanges(3)
             let lines = try LuaFolder.commands("shell")
             try #require(lines.count == 6)
             var answers: [String] = []

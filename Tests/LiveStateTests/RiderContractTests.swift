@@ -18,7 +18,7 @@ import Testing
         try await ZoneStage.set { stage in
             try await stage.online()
             _ = try await stage.assign(ZoneStage.jobs[0])
-            _ = try await stage.told(3)
+            _ = try await stage.nextChanges(3)
             try await body(stage)
         }
     }

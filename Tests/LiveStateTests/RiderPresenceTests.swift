@@ -32,7 +32,7 @@ import Testing
             let record = try #require(try await stage.record())
             #expect(record.status == .offline && record.reason == "expired")
             #expect(try await stage.riders.sweep(ZoneStage.zone).get().isEmpty)
-            #expect(try await stage.told(4).map(\.kind) == [.created, .online, .unreachable, .offline])
+            #expect(try await stage.nextChanges(4).map(\.kind) == [.created, .online, .unreachable, .offline])
         }
     }
 
@@ -67,7 +67,7 @@ import Testing
                 Issue.record("\(swept)")
                 return
             }
-            let kinds = try await stage.told(6).map(\.kind)
+            let kinds = try await stage.nextChanges(6).map(\.kind)
             #expect(kinds == [.created, .online, .assigned, .unreachableWithTask, .released, .offline])
         }
     }
@@ -88,7 +88,7 @@ import Testing
                 return
             }
             #expect(try await stage.members() == [ZoneStage.rider])
-            #expect(try await stage.told(4).map(\.kind) == [.created, .online, .unreachable, .reachable])
+            #expect(try await stage.nextChanges(4).map(\.kind) == [.created, .online, .unreachable, .reachable])
         }
     }
 
@@ -131,7 +131,7 @@ import Testing
                 return found == 0
             }
             #expect(areAllOffline)
-            let changes = try await stage.told(4 * riders.count)
+            let changes = try await stage.nextChanges(4 * riders.count)
             for kind in [RiderChange.Kind.unreachable, .offline] {
                 #expect(Set(changes.filter { $0.kind == kind }.map(\.rider)) == Set(riders))
             }

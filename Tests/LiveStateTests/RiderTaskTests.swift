@@ -154,7 +154,7 @@ import Testing
                 #expect(try await stage.goOffline() == .activeTasks([job]))
             }
             #expect(try await advance(.pickedUp) == .notAllowed(from: .inTransit))
-            let told = try await stage.told(6)
+            let told = try await stage.nextChanges(6)
             #expect(told.suffix(3).map(\.kind) == [.arrivedAtStore, .pickedUp, .inTransit])
             #expect(told.suffix(4).allSatisfy { $0.job == job && $0.tasks == 1 })
         }

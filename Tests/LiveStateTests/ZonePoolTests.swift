@@ -56,11 +56,11 @@ import Testing
             let id = "\(ahead / 1000)-\(ahead % 1000)"
             try await stage.client.run("XADD", stage.keys[3], id, "change", "online")
             try await stage.online()
-            let told = try await stage.told(2)
+            let told = try await stage.nextChanges(2)
             #expect(told.map(\.version) == [ahead + 1, ahead + 2])
             try await stage.client.run("DEL", stage.keys[3])
             _ = try await stage.goOffline()
-            let after = try await stage.told()
+            let after = try await stage.nextChange()
             #expect(after.previous == 0 && after.version != told[1].version)
         }
     }

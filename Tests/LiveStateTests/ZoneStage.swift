@@ -82,15 +82,15 @@ struct ZoneStage: Sendable {
     }
 
     /// The next published change.
-    func told() async throws -> RiderChange {
+    func nextChange() async throws -> RiderChange {
         let message = try await self.base.subscriber.messages.next(within: .seconds(30))
         return try message.payload.withUnsafeBytes { try RiderChange($0) }
     }
 
     /// The next `count` published changes.
-    func told(_ count: Int) async throws -> [RiderChange] {
+    func nextChanges(_ count: Int) async throws -> [RiderChange] {
         var changes: [RiderChange] = []
-        while changes.count < count { changes.append(try await self.told()) }
+        while changes.count < count { changes.append(try await self.nextChange()) }
         return changes
     }
 

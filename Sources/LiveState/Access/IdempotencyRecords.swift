@@ -98,7 +98,7 @@ package struct IdempotencyRecords: Sendable {
 
     /// Ends a claim. Does nothing if the claim has expired and another request holds one.
     package func settle(_ claim: Claim, of key: Key, as outcome: Outcome) -> EventLoopFuture<Void> {
-        let (word, answer): (RedisCommand.Word, RedisCommand.Word) =
+        let (outcomeName, answer): (RedisCommand.Word, RedisCommand.Word) =
             switch outcome {
             case .answered(let answer) where answer.count <= Self.maxAnswerBytes:
                 ("answered", .bytes(key.record.seal(answer)))
@@ -107,7 +107,7 @@ package struct IdempotencyRecords: Sendable {
             }
         return self.writes.evaluate(
             Scripts.settleRequest, keys: [self.keyspace.idempotency(key.record.name)],
-            arguments: [.text(claim.nonce), word, answer]
+            arguments: [.text(claim.nonce), outcomeName, answer]
         ).map { _ in }
     }
 }

@@ -25,9 +25,9 @@ package struct SignInCodes: Sendable {
     /// - Returns: the code, 32 of [0-9a-f].
     package func issue(for token: String, seconds: Int = Self.defaultLifetime) -> EventLoopFuture<String> {
         let code = Secret.make()
-        let kept = SealedRecord(secret: code, for: "sign-in")
+        let record = SealedRecord(secret: code, for: "sign-in")
         return self.live.send([
-            "SET", .text(self.keyspace.signIn(kept.name)), .bytes(kept.seal(Array(token.utf8))), "PX",
+            "SET", .text(self.keyspace.signIn(record.name)), .bytes(record.seal(Array(token.utf8))), "PX",
             .integer(seconds * 1000),
         ]).map { _ in code }
     }
@@ -37,11 +37,11 @@ package struct SignInCodes: Sendable {
     /// - Returns: `nil` when there is no such code, or it has expired or been used.
     package func redeem(_ code: String) -> EventLoopFuture<String?> {
         guard Secret.isValid(code) else { return self.live.eventLoop.makeSucceededFuture(nil) }
-        let kept = SealedRecord(secret: code, for: "sign-in")
-        let key = self.keyspace.signIn(kept.name)
+        let record = SealedRecord(secret: code, for: "sign-in")
+        let key = self.keyspace.signIn(record.name)
         return self.live.send(["GETDEL", .text(key)]).map { answer in
             self.live.value(answer, of: key, by: "GETDEL") { answer in
-                answer.bytes.flatMap { kept.open($0) }.map { String(decoding: $0, as: UTF8.self) }
+                answer.bytes.flatMap { record.open($0) }.map { String(decoding: $0, as: UTF8.self) }
             }
         }
     }

@@ -54,12 +54,12 @@ package struct Tickets: Sendable {
     /// - Returns: the ticket, which can be used once.
     package func issue(to holder: Holder) -> EventLoopFuture<String> {
         let ticket = Secret.make()
-        let words = [
+        let fields = [
             holder.person.text, holder.role, holder.job?.text ?? "", holder.rider?.text ?? "",
             String(holder.issuedAt), String(holder.expiresAt), holder.token,
         ]
         return self.live.send([
-            "SET", .text(self.key(of: ticket)), .text(words.joined(separator: " ")), "PX",
+            "SET", .text(self.key(of: ticket)), .text(fields.joined(separator: " ")), "PX",
             .integer(Self.lifetime.milliseconds),
         ]).map { _ in ticket }
     }
@@ -78,16 +78,16 @@ package struct Tickets: Sendable {
 
 extension Tickets.Holder {
     fileprivate init?(_ value: RESPValue) {
-        let words = (value.text ?? "").split(separator: " ", maxSplits: 6, omittingEmptySubsequences: false)
+        let fields = (value.text ?? "").split(separator: " ", maxSplits: 6, omittingEmptySubsequences: false)
             .map(String.init)
         // Ignoring a malformed job or rider would grant more than the ticket was issued for.
-        guard words.count == 7, let person = PersonID(words[0]), Role(rawValue: words[1]) != nil,
-            let job = optional(words[2], { JobID($0) }), let rider = optional(words[3], { PersonID($0) }),
-            let issuedAt = words[4].unixSeconds, let expiresAt = words[5].unixSeconds,
-            RevocationSubject(.token, id: words[6]) != nil
+        guard fields.count == 7, let person = PersonID(fields[0]), Role(rawValue: fields[1]) != nil,
+            let job = optional(fields[2], { JobID($0) }), let rider = optional(fields[3], { PersonID($0) }),
+            let issuedAt = fields[4].unixSeconds, let expiresAt = fields[5].unixSeconds,
+            RevocationSubject(.token, id: fields[6]) != nil
         else { return nil }
         self.init(
-            person: person, role: words[1], job: job, rider: rider, token: words[6], issuedAt: issuedAt,
+            person: person, role: fields[1], job: job, rider: rider, token: fields[6], issuedAt: issuedAt,
             expiresAt: expiresAt)
     }
 }

@@ -30,7 +30,7 @@ package struct AccessProbe: Sendable, Hashable {
     private static let rider = PersonID("enroute-check")!
     private static let zone = ZoneID("enroute-check")!
     /// A key and a channel that no gateway uses.
-    private static let foreign = "enroute-check-foreign"
+    private static let unrelated = "enroute-check-foreign"
 
     package init(role: RedisRole, keyspace: Keyspace) {
         let digest = Scripts.openFeed.digest
@@ -60,13 +60,13 @@ package struct AccessProbe: Sendable, Hashable {
                 ["pexpire", verdicts, "1"], ["del", verdicts],
             ]
             let (places, seen) = (keyspace.places(in: Self.zone), keyspace.placesSeen(in: Self.zone))
-            let (gateways, gateway) = (keyspace.gateways, keyspace.gateway(Self.foreign))
+            let (gateways, gateway) = (keyspace.gateways, keyspace.gateway(Self.unrelated))
             self.needed += [
                 ["zadd", gateways, "1", "g"], ["zrangebyscore", gateways, "-inf", "1"], ["zrem", gateways, "g"],
                 ["set", gateway, "h", "px", "1"], ["get", gateway], ["del", gateway],
-                ["set", keyspace.followed(atGateway: Self.foreign), "f", "px", "1"],
-                ["get", keyspace.followed(atGateway: Self.foreign)],
-                ["del", keyspace.followed(atGateway: Self.foreign)],
+                ["set", keyspace.followed(atGateway: Self.unrelated), "f", "px", "1"],
+                ["get", keyspace.followed(atGateway: Self.unrelated)],
+                ["del", keyspace.followed(atGateway: Self.unrelated)],
             ]
             self.needed += [
                 ["geoadd", places, "0", "0", "r"],
@@ -109,9 +109,9 @@ package struct AccessProbe: Sendable, Hashable {
         ]
         self.excessive = [
             ["keys", "*"], ["config", "set", "save", ""], ["flushall"], ["flushdb"], ["script", "flush"], ["shutdown"],
-            ["debug", "sleep", "0"], ["acl", "setuser", Self.foreign], ["psubscribe", "*"], ["monitor"],
-            ["get", Self.foreign], ["set", Self.foreign, "v"], ["subscribe", Self.foreign],
-            ["ssubscribe", Self.foreign], ["publish", Self.foreign, ""], ["spublish", Self.foreign, ""],
+            ["debug", "sleep", "0"], ["acl", "setuser", Self.unrelated], ["psubscribe", "*"], ["monitor"],
+            ["get", Self.unrelated], ["set", Self.unrelated, "v"], ["subscribe", Self.unrelated],
+            ["ssubscribe", Self.unrelated], ["publish", Self.unrelated, ""], ["spublish", Self.unrelated, ""],
         ]
     }
 
@@ -146,8 +146,8 @@ package struct AccessProbe: Sendable, Hashable {
     /// - Returns: `nil` when the server cannot tell, because it is older than 7.0 or the user may not call any script without
     ///   keys.
     package func run(_ client: RedisClient) -> EventLoopFuture<AccessFacts?> {
-        let answers = (self.needed + self.excessive).map { words in
-            client.evaluate(Self.permissionScript, keys: [], arguments: words.map { .text($0) }).map {
+        let answers = (self.needed + self.excessive).map { command in
+            client.evaluate(Self.permissionScript, keys: [], arguments: command.map { .text($0) }).map {
                 answer -> Bool? in
                 answer.integer.flatMap { $0 < 0 ? nil : $0 == 1 }
             }
@@ -181,11 +181,11 @@ package struct AccessProbe: Sendable, Hashable {
             """.utf8))
 
     /// For people: the command in capitals, without the arguments that do not matter.
-    private static func text(_ words: [String]) -> String {
-        switch words[0] {
-        case "eval", "evalsha": return words[0].uppercased()
-        case "config", "script", "acl", "debug", "cluster": return words.prefix(2).joined(separator: " ").uppercased()
-        default: return ([words[0].uppercased()] + words.dropFirst().prefix(1)).joined(separator: " ")
+    private static func text(_ command: [String]) -> String {
+        switch command[0] {
+        case "eval", "evalsha": return command[0].uppercased()
+        case "config", "script", "acl", "debug", "cluster": return command.prefix(2).joined(separator: " ").uppercased()
+        default: return ([command[0].uppercased()] + command.dropFirst().prefix(1)).joined(separator: " ")
         }
     }
 }

@@ -35,9 +35,9 @@ package struct RedisInspector: Sendable {
     ///
     /// - Throws: (in the future) `RedisError`.
     package func facts() -> EventLoopFuture<RedisFacts> {
-        let asked = self.admin ?? self.client
+        let reader = self.admin ?? self.client
         let (role, connection) = (self.role, self.connection)
-        return asked.send(["INFO"]).and(self.settings(of: asked)).flatMapThrowing { info, settings in
+        return reader.send(["INFO"]).and(self.settings(of: reader)).flatMapThrowing { info, settings in
             guard let text = info.text else { throw RedisError.unexpectedAnswer(command: "INFO") }
             return RedisFacts(role: role, connection: connection, info: text, settings: settings)
         }
@@ -47,8 +47,8 @@ package struct RedisInspector: Sendable {
     /// file can be loaded, and the difference between the clocks.
     package func allFacts(keyspace: Keyspace) -> EventLoopFuture<RedisFacts> {
         let access = AccessProbe(role: self.role, keyspace: keyspace).run(self.client)
-        let asked = self.admin ?? self.client
-        let keys = RoleDetector(keyspace: keyspace).roles(at: asked).hop(to: self.client.eventLoop)
+        let reader = self.admin ?? self.client
+        let keys = RoleDetector(keyspace: keyspace).roles(at: reader).hop(to: self.client.eventLoop)
         return self.facts().and(access).and(keys).flatMap { known, keys in
             self.clockAhead(tries: Self.clockTries).and(self.reload(keyspace, known.0)).map { ahead, reload in
                 var facts = known.0
@@ -74,9 +74,9 @@ package struct RedisInspector: Sendable {
     }
 
     /// - Returns: `nil` when the user may not read settings.
-    private func settings(of asked: RedisClient) -> EventLoopFuture<[String: String]?> {
-        let words = ["CONFIG", "GET"] + RedisFacts.settingNames
-        return asked.send(RedisCommand(words.map { .text($0) })).map { answer -> [String: String]? in
+    private func settings(of reader: RedisClient) -> EventLoopFuture<[String: String]?> {
+        let command = ["CONFIG", "GET"] + RedisFacts.settingNames
+        return reader.send(RedisCommand(command.map { .text($0) })).map { answer -> [String: String]? in
             let texts = answer.array?.compactMap(\.text) ?? []
             let pairs = stride(from: 0, to: texts.count - 1, by: 2).map { (texts[$0], texts[$0 + 1]) }
             return Dictionary(pairs) { first, _ in first }

@@ -89,9 +89,9 @@ extension RedisFacts {
 
     /// From `normal 0 0 0 slave … pubsub <hard> <soft> <seconds>`.
     package var subscriberLimit: BufferLimit? {
-        let words = (self.settings?["client-output-buffer-limit"] ?? "").split(separator: " ")
-        guard let start = words.firstIndex(of: "pubsub"), words.count >= start + 4 else { return nil }
-        let numbers = words[(start + 1)...(start + 3)].compactMap { Int64($0) }
+        let tokens = (self.settings?["client-output-buffer-limit"] ?? "").split(separator: " ")
+        guard let start = tokens.firstIndex(of: "pubsub"), tokens.count >= start + 4 else { return nil }
+        let numbers = tokens[(start + 1)...(start + 3)].compactMap { Int64($0) }
         guard numbers.count == 3 else { return nil }
         return BufferLimit(hardBytes: numbers[0], softBytes: numbers[1], softSeconds: numbers[2])
     }

@@ -34,8 +34,10 @@ package struct ReloadProbe: Sendable, Hashable {
 
     /// Checks the commands on the server that `client` is connected to.
     package func run(_ client: RedisClient) -> EventLoopFuture<ReloadFacts> {
-        let answers = self.changes.map { words in
-            client.send(RedisCommand((["ACL", "DRYRUN", Self.user] + words).map { .text($0) })).map { $0.text == "OK" }
+        let answers = self.changes.map { command in
+            client.send(RedisCommand((["ACL", "DRYRUN", Self.user] + command).map { .text($0) })).map {
+                $0.text == "OK"
+            }
         }
         return EventLoopFuture.whenAllSucceed(answers, on: client.eventLoop).map { answers in
             let refused = zip(self.changes, answers).filter { !$0.1 }.compactMap { $0.0.first?.uppercased() }

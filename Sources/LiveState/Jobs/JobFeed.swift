@@ -149,12 +149,12 @@ package struct JobFeed: Sendable {
                     bytes.withUnsafeBytes { PublishedLocation.read($0, of: job) } == nil ? nil : bytes
                 }
             }
-            let kept = self.live.value(values[2], of: self.keyspace.eta(of: job), by: "MGET") { value in
+            let stored = self.live.value(values[2], of: self.keyspace.eta(of: job), by: "MGET") { value in
                 value.bytes.flatMap { ETAStore.StoredEstimate($0, of: job) }
             }
             return State(
                 rider: rider, deadline: travel.deadline, position: position,
-                eta: kept.flatMap { $0.fence == travel.fence ? $0.estimate : nil })
+                eta: stored.flatMap { $0.fence == travel.fence ? $0.estimate : nil })
         }
     }
 
@@ -167,9 +167,9 @@ package struct JobFeed: Sendable {
         let rider: PersonID?
 
         init?(_ value: RESPValue) {
-            let words = value.text?.split(separator: " ", omittingEmptySubsequences: false) ?? []
-            guard words.count == 3, let fence = words[0].fence, let deadline = words[1].timestamp,
-                let rider = optional(String(words[2]), { PersonID($0) })
+            let parts = value.text?.split(separator: " ", omittingEmptySubsequences: false) ?? []
+            guard parts.count == 3, let fence = parts[0].fence, let deadline = parts[1].timestamp,
+                let rider = optional(String(parts[2]), { PersonID($0) })
             else { return nil }
             (self.fence, self.deadline, self.rider) = (fence, deadline, rider)
         }

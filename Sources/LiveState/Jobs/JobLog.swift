@@ -23,10 +23,10 @@ extension StatusLogEntry {
     /// - Parameter entry: of the stream: its id, then names and values in turn.
     fileprivate init?(_ entry: RESPValue) {
         guard let parts = entry.array, parts.count == 2, let id = parts[0].text.flatMap({ StatusID($0) }),
-            let words = parts[1].array?.map({ $0.text ?? "" }), words.count.isMultiple(of: 2)
+            let items = parts[1].array?.map({ $0.text ?? "" }), items.count.isMultiple(of: 2)
         else { return nil }
         var fields: [String: String] = [:]
-        for index in stride(from: 0, to: words.count, by: 2) { fields[words[index]] = words[index + 1] }
+        for index in stride(from: 0, to: items.count, by: 2) { fields[items[index]] = items[index + 1] }
         guard let status = fields["status"].flatMap(JobStatus.init), let at = fields["at"]?.timestamp,
             let source = fields["source"], let recorded = optional(fields["recorded"] ?? "", \.timestamp)
         else { return nil }

@@ -38,9 +38,9 @@ package struct LocationPublisher: Sendable {
         case otherRider
     }
 
-    /// - Parameter wasForeign: the position that was replaced was malformed.
-    private func accepted(_ job: JobID, id: UInt64, listeners: Int, wasForeign: Bool) -> Verdict {
-        if wasForeign { self.live.refuse(self.keyspace.position(of: job), by: Scripts.publishLocation.name) }
+    /// - Parameter replacesMalformed: the position that was replaced was malformed.
+    private func accepted(_ job: JobID, id: UInt64, listeners: Int, replacesMalformed: Bool) -> Verdict {
+        if replacesMalformed { self.live.refuse(self.keyspace.position(of: job), by: Scripts.publishLocation.name) }
         return .accepted(id: id, listeners: listeners)
     }
 
@@ -60,7 +60,7 @@ package struct LocationPublisher: Sendable {
             case (1, let id?) where id.isVersion:
                 self.accepted(
                     job, id: UInt64(id), listeners: Int(clamping: answer.array?.dropFirst(2).first?.integer ?? 0),
-                    wasForeign: answer.array?.count == 4)
+                    replacesMalformed: answer.array?.count == 4)
             case (0, _): .stale
             case (-1, _): .travelModeOff
             case (-2, _): .otherRider

@@ -57,11 +57,11 @@ package struct ValidationSummaryStore: Sendable {
         let key = self.keyspace.verdicts(of: job)
         return self.live.send(["HGETALL", .text(key)]).map { answer in
             let texts = (answer.array ?? []).map { $0.text ?? "" }
-            var (summary, isOurs) = (ValidationSummary(), true)
+            var (summary, isValid) = (ValidationSummary(), true)
             for index in stride(from: 0, to: texts.count - 1, by: 2) {
-                isOurs = summary.take(texts[index], texts[index + 1]) && isOurs
+                isValid = summary.apply(texts[index], texts[index + 1]) && isValid
             }
-            if !isOurs { self.live.refuse(key, by: "HGETALL") }
+            if !isValid { self.live.refuse(key, by: "HGETALL") }
             return summary
         }
     }
@@ -71,16 +71,16 @@ extension ValidationSummary {
     /// Applies one field of the hash. A malformed field changes nothing.
     ///
     /// - Returns: whether the field is valid.
-    fileprivate mutating func take(_ name: String, _ text: String) -> Bool {
+    fileprivate mutating func apply(_ name: String, _ text: String) -> Bool {
         switch name {
         case "unavailable":
-            guard let reason = optional(text.noted, UnavailableReason.init) else { return false }
+            guard let reason = optional(text.annotation, UnavailableReason.init) else { return false }
             self.unavailable = reason
         case "proximity":
-            guard let state = optional(text.noted, ProximityState.init) else { return false }
+            guard let state = optional(text.annotation, ProximityState.init) else { return false }
             self.proximity = state
         case "stopped":
-            guard ["", "arrived"].contains(text.noted) else { return false }
+            guard ["", "arrived"].contains(text.annotation) else { return false }
             self.wasStoppedByArrival = text == "arrived"
         case "sharing": break
         case "seen_at":
@@ -99,7 +99,7 @@ extension ValidationSummary {
 
 extension String {
     /// The value of an annotation, without the `-` that stands for none.
-    fileprivate var noted: String { self == "-" ? "" : self }
+    fileprivate var annotation: String { self == "-" ? "" : self }
 
     /// A time within the range in which sums cannot overflow; `nil` for anything else.
     fileprivate var time: Int64? { Int64(self).flatMap { Fix.times.contains($0) ? $0 : nil } }

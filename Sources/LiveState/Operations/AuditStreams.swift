@@ -19,11 +19,11 @@ package struct AuditStreams: Sendable {
 
     package func append(_ entry: AuditEntry) -> EventLoopFuture<Void> {
         let most = entry.stream == .access ? self.settings.accessEntries : self.settings.auditEntries
-        let words = entry.fields.flatMap { [RedisCommand.Word.text($0.name), .text($0.value)] }
+        let fields = entry.fields.flatMap { [RedisCommand.Word.text($0.name), .text($0.value)] }
         var command: RedisCommand = [
             "XADD", .text(self.settings.keyspace.stream(entry.stream)), "MAXLEN", "~", .integer(most), "*",
         ]
-        command.words += words
+        command.words += fields
         return self.ledger.send(command).map { _ in }
     }
 
@@ -58,9 +58,9 @@ package struct AuditStreams: Sendable {
     /// Skips and reports malformed entries, so that one of them does not block the rest.
     func entries(_ answer: RESPValue, of key: String, command: String) -> [StoredEntry] {
         let entries = answer.array ?? []
-        let ours = entries.compactMap { StoredEntry($0) }
-        if ours.count < entries.count { self.ledger.refuse(key, by: command) }
-        return ours
+        let valid = entries.compactMap { StoredEntry($0) }
+        if valid.count < entries.count { self.ledger.refuse(key, by: command) }
+        return valid
     }
 }
 
@@ -72,11 +72,11 @@ extension AuditStreams.StoredEntry {
     ///   `change` (what changed).
     fileprivate init?(_ entry: RESPValue) {
         guard let parts = entry.array, parts.count == 2, let id = parts[0].text,
-            let words = parts[1].array?.map(\.text), words.count.isMultiple(of: 2)
+            let items = parts[1].array?.map(\.text), items.count.isMultiple(of: 2)
         else { return nil }
         var fields: [AuditEntry.Field] = []
-        for index in stride(from: 0, to: words.count, by: 2) {
-            guard let name = words[index], let value = words[index + 1], name.isNonce,
+        for index in stride(from: 0, to: items.count, by: 2) {
+            guard let name = items[index], let value = items[index + 1], name.isNonce,
                 value.utf8.count <= Self.longestValue, !value.unicodeScalars.contains("\u{FFFD}")
             else { return nil }
             fields.append(AuditEntry.Field(name: name, value: value))

@@ -37,7 +37,7 @@ package struct GatewayRegistry: Sendable {
     ) -> EventLoopFuture<Void> {
         let lifetime = RedisCommand.Word.integer(Self.lifetime.milliseconds)
         let counts = followed.prefix(Self.maxFollowedJobs).map { "\($0.key.text) \($0.value)" }.joined(separator: " ")
-        self.forget(now)
+        self.removeExpired(now)
         let sent = [
             self.live.send(["ZADD", .text(self.keyspace.gateways), .integer(now), .text(id)]),
             self.live.send([
@@ -50,13 +50,13 @@ package struct GatewayRegistry: Sendable {
     }
 
     /// Removes gateways that have been silent for too long to be shown.
-    private func forget(_ now: Int64) {
+    private func removeExpired(_ now: Int64) {
         let key = RedisCommand.Word.text(self.keyspace.gateways)
         self.live.send([
             "ZRANGEBYSCORE", key, "-inf", .integer(now - Self.retention.milliseconds - 1),
         ]).whenSuccess { answer in
-            let gone = (answer.array ?? []).compactMap(\.text).map { RedisCommand.Word.text($0) }
-            if !gone.isEmpty { _ = self.live.send(RedisCommand([.text("ZREM"), key] + gone)) }
+            let expired = (answer.array ?? []).compactMap(\.text).map { RedisCommand.Word.text($0) }
+            if !expired.isEmpty { _ = self.live.send(RedisCommand([.text("ZREM"), key] + expired)) }
         }
     }
 
@@ -88,19 +88,19 @@ package struct GatewayRegistry: Sendable {
     package func reports(now: Int64) -> EventLoopFuture<[Report]> {
         let key = RedisCommand.Word.text(self.keyspace.gateways)
         return self.live.send(["ZRANGEBYSCORE", key, "-inf", "+inf", "WITHSCORES"]).flatMap { answer in
-            let words = (answer.array ?? []).map { $0.text ?? "" }
+            let items = (answer.array ?? []).map { $0.text ?? "" }
             var reports: [Report] = []
-            for index in stride(from: 0, to: words.count - 1, by: 2) {
+            for index in stride(from: 0, to: items.count - 1, by: 2) {
                 // A score may be any number, including infinity.
-                guard words[index].isNonce, let at = Int64(words[index + 1]), at.isTimestamp else {
+                guard items[index].isNonce, let at = Int64(items[index + 1]), at.isTimestamp else {
                     self.live.refuse(self.keyspace.gateways, by: "ZRANGEBYSCORE")
                     continue
                 }
-                reports.append(Report(id: words[index], at: at))
+                reports.append(Report(id: items[index], at: at))
             }
-            let isGone = { (gateway: Report) in gateway.at < now - Self.retention.milliseconds }
+            let isExpired = { (gateway: Report) in gateway.at < now - Self.retention.milliseconds }
             // Sorted by time: the gateways that reported last are at the end.
-            reports = Array(reports.drop(while: isGone).suffix(Self.maxGateways))
+            reports = Array(reports.drop(while: isExpired).suffix(Self.maxGateways))
             let facts = reports.map { self.live.send(["GET", .text(self.keyspace.gateway($0.id))]).map(\.bytes) }
             return EventLoopFuture.whenAllSucceed(facts, on: self.live.eventLoop).map { [reports] facts in
                 zip(reports, facts).map { Report(id: $0.id, at: $0.at, facts: $1) }
@@ -129,11 +129,11 @@ package struct GatewayRegistry: Sendable {
 
     /// Parses `job-7 2 job-8 1`; `nil` for anything else.
     private static func followed(_ text: String) -> [JobID: Int]? {
-        let words = text.split(separator: " ")
-        guard words.count.isMultiple(of: 2), words.count <= 2 * Self.maxFollowedJobs else { return nil }
+        let items = text.split(separator: " ")
+        guard items.count.isMultiple(of: 2), items.count <= 2 * Self.maxFollowedJobs else { return nil }
         var followed: [JobID: Int] = [:]
-        for index in stride(from: 0, to: words.count, by: 2) {
-            guard let job = JobID(String(words[index])), let count = words[index + 1].amount else { return nil }
+        for index in stride(from: 0, to: items.count, by: 2) {
+            guard let job = JobID(String(items[index])), let count = items[index + 1].amount else { return nil }
             followed[job] = count
         }
         return followed

@@ -36,8 +36,8 @@ package struct StopSequenceStore: Sendable {
         let key = self.keyspace.stopsBefore(job)
         return self.live.send(["GET", .text(key)]).map { answer in
             self.live.value(answer, of: key, by: "GET") { value in
-                let words = (value.text ?? "").split(separator: " ", omittingEmptySubsequences: false)
-                let stops = words == [""] ? [] : words.map { JobID(String($0)) }
+                let ids = (value.text ?? "").split(separator: " ", omittingEmptySubsequences: false)
+                let stops = ids == [""] ? [] : ids.map { JobID(String($0)) }
                 return stops.count <= Self.mostStops && stops.allSatisfy { $0 != nil } ? stops.compactMap { $0 } : nil
             } ?? []
         }

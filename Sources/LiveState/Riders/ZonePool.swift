@@ -115,12 +115,12 @@ extension ZonePool.Reading {
             guard changes.count == entries.count else { return nil }
             self.changes = changes
         } else {
-            guard parts.count == 4, let count = parts[2].integer, let words = parts[3].array?.compactMap(\.text),
-                words.count.isMultiple(of: 2)
+            guard parts.count == 4, let count = parts[2].integer, let items = parts[3].array?.compactMap(\.text),
+                items.count.isMultiple(of: 2)
             else { return nil }
             self.count = Int(clamping: count)
-            for index in stride(from: 0, to: words.count, by: 2) {
-                guard let rider = PersonID(words[index]), let heartbeat = words[index + 1].timestamp else { return nil }
+            for index in stride(from: 0, to: items.count, by: 2) {
+                guard let rider = PersonID(items[index]), let heartbeat = items[index + 1].timestamp else { return nil }
                 self.members.append(ZonePool.Member(rider: rider, heartbeat: heartbeat))
             }
         }
@@ -131,10 +131,10 @@ extension RiderChange {
     /// - Parameter entry: of the zone's change log: its id, then names and values in turn.
     init?(_ entry: RESPValue, zone: ZoneID) {
         guard let parts = entry.array, parts.count == 2, let id = parts[0].text.flatMap({ StatusID($0) }),
-            let words = parts[1].array?.map({ $0.text ?? "" }), words.count.isMultiple(of: 2)
+            let items = parts[1].array?.map({ $0.text ?? "" }), items.count.isMultiple(of: 2)
         else { return nil }
         var fields: [String: String] = [:]
-        for index in stride(from: 0, to: words.count, by: 2) { fields[words[index]] = words[index + 1] }
+        for index in stride(from: 0, to: items.count, by: 2) { fields[items[index]] = items[index + 1] }
         guard let rider = fields["rider"].flatMap({ PersonID($0) }), let kind = fields["change"].flatMap(Kind.init),
             let status = fields["status"].flatMap(Availability.init), let tasks = fields["tasks"]?.amount,
             let capacity = fields["capacity"]?.amount, let previous = fields["prev"]?.version,
