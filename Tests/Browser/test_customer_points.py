@@ -179,7 +179,7 @@ def test_point_09_an_arrival_is_now_in_minutes_or_at_a_time(coming, phone):
 
 
 @pytest.mark.lean
-@pytest.mark.parametrize(("locale", "timezone", "map-description", "clock"), [
+@pytest.mark.parametrize(("locale", "timezone", "description", "clock"), [
     ("en-US", "America/New_York", r"\d\.\d miles away", r"^\d+:\d\d.(AM|PM)$"),
     ("en-GB", "Europe/London", r"\d\.\d miles away", r"^\d{1,2}:\d\d$"),
     ("en-IE", "Europe/Dublin", r"\d\.\d kilometres away", r"^\d{1,2}:\d\d$"),

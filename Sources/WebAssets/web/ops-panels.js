@@ -1,5 +1,6 @@
-// The cards beside the jobs: zones, riders, gateways, verdicts, and what happened lately. Each is given an answer of the gateway
-// and writes it down; an answer that says what is there already changes nothing, so that nobody who reads is disturbed.
+// The cards beside the jobs: zones, riders, gateways, verdicts, and what happened lately. Each is given an answer of the
+// gateway and writes it down; an answer that says what is there already changes nothing, so that nobody who reads is
+// disturbed.
 
 import {locale, make} from './page.js';
 import {clockText} from './enroute-words.js';

@@ -1,6 +1,6 @@
 // The operations' page: looks at one zone. The address says which, and what of it is shown, so that a link or the back button
-// brings the same again; ops-polling.js asks, ops-list.js filters and orders, ops-table.js and ops-panels.js write down. Here they
-// are brought together: each change of the address or of what is known is shown once, in the next animation frame.
+// brings the same again; ops-polling.js asks, ops-list.js filters and orders, ops-table.js and ops-panels.js write down. Here
+// they are brought together: each change of the address or of what is known is shown once, in the next animation frame.
 
 import {
   Announcer, ConnectionBanner, inLanguage, language, languageSwitch, locale, make, put,

@@ -1,12 +1,12 @@
-// What a page does when one of its files is lost on the way. Without its own script it is nothing: it loads itself again, once,
-// and says so when that was of no use. Style sheets and the map's library are asked for again beside what runs already: a
-// page that signs in by a code that is good once must not begin anew. A classic script that needs no other file, so that it is
-// there when the others are not. The page's own script says that it has run: `data-ready` on the root element.
+// Repairs a page when one of its files is lost on the way. If the page's own script is lost, the page reloads once, and shows
+// a message if that did not help. Lost style sheets and the map library are loaded again without a reload, because a page
+// that signed in with a one-time code must not start over. This is a classic script that needs no other file, so it works
+// when others are missing. The page's script sets `data-ready` on the root element when it has run.
 
 (() => {
-  const LATE = 6_000;           // ms: then somebody who waits is told that it takes long
-  const HOPELESS = 20_000;      // ms: what has not come by then is taken as lost
-  const PAUSES = [2_000, 5_000, 15_000];      // ms between two requests for a part that is lost
+  const SLOW_AFTER = 6_000;           // ms until the page says that loading takes long
+  const LOST_AFTER = 20_000;      // ms until a missing script counts as lost
+  const PAUSES = [2_000, 5_000, 15_000];      // ms between two attempts to load a lost part
   const RELOADED = 'enroute.reloaded';
 
   const words = {
@@ -18,22 +18,22 @@
 
   const isReady = () => 'ready' in document.documentElement.dataset;
 
-  /** Style sheets that did not come, and scripts that did not make what they name (`data-makes`). */
+  /** Returns style sheets that failed to load, and scripts that did not define what they name (`data-makes`). */
   const lostParts = () => [
     ...[...document.querySelectorAll('link[rel=stylesheet]')].filter(({sheet}) => !sheet),
     ...[...document.querySelectorAll('script[data-makes]')].filter(({dataset}) => !(dataset.makes in window)),
   ];
 
-  /** Asks for them once more, in their places, and after a while again. */
-  function mend(attempt = 0) {
+  /** Loads the lost parts again, repeatedly if necessary. */
+  function reloadLostParts(attempt = 0) {
     for (const part of lostParts()) {
-      // A script that was there once does not run again: another one does.
+      // A script element runs only once, so it is replaced with a copy.
       const again = document.createElement(part.localName);
       for (const {name, value} of part.attributes) again.setAttribute(name, value);
       part.replaceWith(again);
     }
     const pause = PAUSES[attempt];
-    if (pause !== undefined) setTimeout(() => { if (lostParts().length > 0) mend(attempt + 1); }, pause);
+    if (pause !== undefined) setTimeout(() => { if (lostParts().length > 0) reloadLostParts(attempt + 1); }, pause);
   }
 
   function show(text) {
@@ -51,7 +51,7 @@
     document.querySelector('main')?.prepend(card);
   }
 
-  /** @returns whether the page is being loaded again: not twice in a tab without having been whole in between */
+  /** Reloads the page, unless this tab already did so without success. @returns whether it reloads */
   function reloadOnce() {
     try {
       if (sessionStorage.getItem(RELOADED)) return false;
@@ -63,19 +63,19 @@
     return true;
   }
 
-  function judge() {
+  function checkLoaded() {
     if (isReady()) {
       card?.remove();
-      try { sessionStorage.removeItem(RELOADED); } catch { /* it was never kept */ }
-      mend();
+      try { sessionStorage.removeItem(RELOADED); } catch { /* storage is not available */ }
+      reloadLostParts();
     } else if (!reloadOnce()) {
       show(words.lost);
     }
   }
 
-  // By the time of `load` all that the page names has come and run, or is lost.
-  if (document.readyState === 'complete') judge();
-  else addEventListener('load', judge);
-  setTimeout(() => { if (document.readyState !== 'complete' && !isReady()) show(words.slow); }, LATE);
-  setTimeout(() => { if (document.readyState !== 'complete') judge(); }, HOPELESS);
+  // At `load` every file has arrived and run, or is lost.
+  if (document.readyState === 'complete') checkLoaded();
+  else addEventListener('load', checkLoaded);
+  setTimeout(() => { if (document.readyState !== 'complete' && !isReady()) show(words.slow); }, SLOW_AFTER);
+  setTimeout(() => { if (document.readyState !== 'complete') checkLoaded(); }, LOST_AFTER);
 })();

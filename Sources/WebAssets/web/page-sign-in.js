@@ -1,20 +1,20 @@
-// Signing in: by a one-time code at the end of the address (`#in.<code>`), by one that is typed, by the page that
-// operators name (ENROUTE_PAGES_SIGN_IN_URL), or not at all with a tracking link. A code leaves the address bar before it is
-// used, and the token it brings lives in this tab's sessionStorage alone: never in an address, a cookie or on disk.
+// Signing in: with a one-time code at the end of the address (`#in.<code>`), with a typed code, on the operator's page
+// (ENROUTE_PAGES_SIGN_IN_URL), or not at all with a tracking link. A code is removed from the address bar before it is used.
+// The token lives only in the tab's sessionStorage, never in an address, a cookie or on disk.
 
 import {make, put, shared} from './page.js';
 
 const KEPT_AS = 'enroute.token';
-const SOON = 5_000;          // ms before its end in which a token is not taken any more
-const GIVE_UP = 15_000;      // ms for the answer to a code
+const SOON = 5_000;          // ms before its expiry from which a token is no longer used
+const GIVE_UP = 15_000;      // ms to wait for the answer to a code
 const CODE = /(?:^|#in\.)([0-9a-f]{32})$/i;
 
-/** Why a code was not taken, by status; anything else is a server that does not answer. */
+/** Why a code was rejected, by HTTP status. Other statuses mean that the server is unreachable. */
 const REASONS = {
   400: shared.signInRefused, 404: shared.signInRefused, 422: shared.signInRefused, 429: shared.signInLimited,
 };
 
-/** What stands behind the # of an address; a person may have typed anything there. */
+/** The fragment of an address. A person may have typed anything there. */
 function textBehind(hash) {
   try {
     return decodeURIComponent(hash.slice(1));
@@ -23,12 +23,12 @@ function textBehind(hash) {
   }
 }
 
-/** The service worker keeps the last state of jobs, by whom it was shown to. */
+/** Deletes the cached states of jobs, because another person may use the browser next. */
 function forgetStates() {
   navigator.serviceWorker?.controller?.postMessage({type: 'forget'});
 }
 
-/** @returns `{status, session, serverTime}`: status 0 when nobody answers, ms since the epoch by the server's clock */
+/** Redeems a code. @returns `{status, session, serverTime}`; status 0 means no answer, serverTime is in ms since the epoch */
 async function redeemed(code) {
   const abort = new AbortController();
   const timer = setTimeout(() => abort.abort(), GIVE_UP);
@@ -47,9 +47,9 @@ async function redeemed(code) {
 }
 
 /**
- * Who looks at the page. A page waits for `credential()` before it starts: while nobody is signed in that shows the
- * panel, and whatever else is on the page stays. `Enroute` is given `current`, which never waits. When the gateway
- * closes with 4005 or 4500, the page says `forget(reason)`, waits for `credential()` again and starts again.
+ * The credential of the page. A page awaits `credential()` before it starts; while nobody is signed in, that shows the panel
+ * and leaves the rest of the page as it is. `Enroute` uses `current`, which never waits. When the gateway closes with 4005 or
+ * 4500, the page calls `forget(reason)`, awaits `credential()` and starts again.
  */
 export class SignIn {
   #link = null;
@@ -58,7 +58,7 @@ export class SignIn {
   #code;
 
   /**
-   * @param panel the section to ask in, empty and hidden.
+   * @param panel the empty, hidden section for the form.
    * @param takesLinks whether the fragment of the address may be a tracking link.
    * @param why the heading of the panel: what signing in is for.
    */
@@ -71,7 +71,7 @@ export class SignIn {
     } else if (takesLinks && behind) {
       this.#link = behind;
     }
-    // Another link in the same tab is another page; the browser alone would keep this one.
+    // Another link in the same tab is another page, but the browser would not load it.
     addEventListener('hashchange', () => {
       if (takesLinks || textBehind(location.hash).startsWith('in.')) location.reload();
     });
@@ -86,13 +86,13 @@ export class SignIn {
     }
   };
 
-  /** What the server gave with the token: `{token, role, person, expiresAt}`, ms since the epoch; null without. */
+  /** The session from the server: `{token, role, person, expiresAt}`, in ms since the epoch; null if signed out or expired. */
   get session() {
     const kept = this.#kept();
     return kept && Date.now() < (kept.endsAt ?? kept.expiresAt) - SOON ? kept : null;
   }
 
-  /** For `Authorization`, or null. */
+  /** The value for `Authorization`, or null. */
   get header() {
     if (this.#link) return `Link ${this.#link}`;
     return this.session ? `Bearer ${this.session.token}` : null;
@@ -100,7 +100,7 @@ export class SignIn {
 
   get isGuest() { return this.#link !== null; }
 
-  /** `{link}`, or `{token}` even when it has run out, which the gateway tells; null without either. */
+  /** `{link}`, or `{token}` even if expired, because the gateway reports that; null without either. */
   get current() {
     if (this.#link) return {link: this.#link};
     const kept = this.#kept();
@@ -118,9 +118,9 @@ export class SignIn {
   }
 
   /**
-   * The token is of no use any more; `reason` is said in the panel when it is shown next.
-   * @param isExpired whether the same person goes on soon; otherwise nothing of theirs stays, not even what the service
-   *   worker keeps
+   * Discards the token.
+   * @param reason shown when the panel opens next
+   * @param isExpired whether the same person will sign in again; otherwise the cached states are deleted too
    */
   forget(reason = '', {isExpired = false} = {}) {
     sessionStorage.removeItem(KEPT_AS);
@@ -128,7 +128,7 @@ export class SignIn {
     if (!isExpired) forgetStates();
   }
 
-  /** Uses a code up. @returns whether somebody is signed in now; if not, the panel says why. */
+  /** Redeems a code. @returns whether somebody is signed in now; otherwise the panel says why not */
   async redeem(code) {
     const {status, session, serverTime} = await redeemed(code);
     if (!session?.token) {
@@ -137,7 +137,7 @@ export class SignIn {
     }
     const before = this.#kept();
     if (before && before.person !== session.person) forgetStates();
-    // Our clock may be wrong by hours. Where the server says no time the gateway says when the token is over.
+    // The local clock may be wrong by hours. Without a server time, wait until the gateway reports the expiry.
     const endsAt = serverTime ? Date.now() + session.expiresAt - serverTime : Number.MAX_SAFE_INTEGER;
     sessionStorage.setItem(KEPT_AS, JSON.stringify({...session, endsAt}));
     this.#reason = '';

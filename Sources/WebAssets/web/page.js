@@ -1,30 +1,30 @@
-// What all pages share: the language they speak, one polite voice for screen readers, the banner that tells of a lost
-// connection, and what the system asks of colours and motion. A page's own words stand in a file of its own
-// (track-words.js and so on), signing in is page-sign-in.js. Pages call `inLanguage(words)` once, before anything else.
-// No private methods here, but private functions: Safari 14.1 knows these alone.
+// What all pages share: the language, the announcer for screen readers, the banner for a lost connection, and the system's
+// wishes for colours and motion. Each page's own texts are in a file of its own (track-words.js and so on), signing in is
+// page-sign-in.js. Pages call `inLanguage(words)` once, before anything else. Private functions are arrow functions in
+// fields, because Safari 14.1 does not support private methods.
 
 import {clockText, readersLocale} from './enroute-words.js';
 import {words as pageWords} from './page-words.js';
 
-/** Languages that every page has words in, by the names they give themselves. */
+/** The languages of the pages, by their own names. */
 export const languages = {en: 'English', de: 'Deutsch'};
 
 const primary = (tag) => (tag ?? '').toLowerCase().split('-')[0];
 const wished = [new URLSearchParams(location.search).get('lang'), document.documentElement.lang].map(primary);
 
-/** The page's language: the one in its address, or the one that the server chose by `Accept-Language`. */
+/** The page's language: from its address, or the one that the server chose by `Accept-Language`. */
 export const language = wished.find((tag) => Object.keys(languages).includes(tag)) ?? 'en';
 document.documentElement.lang = language;
 
-/** For `Intl`: the reader's own kind of the page's language. British clocks and miles are not American ones. */
+/** The locale for `Intl`: the reader's variant of the page's language. British clocks and units differ from American ones. */
 export const locale = readersLocale(language, navigator.languages);
 
-/** The words that all pages share, in the page's language. */
+/** The shared texts in the page's language. */
 export const shared = pageWords[language] ?? pageWords.en;
 
 /**
- * The words of a page in its language; those that stand in its HTML are put there: `data-word="key"` names a text,
- * `data-label="key"` an `aria-label`.
+ * Returns the texts of a page in its language, and fills in those that the HTML names: `data-word="key"` for a text,
+ * `data-label="key"` for an `aria-label`.
  */
 export function inLanguage(words) {
   const chosen = {...shared, ...(words[language] ?? words.en)};
@@ -35,7 +35,7 @@ export function inLanguage(words) {
   return chosen;
 }
 
-/** A button that names the other language, in that language, and loads the page in it; what the address holds stays. */
+/** Turns a button into a switch to the other language. The rest of the address stays. */
 export function languageSwitch(button) {
   const all = Object.keys(languages);
   const other = all[(all.indexOf(language) + 1) % all.length];
@@ -49,7 +49,10 @@ export function languageSwitch(button) {
   });
 }
 
-/** Makes an element: `make('p', {class: 'quiet', hidden: true}, 'text', child)`; null and false are left out. */
+/**
+ * Creates an element: `make('p', {class: 'quiet', hidden: true}, 'text', child)`. Attributes that are null or false are
+ * omitted.
+ */
 export function make(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
@@ -60,24 +63,24 @@ export function make(tag, attributes = {}, ...children) {
   return element;
 }
 
-/** Writes a text where it has changed, so that nothing is read or laid out anew; hides the element that has none. */
+/** Sets the text of an element if it changed, so that nothing is announced or laid out again. Hides an element without text. */
 export function put(element, text) {
   if (element.textContent !== (text ?? '')) element.textContent = text ?? '';
   if (element.hidden !== !text) element.hidden = !text;
 }
 
-/** ms in which what was said last may not have been read yet: what is said now goes behind it. */
+/** ms in which a screen reader may not have read the last text yet, so that a new one is appended to it. */
 const TOGETHER = 500;
 
 /**
- * The one polite voice of a page: a `role=status` that is there from the start. It speaks once in `quiet` ms at most;
- * what comes sooner waits, the newest of each topic, and is said together, one sentence after the other. What is urgent
- * is said at once (WCAG 2.1, 4.1.3), and keeps nothing else waiting.
+ * The only live region of a page: a `role=status` that exists from the start. It speaks at most once in `quiet` ms. Texts
+ * that arrive earlier wait, the newest of each topic, and are announced together. Urgent texts are announced immediately
+ * (WCAG 2.1, 4.1.3) and do not delay the others.
  */
 export class Announcer {
   #waiting = new Map();
   #spokenAt = -Infinity;
-  #quietSince = -Infinity;    // what waits for its turn was said last
+  #quietSince = -Infinity;    // when a waiting text was announced last
   #timer = null;
 
   constructor(
@@ -86,7 +89,7 @@ export class Announcer {
     Object.assign(this, {element, quiet, now, later});
   }
 
-  /** Says it now, or once the last words are `quiet` ms ago, unless something newer of its topic takes its place. */
+  /** Announces a text now, or after the quiet time unless a newer text of its topic replaces it. */
   say(topic, text, {isUrgent = false} = {}) {
     if (!text) return;
     this.#waiting.delete(topic);
@@ -98,7 +101,7 @@ export class Announcer {
     else this.#timer = this.later(() => this.#speak(), wait);
   }
 
-  /** Takes back what still waits: it is not so any more. */
+  /** Drops a waiting text that is no longer true. */
   unsay(topic) {
     this.#waiting.delete(topic);
   }
@@ -116,37 +119,36 @@ export class Announcer {
     const now = this.now();
     const isRead = now - this.#spokenAt >= TOGETHER;
     const said = isRead || !this.element.textContent ? text : `${this.element.textContent} ${text}`;
-    // The same words once more are news too, and a reader speaks only of what has changed.
+    // Repeating a text is news too, but screen readers only announce changes: a space makes it different.
     this.element.textContent = said === this.element.textContent ? `${said}\u00a0` : said;
     this.#spokenAt = now;
   };
 }
 
-/** The close of a session for which there was no room; it is tried for again. */
+/** The close code when the session limit is reached; the client tries again. */
 const FULL = 4009;
 
 /**
- * Tells that the connection is lost: at once when the system says so, otherwise after `patience` ms without one,
- * because a socket that is exchanged for another is no news. Whether it is lost the connection alone says: a system may
- * be wrong, and messages come all the same. While the gateway hears nothing from its store it says that in its place. A
- * gateway that says nothing at all, though it was asked, is missed like a connection. What it begins to say, and that it
- * is over, is said aloud.
+ * Shows that the connection is lost: immediately if the device is offline, otherwise after `patience` ms, because replacing a
+ * socket takes a moment. Only the connection decides whether it is lost, since a device may wrongly report that it is
+ * offline. An unresponsive gateway counts as lost, and a gateway without Redis as delayed. Each of these states is announced
+ * once, and so is its end.
  */
 export class ConnectionBanner {
-  #lostAt = null;    // ms since the epoch: when it was noticed
+  #lostAt = null;    // ms since the epoch: when the loss was noticed
   #timer = null;
   #notice = '';
-  #told = '';        // what was said aloud last: 'lost', 'degraded' or a notice; '' that all is well
-  // Until somebody is signed in there is no connection that could be missed.
+  #told = '';        // what was announced last: 'lost', 'degraded', a notice, or '' for a good connection
+  // Before anyone signs in there is no connection to lose.
   #connection = {state: 'stopped', degraded: false};
 
   /**
    * @param patience ms
-   * @param hasState whether anything is shown that can be old.
-   * @param knownAt ms since the epoch, of what was kept from an earlier visit; null for what came over this connection.
-   * @param lastMessageAt the same, of what came over it last: a phone that slept notices later that it is lost.
-   * @param say says a text aloud, at once.
-   * @param words the texts, where a page has its own
+   * @param hasState whether the page shows anything that can become old.
+   * @param knownAt when a cached state was stored, in ms since the epoch; null if it came over this connection.
+   * @param lastMessageAt when the last message was received, in ms since the epoch; a phone that slept notices the loss later.
+   * @param say announces a text immediately.
+   * @param words the texts, if a page has its own
    */
   constructor(element, {
     patience = 2_000, hasState = () => true, knownAt = () => null, lastMessageAt = () => null, say = () => {},
@@ -155,24 +157,24 @@ export class ConnectionBanner {
     Object.assign(this, {element, patience, hasState, knownAt, lastMessageAt, say, words});
   }
 
-  /** @param connection what `enroute.connection` says now. */
+  /** @param connection the current `enroute.connection` */
   update(connection) {
     this.#connection = connection;
     if (['connecting', 'open'].includes(connection.state)) this.#notice = '';
     const isMissed = this.#isMissed();
-    // Patience begins with the first time that it is missed, however often that is said again.
+    // Patience starts with the first report of a loss and is not extended by the next ones.
     if (isMissed) {
       this.#timer ??= setTimeout(() => this.#show(), this.patience);
     } else {
       clearTimeout(this.#timer);
       this.#timer = null;
     }
-    // A gateway that was asked and does not answer has been waited for already.
+    // An unresponsive gateway already had time to answer.
     const isSaid = connection.silent || connection.state === 'waiting' && navigator.onLine === false;
     if (!isMissed || isSaid || this.#lostAt !== null) this.#show();
   }
 
-  /** Says why there is no connection and none is tried for; that stays until one is. */
+  /** Shows why there is no connection and no attempt to get one. The text stays until the next attempt. */
   explain(text) {
     this.#notice = text;
     this.#show();
@@ -180,7 +182,7 @@ export class ConnectionBanner {
 
   get isLost() { return this.#lostAt !== null; }
 
-  /** Whether a connection is there or being made. */
+  /** Whether a connection is open or wanted. */
   #isWanted = () => { return !['refused', 'stopped'].includes(this.#connection.state); };
 
   #isMissed = () => {
@@ -198,7 +200,7 @@ export class ConnectionBanner {
     this.#speak(isLost ? 'lost' : this.element.textContent === shared.degraded ? 'degraded' : this.#notice);
   };
 
-  /** Each once, however its words change: of a loss the time in it does. */
+  /** Announces each state once, even if its text changes with the time. */
   #speak = (what) => {
     if (what === this.#told) return;
     const isOver = ['lost', 'degraded'].includes(this.#told) && this.#connection.state === 'open';
@@ -218,21 +220,21 @@ export class ConnectionBanner {
 
 const stillness = matchMedia('(prefers-reduced-motion: reduce)');
 
-/** Whether the system asks for steps in the place of movement. */
+/** Whether the system asks for reduced motion. */
 export const wantsStillness = () => stillness.matches;
 
-/** Calls when the colours change: light and dark, forced ones. What is drawn on a canvas has to be drawn again. */
+/** Calls the listener when the theme changes, because canvases must be drawn again. */
 export function onThemeChange(listener) {
   for (const query of ['(prefers-color-scheme: dark)', '(forced-colors: active)']) {
     matchMedia(query).addEventListener('change', listener);
   }
 }
 
-/** A colour of the style sheet, as it is in the theme of the moment: `colour('--accent')`. */
+/** A colour of the style sheet in the current theme: `colour('--accent')`. */
 export const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
-/** Keeps the shell and the last state, never positions, for when there is no network (worker.js). */
+/** Registers worker.js, which caches the page and the last state, but never positions, for offline use. */
 export function keepForLater() {
   if (!navigator.serviceWorker || !isSecureContext) return;
-  navigator.serviceWorker.register('/worker.js', {scope: '/'}).catch(() => { /* then without */ });
+  navigator.serviceWorker.register('/worker.js', {scope: '/'}).catch(() => { /* the page works without it */ });
 }

@@ -1,11 +1,10 @@
-// What is worth saying aloud: another state, a location that is no longer up to date or is again, an arrival that moved by
-// two minutes or more, and that somebody arrives.
-// What was there when the page came is read by the page itself, positions are never spoken, and a countdown is no news.
-// How often something is said is the Announcer's business (page.js).
+// Decides what a screen reader announces: a new state, a location that became stale or live again, an arrival time that moved
+// by two minutes or more, and an imminent arrival. The initial content is not announced, because the reader reads the page
+// anyway. Positions and the countdown are never announced. The Announcer (page.js) decides how often.
 
 import {sentence} from './enroute-words.js';
 
-/** ms by which an arrival has to move before it is spoken of. */
+/** ms by which an arrival time must move before it is announced. */
 export const ANNOUNCED_SHIFT = 120_000;
 
 export class Announcements {
@@ -15,14 +14,14 @@ export class Announcements {
   #isStale = false;
 
   /**
-   * @param say `(topic, text)`, with unspoken words of a topic replaced by newer ones
-   * @param unsay `(topic)`: what is unspoken of it is no longer so
+   * @param say `(topic, text)`: announces a text, replacing an unspoken one of the same topic
+   * @param unsay `(topic)`: drops an unspoken text that is no longer true
    */
   constructor(say, unsay = () => {}) {
     Object.assign(this, {say, unsay});
   }
 
-  /** Takes what is shown now. @param presentation of track-presentation.js; without texts nothing is called by its name yet */
+  /** Announces what changed. @param presentation of track-presentation.js; ignored while the texts are not loaded */
   update(presentation) {
     if (!presentation.spoken) return;
     if (this.#state !== null && this.#state !== presentation.spoken) this.say('state', presentation.spoken);
@@ -33,7 +32,7 @@ export class Announcements {
   }
 
   #updatePosition = ({isMapped, isStale, spokenPosition}, isFirst) => {
-    // Without a map the state says why.
+    // Without a map the announcement of the state is enough.
     const wasStale = this.#isStale;
     this.#isStale = isMapped && Boolean(isStale);
     if (isMapped && wasStale !== this.#isStale && !isFirst) this.say('position', spokenPosition);

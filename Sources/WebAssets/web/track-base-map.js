@@ -1,12 +1,12 @@
-// What lies below the markers: an operator's tiles (through the gateway, with their attribution), and where there are
-// none, or they do not come, lines of latitude and longitude and the streets that the gateway has. A scale always.
-// Nothing of it is needed to know where somebody is: whatever does not come is left out.
+// The base map: an operator's tiles with their attribution, loaded through the gateway. If there are none or they fail, lines
+// of latitude and longitude and the gateway's streets. There is always a scale. The base map is optional: the page works
+// without it.
 
 import {usesMiles} from './enroute-words.js';
 import {colour, locale} from './page.js';
 
-const SPACING_PX = 110;    // about as far apart are two lines of the graticule
-/** px that scale and age take of two corners: no line is named there. */
+const SPACING_PX = 110;    // approximate distance between two lines of the graticule
+/** Size of the corners with the scale and the age, in px; lines get no label there. */
 const CORNER = [150, 64];
 const STEPS = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 30];    // degrees
 
@@ -25,7 +25,7 @@ export class BaseMap {
     else this.#addTiles(tiles);
   }
 
-  /** The theme has changed. */
+  /** Redraws in the colours of the current theme. */
   repaint() {
     this.#streets?.setStyle({color: colour('--street')});
     if (this.#lines) this.#drawLines();
@@ -36,7 +36,7 @@ export class BaseMap {
     credit.textContent = attribution;
     L.control.attribution({prefix: false, position: 'bottomright'}).addAttribution(credit.innerHTML).addTo(this.#map);
     const tiles = L.tileLayer('/assets/tiles/{z}/{x}/{y}', {maxZoom: 19, className: 'tiles'});
-    // A provider that does not answer leaves the lines.
+    // If the provider fails, draw the fallback.
     tiles.once('tileerror', this.#drawFallback);
     tiles.addTo(this.#map);
   };
@@ -53,7 +53,7 @@ export class BaseMap {
     const answer = await fetch('/assets/streets.geojson').catch(() => null);
     if (answer?.status !== 200) return;
     const streets = await answer.json().catch(() => null);
-    // The map may be gone by now.
+    // The map may have been closed in the meantime.
     if (!streets || !this.#map.getPane('mapPane')?.isConnected) return;
     const style = {color: colour('--street'), weight: 2.5, lineCap: 'round', lineJoin: 'round'};
     this.#streets = L.geoJSON(streets, {style, interactive: false, smoothFactor: 1.5}).addTo(this.#map);
@@ -65,7 +65,7 @@ export class BaseMap {
     }
   };
 
-  /** Lines of latitude and longitude over what is seen, with what they are called at two edges. */
+  /** Draws lines of latitude and longitude over the visible part, with labels at two edges. */
   #drawLines = () => {
     const map = this.#map;
     const [bounds, seen, size] = [map.getBounds().pad(0.3), map.getBounds(), map.getSize()];
@@ -96,7 +96,7 @@ export class BaseMap {
   };
 }
 
-/** `41.865° N`, with as many digits as tell two lines apart. */
+/** Returns `41.865° N`, with enough digits to distinguish two lines. */
 function degreesText(degrees, step, axis, words) {
   const digits = Math.max(0, Math.ceil(-Math.log10(step)));
   const number = new Intl.NumberFormat(locale, {minimumFractionDigits: digits, maximumFractionDigits: digits});

@@ -1,10 +1,10 @@
-// The first state, before a socket is open: the page that the server renders for who is signed in holds it as JSON. A
-// page that was loaded with the header has it already; otherwise it is fetched by the same address.
+// The first state, before a socket is open. For a signed-in customer the server renders it into the page as JSON. Otherwise
+// the page requests its own address with the credential and takes the state from the answer.
 
 const FIRST = 'script#first[type="application/json"]';
-const GIVE_UP = 8_000;    // ms: by then the socket has told more
+const GIVE_UP = 8_000;    // ms: by then the socket has delivered the state
 
-/** What a status says of whoever asks: sentences of `words.refusals`, or that nobody is signed in. */
+/** What an HTTP status means: a key of `words.refusals`, or that signing in is needed. */
 const REFUSED = {401: 'signIn', 403: 'unknown', 404: 'unknown', 410: 'unknown', 429: 'limited', 503: 'down'};
 
 function read(root) {
@@ -15,7 +15,7 @@ function read(root) {
   }
 }
 
-/** What the server called things on the page that it rendered: enough as long as the texts themselves are not here. */
+/** Texts taken from the rendered page, enough until the real texts are loaded. */
 function namesOn(root, {status}) {
   const text = (id) => root.getElementById(id)?.textContent.trim() ?? '';
   const statuses = {};
@@ -33,13 +33,13 @@ const stateOn = (root, age) => {
   return snapshot && {snapshot, age, names: namesOn(root, snapshot)};
 };
 
-/** Of the page as it was loaded, before a script wrote on it. */
+/** The state in the page as loaded, read before any script changes it. */
 const here = stateOn(document, Math.round(performance.now()));
 
 /**
  * @param header for `Authorization`
- * @returns `{snapshot, age, names}` with the age of what the snapshot says in ms, and what things are called as `texts`
- *   does; `{refusal}`; or null when nobody answered
+ * @returns `{snapshot, age, names}` with the age of the state in ms and texts in the form of `GET texts`; `{refusal}`; or
+ *     null if there was no answer
  */
 export async function firstState(header) {
   if (here) return here;
@@ -50,7 +50,7 @@ export async function firstState(header) {
       headers: {Authorization: header, Accept: 'text/html'}, signal: abort.signal, cache: 'no-store',
     });
     if (!answer.ok) return {refusal: REFUSED[answer.status] ?? (answer.status >= 500 ? 'down' : 'other')};
-    // What the service worker kept is as old as it says.
+    // A state from the service worker's cache is as old as its header says.
     const keptAt = Number(answer.headers.get('Enroute-Kept')) || Date.now();
     const age = Math.max(0, Date.now() - keptAt);
     return stateOn(new DOMParser().parseFromString(await answer.text(), 'text/html'), age);
@@ -61,7 +61,7 @@ export async function firstState(header) {
   }
 }
 
-/** The texts of all statuses in a language; null when nobody answers. */
+/** Loads the texts in a language; null if there was no answer. */
 export async function statusTexts(language) {
   const answer = await fetch(`/api/v1/texts?language=${language}`).catch(() => null);
   return answer?.ok ? answer.json().catch(() => null) : null;

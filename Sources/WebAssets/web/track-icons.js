@@ -1,11 +1,11 @@
-// The drawings of the customer's page, as SVG texts; their colours come from the style sheet. Shapes, not colours
-// alone, tell them apart: a van or a scooter, a house, a tick, a ring, a cross, a triangle.
+// The drawings of the customer's page as SVG. The style sheet sets their colours. They differ in shape and not only in
+// colour: a van or a scooter, a house, a tick, a ring, a cross, a triangle.
 
 const svg = (box, width, body, height = width) =>
   `<svg viewBox="${box}" width="${width}" height="${height}" aria-hidden="true" focusable="false">${body}</svg>`;
 
 const GLYPHS = {
-  // A van from the side.
+  // A van, seen from the side.
   service: '<path d="M-9-5.5h9.5a1 1 0 0 1 1 1v8.5h-12v-8a1.5 1.5 0 0 1 1.5-1.5z"/>'
     + '<path d="M3-3h3.2a1.5 1.5 0 0 1 1.3.8l2.3 3.4a1.5 1.5 0 0 1 .2.8v2h-7z"/>'
     + '<circle class="wheel" cx="-5.5" cy="4.5" r="2.2"/><circle class="wheel" cx="5" cy="4.5" r="2.2"/>',
@@ -15,12 +15,12 @@ const GLYPHS = {
     + '<circle class="wheel" cx="-6.2" cy="4.6" r="2.6"/><circle class="wheel" cx="7.6" cy="4.6" r="2.6"/>',
 };
 
-/** The rider: a drop whose tip points where it travels (`.pointer` is what turns), and what it drives, always upright. */
+/** The rider: a drop whose tip shows the heading (`.pointer` rotates), with the vehicle always upright. */
 export const riderIcon = (kind) => svg('-30 -30 60 60', 60,
   '<circle class="halo" r="19"/><g class="pointer"><path d="M0-29 13-13.9A19 19 0 1 1-13-13.9z"/></g>'
   + `<g class="glyph">${GLYPHS[kind] ?? GLYPHS.service}</g>`);
 
-/** Where it goes: a pin with a house in it; its tip is the place. */
+/** The destination: a pin with a house. Its tip marks the place. */
 export const homeIcon = svg('0 0 40 48', 40,
   '<path class="pin" d="M20 46.5C9.5 34.5 4 27 4 19.5a16 16 0 1 1 32 0c0 7.5-5.5 15-16 27z"/><path class="glyph"'
   + ' d="M20 9.5 10.5 17.8l1.4 1.5.9-.8V27h5.4v-5.5h3.6V27h5.4v-8.5l.9.8 1.4-1.5z"/>', 48);
@@ -30,7 +30,7 @@ const disc = '<circle class="fill" cx="12" cy="12" r="11"/>';
 const mark = (path) => `<path class="mark" d="${path}"/>`;
 const step = (...parts) => svg('0 0 24 24', 24, parts.join(''));
 
-/** What a step has come to. */
+/** The icons of the steps, by state. */
 export const stepIcons = {
   complete: step(disc, mark('m7 12.5 3.5 3.5L17 9')),
   active: step(ring, '<circle class="fill" cx="12" cy="12" r="5"/>'),

@@ -1,19 +1,19 @@
-// The map of the customer's page: two markers and a camera. The first view fits both; while nobody has touched the map
-// the camera keeps both in it; once somebody has, it is theirs until they press "Follow". Leaflet (`L`) draws,
-// track-movement.js says where, track-base-map.js is what lies below. A frame is drawn only while something moves.
+// The map of the customer's page: two markers and a camera. The camera keeps both markers in view until the customer moves
+// the map, and again after they press "Follow". Leaflet (`L`) draws, track-movement.js computes the position,
+// track-base-map.js draws the background. Frames are drawn only while something moves.
 
 import {colour, wantsStillness} from './page.js';
 import {BaseMap} from './track-base-map.js';
 import {homeIcon, riderIcon} from './track-icons.js';
 import {Movement} from './track-movement.js';
 
-const CLOSEST = 17;             // zoom that the camera does not go beyond by itself
-/** px that stay free around what has to be seen: the age and the zoom buttons stand in the upper corners. */
+const CLOSEST = 17;             // highest zoom level that the camera chooses
+/** Padding around the markers in px; the age and the zoom buttons are in the upper corners. */
 const FREE = {paddingTopLeft: [44, 80], paddingBottomRight: [80, 44]};
-const LOOK_EVERY = 1_000;       // ms between two looks whether the camera has to move
-const WORTH = 1;                // steps of zoom that make coming closer worth a movement
+const LOOK_EVERY = 1_000;       // ms between two checks whether the camera must move
+const WORTH = 1;                // zoom levels by which the camera must get closer to be worth a move
 
-/** A marker that stands between pixels: Leaflet rounds, and slow movement would come in jerks. */
+/** A marker with sub-pixel positions. Leaflet rounds to pixels, which makes slow movement jerky. */
 const smooth = (place, options) => {
   const marker = L.marker(place, options);
   marker.update = function update() {
@@ -23,7 +23,9 @@ const smooth = (place, options) => {
   return marker;
 };
 
-/** Leaflet forgets a frame that it asked for when it draws for another reason meanwhile: the map may be gone by then. */
+/**
+ * Leaflet loses track of a requested frame if it redraws for another reason. The frame may arrive after the map was removed.
+ */
 const ownCanvas = (options) => {
   const canvas = L.canvas(options);
   const redraw = canvas._redraw;
@@ -44,8 +46,8 @@ export class TrackMap {
 
   /**
    * @param element where to draw.
-   * @param follow the button that gives the camera back, shown while it is somebody's own.
-   * @param now ms, never going back.
+   * @param follow the button that returns the camera, shown after the customer moved the map.
+   * @param now a monotonic clock in ms.
    */
   constructor(element, {follow, words, now = () => performance.now()}) {
     Object.assign(this, {element, follow, words, now});
@@ -53,7 +55,7 @@ export class TrackMap {
     follow.addEventListener('click', () => {
       this.#follows = true;
       follow.hidden = true;
-      // The button goes: whoever pressed it by the keyboard goes on at the map.
+      // The button disappears, so the map gets its keyboard focus.
       this.element.focus({preventScroll: true});
       this.#fit(true);
     });
@@ -61,9 +63,9 @@ export class TrackMap {
 
   get isOpen() { return this.#map !== null; }
 
-  /** Shows a rider of this kind and where it goes; what has not changed stays. */
+  /** Shows the map with the kind of vehicle and the destination. Unchanged parts stay. */
   open(kind, destination) {
-    // Leaflet was lost on the way: the sentence below the map says where the rider is.
+    // If Leaflet failed to load, the sentence below the map says where the rider is.
     if (!globalThis.L) return;
     if (!this.#map) this.#build(kind);
     const there = this.#home?.getLatLng();
@@ -76,7 +78,7 @@ export class TrackMap {
     if (!this.movement.isEmpty) this.#fit(false);
   }
 
-  /** Takes a position: the first one is shown at once, the next ones are driven to. @param age ms */
+  /** Takes a position. The first one is shown immediately; the marker moves to the following ones. @param age ms */
   take(position, {age = 0, atOnce = false} = {}) {
     const isFirst = this.movement.isEmpty;
     this.movement.take(position, this.now(), {age, atOnce});
@@ -86,17 +88,17 @@ export class TrackMap {
     this.#run();
   }
 
-  /** Grey: it may be elsewhere by now. */
+  /** Greys the marker out: the rider may be elsewhere by now. */
   mark(isStale) {
     this.#rider?.getElement()?.classList.toggle('stale', isStale);
   }
 
-  /** Takes the rider away, and with it the map: the next one begins anew. */
+  /** Removes the rider and the map. The next map starts from scratch. */
   close() {
     cancelAnimationFrame(this.#frame);
     if (this.#map) {
       this.#map.remove();
-      // Leaflet ends a zoom by a timer and a frame of its own, which would look for a map that is gone.
+      // Leaflet ends a zoom with its own timer and frame, which would look for the removed map.
       this.#map._animatingZoom = false;
       this.#map.off();
     }
@@ -107,7 +109,7 @@ export class TrackMap {
     this.movement.forget();
   }
 
-  /** The colours have changed. */
+  /** Redraws in the colours of the current theme. */
   repaint() {
     this.#baseMap?.repaint();
     this.#way?.setStyle({color: colour('--route')});
@@ -143,7 +145,7 @@ export class TrackMap {
     observer.observe(this.element);
   };
 
-  /** Somebody has touched the map: from now on it is theirs. */
+  /** The customer moved the map: the camera stops following. */
   #taken = () => {
     this.#follows = false;
     this.follow.hidden = false;
@@ -169,7 +171,7 @@ export class TrackMap {
     if (this.#follows) this.#look(place);
   };
 
-  /** The straight line that is left: no road is claimed. */
+  /** Draws a straight line to the destination. It does not pretend to be a route. */
   #drawWay = (place) => {
     if (!this.#home) { this.#way?.remove(); this.#way = null; return; }
     const line = [[place.lat, place.lon], this.#home.getLatLng()];
@@ -204,7 +206,7 @@ export class TrackMap {
     });
   };
 
-  /** Moves the camera when the rider comes near the edge, or when both would fit much closer. */
+  /** Moves the camera if the rider is near the edge, or if a much closer view would fit both markers. */
   #look = (place) => {
     const map = this.#map;
     const at = map.latLngToContainerPoint([place.lat, place.lon]);

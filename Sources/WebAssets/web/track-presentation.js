@@ -1,59 +1,61 @@
-// What the customer is shown, as a value: of a job's view, the texts of its statuses and a moment it makes every
-// sentence of the page. Nothing here knows a document or a clock. Who shows it only writes it down (track.js), and
-// every state of the stories can be tried without a browser.
+// What the customer sees, as a value: turns the view of a job, the translations and the time into every text of the page.
+// Nothing here uses a document or a clock, so tests can try every state without a browser. track.js writes the result to the
+// page.
 
 import {distance} from './enroute-view.js';
 import {agoText, arrival, arrivalText, clockText, distanceText, mapText, updatedText} from './enroute-words.js';
 
-/** ms without a position from which on a marker is grey, whoever notices first. */
+/** Age in ms from which a position is stale, even if the gateway has not said so. */
 export const STALE_AFTER = 30_000;
 
 const TRAVELLING = ['on_the_way', 'in_transit'];
 const SEEN = ['live', 'stale'];
-/** Statuses whose short text is the headline: it is the whole message. */
+/** Statuses whose label is the headline, because it says everything. */
 const BRIEF = ['delivered', 'completed'];
 const TONES = {delivered: 'good', completed: 'good', cancelled: 'bad', allocation_failed: 'warn'};
 const DONE = ['delivered', 'completed'];
 
-/** Ends of following that the job's status does not explain. */
+/** Reasons for the end of following that the job's status does not explain. */
 const TAKEN_AWAY = ['revoked', 'reassigned'];
 
-/** Whether what was followed is not shared any more: nothing of it is shown on. */
+/** Whether the job is no longer shared with this customer. Nothing of it stays visible. */
 export const isTakenAway = (view) => TAKEN_AWAY.includes(view.ended);
 
-/** Refusals that may be over when one tries again. */
+/** Refusals that may go away after a retry. */
 export const PASSING = ['full', 'limited', 'down', 'other'];
 
 /**
- * What is left of a refusal by a connection that is open, or open again: all that was said of the job itself, by the
- * socket or, before it, by the first state.
+ * Returns the refusal that remains once a connection is open: what the gateway said about the job, in a message or with the
+ * first state.
  */
 export const refusalOnceOpen = (refusal, view) =>
   (view.refused || isTakenAway(view) || !PASSING.includes(refusal) ? refusal : null);
 
 /**
- * What is said while there is no room for this session (4009): who was here before keeps what it saw, as when any
- * connection is lost; who comes new is not shown what one more would not be.
+ * Returns the refusal while the session limit is reached (4009). A customer who was connected before keeps the view, as with
+ * any lost connection. A new one sees nothing.
  */
 export const refusalWithoutRoom = (refusal, wasHere) => (wasHere ? refusal : refusal ?? 'full');
 
-/** Whether somebody is on the way and may be seen: the map is there. */
+/** Whether the map is shown: the rider is travelling and has a visible position. */
 export const isTracked = (view) =>
   TRAVELLING.includes(view.status) && SEEN.includes(view.tracking) && view.position !== null && !view.ended;
 
 /**
- * How old the position is, ms. While a phone sleeps its clock that never goes back may stand still, and a wall clock is
- * set back at times: what both say at least is true.
+ * Returns the age of the position in ms. The monotonic clock may stop while a phone sleeps, and the wall clock may be set
+ * back, so the greater age counts.
  */
 export const positionAge = ({positionReceivedAt, positionReceivedAtWall}, {now, wall}) =>
   Math.max(0, now - positionReceivedAt, positionReceivedAtWall === null ? 0 : wall - positionReceivedAtWall);
 
 /**
+ * Returns everything that the page shows.
+ *
  * @param view of enroute.js
- * @param moment `{now, wall, isLost, isKept, isUnseen, locale, timeZone}`: ms of the clock that never goes back, ms since
- *   the epoch, whether the connection is lost, whether the view was kept from an earlier visit, whether it is one without
- *   the position because no session is open yet, and for Intl
- * @param texts of `GET texts`, null while they are not there
+ * @param moment `{now, wall, isLost, isKept, isUnseen, locale, timeZone}`: ms of the monotonic clock; ms since the epoch;
+ *     whether the connection is lost; whether the view comes from the cache; whether it lacks the position because no session
+ *     is open yet; and for Intl
+ * @param texts of `GET texts`, null while they are not loaded
  * @param words of this page, in its language
  */
 export function presentation(view, {now, wall, isLost = false, isKept = false, isUnseen = false, locale, timeZone}, texts, words) {
@@ -90,11 +92,11 @@ export function presentation(view, {now, wall, isLost = false, isKept = false, i
   };
 }
 
-/** What a status is called, or a name that can be read while nobody has told. */
+/** The translation of a status, or its readable key until the translations are loaded. */
 const statusText = (status, texts) => texts?.statuses[status] ?? null;
 const readable = (status) => (status ?? '').replace(/_/g, ' ').replace(/^./, (letter) => letter.toUpperCase());
 
-/** The sentence for a tracking state: the one for this kind of job where there is one, otherwise the general one. */
+/** Returns the sentence for a tracking state: the one for this kind of job if there is one, otherwise the general one. */
 function trackingText(name, kind, texts) {
   const text = texts?.tracking?.[name];
   return text?.[kind] ?? text?.spoken ?? '';
@@ -136,7 +138,7 @@ function etaText(eta, when, {serverTime, locale, timeZone, clockOffset}, words) 
   return eta.stopsBefore && when.kind !== 'afterStop' && eta.state === 'ok' ? `${text}, ${words.afterStop}` : text;
 }
 
-/** The map in a sentence; of a place that is no news it says that it was there. */
+/** Describes the map in a sentence. A stale position is described in the past tense. */
 function mapDescription(view, {kind, isStale, eta, serverTime, locale, timeZone}, words) {
   const metres = distance(view.position, view.destination);
   const who = words.rider[kind];
@@ -144,7 +146,7 @@ function mapDescription(view, {kind, isStale, eta, serverTime, locale, timeZone}
   return mapText({who, metres, eta, serverTime, clockOffset: view.clockOffset, timeZone}, locale);
 }
 
-/** The steps as they stand. A job that was cancelled ends in a step of its own, and what holds it up is one too. */
+/** The steps. A cancelled job ends with a step of its own, and so does a status that holds it up. */
 function steps(view, clock, texts, words) {
   const time = view.statusAt ? clock(view.statusAt - view.clockOffset) : null;
   const since = time ? words.sinceTime(time) : words.states.active;
@@ -168,14 +170,14 @@ function steps(view, clock, texts, words) {
   return list;
 }
 
-/** With the day where it is not today's. */
+/** A time, with the date unless it is today. */
 function sinceText(at, wall, locale, timeZone) {
   const day = (time) => new Intl.DateTimeFormat('en-CA', {timeZone}).format(time);
   if (day(at) === day(wall)) return clockText(at, locale, timeZone);
   return new Intl.DateTimeFormat(locale, {dateStyle: 'medium', timeStyle: 'short', timeZone}).format(at);
 }
 
-/** What is said aloud of the state, and only of the state: the same words until it is another. */
+/** The text to announce for the state. It stays the same until the state changes. */
 function spoken(view, kind, isMapped, texts, words) {
   if (!view.known) return '';
   const status = statusText(view.status, texts)?.spoken ?? readable(view.status);

@@ -1,5 +1,5 @@
-// The customer's page: follows one job and shows it. enroute.js knows what is so, track-presentation.js how it is put; this
-// file writes it down, and decides nothing but what is there: the order, the sign-in, or why neither can be.
+// The customer's page: follows one job and shows it. enroute.js provides the state and track-presentation.js the texts. This
+// file writes them to the document and decides what to show: the order, the sign-in panel, or why neither is possible.
 
 import {Enroute} from './enroute.js';
 import {reduce, unknownView} from './enroute-view.js';
@@ -16,7 +16,7 @@ import {
 import {Announcements} from './track-announcements.js';
 import {words as allWords} from './track-words.js';
 
-const EVERY = 1_000;              // ms between two looks at the clock: ages and arrivals count by themselves
+const EVERY = 1_000;              // ms between two renderings, so that ages and arrival times count
 const ASK_TEXTS_AGAIN = 5_000;    // ms
 
 const element = (id) => document.getElementById(id);
@@ -27,7 +27,7 @@ const signIn = new SignIn({panel: element('signin'), takesLinks: true, why: word
 const enroute = new Enroute({credential: async () => signIn.current});
 const map = new TrackMap(element('map'), {follow: element('follow'), words});
 const announcer = new Announcer(element('announcer'));
-// An arrival moves often, and waits for its turn; all else is said as it happens (CUS-027).
+// Arrival times change often and wait for the announcer's quiet time. Everything else is announced immediately (CUS-027).
 const announcements = new Announcements(
   (topic, text) => announcer.say(topic, text, {isUrgent: topic !== 'arrival'}), (topic) => announcer.unsay(topic));
 const banner = new ConnectionBanner(element('offline'), {
@@ -37,20 +37,20 @@ const banner = new ConnectionBanner(element('offline'), {
 
 let view = unknownView(job);
 let texts = null;
-let names = null;      // what the server called things, while the texts are not here
-let refusal = null;    // a name of `words.refusals`
-let shownID = null;    // of the position that the map has
-let isUnseen = false;  // by a link the first state is without the position: a session is open a moment later
-let keptAt = null;     // ms since the epoch: when a state was kept that is shown without a network (worker.js)
+let names = null;      // texts of the rendered page, until the real ones are loaded
+let refusal = null;    // a key of `words.refusals`
+let shownID = null;    // id of the position that the map shows
+let isUnseen = false;  // the first state of a tracking link has no position until the session opens
+let keptAt = null;     // ms since the epoch: when worker.js cached the state that is shown offline
 
-let wasHere = false;   // a session stood: what is shown may stay while there is no room for another
+let wasHere = false;   // a session was open, so the view may stay while the session limit is reached
 
-/** Closes after which nobody comes back, and what they mean to who looks; a token's end asks to sign in again. */
+/** What the close codes that end the session mean to the customer. An expired token asks to sign in again instead. */
 const CLOSES = {4502: 'expired', 4505: 'other'};
-/** There was no room for this session; it is tried again. */
+/** The close code when the session limit is reached; the client tries again. */
 const FULL = 4009;
 
-// ---- what is so ----
+// ---- state ----
 
 function take(newer, change) {
   view = newer;
@@ -74,7 +74,7 @@ function take(newer, change) {
   render();
 }
 
-/** Who came by a link is told of the link; who is signed in is told the same of what is not there and not theirs. */
+/** Holders of a link read about the link. Signed-in people read the same text for a missing job and for someone else's. */
 function refusalOf(code) {
   if (code === 'limit_exceeded') return 'full';
   return signIn.isGuest ? 'expired' : 'unknown';
@@ -119,7 +119,7 @@ async function begin() {
   const first = firstState(signIn.header);
   enroute.start();
   const answer = await first;
-  // What the socket told meanwhile is newer.
+  // By now the socket may have delivered something newer.
   if (!answer || view.known || view.refused || refusal !== null) return;
   if (answer.snapshot) {
     names = answer.names;
@@ -135,7 +135,7 @@ async function begin() {
   }
 }
 
-// ---- what is shown ----
+// ---- rendering ----
 
 function render() {
   const isShown = view.known && view.refused === null && !isTakenAway(view);
@@ -146,7 +146,7 @@ function render() {
     hideMap();
     return;
   }
-  // Until the texts are here what the server wrote stays.
+  // Until the texts are loaded, keep what the server rendered.
   if (view.known && !texts && !names) return;
   const moment = {now: performance.now(), wall: Date.now(), isLost: banner.isLost, isKept: keptAt !== null, isUnseen, locale};
   const seen = presentation(view, moment, texts ?? names, words);
@@ -170,7 +170,7 @@ function render() {
   if (texts) announcements.update(seen);
 }
 
-/** The map goes; whoever was on it by the keyboard goes on at what is said in its place. */
+/** Hides the map. If it had the keyboard focus, the headline gets it. */
 function hideMap() {
   const place = element('tracking');
   if (place.hidden && !map.isOpen) return;
@@ -183,7 +183,7 @@ function hideMap() {
 let drawnSteps = '';
 function renderSteps(steps) {
   element('progress').hidden = steps.length === 0;
-  // Drawn anew only when something is other, so that whoever reads them is not thrown out.
+  // Render only changes, so that a reader does not lose their place.
   if (JSON.stringify(steps) === drawnSteps) return;
   drawnSteps = JSON.stringify(steps);
   element('steps').replaceChildren(...steps.map(({status, state, label, note, isCurrent}) => {

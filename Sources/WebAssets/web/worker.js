@@ -1,11 +1,11 @@
-// The service worker of all pages: what a page needs to open without a network, and the last state of a job, so that somebody
-// in a lift still reads "on its way". Where anybody is or lives is never kept: a cache is a file, and outlives the journey.
-// Whatever is not named here goes by as if there were no worker: the interfaces, tiles, other people's sites.
+// The service worker of all pages. It caches what a page needs to open offline, and the last state of a job, so that a
+// customer in a lift can still read "on its way". It never caches positions or addresses, because a cache is a file that
+// outlives the journey. Requests that are not listed here pass unchanged: the APIs, tiles, other origins.
 
 const SHELL = 'enroute-shell-1';
 const STATES = 'enroute-states-1';
-const PATIENCE = 3_000;                  // ms for the network, before what is kept is shown, where anything is
-const KEEP = 24 * 3_600_000;             // ms that a state is of any use
+const PATIENCE = 3_000;                  // ms to wait for the network before a cached response is used
+const KEEP = 24 * 3_600_000;             // ms for which a cached state is useful
 const MOST_STATES = 20;
 
 addEventListener('install', () => skipWaiting());
@@ -17,7 +17,7 @@ addEventListener('activate', (event) => event.waitUntil((async () => {
   await clients.claim();
 })()));
 
-/** Somebody signs out: nothing of theirs stays. */
+/** When somebody signs out, all cached states are deleted. */
 addEventListener('message', (event) => {
   if (event.data?.type === 'forget') event.waitUntil(caches.delete(STATES));
 });
@@ -30,7 +30,7 @@ addEventListener('fetch', (event) => {
   if (request.headers.has('authorization')) {
     if (isTracking) event.respondWith(state(request, url));
   } else if (request.mode === 'navigate') {
-    // One shell for all jobs: without a word of who asks there is nobody's state in it.
+    // One cached page serves all jobs: without a credential the page contains no state.
     if (isTracking) event.respondWith(page(request, '/track/'));
     else if (['/rider', '/ops'].includes(url.pathname)) event.respondWith(page(request, url.pathname));
   } else if (isAsset(url.pathname)) {
@@ -41,10 +41,12 @@ addEventListener('fetch', (event) => {
 const isAsset = (path) => path === '/manifest.webmanifest'
   || path.startsWith('/assets/') && !path.startsWith('/assets/tiles/');
 
-/** The page that was opened last is a kept one: whatever it loads is what was kept with it, not some of each version. */
+/**
+ * Whether the page that was opened last came from the cache. Then its assets come from the cache too, so that versions match.
+ */
 let isKept = false;
 
-/** From the network, which has the newest; what is kept, when that does not answer in time. */
+/** Loads a page from the network, or from the cache if the network takes too long. */
 async function page(request, key) {
   const cache = await caches.open(SHELL);
   const answer = fetch(request);
@@ -53,7 +55,7 @@ async function page(request, key) {
   return old ?? newest(cache, key, await answer);
 }
 
-/** From where its page came; from the other place, when it is not there. A page of the network waits for it. */
+/** Loads an asset from where its page came from, and from the other place if it is missing there. */
 async function asset(request, key) {
   const cache = await caches.open(SHELL);
   const old = await cache.match(key);
@@ -71,7 +73,7 @@ async function newest(cache, key, response) {
   return response;
 }
 
-/** Whether the network has not answered in time, or not at all. It may yet: where nothing is kept that is waited for. */
+/** Whether the network is too slow or fails. If nothing is cached, the request continues to wait. */
 function isLate(answer) {
   return new Promise((resolve) => {
     const timer = setTimeout(() => resolve(true), PATIENCE);
@@ -79,7 +81,7 @@ function isLate(answer) {
   });
 }
 
-/** The page of a job with its state in it; without a network the last one, for whom it was. */
+/** Loads the page of a job with its state, or the state cached for the same person if the network fails. */
 async function state(request, url) {
   const key = `/kept${url.pathname}/${await owner(request.headers.get('authorization'))}`;
   const cache = await caches.open(STATES);
@@ -112,18 +114,18 @@ async function kept(cache, key) {
   return null;
 }
 
-/** Whose a credential is: of a token its person, so that a newer one finds the same; of a link its digest. */
+/** Identifies the owner of a credential: the person of a token, so that a newer token matches, or the digest of a link. */
 async function owner(authorization) {
   try {
     const payload = authorization.split(' ')[1].split('.')[1].replaceAll('-', '+').replaceAll('_', '/');
     const {sub, role} = JSON.parse(atob(payload));
     if (sub) return `${role}-${sub}`;
-  } catch { /* It is a link. */ }
+  } catch { /* The credential is a link. */ }
   const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(authorization));
   return Array.from(new Uint8Array(digest).slice(0, 16), (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
-/** The page without the rider's place, the customer's, and what tells of either; null for what is no page of a job. */
+/** Removes the positions of rider and customer and everything that reveals them; null if this is not a job's page. */
 function withoutPlaces(html) {
   const first = /(<script type="application\/json" id="first">)(.*?)(<\/script>)/s;
   const json = first.exec(html)?.[2];
