@@ -1,12 +1,12 @@
-// What of a zone is shown: a row of switches for what followers see, a search, a status and a reason. The fields say what the
-// address says, and change it; a search is said when somebody stops typing, so that the history is not one of letters.
+// The filters of the job list: buttons for tracking states, a search field, a status and a reason. They show and change the
+// address. A search is applied when typing pauses, so that the history has no entry for each letter.
 
 import {locale, make, put} from './page.js';
 import {unavailableReasons, statuses, trackings} from './ops-list.js';
 
-const TYPING = 250;    // ms after the last letter
+const TYPING = 250;    // ms after the last key press
 
-/** States that have a switch even when no job is in them. */
+/** States that keep their button even without a job. */
 const ALWAYS = ['lost', 'stale', 'live'];
 const number = new Intl.NumberFormat(locale);
 
@@ -14,8 +14,8 @@ export class FilterForm {
   #typing = null;
 
   /**
-   * @param trackings the element of the switches; `clear`: the button that takes all filters back.
-   * @param query what the address says now; `go(change, {isSmall})` changes it.
+   * @param trackings the element for the buttons; `clear`: the button that resets all filters.
+   * @param query returns the current filters; `go(change, {isSmall})` changes them.
    */
   constructor({form, trackings: switches, clear, words, query, go}) {
     Object.assign(this, {form, switches, clear, words, query, go});
@@ -33,7 +33,7 @@ export class FilterForm {
     });
   }
 
-  /** @param texts of statuses, or null where they are not there yet. */
+  /** @param texts of statuses, or null before they are loaded. */
   make(texts) {
     this.switches.replaceChildren(...trackings.map((tracking) => {
       const button = make('button', {type: 'button', 'data-tracking': tracking, 'data-kind': tracking},
@@ -47,7 +47,7 @@ export class FilterForm {
     options('unavailable', unavailableReasons, (reason) => this.words.reasons[reason]);
   }
 
-  /** Writes the query into the fields, but not into the one in which somebody types. */
+  /** Shows the filters, but does not overwrite the field in which somebody types. */
   write(query) {
     for (const name of ['q', 'status', 'unavailable']) {
       const field = this.form.elements[name];
@@ -56,7 +56,7 @@ export class FilterForm {
     this.clear.hidden = !(query.q || query.status || query.tracking || query.unavailable);
   }
 
-  /** How many jobs each switch would show. */
+  /** Shows how many jobs each button would list. */
   count(counts, query) {
     for (const button of this.switches.children) {
       const {tracking} = button.dataset;

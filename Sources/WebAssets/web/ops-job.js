@@ -1,5 +1,5 @@
-// One job, opened: its row in full, its status log and what became of its rider's readings. The same link that opens it can be
-// given to somebody else; the button that closes it is the first thing in it.
+// One open job: its full row, its status log and the verdicts on its positions. Its link can be shared. The close button
+// comes first.
 
 import {locale, make} from './page.js';
 import {clockText} from './enroute-words.js';
@@ -13,12 +13,12 @@ export class JobPanel {
   #job = null;
   #isEntered = false;
 
-  /** @param texts of statuses, or null; `close()`: the reader is done. */
+  /** @param texts of statuses, or null; `close()` closes the panel. */
   constructor(panel, {words, close}) {
     Object.assign(this, {panel, words, close, texts: null});
   }
 
-  /** The job that is open; its log and verdicts are those of the job before until they come. */
+  /** The open job. The log and verdicts are those of the previous job until new ones arrive. */
   get job() { return this.#job; }
 
   open(job) {
@@ -28,7 +28,7 @@ export class JobPanel {
     this.panel.hidden = job === null;
   }
 
-  /** Asks for what the list does not say. */
+  /** Requests what the list does not contain. */
   async ask(poller, isCurrent) {
     const job = this.#job;
     if (!job) return;
@@ -37,10 +37,10 @@ export class JobPanel {
     [this.#log, this.#verdicts] = answers;
   }
 
-  /** The reader goes into it, once it is there. */
+  /** Moves the focus into the panel with the next rendering. */
   focus() { this.#isEntered = true; }
 
-  /** @param row of the list, or null when it is not open there (any more). */
+  /** @param row of the list, or null if the job is not (or no longer) open in this zone. */
   show(row, now) {
     const [job, words] = [this.#job, this.words];
     if (!job) return;

@@ -1,7 +1,7 @@
-// The open jobs of a zone as operations filter and order them: pure, so that it runs without a page. A list is kept up to date
-// by answers of `GET zones/{zone}/jobs` (all, or what changed), a filter is what stands in the address.
+// The open jobs of a zone, filtered and sorted: pure, so that it runs without a page. Answers of `GET zones/{zone}/jobs` (all
+// jobs or only changes) keep the list up to date. The filters are stored in the address.
 
-/** How the rows may be ordered, by the column. Texts compare by code unit: names are ASCII, and thousands are compared. */
+/** The sort keys, by column. Names are ASCII and there may be thousands, so texts compare by code unit. */
 const ORDERS = {
   job: (row) => row.job,
   status: (row) => row.status,
@@ -14,7 +14,7 @@ const ORDERS = {
   followers: (row) => -row.followers,
 };
 
-/** What needs looking at comes first. */
+/** Tracking states in order of urgency. */
 const RANKS = {lost: 0, stale: 1, paused: 2, waiting: 3, live: 4, arrived: 5, ended: 6};
 
 export const trackings = Object.keys(RANKS);
@@ -29,7 +29,7 @@ export const unavailableReasons = [
 const FILTERS = {q: null, status: statuses, tracking: trackings, unavailable: unavailableReasons};
 export const usualSort = 'tracking';
 
-/** What the address asks for: `{zone, job, q, status, tracking, unavailable, sort, down}`; what it says wrongly is left out. */
+/** Reads the address: `{zone, job, q, status, tracking, unavailable, sort, down}`, without invalid values. */
 export function readQuery(search) {
   const parameters = new URLSearchParams(search);
   const name = (key) => (/^[A-Za-z0-9_-]{1,64}$/.test(parameters.get(key) ?? '') ? parameters.get(key) : null);
@@ -45,7 +45,7 @@ export function readQuery(search) {
   return query;
 }
 
-/** The query of an address that asks for this; what stood in `search` beside it stays (the language). */
+/** Returns the query string for this address. Unrelated parameters in `search` stay (the language). */
 export function writeQuery(query, search) {
   const parameters = new URLSearchParams(search);
   const sort = `${query.down ? '-' : ''}${query.sort}`;
@@ -58,10 +58,10 @@ export function writeQuery(query, search) {
   return text ? `?${text}` : '';
 }
 
-/** The jobs of one zone. */
+/** The open jobs of one zone. */
 export class JobList {
   #rows = new Map();
-  /** To ask for what changed since; null: for all. */
+  /** The version from which to request changes; null requests all jobs. */
   version = null;
   isKnown = false;
 
@@ -69,9 +69,9 @@ export class JobList {
   row(job) { return this.#rows.get(job) ?? null; }
 
   /**
-   * Takes an answer in. Of a list that comes in several pages the version of the first counts: what changed while the
-   * others came is told by what follows.
-   * @returns whether anything is another than before
+   * Applies an answer. In a list of several pages the version of the first page counts; later changes arrive with the next
+   * request.
+   * @returns whether anything changed
    */
   take(answer, {isContinued = false} = {}) {
     if (answer.reset && !isContinued) this.#rows = new Map();
@@ -83,7 +83,7 @@ export class JobList {
     return isNews;
   }
 
-  /** Rows that the filter lets through, in its order; of equal ones by name. */
+  /** Returns the rows that match the filters, sorted, with the name as the last key. */
   rows(query) {
     const fits = matcher(query);
     const found = [];
@@ -91,7 +91,7 @@ export class JobList {
     return ordered(found, query);
   }
 
-  /** How many jobs of the zone are in which tracking state, whatever the filter says of that. */
+  /** Counts the jobs in each tracking state, ignoring the tracking filter. */
   counts(query) {
     const fits = matcher({...query, tracking: ''});
     const counts = Object.fromEntries(trackings.map((tracking) => [tracking, 0]));
@@ -107,7 +107,7 @@ function matcher({q, status, tracking, unavailable}) {
     && (!wanted || [row.job, row.rider ?? '', row.customer].some((name) => name.toLowerCase().includes(wanted)));
 }
 
-/** The key of each row is found once: a comparison looks at two values that are there. */
+/** Sorts with keys that are computed once per row. */
 function ordered(rows, {sort, down}) {
   const key = ORDERS[sort];
   const keyed = rows.map((row) => ({row, key: key(row)}));

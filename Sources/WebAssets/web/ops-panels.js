@@ -1,6 +1,5 @@
-// The cards beside the jobs: zones, riders, gateways, verdicts, and what happened lately. Each is given an answer of the
-// gateway and writes it down; an answer that says what is there already changes nothing, so that nobody who reads is
-// disturbed.
+// The cards beside the jobs: zones, riders, gateways, position quality and activity. Each renders an answer of the gateway.
+// An answer that changes nothing does not touch the card, so that nobody is disturbed while reading.
 
 import {locale, make} from './page.js';
 import {clockText} from './enroute-words.js';
@@ -14,7 +13,7 @@ const percent = new Intl.NumberFormat(locale, {style: 'percent', maximumFraction
 
 const narrow = new Intl.RelativeTimeFormat(locale, {style: 'narrow'});
 
-/** How long ago, as short as it can be said: a column of such texts is read, not a sentence. @param age ms */
+/** Returns how long ago in the shortest form, for a column. @param age ms */
 export function shortAgo(age) {
   const [unit, length] = [['day', 86_400_000], ['hour', 3_600_000], ['minute', 60_000]].find(([, length]) => age >= length)
     ?? ['second', 1_000];
@@ -23,8 +22,10 @@ export function shortAgo(age) {
 
 const said = new WeakMap();
 
-/** Puts `children()` in the place of what is in `panel`, when `content` is another than last time. The focus stays on the link
- * or button of the same place. */
+/**
+ * Replaces the content of `panel` with `children()` if `content` changed. The focus stays on the link or button of the same
+ * place.
+ */
 export function replace(panel, content, children) {
   const text = JSON.stringify(content);
   if (said.get(panel) === text) return;
@@ -35,7 +36,7 @@ export function replace(panel, content, children) {
   if (place) panel.querySelector(`[data-place="${CSS.escape(place)}"]`)?.focus({preventScroll: true});
 }
 
-/** Empties a panel: whatever it is given next is written down, also what stood there before. */
+/** Empties a panel, so that the next content is rendered even if it is the same. */
 export function clear(panel) {
   said.delete(panel);
   panel.replaceChildren();
@@ -44,7 +45,7 @@ export function clear(panel) {
 const heading = (id, text, note = '') => make('div', {class: 'head'},
   make('h2', {id: `${id}-title`}, text), note && make('p', {class: 'quiet'}, note));
 
-/** A table that fits: few rows, all there. */
+/** A small table without virtual rows. */
 function table(titleID, columns, rows) {
   const head = columns.map(([key, title]) => make('th', {scope: 'col', class: `c-${key}`}, title));
   return make('div', {class: 'scroll', tabindex: 0, role: 'region', 'aria-labelledby': titleID},
@@ -57,7 +58,7 @@ const cells = (first, ...others) => [
 
 const badge = (kind, text) => make('td', {'data-kind': kind}, text);
 
-/** Links to the zones, with how much is in each; `link(zone)` is an address. */
+/** Links to the zones with the number of jobs; `link(zone)` returns an address. */
 export function zonesPanel(panel, zones, {words, current, link}) {
   replace(panel, [zones, current, link(current ?? '')], () => [
     zones.length === 0 ? make('p', {class: 'quiet'}, words.noZones) : make('ul', {}, ...zones.map(({zone, jobs}) => {
@@ -76,7 +77,7 @@ function riderState(rider) {
   return rider.available ? 'available' : 'busy';
 }
 
-/** To the minute: a panel that changes every second can not be read. */
+/** To the minute, because a panel that changes every second cannot be read. */
 const heardAgo = (age) => (age < 60_000 ? '< 1 min' : shortAgo(age));
 
 export function ridersPanel(panel, answer, {words, now}) {
@@ -96,7 +97,8 @@ export function ridersPanel(panel, answer, {words, now}) {
         row.dataset.rider = rider.rider;
         return row;
       })),
-    ...(answer.count > shown.length ? [make('p', {class: 'quiet'}, words.more(number.format(answer.count - shown.length)))] : []),
+    ...(answer.count > shown.length
+      ? [make('p', {class: 'quiet'}, words.more(number.format(answer.count - shown.length)))] : []),
   ]);
 }
 
@@ -128,7 +130,7 @@ export function gatewaysPanel(panel, answer, {words}) {
   ]);
 }
 
-/** `link(job)` is an address. */
+/** `link(job)` returns an address. */
 export function verdictsPanel(panel, answer, {words, link}) {
   const all = answer.counts.reduce((sum, {count}) => sum + count, 0);
   replace(panel, [answer, link('')], () => [
@@ -148,7 +150,7 @@ export function verdictsPanel(panel, answer, {words, link}) {
   ]);
 }
 
-/** Begins of a stream's id: ms since the epoch. */
+/** The time at the start of a stream id, in ms since the epoch. */
 const timeOf = (id) => clockText(Number(id.split('-')[0]), locale);
 
 export function auditPanel(panel, answer, {words}) {

@@ -1,13 +1,13 @@
-// What the page asks the gateway, again and again: each request at its own pace, one at a time, none while nobody looks, and
-// at once when somebody looks again. Of a zone's jobs only what changed is asked for. What fails is asked again later; the
-// page keeps what it shows, and says that it is old.
+// Polls the gateway: each resource at its own interval, one request at a time, not while the page is hidden, and immediately
+// when it is visible again. Only changes of the job list are requested. Failed requests are repeated later; the page keeps
+// what it shows and says that it is out of date.
 
-const PAGE = 1_000;          // jobs of one answer while a zone is read for the first time: none takes long to read in
-const GIVE_UP = 15_000;      // ms for an answer
-const AGAIN = 3_000;         // ms after a failure
-const REFUSED_AGAIN = 10_000;   // ms after "too many" and after a refusal
+const PAGE = 1_000;          // jobs per answer when a zone is first loaded, so that no answer takes long
+const GIVE_UP = 15_000;      // ms to wait for an answer
+const AGAIN = 3_000;         // ms before a retry
+const REFUSED_AGAIN = 10_000;   // ms before a retry after 401, 403 and 429
 
-/** An answer that is none: `status` of HTTP, 0 when nobody answers. */
+/** A request without a usable answer: `status` of HTTP, or 0 if there was no answer. */
 export class RequestFailed extends Error {
   constructor(status) {
     super(`status ${status}`);
@@ -15,7 +15,7 @@ export class RequestFailed extends Error {
   }
 }
 
-/** Nobody answers, or somebody who can not say: what is shown gets old. */
+/** Whether the gateway or its Redis is unreachable, so that the page becomes out of date. */
 export const isMissed = (status) => status === 0 || status === 503;
 
 export class Poller {
@@ -23,9 +23,9 @@ export class Poller {
   #isRunning = false;
 
   /**
-   * @param signIn whose `header` is sent; `onState({isOpen, status})`: after each answer, and when the system says that
-   *   there is no network, which the next answer may disprove. It is open while every request was answered when it
-   *   was asked last: some are where Redis is away, which others need.
+   * @param signIn whose `header` is sent. `onState({isOpen, status})` is called after each answer, and when the device
+   *     reports that it is offline. The state is open while the last request for every resource succeeded: without Redis only
+   *     some do.
    */
   constructor({signIn, onState}) {
     Object.assign(this, {signIn, onState});
@@ -34,7 +34,10 @@ export class Poller {
     addEventListener('offline', () => { if (this.#isRunning) this.onState({isOpen: false, status: 0}); });
   }
 
-  /** Asks `ask()` every so many ms, from `start` on. @returns asks it anew at once, dropping what is on its way. */
+  /**
+   * Requests a resource with `ask()` every `pace` ms, once started. @returns repeats it immediately, dropping a pending
+   * answer
+   */
   every(pace, ask) {
     const request = {pace, ask, timer: null, turn: 0, isMissed: false};
     this.#requests.push(request);
@@ -56,7 +59,7 @@ export class Poller {
     if (this.#isRunning) for (const request of this.#requests) this.#put(request);
   }
 
-  /** @returns what `GET /api/v1/<path>` answers. @throws RequestFailed */
+  /** @returns the answer of `GET /api/v1/<path>`. @throws RequestFailed */
   async get(path) {
     const abort = new AbortController();
     const timer = setTimeout(() => abort.abort(), GIVE_UP);
@@ -81,7 +84,7 @@ export class Poller {
   #put = async (request) => {
     this.#cancel(request);
     const {turn} = request;
-    // `isCurrent`: nobody asked anew meanwhile, so what came may be shown.
+    // `isCurrent`: no newer request was started, so the answer may be shown.
     const isCurrent = () => this.#isRunning && request.turn === turn;
     let wait = request.pace;
     if (!document.hidden) {
@@ -90,7 +93,7 @@ export class Poller {
         if (isCurrent()) this.#answered(request, 200);
       } catch (error) {
         wait = [401, 403, 429].includes(error.status) ? REFUSED_AGAIN : Math.max(AGAIN, request.pace);
-        // What is our own mistake is told as that, and the request is asked on.
+        // Report a programming error as such, and keep polling.
         if (!(error instanceof RequestFailed)) queueMicrotask(() => { throw error; });
         else if (isCurrent()) this.#answered(request, error.status);
       }
@@ -105,8 +108,8 @@ export class Poller {
 }
 
 /**
- * Brings a list up to date. While it is read for the first time it has no version: if that ends early, it begins anew.
- * @returns whether anything changed; `onPart()` after each page but the last
+ * Brings a list up to date. Until the first load is complete the list has no version, so an interrupted load starts over.
+ * @returns whether anything changed; `onPart()` is called after each page but the last
  */
 export async function updateList(poller, zone, list, isCurrent, onPart) {
   const path = `zones/${encodeURIComponent(zone)}/jobs`;

@@ -1,11 +1,11 @@
-// A table of thousands of rows of which the browser holds those that are seen: a real <table> whose `aria-rowcount` says how
-// many there are and whose rows say which they are, with a row of empty height above and below. Rows are kept by name and
-// written cell by cell where a text changed, once per animation frame, whatever came in between. One row is in the tab
-// order; arrows, Page Up and Down, Home and End move it.
+// A table of thousands of rows that renders only the visible ones. It is a real <table>: `aria-rowcount` says how many rows
+// there are, each row has its index, and empty rows above and below take up the height. Rows are reused by name and updated
+// cell by cell, once per animation frame. One row is in the tab order; the arrow keys, Page Up and Down, Home and End move
+// it.
 
 import {make} from './page.js';
 
-const SPARE = 8;    // rows beyond each edge that are there before they are seen
+const SPARE = 8;    // rows rendered beyond each edge
 
 /** @typedef {{key: string, title: string, text: (row: object) => string, kind?: (row: object) => string}} Column */
 
@@ -19,9 +19,10 @@ export class VirtualTable {
   #height = 44;
 
   /**
-   * @param frame what scrolls; `table` stands in it.
-   * @param {Column[]} columns the first holds the link of the row.
-   * @param name of a row; `link(row)`: its address; `choose(row)`: it was activated; `order(key)`: a column was.
+   * @param frame the scrolling element, which contains `table`.
+   * @param {Column[]} columns the first one contains the link of the row.
+   * @param name returns a row's name; `link(row)`: its address; `choose(row)`: it was activated; `order(key)`: a column
+   *     header was.
    */
   constructor({frame, table, columns, name, link, choose, order}) {
     Object.assign(this, {frame, table, columns, name, link, choose, order});
@@ -41,7 +42,7 @@ export class VirtualTable {
     });
   }
 
-  /** Shows these rows, from the next frame on. The row that has the focus keeps it, wherever it goes. */
+  /** Shows these rows from the next frame on. The focused row keeps the focus wherever it moves. */
   show(rows) {
     this.#rows = rows;
     this.#index = new Map(rows.map((row, at) => [this.name(row), at]));
@@ -50,7 +51,7 @@ export class VirtualTable {
     this.refresh();
   }
 
-  /** How the rows are ordered. */
+  /** Marks the column that the rows are sorted by. */
   sorted(key, down) {
     for (const [index, head] of [...this.table.tHead.rows[0].cells].entries()) {
       const isSo = this.columns[index].key === key;
@@ -71,7 +72,7 @@ export class VirtualTable {
     else this.frame.focus();
   }
 
-  /** Writes what is seen anew, once in the next frame. */
+  /** Renders in the next frame. */
   refresh() {
     this.#frame ??= requestAnimationFrame(() => {
       this.#frame = null;
@@ -115,8 +116,10 @@ export class VirtualTable {
     }
   };
 
-  /** Elements of rows that are not seen any more, in their order: to be written anew, which is a third of the work of making one.
-   * Whoever had the focus in one of them has it in the frame then, and not in another job. */
+  /**
+   * Returns the row elements that are no longer visible, for reuse: writing one takes a third of the time of creating one. If
+   * one of them had the focus, the frame gets it, so that it does not move to another job.
+   */
   #free = (first, last) => {
     const free = [];
     const names = new Set();
@@ -131,7 +134,7 @@ export class VirtualTable {
     return free;
   };
 
-  /** Moving an element takes the focus from it. */
+  /** Moves an element, which would otherwise lose the focus. */
   #place = (element, before) => {
     const focused = element.contains(document.activeElement) ? document.activeElement : null;
     before.after(element);
@@ -190,7 +193,7 @@ export class VirtualTable {
     this.#activate(this.name(this.#rows[Math.min(last, Math.max(0, to))]), true);
   };
 
-  /** A click with a key held opens the link as the browser does. */
+  /** A click with a modifier key opens the link as the browser does. */
   #click = (event) => {
     const element = event.target.closest('tr');
     const at = this.#index.get(element?.dataset.name);

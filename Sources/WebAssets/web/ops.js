@@ -1,6 +1,6 @@
-// The operations' page: looks at one zone. The address says which, and what of it is shown, so that a link or the back button
-// brings the same again; ops-polling.js asks, ops-list.js filters and orders, ops-table.js and ops-panels.js write down. Here
-// they are brought together: each change of the address or of what is known is shown once, in the next animation frame.
+// The operations page shows one zone. The address stores the zone and all filters, so links and the back button work.
+// ops-polling.js requests, ops-list.js filters and sorts, ops-table.js and ops-panels.js render. This file connects them:
+// every change is rendered once, in the next animation frame.
 
 import {
   Announcer, ConnectionBanner, inLanguage, language, languageSwitch, locale, make, put,
@@ -15,9 +15,9 @@ import {auditPanel, clear, gatewaysPanel, ridersPanel, shortAgo, verdictsPanel, 
 import {VirtualTable} from './ops-table.js';
 import {words as allWords} from './ops-words.js';
 
-// How often is asked, ms.
+// Polling intervals in ms.
 const INTERVALS = {jobs: 2_000, job: 3_000, riders: 4_000, verdicts: 5_000, audit: 5_000, gateways: 5_000, zones: 8_000};
-const CLOCK = 10_000;       // ms between two looks at the clock: ages count by themselves
+const CLOCK = 10_000;       // ms between two renderings, so that ages count
 const QUIET = 4_000;        // ms between two announcements
 
 const element = (id) => document.getElementById(id);
@@ -28,8 +28,8 @@ let query = readQuery(location.search);
 let list = new JobList();
 let zones = null;
 let texts = null;
-let known = {};             // the last answers beside the jobs: riders, gateways, verdicts, audit
-let isDirty = false;        // the list or the filter changed since rows were chosen
+let known = {};             // the last answers other than jobs: riders, gateways, verdicts, audit
+let isDirty = false;        // the list or a filter changed since the last rendering
 let frame = null;
 let answeredAt = null;      // ms since the epoch
 
@@ -67,12 +67,12 @@ const table = new VirtualTable({
   ].map((column) => ({...column, title: words.columns[column.key]})),
 });
 
-/** To ten seconds: what counts by the second in fifty rows can not be read. */
+/** Rounded to 10 s, because fifty rows that change every second cannot be read. */
 const ago = (at) => shortAgo(Math.floor(Math.max(0, Date.now() - at) / CLOCK) * CLOCK);
 
-// ---- where we are ----
+// ---- navigation ----
 
-/** Goes where the query changes to. `isSmall`: it takes the place of the last step in the history. */
+/** Changes the query and the address. `isSmall` replaces the current history entry. */
 function go(change, {isSmall = false} = {}) {
   const zone = query.zone;
   query = {...query, ...change};
@@ -115,7 +115,7 @@ function closeJob() {
   table.focus(job);
 }
 
-// ---- what is asked ----
+// ---- polling ----
 
 const refreshZones = poller.every(INTERVALS.zones, async (isCurrent) => {
   const answer = await poller.get('zones');
@@ -137,11 +137,11 @@ const refreshJobs = poller.every(INTERVALS.jobs, async (isCurrent) => {
   };
   const isOurs = () => isCurrent() && asked === list;
   if (await updateList(poller, query.zone, asked, isOurs, changed)) changed();
-  // The time is the list's alone: other questions are answered while this one is not.
+  // The time belongs to the job list. Other requests may succeed while that one fails.
   if (isOurs()) put(element('age'), words.updated(clockText(Date.now(), locale)));
 });
 
-/** A card of the zone: its answer is kept under a name. */
+/** Polls a card of the zone. */
 const card = (name) => poller.every(INTERVALS[name], async (isCurrent) => {
   const zone = query.zone;
   if (!zone) return;
@@ -185,7 +185,7 @@ async function connectionChanged({isOpen, status}) {
   }
 }
 
-/** Somebody is signed in who may not look. */
+/** Shows that the signed-in person is not operations staff. */
 function refuse() {
   const [text, button] = [element('refusal').querySelector('p'), make('button', {type: 'button'}, words.signOut)];
   button.addEventListener('click', () => {
@@ -198,7 +198,7 @@ function refuse() {
   element('dashboard').hidden = true;
 }
 
-// ---- what is shown ----
+// ---- rendering ----
 
 function show() {
   frame ??= requestAnimationFrame(() => {
@@ -232,7 +232,7 @@ function renderRows() {
   const empty = !list.isKnown ? words.reading : list.size === 0 ? words.none : words.nothing;
   put(element('no-jobs'), rows.length === 0 ? empty : '');
   put(element('count'), list.isKnown ? words.count(number.format(rows.length), number.format(list.size)) : '');
-  // What was asked for is told, not what comes by itself.
+  // Announce the result of a filter, but not changes that arrive by themselves.
   const asked = JSON.stringify([query.zone, query.q, query.status, query.tracking, query.unavailable]);
   if (list.isKnown && asked !== announced) {
     announced = asked;
@@ -240,7 +240,7 @@ function renderRows() {
   }
 }
 
-/** Links to a zone or a job of this page are steps in it; with a key held they open as links do. */
+/** Links to a zone or a job navigate within the page. With a modifier key they open as usual. */
 element('dashboard').addEventListener('click', (event) => {
   const link = event.target.closest('a[data-zone], a[data-job]');
   if (!link || event.ctrlKey || event.metaKey || event.shiftKey || event.button !== 0) return;

@@ -1,17 +1,17 @@
-// The availability switch (RDR-009). It shows what the gateway knows, never a wish: while a change is on its way the
-// thumb stands in the middle, and when it fails the switch is where it was, with a message that says why.
+// The availability switch (RDR-009). It shows the state that the gateway knows, never a pending one: while a change is in
+// progress the thumb is in the middle, and after a failure the switch is where it was, with a message that says why.
 
 import {sentence} from './enroute-words.js';
 import {make, put} from './page.js';
 
-/** ms for an answer; then the rider is told, and what came of it is asked for when the network is back. */
+/** ms to wait for an answer. After that the rider sees an error, and the state is requested once the network is back. */
 export const DECLARED_WITHIN = 10_000;
 
-/** ms for which a message stays; longer where there is something to choose in it. */
+/** ms for which a message stays, and for which one with links stays. */
 export const TOLD_FOR = 10_000;
 const CHOICE_FOR = 30_000;
 
-/** What to say of a refusal, by its code. */
+/** Returns the texts for an error, by its code. */
 function sentences(error, words) {
   switch (error.code) {
     case 'network': return [words.networkError];
@@ -24,7 +24,7 @@ function sentences(error, words) {
   }
 }
 
-/** Why the rider is offered no task although it is online; '' when it is. */
+/** Returns why the rider gets no tasks, or that they do. */
 function shiftDetail(rider, words) {
   if (!rider.approved) return words.notApproved;
   if (rider.status === 'offline') {
@@ -38,14 +38,14 @@ function shiftDetail(rider, words) {
 export class Availability {
   #pending = null;
   #rider = null;
-  /** What the message is about, and how the rider was found to be then; null: there is none. */
-  #sent = null;
+  /** The cause of the message and the state of the rider at that time; null without a message. */
+  #shown = null;
   #leaving = null;
 
   /**
    * @param {{button: Element, title: Element, detail: Element, state: Element, card: Element, snack: Element,
    *   message: Element, close: Element}} places
-   * @param {(status: string) => Promise<object>} declare asks the gateway; answers the rider after it
+   * @param {(status: string) => Promise<object>} declare sends the new status and returns the rider's state after it
    * @param {{rider: (rider: object) => void, recheck: () => void, say: (text: string) => void}} on
    */
   constructor(places, words, declare, on) {
@@ -54,19 +54,19 @@ export class Availability {
     places.close.addEventListener('click', () => this.#closeSnack());
   }
 
-  /** @param rider as the gateway says it is; null: it has no zone, and nothing to declare. */
+  /** @param rider the state that the gateway knows; null for a rider without a zone, who has nothing to declare */
   show(rider) {
     this.#rider = rider;
-    // What stood in the way may be gone.
-    if (this.#sent !== null) {
-      this.#sent.state ??= stateOf(rider);
-      if (this.#sent.state !== stateOf(rider)) this.#closeSnack();
+    // A change of state may have removed the cause of the message.
+    if (this.#shown !== null) {
+      this.#shown.state ??= stateOf(rider);
+      if (this.#shown.state !== stateOf(rider)) this.#closeSnack();
     }
     this.#render();
   }
 
-  /** The network is back: that there was none is no longer so. */
-  connected() { if (this.#sent?.code === 'network') this.#closeSnack(); }
+  /** The network is back, so a message about it is out of date. */
+  connected() { if (this.#shown?.code === 'network') this.#closeSnack(); }
 
   async toggle() {
     if (this.#pending || !this.#rider) return;
@@ -84,8 +84,8 @@ export class Availability {
     } catch (error) {
       this.#pending = null;
       this.#tell(error);
-      this.#sent = {code: error.code, state: error.code === 'active_task' ? stateOf(this.#rider) : null};
-      // The answer may be lost and the change made: whoever can be asked says how it is.
+      this.#shown = {code: error.code, state: error.code === 'active_task' ? stateOf(this.#rider) : null};
+      // The change may have succeeded although the answer was lost, so ask the gateway.
       if (error.code !== 'active_task') this.on.recheck();
     }
     this.#render();
@@ -129,16 +129,16 @@ export class Availability {
         });
       }
     }
-    // Taken away for a moment: the same message once more is seen to come.
+    // Hide the message for a moment, so that a repeated one visibly appears again.
     snack.hidden = true;
     void snack.offsetWidth;
     snack.hidden = false;
-    // Each paragraph is a sentence of its own for a screen reader.
+    // For a screen reader each paragraph is a sentence of its own.
     this.on.say([...message.children].map(({textContent}) => sentence(textContent)).join(' '));
     this.#leaveIn(message.querySelector?.('a') ? CHOICE_FOR : TOLD_FOR);
   };
 
-  /** Whoever is in the message by the keyboard is not thrown out of it. */
+  /** Closes the message later, but not while it has the keyboard focus. */
   #leaveIn = (ms) => {
     clearTimeout(this.#leaving);
     this.#leaving = setTimeout(() => {
@@ -149,7 +149,7 @@ export class Availability {
 
   #closeSnack = () => {
     clearTimeout(this.#leaving);
-    this.#sent = null;
+    this.#shown = null;
     const hadFocus = this.places.snack.contains(document.activeElement);
     this.places.snack.hidden = true;
     this.places.message.replaceChildren();
@@ -157,10 +157,10 @@ export class Availability {
   };
 }
 
-/** What a message may depend on. */
+/** The parts of the rider's state that a message may depend on. */
 const stateOf = (rider) => JSON.stringify([rider?.status, rider?.approved, rider?.tasks?.map(({job}) => job)]);
 
-/** @throws {{code: 'network'}} when no answer came in so many ms. */
+/** Limits how long a promise may take. @throws {{code: 'network'}} after that time */
 export function inTime(promise, ms) {
   let timer;
   const late = new Promise((_, reject) => {

@@ -1,14 +1,14 @@
-// What the page asks of the phone beside its location: what it calls itself, a screen that stays on, how full the
-// battery is, whether the page is looked at. Each is missing somewhere, and is done without there.
+// What the page uses of the phone besides its location: a name for this device, a screen that stays on, and the battery
+// level. Each is missing in some browsers; the page then works without it.
 
-/** At or below this the phone may be off soon, and the gateway is told (`low_battery`); parts of 1. */
+/** Battery level (0 to 1) at which the phone may switch off soon; the gateway gets the reason `low_battery`. */
 export const BATTERY_CRITICAL = 0.05;
-/** At or below this the rider is told. */
+/** Battery level at which the page warns the rider. */
 export const BATTERY_LOW = 0.15;
 
 const DEVICE_KEPT_AS = 'enroute.device';
 
-/** A name of this tab, so that the gateway can tell the rider's newest device from an older one. */
+/** Returns a name for this tab, by which the gateway recognizes the rider's newest device. */
 export function deviceName() {
   let name = sessionStorage.getItem(DEVICE_KEPT_AS);
   if (!name) {
@@ -18,7 +18,7 @@ export function deviceName() {
   return name;
 }
 
-/** Keeps the screen on while it is wanted. The system takes the lock away when the page is hidden: it is asked anew. */
+/** Keeps the screen on. The system releases the lock when the page is hidden, so it is requested again. */
 export class ScreenLock {
   #wanted = false;
   #lock = null;
@@ -35,18 +35,18 @@ export class ScreenLock {
 
   #hold = async () => {
     if (!this.#wanted) {
-      this.#lock?.release().catch(() => { /* it is gone already */ });
+      this.#lock?.release().catch(() => { /* already released */ });
       this.#lock = null;
     } else if (!document.hidden && (this.#lock === null || this.#lock.released)) {
-      // An old phone, or one that saves its battery, says no: then the screen goes off as it always does.
+      // Old phones and battery savers refuse; the screen then switches off as usual.
       this.#lock = await navigator.wakeLock?.request('screen').catch(() => null) ?? null;
     }
   };
 }
 
-/** How full the battery is. Chrome and Samsung Internet say so; elsewhere it stays unknown. */
+/** The battery level, where the browser reveals it (Chrome, Samsung Internet). */
 export class Battery {
-  /** Part of 1, or null while it is unknown or the phone is being charged. */
+  /** 0 to 1, or null while unknown or charging. */
   level = null;
 
   /** @param {() => void} onChange */

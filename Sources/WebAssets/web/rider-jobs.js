@@ -1,37 +1,37 @@
-// The rider's jobs: which there are, what is known of each, and what the rider does with them. The gateway tells a
-// rider's tasks when it is asked (`GET riders/me`), and of each job whatever happens as it happens.
+// The rider's jobs: the list, what is known of each, and the steps that the rider takes. The gateway returns the rider's
+// tasks on request (`GET riders/me`) and sends the changes of each followed job.
 
 import {allowsTravel, headingFor, isOver, isWaitingForVendor} from './rider-tasks.js';
 
-/** Jobs that are shown, at most: as many as a session may follow. */
+/** Number of jobs shown, which is the number that a session may follow. */
 const MOST_JOBS = 10;
-/** Words of the gateway for a journey that is over. */
+/** Tracking states after the end of a journey. */
 const JOURNEY_OVER = ['paused', 'arrived', 'ended'];
-/** Words of the gateway for a job that is not this rider's. */
+/** Error codes for a job that is not this rider's. */
 const NOT_THEIRS = ['not_found', 'forbidden'];
-/** Words of the gateway for a step that can not be taken from where the job is. */
+/** Error codes for a step that the current state of the job does not allow. */
 const NOT_FROM_HERE = ['illegal_transition', 'conflict', 'not_found'];
 
-/** Whether all of a job was told, not only what changed. */
+/** Whether a change carries the whole state. */
 const isWhole = (change) => change === 'snapshot' || change === 'reset';
 
 /**
- * A question that is asked once at a time, of something that changes meanwhile: what was asked for before a change is
- * not taken, but asked for once more.
+ * A request that runs once at a time for data that may change meanwhile. An answer from before a change is discarded, and the
+ * request is repeated.
  */
 export class LatestRequest {
   #turn = 0;
   #asking = null;
 
-  /** @param {() => Promise<Answer>} ask never throws. @param {(answer: Answer) => void} take the newest one */
+  /** @param {() => Promise<Answer>} ask never throws. @param {(answer: Answer) => void} take receives the newest answer */
   constructor(ask, take) {
     Object.assign(this, {ask, take});
   }
 
-  /** Something has changed, or may have: whatever is on its way says what was before. */
+  /** Marks the data as changed, so that a pending answer is out of date. */
   changed() { this.#turn += 1; }
 
-  /** @returns {Promise<void>} once an answer to what is so now was taken */
+  /** @returns {Promise<void>} resolves after an up-to-date answer was received */
   now() {
     this.#asking ??= this.#ask().finally(() => { this.#asking = null; });
     return this.#asking;
@@ -48,24 +48,24 @@ export class LatestRequest {
 
 export class Jobs {
   #jobs = new Map();
-  /** Tasks that the rider was shown, so that each is news once. */
+  /** Tasks that the rider has seen, so that each is announced once. */
   #sent = new Set();
 
   /**
    * @param enroute
-   * @param travel travel mode, which ends with a job and goes on after a reload
-   * @param navigation which fetches the way ahead of the tap
+   * @param travel travel mode, which ends with a job and continues after a reload
+   * @param navigation which loads the route before the tap
    * @param {{changed: () => void, say: (topic: string, text: string) => void, recheck: () => Promise<void>}} on
    */
   constructor(enroute, travel, navigation, words, on) {
     Object.assign(this, {enroute, travel, navigation, words, on});
-    // Also where the view shows nothing new: the vendor may be elsewhere under the same name.
+    // Even if the view did not change: the vendor may have moved under the same name.
     for (const whole of ['subscribed', 'reset']) enroute.on(whole, ({job}) => this.#described(this.#jobs.get(job)));
   }
 
   get count() { return this.#jobs.size; }
 
-  /** Each as its card shows it: `{job, task, view, travel, canWhy, gone, message, hint, busy, names}`. */
+  /** The jobs as their cards show them: `{job, task, view, travel, canWhy, gone, message, hint, busy, names}`. */
   get all() {
     const {words} = this;
     const endings = {delivered: words.jobDone, completed: words.jobDone, cancelled: words.jobCancelled};
@@ -79,7 +79,7 @@ export class Jobs {
     });
   }
 
-  /** @param job whose card is there from now on, unless there are as many as there may be and none of them is over */
+  /** Follows a job and adds its card, unless the list is full of open jobs. */
   follow(job) {
     if (this.#jobs.has(job) || !this.#makeRoom()) return;
     const known = {
@@ -89,7 +89,7 @@ export class Jobs {
     known.follow = this.enroute.follow(job, (view, change) => this.#heard(known, view, change));
   }
 
-  /** The oldest card of what is over gives way to what is to be done. @returns whether there is room for a card */
+  /** Removes the oldest finished card if the list is full. @returns whether there is room */
   #makeRoom = () => {
     if (this.#jobs.size < MOST_JOBS) return true;
     const oldest = [...this.#jobs.values()].find(({gone, follow}) => gone || isOver(follow.view.status));
@@ -97,7 +97,7 @@ export class Jobs {
     return oldest !== undefined;
   };
 
-  /** The rider has put the card of what is over away. */
+  /** The rider closed the card of a finished job. */
   dismiss(job) {
     const known = this.#jobs.get(job);
     known?.follow.stop();
@@ -106,7 +106,7 @@ export class Jobs {
     this.on.changed();
   }
 
-  /** @param {{job: string, state: string}[]} tasks all of the rider's. @param {boolean} isFirst they are no news */
+  /** Applies the rider's tasks. @param {{job: string, state: string}[]} tasks @param {boolean} isFirst do not announce them */
   tasks(tasks, isFirst) {
     const states = new Map(tasks.map(({job, state}) => [job, state]));
     for (const known of this.#jobs.values()) {
@@ -135,8 +135,8 @@ export class Jobs {
   }
 
   /**
-   * A task that was taken away is listed. It may be so still, as the gateway takes the job first and the task after: it
-   * is the rider's again once the job is shown again, and until then the card stays as it is.
+   * A job that ended for this rider is in the task list. The gateway removes the job before the task, so this may be out of
+   * date: the job is the rider's again only once the gateway shows it again. Until then the card stays.
    */
   #followAgain = (known) => {
     const {job} = known;
@@ -157,7 +157,7 @@ export class Jobs {
     });
   };
 
-  /** It is somebody else's, or nobody's: said once, and a task that comes back is news. */
+  /** The job is no longer this rider's. That is announced once, and a returning task is announced again. */
   #leaves = (known, why) => {
     if (known.gone) return;
     known.gone = known.busy === 'cancelled' ? this.words.taskGone(known.job) : why;
@@ -166,8 +166,8 @@ export class Jobs {
   };
 
   /**
-   * Says something on a job's card, and aloud; '' takes it away.
-   * @param {string|null} about what may be `settled` without the rider
+   * Shows a text on the card of a job and announces it; '' removes it.
+   * @param {string|null} about the cause, whose end `settled` reports
    */
   note(job, text, about = null) {
     const known = this.#jobs.get(job);
@@ -177,22 +177,22 @@ export class Jobs {
     this.on.changed();
   }
 
-  /** What was noted about this is so no more. */
+  /** The cause of a message is over. */
   settled(job, about) {
     if (this.#jobs.get(job)?.about === about) this.note(job, '');
   }
 
-  /** The network is back: that there was none is no longer so. */
+  /** The network is back, so messages about it are out of date. */
   connected() { for (const job of this.#jobs.keys()) this.settled(job, 'network'); }
 
-  /** What the gateway calls the vendor or the customer; null: nothing. */
+  /** Sets the name of the vendor or the customer; null if the gateway has none. */
   name(job, to, name) {
     const known = this.#jobs.get(job);
     if (known) known.names = {...known.names, [to]: name};
     this.on.changed();
   }
 
-  /** @param step one of `verbsOf` */
+  /** Takes a step. @param step one of `verbsOf` */
   async take(job, {verb, path, body}) {
     const known = this.#jobs.get(job);
     if (!known || known.busy) return;
@@ -215,7 +215,7 @@ export class Jobs {
   #heard = (known, view, change) => {
     const {job} = known;
     if (view.refused) {
-      // A connection that is refused says so of all jobs: what is shown stays until somebody is signed in again.
+      // If the whole connection was refused, the cards stay until the rider has signed in again.
       if (!NOT_THEIRS.includes(view.refused.code)) return;
       this.travel.ended(job);
       return this.dismiss(job);
@@ -225,7 +225,7 @@ export class Jobs {
     if (change === 'proximity' && this.words[view.proximity]) this.on.say(`job ${job}`, this.words[view.proximity]);
     if (view.ended && !isOver(view.status)) this.#leaves(known, this.#whyEnded(known));
     if (view.ended || change === 'status') this.on.recheck();
-    // Of a whole state `#described` is told next.
+    // After a snapshot `#described` does it.
     if (!isWhole(change)) this.#prepare(known);
     this.on.changed();
   };
@@ -236,7 +236,7 @@ export class Jobs {
     return reasons[follow.view.ended] ?? words.taskGone(job);
   };
 
-  /** The whole state of a job has come: where it begins and leads to may be elsewhere than before. */
+  /** A snapshot arrived: the vendor or the destination may have changed. */
   #described = (known) => {
     if (!known) return;
     known.version += 1;
@@ -248,7 +248,7 @@ export class Jobs {
     this.navigation.prepare(job, headingFor({...view, task}), version);
   };
 
-  /** Travel mode ends with the journey, whoever ended it, and goes on after the page was loaded again. */
+  /** Ends travel mode when the journey ends, and continues it after a reload. */
   #journey = (job, view, change) => {
     const isUnderway = allowsTravel(view.status) && !view.ended;
     if (isUnderway && !(JOURNEY_OVER.includes(view.tracking) && (isWhole(change) || change === 'tracking'))) {

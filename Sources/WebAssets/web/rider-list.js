@@ -1,5 +1,5 @@
-// The list of tasks: one card for each, built once and then only changed where something is different, so that neither
-// focus nor a screen reader loses its place. A card shows what it is given and calls back; it decides nothing.
+// The list of tasks. Each card is built once and then only changed, so that neither the focus nor a screen reader loses its
+// place. A card shows what it is given and reports taps; it decides nothing.
 
 import {RETURNABLE, allowsTravel, headingFor, inOrder, isOver, isWaitingForVendor, verbsOf} from './rider-tasks.js';
 import {make, put} from './page.js';
@@ -12,10 +12,10 @@ const PICTURES = {
   pin: presentation('<path d="M12 21s-7-6.2-7-11.5a7 7 0 0 1 14 0C19 14.8 12 21 12 21z"/><circle cx="12" cy="9.5" r="2"/>'),
 };
 
-/** States of a delivery's task, in their order; delivered is the last step. */
+/** States of a delivery task, in order. `delivered` follows them. */
 const TASK_STATES = ['accepted', 'arrived_at_store', 'picked_up', 'in_transit'];
 
-/** The segments of the progress: how many there are, and which is the active one. */
+/** Number of progress segments, and the index of the active one. */
 function progress({kind, task, status, steps}) {
   if (kind === 'delivery' && task) return {count: TASK_STATES.length + 1, at: TASK_STATES.indexOf(task)};
   const own = steps.filter((step) => !['cancelled', 'allocation_failed'].includes(step.status));
@@ -23,38 +23,38 @@ function progress({kind, task, status, steps}) {
   return {count: own.length, at: isOver(status) && active < 0 ? own.length : active};
 }
 
-/** What a label names: the vendor or the customer by name where the gateway knows one. */
+/** The name of the vendor or the customer, if the gateway knows it. */
 const nameOf = (job, to, words) => (to === 'vendor' ? job.view.vendor : null) ?? job.names?.[to]
   ?? (to === 'vendor' ? words.vendor : words.customer);
 
-/** The vendor's name and address, as long as the rider is on the way there. */
+/** Name and address of the vendor while the rider is heading there. */
 const placeOf = (state, view) =>
   (headingFor(state) === 'vendor' ? [view.vendor, view.vendorAddress] : []).filter(Boolean).join(', ');
 
-/** The state of the rider's task, and the order's own status as long as the rider waits for the vendor. */
+/** The state of the task, and the status of the order while the rider waits for the vendor. */
 function statusText({kind, status}, task, words) {
   if (kind !== 'delivery' || !task || isOver(status)) return words.statuses[status];
   const isBeforePickup = RETURNABLE.includes(task) && !allowsTravel(status);
   return isBeforePickup ? `${words.taskStates[task]} · ${words.statuses[status]}` : words.taskStates[task];
 }
 
-/** ms in which the second tap is taken to be meant. */
+/** ms in which a second tap confirms the first. */
 export const CONFIRM_WITHIN = 10_000;
-/** ms after a button became another under the thumb in which it does nothing: a double tap is not two wishes. */
+/** ms without effect after a button changed under the thumb, so that a double tap does not take two steps. */
 export const TAP_PAUSE = 800;
 
-/** Steps after which there is no way back: they are asked about. */
+/** Steps that cannot be undone and need a confirmation. */
 const FINAL = ['completed', 'delivered'];
 
-/** A button whose first tap asks and whose second does it; who looks elsewhere or takes longer has not meant it. */
+/** A button whose first tap asks and whose second tap acts. Losing the focus or waiting too long cancels. */
 export class ConfirmButton {
   #text = '';
   #timer = null;
   #pause = null;
 
   /**
-   * @param {string} question what the button says after the first tap
-   * @param {(question: string) => void} asked told then, to say it aloud
+   * @param {string} question the text after the first tap
+   * @param {(question: string) => void} asked announces it
    */
   constructor(button, question, act, asked = () => {}) {
     Object.assign(this, {button, question, act, asked});
@@ -62,10 +62,10 @@ export class ConfirmButton {
     button.addEventListener('blur', () => this.#reset());
   }
 
-  /** It has just asked: the next tap may still belong to the first. */
+  /** Whether the button has just asked, so that the next tap may belong to the first. */
   get isPaused() { return this.#pause !== null; }
 
-  /** @param {string} text what the button says before it is tapped; '' takes it away. */
+  /** @param {string} text the text before the first tap; '' hides the button */
   show(text) {
     this.#text = text;
     if (!text) this.#reset();
@@ -79,7 +79,7 @@ export class ConfirmButton {
       this.act();
       return;
     }
-    // A phone does not always focus what is tapped, and what has no focus cannot lose it.
+    // Some phones do not focus a tapped button, but only a focused one can lose the focus.
     this.button.focus();
     this.#timer = setTimeout(this.#reset, CONFIRM_WITHIN);
     put(this.button, this.question);
@@ -105,7 +105,7 @@ export class ConfirmButton {
 
 export class TaskList {
   #cards = new Map();
-  /** While it runs no next step is taken: one has just become another, or has moved under the thumb. */
+  /** Runs while no step is accepted, because a button changed or moved under the thumb. */
   #pause = null;
 
   /**
@@ -118,7 +118,7 @@ export class TaskList {
   }
 
   /**
-   * @param {object[]} jobs `{job, task, view, travel, canWhy, message, hint, busy, names, gone}`; see rider.js
+   * @param {object[]} jobs `{job, task, view, travel, canWhy, message, hint, busy, names, gone}`; see rider-jobs.js
    */
   show(jobs) {
     for (const [name, card] of this.#cards) {
@@ -131,7 +131,7 @@ export class TaskList {
       if (!this.#cards.has(job.job)) this.#cards.set(job.job, this.#build(job.job));
       this.#fill(this.#cards.get(job.job), job);
     }
-    // A card that is moved loses the focus in it: while it is in one of them only those that are new find their place.
+    // Moving a card would take the focus from it, so while the list has the focus only new cards are placed.
     const isHeld = this.list.contains(document.activeElement);
     let next = null;
     for (const item of ordered.map(({job}) => this.#cards.get(job).item).reverse()) {
@@ -146,7 +146,8 @@ export class TaskList {
     const part = (tag, attributes, ...children) => make(tag, attributes, ...children);
     const card = {
       kind: part('span', {class: 'kind'}), title: part('h3', {tabindex: '-1', id: `title-${job}`}),
-      status: part('p', {class: 'quiet'}), place: part('p', {class: 'place', hidden: true}), steps: part('div', {class: 'steps', role: 'img'}),
+      status: part('p', {class: 'quiet'}), place: part('p', {class: 'place', hidden: true}),
+      steps: part('div', {class: 'steps', role: 'img'}),
       main: part('div', {class: 'buttons'}), hint: part('p', {class: 'hint quiet', id: `hint-${job}`}),
       navigate: part('button', {type: 'button', class: 'navigate', id: `navigate-${job}`}),
       travel: part('button', {type: 'button', class: 'travel', id: `travel-${job}`}),
@@ -217,7 +218,7 @@ export class TaskList {
     card.returnStep = other;
     card.confirm.show(other ? this.words.verbs.cancelled : '');
     const waits = isWaitingForVendor(state) && main?.verb === 'picked_up';
-    // While nobody sees the rider coming, that comes first.
+    // Travel mode comes first while customers cannot see the rider.
     const isSecond = job.travel === 'off' && allowsTravel(state.status);
     const names = {...this.words.verbs, ...(state.kind === 'service' && this.words.serviceVerbs)};
     const label = names[main?.verb] ?? '';
@@ -258,7 +259,7 @@ export class TaskList {
     next?.setAttribute('aria-disabled', String(isHeld || this.#pause !== null || Boolean(final?.isPaused)));
   };
 
-  /** The cards may change their places with it: all of them rest. */
+  /** Pauses all cards, because they may change places. */
   #pauseAll = () => {
     clearTimeout(this.#pause);
     this.#pause = setTimeout(() => {

@@ -1,21 +1,21 @@
-// The one place that asks the browser where it is. Nobody calls it but rider-travel.js, at what the table of
-// rider-permission.js says; a test replaces `navigator.geolocation` by a spy and finds no other call.
+// The only file that asks the browser for the location. Only rider-travel.js calls it, as the table of rider-permission.js
+// says. A test replaces `navigator.geolocation` with a spy and finds no other call.
 
-/** ms for a first reading, from the rider's yes on: a cold receiver takes that long. */
+/** ms to wait for the first reading after the rider allowed it; a cold receiver needs that long. */
 export const FIRST_FIX_WITHIN = 20_000;
-/** ms without a reading until the phone is asked anew: who stands still is told nothing by the browser. */
+/** ms without a reading before another one is requested, because browsers report nothing while a phone does not move. */
 export const LOOK_AGAIN_AFTER = 8_000;
-/** ms between two looks at where a rider is that is online and does not travel. */
+/** ms between two rough readings of a rider who is online but does not travel. */
 export const PRESENCE_EVERY = 30_000;
-/** ms: a reading of this age is good enough for that. */
+/** Age in ms that such a reading may have. */
 const PRESENCE_AGE = 60_000;
-/** ms to find out, before a map app is opened, whether the phone locates at all. */
+/** ms to find out, before a map app opens, whether the phone can be located. */
 export const PROBE_WITHIN = 1_200;
 
-/** A browser whose readings are dated by another clock than ours: then they are from now. */
+/** Difference in ms beyond which a reading's time comes from another clock; the current time is used then. */
 const STRANGE = 86_400_000;
 
-/** A reading of the browser as the gateway takes it; what is unknown is left out. */
+/** Converts a reading of the browser into one for the gateway, without unknown members. */
 export function fixOf({coords, timestamp}, now = Date.now()) {
   const fix = {at: Math.abs(timestamp - now) < STRANGE ? timestamp : now, lat: coords.latitude, lon: coords.longitude};
   if (Number.isFinite(coords.accuracy)) fix.acc = coords.accuracy;
@@ -24,7 +24,7 @@ export function fixOf({coords, timestamp}, now = Date.now()) {
   return fix;
 }
 
-/** The browser's location, and what it says of the permission for it. */
+/** The browser's location and its permission. */
 export class Location {
   #watch = null;
   #again = null;
@@ -32,7 +32,7 @@ export class Location {
 
   /**
    * @param {(event: {fix: object}|{code: number, permission: string}) => void} onReading
-   * @param {(permission: string) => void} onPermission the rider changed it in the settings, or answered the question
+   * @param {(permission: string) => void} onPermission the permission changed, in the settings or by an answer
    */
   constructor(onReading, onPermission) {
     Object.assign(this, {onReading, onPermission});
@@ -40,7 +40,7 @@ export class Location {
 
   get isSupported() { return 'geolocation' in navigator; }
 
-  /** What the browser would say; asks nobody. `unknown` where it can not be known. */
+  /** The permission, without asking the rider; `unknown` in browsers that do not tell. */
   async permission() {
     if (this.#status === null) {
       try {
@@ -53,17 +53,17 @@ export class Location {
     return this.#status.state;
   }
 
-  /** The same, as far as it is known already: for what has to follow a tap at once. */
+  /** The last known permission, for calls that must follow a tap synchronously. */
   get lastPermission() { return this.#status?.state ?? 'unknown'; }
 
-  /** One reading; where the permission is not given yet the browser puts its question. */
+  /** Requests one reading. Without a permission the browser shows its question. */
   ask() {
     navigator.geolocation.getCurrentPosition(
       (position) => this.onReading({fix: fixOf(position)}), (error) => this.#failed(error),
       {enableHighAccuracy: true, timeout: FIRST_FIX_WITHIN, maximumAge: 0});
   }
 
-  /** Readings as they come, and one now and then where none comes. */
+  /** Starts continuous readings, and requests one now and then if none arrive. */
   watch() {
     if (this.#watch !== null) return;
     this.#watch = navigator.geolocation.watchPosition(
@@ -80,14 +80,14 @@ export class Location {
     this.#watch = this.#again = null;
   }
 
-  /** Where the rider is, roughly and without the satellites; nothing where that is not known. */
+  /** Requests a rough reading without GPS. */
   roughly(onFix) {
     navigator.geolocation.getCurrentPosition(
-      (position) => onFix(fixOf(position)), () => { /* nobody is offered what is near, that is all */ },
+      (position) => onFix(fixOf(position)), () => { /* without it, tasks are offered without regard to distance */ },
       {enableHighAccuracy: false, timeout: FIRST_FIX_WITHIN, maximumAge: PRESENCE_AGE});
   }
 
-  /** @returns {Promise<boolean>} false when the phone, which may locate, does not. */
+  /** @returns {Promise<boolean>} false if the phone is allowed to locate but cannot */
   locates() {
     return new Promise((resolve) => {
       navigator.geolocation.getCurrentPosition(
@@ -108,7 +108,7 @@ export class Location {
       if (!document.hidden) {
         navigator.geolocation.getCurrentPosition(
           (position) => { if (this.#watch !== null) this.onReading({fix: fixOf(position)}); },
-          () => { /* the watch says why */ },
+          () => { /* the continuous readings report why */ },
           {enableHighAccuracy: true, timeout: FIRST_FIX_WITHIN, maximumAge: 0});
       }
       this.#lookAgain();

@@ -1,8 +1,8 @@
-// Which map apps a phone can open, and how: decided from the gateway's candidates, so that a test needs no phone.
+// Which map apps a phone can open and how, decided from the gateway's candidates, so that tests need no phone.
 
 /**
- * The address that opens an app on this platform; undefined where there is none. An iPhone opens `https:` in the app that
- * claims it and in the browser otherwise, where an app's own scheme opens nothing when the app is not there.
+ * Returns the address that opens an app on this platform, or undefined if there is none. On iPhones `https:` addresses come
+ * first: they open the app, or the browser if the app is missing, while an app's own scheme would open nothing.
  *
  * @param {{ios?: string, android?: string, web?: string}} candidate
  * @param {'ios'|'android'|'web'} platform
@@ -10,15 +10,15 @@
 export const addressFor = (candidate, platform) => (platform === 'ios'
   ? candidate.web ?? candidate.ios : candidate[platform] ?? candidate.web);
 
-/** Schemes that are never an app's. */
+/** Schemes that never belong to an app. */
 const NO_APP = /^\s*(javascript|data|blob|file|about):/i;
 
-/** The candidates that this platform can open, `{app, label, address}`, best first. */
+/** Returns the candidates that this platform can open: `{app, label, address}`, best first. */
 export const usable = (candidates, platform) => candidates
   .map((candidate) => ({app: candidate.app, label: candidate.label, address: addressFor(candidate, platform)}))
   .filter(({address}) => typeof address === 'string' && !NO_APP.test(address));
 
-/** Which word of the page says why there are no directions. */
+/** Returns the key of the text that says why there are no directions. */
 export function refusalWord({code}, to) {
   if (code === 'network') return 'navigateNetwork';
   if (code === 'destination_unresolvable') return to === 'vendor' ? 'badVendorAddress' : 'badAddress';

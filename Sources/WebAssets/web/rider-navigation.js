@@ -1,7 +1,6 @@
-// "Navigate to …" (RDR-014): hands a job's stored place over to a map app of the rider's choice. The addresses are the
-// gateway's (`GET jobs/{job}/navigation`) and hold coordinates and nothing else; the rider's choice of an app is the
-// one thing this page keeps beyond the tab. A web page can not know which apps are there: it opens one and sees whether
-// the page is left.
+// "Navigate to …" (RDR-014): opens the vendor or the destination in a map app. The addresses come from the gateway (`GET
+// jobs/{job}/navigation`) and contain only coordinates. The chosen app is the only thing that this page stores beyond the
+// tab. A web page cannot know which apps are installed: it opens one and checks whether the page loses the focus.
 
 import {make, put} from './page.js';
 import {refusalWord, usable} from './rider-maps.js';
@@ -9,7 +8,7 @@ import {platformOf} from './rider-permission.js';
 import {closeSheet, openSheet} from './rider-sheet.js';
 
 const APP_KEPT_AS = 'enroute.navigation';
-/** ms in which an app takes over from the page; after them there is none. */
+/** ms within which an app opens; after that none is installed. */
 export const APP_OPENS_WITHIN = 2_500;
 
 export class Navigation {
@@ -27,7 +26,7 @@ export class Navigation {
     dialog.addEventListener('click', (event) => { if (event.target === dialog) closeSheet(dialog); });
   }
 
-  /** The app that was chosen before; null without. */
+  /** The app that the rider chose before, or null. */
   get chosen() {
     try {
       return localStorage.getItem(APP_KEPT_AS);
@@ -37,8 +36,8 @@ export class Navigation {
   }
 
   /**
-   * Fetches the way ahead of the tap, so that the tap opens the map at once. Silent: the tap says what is wrong, and
-   * asks again. What failed is not asked for here once more until there is another version.
+   * Loads the route before the tap, so that the tap opens the map immediately. Errors are shown only after the tap, which
+   * tries again. A failed request is not repeated here until the job has another version.
    * @param {number} version of what is known of the job
    */
   async prepare(job, to, version) {
@@ -50,9 +49,9 @@ export class Navigation {
   }
 
   /**
-   * @param {{again?: boolean, anyway?: boolean, onAnyway?: () => void}} how `again`: the rider wants another app;
-   *   `anyway`: also where the phone does not locate; `onAnyway`: what does that
-   * @returns {Promise<string|null>} why there are no directions, or null when a map was opened or is being chosen
+   * @param {{again?: boolean, anyway?: boolean, onAnyway?: () => void}} how `again`: let the rider choose another app;
+   *     `anyway`: continue although the phone cannot be located; `onAnyway`: called when the rider wants that
+   * @returns {Promise<string|null>} why there are no directions, or null if a map was opened or is being chosen
    */
   async navigate(job, to, {again = false, anyway = false, onAnyway} = {}) {
     let way;
@@ -69,7 +68,7 @@ export class Navigation {
     const apps = usable(way.candidates ?? [], this.#platform);
     if (apps.length === 0) return this.words.noMapApp;
     if (again) return this.#choose(apps);
-    // One tap is enough: the gateway names the platform's usual app first.
+    // A single tap opens the app: the gateway lists the platform's usual app first.
     return this.#open(apps.find(({app}) => app === this.chosen) ?? apps[0]);
   }
 
@@ -87,7 +86,7 @@ export class Navigation {
       for (const each of apps) {
         const button = make('button', {type: 'button', class: 'app', 'data-app': each.app}, each.label);
         button.addEventListener('click', () => {
-          try { localStorage.setItem(APP_KEPT_AS, each.app); } catch { /* asked again next time */ }
+          try { localStorage.setItem(APP_KEPT_AS, each.app); } catch { /* without storage the rider chooses again next time */ }
           resolve(this.#open(each));
           closeSheet(this.dialog);
         });
@@ -107,7 +106,7 @@ export class Navigation {
     this.on.handedOff();
     const link = make('a', {href: address, rel: 'noopener noreferrer', referrerpolicy: 'no-referrer'});
     if (address.startsWith('https:')) {
-      // A browser opens what no app claims: there is always something to see.
+      // If no app handles the address, the browser opens it.
       link.target = '_blank';
       link.click();
       return Promise.resolve(null);
@@ -117,7 +116,7 @@ export class Navigation {
     return left.then((isLeft) => (isLeft ? null : this.words.noMapApp));
   };
 
-  /** Whether an app took over. */
+  /** Whether an app opened. */
   #isLeft = () => {
     return new Promise((resolve) => {
       const settle = (isLeft) => {

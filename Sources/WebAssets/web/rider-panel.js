@@ -1,6 +1,5 @@
-// The panel that speaks of the permission (US-122): why, before the browser asks; how to allow it, after a no. What it
-// says follows from the phase alone. It is a dialog: Escape and "Not now" put it away, and focus goes back to where it
-// was.
+// The panel about the location permission (US-122): why it is needed, before the browser asks, and how to allow it after a
+// refusal. Its content depends only on the phase. It is a dialog: Escape and "Not now" close it and return the focus.
 
 import {PANELS, browserOf, platformOf} from './rider-permission.js';
 import {PRESENCE} from './rider-travel.js';
@@ -14,10 +13,10 @@ const PIN = '<svg viewBox="0 0 24 24" width="28" height="28" aria-hidden="true">
   + '<path d="M12 21s-7-6.2-7-11.5a7 7 0 0 1 14 0C19 14.8 12 21 12 21z"/><circle cx="12" cy="9.5" r="2.5"/></svg>';
 const PIN_OFF = PIN.replace('</svg>', '<path d="M3 3l18 18"/></svg>');
 
-/** Phases in which something is to be put right. */
+/** Phases that ask the rider to fix something. */
 const IS_BAD = ['refused', 'dismissed', 'services', 'revoked', 'insecure', 'unsupported'];
 
-/** The steps that lead to a yes in this browser on this device. */
+/** Returns the steps to allow the location in this browser on this device. */
 function steps(phase) {
   const {userAgent, maxTouchPoints} = navigator;
   if (phase === 'services') return words.devices[platformOf(userAgent, maxTouchPoints)];
@@ -30,7 +29,7 @@ export class Panel {
 
   /**
    * @param {HTMLDialogElement} dialog
-   * @param travel whose phase is told, and which is told the answer
+   * @param travel provides the phase and receives the answer
    */
   constructor(dialog, travel) {
     Object.assign(this, {dialog, travel});
@@ -40,7 +39,7 @@ export class Panel {
     });
   }
 
-  /** Shows what is to be said in this phase, or nothing. */
+  /** Shows the panel for the current phase, or closes it. */
   update() {
     const {phase} = this.travel;
     if (!PANELS.includes(phase)) {
@@ -59,7 +58,7 @@ export class Panel {
   #build = (saying, phase) => {
     const {title, text, points, last, main, other} = words[saying];
     const glyph = make('span', {class: 'glyph'});
-    // Our own presentation, in which nothing comes from outside.
+    // Our own drawing, without any content from outside.
     glyph.innerHTML = IS_BAD.includes(phase) ? PIN_OFF : PIN;
     this.dialog.dataset.tone = IS_BAD.includes(phase) ? 'bad' : 'good';
     this.dialog.dataset.phase = phase;
@@ -88,7 +87,7 @@ export class Panel {
   };
 
   #answer = async (phase) => {
-    // The question of the browser belongs to this tap.
+    // The browser only shows its question within this tap.
     if (phase === 'explaining') return this.travel.consent();
     const isAllowed = await this.travel.retry();
     if (!isAllowed && isOpen(this.dialog) && this.travel.phase === phase) this.still.hidden = false;
@@ -101,5 +100,5 @@ export class Panel {
   };
 }
 
-/** Said when the rider has allowed the location in the settings. */
+/** Announced when the rider has allowed the location in the settings. */
 export const allowedSentence = words.allowed;

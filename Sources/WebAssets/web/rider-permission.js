@@ -1,11 +1,11 @@
-// May this page ask where the rider is (US-122)? One table over everything that can happen to a permission, without a
-// browser in it: a phase and an event give the next phase and what is to be done. rider-travel.js carries it out.
+// The location permission (US-122) as one state table without a browser: a phase and an event give the next phase and the
+// actions, which rider-travel.js performs.
 //
-// What the table promises, and Tests/JavaScript/rider-permission.test.mjs tries on every path through it:
-// `ask`, which lets the browser put its question, follows `consent` and nothing else; `begin`, after which the rider is
-// located, follows the browser's yes; and after a no the rider is shown how to allow it, and is not asked again.
+// The table guarantees, and Tests/JavaScript/rider-permission.test.mjs checks on every path: the action `ask`, which lets the
+// browser show its question, follows only the event `consent`; `begin`, which starts reading the location, follows the
+// browser's permission; and after a refusal the rider reads how to allow it and is not asked again.
 
-/** Events that a wish for location becomes, by what is known before anything is asked for. */
+/** Events for a wish to use the location, by what is known before anyone is asked. */
 const WISHES = {
   'wish.prompt': ['explaining'],
   'wish.unknown': ['explaining'],
@@ -14,19 +14,19 @@ const WISHES = {
   'wish.dismissed': ['dismissed'],
   'wish.insecure': ['insecure'],
   'wish.unsupported': ['unsupported'],
-  // Found out before a map app is opened (RDR-014): the phone, which may locate, does not.
+  // Detected before a map app opens (RDR-014): the phone is allowed to locate but cannot.
   'device.off': ['services'],
 };
 
-/** A second tap while a question is open asks no second one. */
+/** While the browser's question is open, a second tap does not ask again. */
 const PATIENCE = Object.fromEntries(Object.keys(WISHES).map((wish) => [wish, ['asking']]));
 
-/** Taken back, by the rider in the settings, or by the browser that gave it for once only. */
+/** The permission was revoked: in the settings, or by a browser that granted it only once. */
 const TAKEN_BACK = ['revoked', 'unwatch', 'report.permission_denied'];
 
 const CLOSED = ['off', 'drop'];
 
-/** phase → event → [next phase, ...actions]; what is not listed changes nothing. */
+/** phase → event → [next phase, ...actions]. Events that are not listed change nothing. */
 export const TABLE = {
   off: {...WISHES},
   explaining: {
@@ -45,14 +45,14 @@ export const TABLE = {
     'fail.dismissed': ['dismissed', 'drop', 'remember.dismissed'],
     'fail.services': ['services', 'drop'],
     'fail.unavailable': ['services', 'drop'],
-    // The time to answer the question does not count: it was answered with yes, and the sky is not seen yet.
+    // The time limit started before the rider answered. They allowed it, but the receiver has no position yet.
     'fail.timeout': ['sharing', 'begin', 'report.no_fix'],
     cancel: CLOSED,
     stop: CLOSED,
   },
   sharing: {
     'wish.granted': ['sharing', 'begin'],
-    // Some browsers grant for once and go on saying `prompt`; we are being told the location as it is.
+    // Some browsers grant the permission once but keep reporting `prompt`, although readings arrive.
     'wish.prompt': ['sharing', 'begin'],
     'wish.unknown': ['sharing', 'begin'],
     'wish.dismissed': ['sharing', 'begin'],
@@ -68,7 +68,7 @@ export const TABLE = {
   },
   refused: {
     ...WISHES,
-    // The rider says that it is allowed now, in a browser that can not be asked whether it is.
+    // The rider says that the location is allowed now, in a browser that cannot tell.
     consent: ['asking', 'forget', 'ask'],
     'changed.granted': ['off', 'forget', 'tell.allowed'],
     'changed.prompt': ['off', 'forget'],
@@ -89,9 +89,9 @@ export const TABLE = {
   },
   revoked: {
     ...WISHES,
-    // Travel mode is still on: it goes on where it was as soon as it may.
+    // Travel mode is still on and continues as soon as it is allowed.
     'changed.granted': ['sharing', 'forget', 'begin'],
-    // The panel is put away; travel mode stays interrupted.
+    // The panel closes; travel mode stays interrupted.
     cancel: ['revoked'],
     stop: CLOSED,
   },
@@ -99,12 +99,13 @@ export const TABLE = {
   unsupported: {...WISHES, cancel: CLOSED},
 };
 
-/** Phases that tell the rider something in a panel. */
+/** Phases that show the panel. */
 export const PANELS = [
   'explaining', 'asking', 'refused', 'dismissed', 'services', 'revoked', 'insecure', 'unsupported',
 ];
 
 /**
+ * Looks up a transition.
  * @param {string} phase
  * @param {string} event
  * @returns {{phase: string, actions: string[]}}
@@ -115,9 +116,9 @@ export function step(phase, event) {
 }
 
 /**
- * What a tap on "Activate Travel Mode" is, by what can be known without locating anybody.
+ * Returns the event for a tap on "Activate Travel Mode", by what is known without locating anyone.
  * @param {{isSecure: boolean, isSupported: boolean, permission: 'prompt'|'granted'|'denied'|'unknown',
- *   before?: 'refused'|'dismissed'|null}} evidence `before`: what the rider answered in this tab
+ *   before?: 'refused'|'dismissed'|null}} evidence `before`: the rider's earlier answer in this tab
  */
 export function wishEvent({isSecure, isSupported, permission, before = null}) {
   if (!isSecure) return 'wish.insecure';
@@ -129,22 +130,22 @@ export function wishEvent({isSecure, isSupported, permission, before = null}) {
 }
 
 /**
- * What a failed look for the location is.
- * @param {number} code of GeolocationPositionError: 1 not permitted, 2 not available, 3 too late
- * @param {'prompt'|'granted'|'denied'|'unknown'} permission what the browser says of us now
+ * Returns the event for a failed reading.
+ * @param {number} code of GeolocationPositionError: 1 not permitted, 2 not available, 3 timed out
+ * @param {'prompt'|'granted'|'denied'|'unknown'} permission the browser's current permission
  */
 export function failEvent(code, permission) {
   if (code === 2) return 'fail.unavailable';
   if (code === 3) return 'fail.timeout';
-  // The browser may locate and is not let: location is switched off for the whole device, or for the browser.
+  // The page is allowed but the browser is not: location is switched off for the device or the browser.
   if (permission === 'granted') return 'fail.services';
   return permission === 'prompt' ? 'fail.dismissed' : 'fail.denied';
 }
 
 /**
- * Whose settings are to be described. Chrome and Firefox on an iPhone are allowed in the iPhone's settings.
+ * Returns the browser whose settings to describe. Chrome and Firefox on an iPhone use the iPhone's settings.
  * @param {string} userAgent
- * @param {number} touchPoints navigator.maxTouchPoints; an iPad calls itself a Macintosh
+ * @param {number} touchPoints navigator.maxTouchPoints, because an iPad calls itself a Macintosh
  */
 export function browserOf(userAgent, touchPoints = 0) {
   const isApplePhone = /iPhone|iPad|iPod/.test(userAgent) || (/Macintosh/.test(userAgent) && touchPoints > 1);
@@ -155,7 +156,7 @@ export function browserOf(userAgent, touchPoints = 0) {
   return /Safari/.test(userAgent) ? 'safari' : 'other';
 }
 
-/** @returns {'ios'|'android'|'web'} what opens a map. */
+/** @returns {'ios'|'android'|'web'} the platform that opens maps */
 export function platformOf(userAgent, touchPoints = 0) {
   if (['safariIos', 'otherIos'].includes(browserOf(userAgent, touchPoints))) return 'ios';
   return /Android/.test(userAgent) ? 'android' : 'web';

@@ -1,15 +1,15 @@
-// The card that says what is shared at the moment: that it is, how often, until when, and what is the matter with it.
+// The card about location sharing: whether it works, until when, and what is wrong with it.
 
 import {clockText} from './enroute-words.js';
 import {locale, put} from './page.js';
 
 const percent = new Intl.NumberFormat(locale, {style: 'percent'});
 
-/** ms without a reading, while the phone is asked for one again and again, from which on it does not find its location. */
+/** ms without a reading, despite repeated requests, after which the phone counts as not finding its location. */
 export const FOUND_WITHIN = 30_000;
 
 /**
- * What is the matter with what is shared, by the name of its words; null: it is sent, and may be shown.
+ * Returns what is wrong with location sharing, as a key of `words.troubles`; null if everything works.
  *
  * @param {{isWatching: boolean, connection: {state: string, degraded: boolean, silent?: boolean}, note: string|null,
  *   foundAgo: number|null}} now `note` of rider-unavailability.js; ms since the last reading, null before the first
@@ -29,7 +29,7 @@ export class Sharing {
     Object.assign(this, {places, travel, words});
   }
 
-  /** The gateway asked for another pace. It is on the page for support and tests; the rider does not read it. */
+  /** Notes the interval that the gateway asked for. It is in the page for support and tests; riders do not see it. */
   paced(seconds) { this.places.rate.dataset.intervalSeconds = String(seconds); }
 
   show() {
@@ -55,7 +55,7 @@ export class Sharing {
   #rate = () => {
     const {words, travel} = this;
     const deadline = Math.min(...[...travel.travelling.values()].filter(Boolean));
-    // The gateway's clock says when it is over, the rider's own what time that is here.
+    // The deadline is in the gateway's time; the rider reads local time.
     const clockOffset = travel.enroute.serverTime - Date.now();
     const until = Number.isFinite(deadline) ? ` · ${words.until(clockText(deadline - clockOffset, locale))}` : '';
     return (travel.lastFixAt === null ? words.waitingForFix : words.live) + until;

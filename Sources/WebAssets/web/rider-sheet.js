@@ -1,5 +1,5 @@
-// A sheet over the page: a modal dialog, and in a browser that has none (Safari before 15.4) a section that opens in its
-// place at the end of the page, is scrolled to, and gives the focus back like one.
+// A sheet over the page: a modal dialog, or in browsers without one (Safari before 15.4) a section at the end of the page
+// that is scrolled into view and returns the focus.
 
 export const isOpen = (sheet) => sheet.hasAttribute('open');
 

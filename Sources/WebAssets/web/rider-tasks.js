@@ -1,17 +1,17 @@
-// What a rider can do next with a job: from its kind, its status and, where the rider has a zone, the state of its
-// task. A task moves the order along with it (protocol/rest-and-events.md); without a zone there are no tasks, and the status
-// is said itself. Pure, so that Tests/JavaScript/rider-tasks.test.mjs asks for every one of them.
+// The next steps of a rider, from the kind and status of a job and, for riders with a zone, the state of the task. A task
+// changes the order's status with it; riders without a zone have no tasks and change the status itself. Pure functions, of
+// which Tests/JavaScript/rider-tasks.test.mjs tests every case.
 
-/** Statuses in which a position may be shared: the rider is underway to the customer. */
+/** Statuses in which the location may be shared. */
 const UNDERWAY = ['in_transit', 'on_the_way'];
 
-/** Statuses after which there is nothing left to do. */
+/** Final statuses. */
 const OVER = ['delivered', 'completed', 'cancelled'];
 
 const byTask = (verb, isMain = true) => ({verb, isMain, path: 'task', body: {state: verb}});
 const byStatus = (verb) => ({verb, isMain: true, path: 'status', body: {status: verb}});
 
-/** Of a delivery by its task: the next step, and what may be skipped to. */
+/** The next steps of a delivery, by the state of its task. */
 const DELIVERY = {
   accepted: [byTask('arrived_at_store')],
   arrived_at_store: [byTask('picked_up')],
@@ -19,12 +19,13 @@ const DELIVERY = {
   in_transit: [byTask('completed')],
 };
 
-/** Giving a task back is possible until the goods are in the bag. */
+/** Task states in which a task can be returned: before the goods are picked up. */
 export const RETURNABLE = ['accepted', 'arrived_at_store'];
 
 /**
- * @param {{kind: 'delivery'|'service', status: string, task?: string|null}} job `task`: state of the rider's, if any
- * @returns {{verb: string, isMain: boolean, path: 'task'|'status', body: object}[]} the next step first
+ * Returns the steps that the rider can take.
+ * @param {{kind: 'delivery'|'service', status: string, task?: string|null}} job `task`: the state of the task, if any
+ * @returns {{verb: string, isMain: boolean, path: 'task'|'status', body: object}[]} the main step first
  */
 export function verbsOf({kind, status, task = null}) {
   if (OVER.includes(status)) return [];
@@ -41,7 +42,7 @@ export function verbsOf({kind, status, task = null}) {
   }
 }
 
-/** An order can be picked up once it is ready; until then the rider is told what it waits for. */
+/** Whether the rider waits for the vendor, because the order is not ready for pickup. */
 export const isWaitingForVendor = ({kind, status, task = null}) => kind === 'delivery'
   && ['accepted', 'arrived_at_store', null].includes(task)
   && ['pending_vendor_acceptance', 'accepted', 'preparing', 'allocation_failed'].includes(status);
@@ -49,14 +50,14 @@ export const isWaitingForVendor = ({kind, status, task = null}) => kind === 'del
 export const allowsTravel = (status) => UNDERWAY.includes(status);
 export const isOver = (status) => OVER.includes(status);
 
-/** Where the rider is going now: to the vendor until it has the goods, then to the customer. */
+/** Where the rider is heading: to the vendor until the pickup, then to the customer. */
 export function headingFor({kind, status, task = null}) {
   if (kind === 'service' || ['picked_up', 'in_transit'].includes(task)) return 'destination';
   return status === 'in_transit' ? 'destination' : 'vendor';
 }
 
 /**
- * Jobs as they are listed: underway first, then in the order in which they came.
+ * Sorts jobs: travelling ones first, then in order of arrival.
  * @param {{job: string, status?: string}[]} jobs
  */
 export const inOrder = (jobs) => [

@@ -1,31 +1,31 @@
-// Travel mode: carries out what the table of rider-permission.js says, for as many jobs as the rider travels for, and
-// tells the gateway why nothing comes when nothing comes. The location is read while a job travels and at no other
-// time, but for a rough look now and then of a rider who is online and allowed it.
+// Travel mode: performs the actions of rider-permission.js for all jobs that the rider travels for, and reports to the
+// gateway why no location arrives. The location is read only while a job travels, apart from occasional rough readings of
+// riders who are online and allowed it.
 
 import {failEvent, step, wishEvent} from './rider-permission.js';
 import {ScreenLock} from './rider-device.js';
 import {Location, PRESENCE_EVERY} from './rider-location.js';
 import {Unavailability} from './rider-unavailability.js';
 
-/** What the rider answered, and which jobs it travels for, in this tab: both outlive a reload, neither is a place. */
+/** The rider's answer and the travelling jobs, stored in this tab so that they survive a reload. Neither is a location. */
 const ANSWER_KEPT_AS = 'enroute.location';
 const JOBS_KEPT_AS = 'enroute.travelling';
-/** What is wished for without a job: to be offered tasks nearby. */
+/** The wish to use the location without a job: to be offered nearby tasks. */
 export const PRESENCE = null;
 
 export class Travel {
   phase = 'off';
-  /** The job that the rider answers the panel for; `PRESENCE`: none. */
+  /** The job for which the panel is open; `PRESENCE` without a job. */
   wish = PRESENCE;
-  /** Job → when its time is over, ms since the epoch, by the gateway's clock. */
+  /** The end of the sharing time for each job, in ms since the epoch by the gateway's clock. */
   travelling = new Map();
   lastFixAt = null;
-  /** What the rider wanted when it was told that its device does not locate; null: travel mode. */
+  /** What the rider wanted when the device could not be located; null for travel mode. */
   anyway = null;
 
   #wanted = new Set();
   #starting = new Set();
-  /** Jobs that the rider has switched off, and the gateway may not know it: nothing is shared of them. */
+  /** Jobs that the rider switched off but the gateway may not know of. Nothing of them is sent. */
   #switchedOff = new Set();
   #isPresent = false;
   #isPaused = false;
@@ -33,32 +33,33 @@ export class Travel {
   #screen = new ScreenLock();
 
   /**
-   * @param enroute the connection; its listeners are here
+   * @param enroute the connection; this class adds its listeners
    * @param {{changed: () => void, failed: (job: string, error: Error, how?: {isOff: boolean}) => void,
    *   settled: (job: string) => void, panel: () => void, allowed: () => void, presence: (fix: object) => void}} on
-   *   what the page does about it; `isOff`: nothing is shared here any more, only the gateway was not told; `settled`:
-   *   it knows now what is so
+   *   how the page reacts; `isOff`: sharing stopped, but the gateway could not be told; `settled`: now it was
    */
   constructor(enroute, on) {
     Object.assign(this, {enroute, on});
     this.location = new Location((reading) => this.#read(reading), (state) => this.#happened(`changed.${state}`));
     this.unavailability = new Unavailability(
       (reason, job) => enroute.reportUnavailable(reason, job), () => this.travelling.size > 0, on.changed);
-    // Asks nobody; from here on the browser tells when it changes.
+    // This does not ask the rider. From here on the browser reports changes.
     this.location.permission();
     enroute.on('welcome', () => this.#again());
     enroute.on('restored', () => this.#tellAllOff());
-    enroute.on('error', ({replyTo, code, job}) => { if (replyTo === 'location' && code === 'travel_mode_off') this.ended(job); });
+    enroute.on('error', ({replyTo, code, job}) => {
+      if (replyTo === 'location' && code === 'travel_mode_off') this.ended(job);
+    });
   }
 
-  // ---- what the rider does ----
+  // ---- the rider's actions ----
 
-  /** "Activate Travel Mode", or, without a job, the location of who is online. */
+  /** Activates travel mode, or without a job the rough location of a rider who is online. */
   async activate(job) {
     this.wish = job;
     this.anyway = null;
     const event = this.#wishEvent(await this.location.permission());
-    // Who is merely online is explained to, once; it is not bothered with anything else.
+    // Riders who are only online get the explanation once and no error panels.
     if (job === PRESENCE && !['wish.prompt', 'wish.granted'].includes(event)) return;
     this.#wanted.add(job);
     this.#switchedOff.delete(job);
@@ -66,7 +67,7 @@ export class Travel {
     if (job !== PRESENCE && !this.#isOn(job)) this.on.panel();
   }
 
-  /** From the tap on nothing of the job is shared, whether the gateway can be told or not: it is told again. */
+  /** Stops sharing a job immediately, even if the gateway cannot be told; that is repeated later. */
   async deactivate(job) {
     this.#starting.add(job);
     this.#switchedOff.add(job);
@@ -83,12 +84,12 @@ export class Travel {
     }
   }
 
-  /** Said yes to our explanation: the browser's question comes within this very tap. */
+  /** The rider accepted the explanation. The browser shows its question only within this tap. */
   consent() { this.#happened('consent'); }
 
   cancel() { this.#happened('cancel'); }
 
-  /** "I have allowed it": the browser is believed, and where it can not say, the rider. */
+  /** "I have allowed it": checks the permission, or trusts the rider in browsers that cannot tell. */
   async retry() {
     sessionStorage.removeItem(ANSWER_KEPT_AS);
     const permission = await this.location.permission();
@@ -99,7 +100,7 @@ export class Travel {
     return this.phase === 'sharing';
   }
 
-  /** Online or not: who is, is offered what is near. */
+  /** Sets whether the rider is online and so is offered nearby tasks. */
   setPresent(isPresent) {
     if (this.#isPresent === isPresent) return;
     this.#isPresent = isPresent;
@@ -107,7 +108,7 @@ export class Travel {
     if (isPresent) this.#beginPresence();
   }
 
-  /** Nobody is signed in: the location is not read until somebody is, and then goes on. */
+  /** Stops reading the location while nobody is signed in. */
   pause() {
     this.#isPaused = true;
     this.location.unwatch();
@@ -116,7 +117,7 @@ export class Travel {
     this.on.changed();
   }
 
-  /** The journey of a job is over, whoever ended it. */
+  /** The journey of a job ended. */
   ended(job) {
     this.#keep(kept().filter((other) => other !== job));
     if (!this.travelling.delete(job)) return;
@@ -129,7 +130,7 @@ export class Travel {
     this.on.changed();
   }
 
-  /** After the page was loaded again: goes on where it was, if it may without a question. */
+  /** Continues after a reload, if that is possible without a question. */
   async resume(job) {
     if (this.travelling.has(job) || !kept().includes(job)) return;
     this.travelling.set(job, null);
@@ -144,14 +145,14 @@ export class Travel {
     return this.location.isWatching ? 'on' : 'interrupted';
   }
 
-  /** Whether a map app can be expected to find its way; asks only a phone that may be asked. */
+  /** Whether a map app will be able to navigate. Locates the phone only if that is allowed. */
   async locates() {
     if (this.phase === 'services') return false;
     if (this.location.isWatching || await this.location.permission() !== 'granted') return true;
     return this.location.locates();
   }
 
-  /** The rider is to be told that its device does not locate; `anyway` goes on without. */
+  /** Shows that the device cannot be located. @param anyway continues without a location */
   servicesOff(anyway) {
     this.wish = PRESENCE;
     this.anyway = anyway;
@@ -159,7 +160,7 @@ export class Travel {
     this.on.panel();
   }
 
-  // ---- what happens ----
+  // ---- events ----
 
   #wishEvent = (permission) => {
     const {isSupported} = this.location;
@@ -197,12 +198,12 @@ export class Travel {
     const wanted = [...this.#wanted, ...this.travelling.keys()].filter((job) => job !== PRESENCE);
     this.#wanted.clear();
     this.#beginPresence();
-    // Who is only online is looked for now and then; nothing is shared that could be taken back.
+    // Riders who are only online need no continuous readings.
     if (wanted.length === 0) this.#happened('stop');
     for (const job of new Set(wanted)) this.#start(job);
   };
 
-  /** @param {boolean} isAgain it is on, and was so on the connection before: what is not heard now is said again */
+  /** @param {boolean} isAgain travel mode was on before the connection changed, so a network error is not shown */
   #start = async (job, isAgain = false) => {
     if (this.#starting.has(job)) return;
     this.#starting.add(job);
@@ -226,7 +227,7 @@ export class Travel {
     }
   };
 
-  /** The connection is another one: the gateway is told anew that we travel, which costs no time of the four hours. */
+  /** After reconnecting, switches travel mode on again, which does not extend the sharing time limit. */
   #again = () => {
     this.#isPaused = false;
     this.#beginPresence();
@@ -237,7 +238,7 @@ export class Travel {
   };
 
   #tellAllOff = () => {
-    for (const job of this.#switchedOff) this.#tellOff(job).catch(() => { /* next time, or it is over */ });
+    for (const job of this.#switchedOff) this.#tellOff(job).catch(() => { /* repeated after reconnecting */ });
   };
 
   #tellOff = async (job) => {
@@ -260,13 +261,13 @@ export class Travel {
     this.lastFixAt = performance.now();
     this.unavailability.found(fix.acc);
     const jobs = [...this.travelling.keys()].filter((job) => !this.#switchedOff.has(job));
-    // With little battery the gateway asks for fewer reports.
+    // With a low battery the gateway asks for fewer reports.
     const {level: battery} = this.unavailability.battery;
     if (jobs.length > 0 && this.location.isWatching) this.enroute.publish(jobs, {...fix, battery});
     this.#happened('fix');
   };
 
-  // ---- who is online ----
+  // ---- riders who are online ----
 
   #beginPresence = () => {
     if (!this.#isPresent || this.#isPaused || this.#presence !== null) return;
@@ -284,11 +285,11 @@ export class Travel {
     this.#presence = null;
   };
 
-  /** Also of jobs that have not gone on yet. */
+  /** Stores the travelling jobs, including those that have not been resumed yet. */
   #keep = (jobs) => { sessionStorage.setItem(JOBS_KEPT_AS, JSON.stringify(jobs)); };
 }
 
-/** Nobody refused: it may have been done or not, and may be done later. */
+/** Whether the gateway did not answer, so that the request may have been executed or not. */
 const isUnheard = ({code}) => ['network', 'unavailable'].includes(code);
 
 function kept() {

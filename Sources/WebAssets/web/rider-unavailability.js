@@ -1,23 +1,22 @@
-// Why no location comes: what the gateway is told of it (`unavailable`), so that a customer reads a reason in the place of a
-// marker that stands still, and what the rider is told. A page that is hidden can not report; it can only say that it
-// is hidden, in the moment in which it becomes so.
+// Why no location arrives: what the gateway is told (`unavailable`), so that customers read a reason, and what the rider
+// reads. A hidden page cannot report its location; it can only report that it is being hidden.
 
 import {Battery} from './rider-device.js';
 
-/** ms after a map app was opened in which a page that is hidden is hidden by it. */
+/** ms after opening a map app within which that app is why the page is hidden. */
 const HANDOFF_WITHIN = 10_000;
 /** ms between two reports of the same reason. */
 const SAME_REASON_AFTER = 30_000;
-/** ms for which the rider is told that nothing was shared while the page was hidden. */
+/** ms for which the page says that nothing was shared while it was hidden. */
 const HIDDEN_TOLD_FOR = 20_000;
-/** m: the gateway shows nothing that is less exact (`implausible_position`). */
+/** Accuracy radius in m above which the gateway shows no position (`implausible_position`). */
 const TOO_COARSE = 100;
 
 export class Unavailability {
   battery = new Battery();
 
   #finding = null;
-  /** Why there is nothing to find, since then and until there is. */
+  /** The reason why there is no reading, until the next one. */
   #reason = null;
   #wasHidden = false;
   #forgetHidden = null;
@@ -25,9 +24,9 @@ export class Unavailability {
   #sent = new Map();
 
   /**
-   * @param {(reason: string, job?: string) => void} tell the gateway, of that job or of all that it heard of
-   * @param {() => boolean} isTravelling whether there is anything to explain
-   * @param {() => void} changed what the rider is told is another
+   * @param {(reason: string, job?: string) => void} tell reports to the gateway, for one job or for all
+   * @param {() => boolean} isTravelling whether a location is expected at all
+   * @param {() => void} changed the text for the rider changed
    */
   constructor(tell, isTravelling, changed) {
     Object.assign(this, {tell, isTravelling, changed});
@@ -35,45 +34,45 @@ export class Unavailability {
     this.battery.watch(() => this.#charged());
   }
 
-  /** What the rider is told: a key of the words, or null. */
+  /** The key of the text for the rider, or null. */
   get note() {
     if (this.#finding) return this.#finding;
     if (this.#wasHidden) return 'wasHidden';
     return this.battery.isLow ? 'battery' : null;
   }
 
-  /** There is nothing to find for `reason`, a word of the gateway. */
+  /** No reading is possible, for a reason of the protocol. */
   report(reason) {
     this.#finding = reason === 'no_fix' ? 'noFix' : null;
     this.#reason = reason;
     this.#send(reason);
   }
 
-  /** A reading came. @param {number|undefined} acc m */
+  /** A reading arrived. @param {number|undefined} acc m */
   found(acc) {
     this.#finding = acc > TOO_COARSE ? 'coarse' : null;
     this.#reason = null;
     this.#sent.clear();
   }
 
-  /** A map app was opened: it may hide us, and have the receiver for itself. */
+  /** A map app was opened. It may hide this page and use the receiver alone. */
   handedOff() {
     this.#mapOpenedAt = performance.now();
     this.#send('navigation_handoff');
   }
 
-  /** The gateway was told anew that we travel, and begins without a reason: what is the matter still is said again. */
+  /** Repeats the last report after a new connection, because the gateway starts without a reason. */
   again() {
     const last = [...this.#sent.keys()].at(-1);
     if (this.#sent.delete(last)) this.#send(last);
   }
 
-  /** These travel and are not located: a gateway that was told nothing of them is told by their names why. */
+  /** Reports the reason for jobs that the gateway does not know to be travelling. */
   explain(jobs) {
     if (this.#reason) for (const job of jobs) this.tell(this.#reason, job);
   }
 
-  /** Nothing is shared any more, so nothing is missing. */
+  /** Nothing is shared any longer, so nothing needs a reason. */
   over() { this.#finding = this.#reason = null; }
 
   #seen = () => {

@@ -1,6 +1,6 @@
-// The rider's page: signs in, shows the switch and the tasks, and passes what the rider does to whoever carries it out:
-// rider-availability.js the switch, rider-jobs.js the tasks, rider-travel.js travel mode, rider-navigation.js the maps.
-// What is shown follows from three things: the rider as the gateway knows it, each job's view, and travel mode.
+// The rider's page: signs in, shows the switch and the tasks, and forwards the rider's actions: to rider-availability.js for
+// the switch, rider-jobs.js for tasks, rider-travel.js for travel mode and rider-navigation.js for maps. What it shows
+// depends on the rider's state at the gateway, the view of each job, and travel mode.
 
 import {Enroute} from './enroute.js';
 import {Announcer, ConnectionBanner, inLanguage, keepForLater, languageSwitch, put, shared} from './page.js';
@@ -15,15 +15,15 @@ import {Sharing} from './rider-sharing.js';
 import {PRESENCE, Travel} from './rider-travel.js';
 import {words as allWords} from './rider-words.js';
 
-/** ms between two questions for the rider's tasks while the page is looked at: who gives them out does not tell us. */
+/** ms between two requests for the tasks while the page is visible, because the gateway does not push new ones. */
 const TASKS_EVERY = 5_000;
-/** ms between two looks at what is shared: that nothing was found or heard for long is told by no event. */
+/** ms between two checks of location sharing, because no event reports that readings or messages are missing. */
 const LOOK_EVERY = 2_000;
-/** ms between two announcements: the rider hears what came of each tap. */
+/** ms between two announcements: riders hear the result of each tap. */
 const QUIET = 800;
-/** Closes after which signing in anew is of use. */
+/** Close codes after which signing in again helps. */
 const SIGNED_OUT = [4005, 4500, 4502];
-/** The close of an older device of a rider. */
+/** The close code when the rider signed in on a newer device. */
 const REPLACED = 4506;
 
 const element = (id) => document.getElementById(id);
@@ -32,7 +32,7 @@ document.title = words.title;
 languageSwitch(element('language'));
 put(element('shift-title'), words.oneMoment);
 
-/** As the gateway knows it; null without a zone, undefined until it was asked. */
+/** The rider's state at the gateway; null without a zone, undefined before the first answer. */
 let rider;
 
 const announcer = new Announcer(element('announcer'), {quiet: QUIET});
@@ -43,7 +43,7 @@ const banner = new ConnectionBanner(element('offline'), {
   say: (text) => announcer.say('connection', text, {isUrgent: true}),
 });
 
-// ---- the parts ----
+// ---- components ----
 
 const travel = new Travel(enroute, {
   changed: () => render(),
@@ -97,7 +97,7 @@ const list = new TaskList(element('jobs'), words, {
   say: (text) => announcer.say('sure', text),
 });
 
-// ---- what the rider does ----
+// ---- the rider's actions ----
 
 async function declare(status) {
   const {body} = await enroute.rest('PATCH', '/riders/me/status', {body: {status, device: deviceName()}});
@@ -117,7 +117,7 @@ async function navigate(job, to, how) {
   jobs.note(job, await navigation.navigate(job, to, {...how, onAnyway}) ?? '');
 }
 
-// ---- what is known ----
+// ---- the rider's state ----
 
 const riderRequest = new LatestRequest(
   () => enroute.rest('GET', '/riders/me').then(({body}) => ({status: 200, body}), ({status}) => ({status})),
@@ -128,10 +128,10 @@ const riderRequest = new LatestRequest(
     else if (status === 404) showRider(null);
   });
 
-/** The rider and its tasks, asked for once at a time. */
+/** Requests the rider's state and tasks, once at a time. */
 function requestRider() { return riderRequest.now(); }
 
-/** The same when something has happened, or may have. */
+/** The same after something may have changed. */
 function recheckRider() {
   riderRequest.changed();
   return riderRequest.now();
@@ -145,7 +145,7 @@ function showRider(answer) {
   jobs.tasks(rider?.tasks ?? [], isFirst);
 }
 
-// ---- what is shown ----
+// ---- rendering ----
 
 let isPlanned = false;
 function render() {
@@ -161,9 +161,9 @@ function render() {
   });
 }
 
-// ---- coming and going ----
+// ---- signing in ----
 
-/** Answers to whom was signed in before ask nobody to sign in once more. */
+/** Whether signing in is in progress, so that late answers to the previous session do not start it again. */
 let isSigningIn = false;
 async function signInAnew(reason = shared.signInExpired) {
   if (isSigningIn) return;
@@ -188,7 +188,7 @@ async function begin() {
   }
   element('work').hidden = false;
   enroute.start();
-  // A rider without a zone has no tasks that it could ask for: its jobs come with the address.
+  // Riders without a zone have no tasks to request; the address names their jobs.
   for (const job of new URLSearchParams(location.search).getAll('job')) jobs.follow(job);
   await requestRider();
 }

@@ -58,7 +58,8 @@ export const positionAge = ({positionReceivedAt, positionReceivedAtWall}, {now, 
  * @param texts of `GET texts`, null while they are not loaded
  * @param words of this page, in its language
  */
-export function presentation(view, {now, wall, isLost = false, isKept = false, isUnseen = false, locale, timeZone}, texts, words) {
+export function presentation(view, moment, texts, words) {
+  const {now, wall, isLost = false, isKept = false, isUnseen = false, locale, timeZone} = moment;
   const kind = view.kind ?? 'delivery';
   const clock = (at) => clockText(at, locale, timeZone);
   const isMapped = isTracked(view);
@@ -78,7 +79,8 @@ export function presentation(view, {now, wall, isLost = false, isKept = false, i
       : isLost ? updatedText(age, locale) : words.live,
     eta: etaText(eta, when, {serverTime, locale, timeZone, clockOffset: view.clockOffset}, words),
     isEtaQuiet: ['recalculating', 'unavailable', 'afterStop'].includes(when.kind),
-    mapDescription: isMapped && view.destination ? mapDescription(view, {kind, isStale, eta, serverTime, locale, timeZone}, words) : '',
+    mapDescription: isMapped && view.destination
+      ? mapDescription(view, {kind, isStale, eta, serverTime, locale, timeZone}, words) : '',
     steps: steps(view, clock, texts, words),
     facts: {
       name: words.order[kind], job: view.job, vendor: view.vendor ?? '',
@@ -116,7 +118,8 @@ function detail(view, {kind, isMapped, isStale, isKept, isUnseen, serverTime, ag
   const unavailable = view.unavailable === 'unavailable_unknown' ? null : view.unavailable;
   if (isStale) {
     const ago = agoText(Math.max(STALE_AFTER, age), locale);
-    return unavailable ? `${tracking(unavailable)} ${words.lastSeenAgo(ago)}`.trim() : words.lastSeenHere(words.rider[kind], ago);
+    if (!unavailable) return words.lastSeenHere(words.rider[kind], ago);
+    return `${tracking(unavailable)} ${words.lastSeenAgo(ago)}`.trim();
   }
   if (isMapped) return '';
   if (!TRAVELLING.includes(view.status)) return statusText(view.status, texts)?.next ?? '';
@@ -160,7 +163,8 @@ function steps(view, clock, texts, words) {
     Object.assign(list[list.length - 1], {isCurrent: true, note: time ? words.atTime(time) : words.states.complete});
   }
   if (view.status === 'cancelled') {
-    list.push({status: view.status, state: 'over', label: label(view.status), note: time ? words.atTime(time) : '', isCurrent: true});
+    const note = time ? words.atTime(time) : '';
+    list.push({status: view.status, state: 'over', label: label(view.status), note, isCurrent: true});
   }
   if (isHeldUp) {
     const place = list.findIndex(({state}) => state === 'active');
