@@ -36,7 +36,7 @@ import Testing
                 let parts = path.split(separator: "/").map(String.init)
                 named += 1
                 if ["Sources", "Tests", "lua", "deploy", "benchmarks"].contains(parts[0]) {
-                    #expect(Self.exists(path), "\(document.path) names \(path)")
+                    #expect(Self.exists(path), "\(document.path) names \(path), which does not exist")
                 } else if targets.contains(parts[0]), let name = parts.last {
                     let found = all.contains { other in
                         guard other.hasPrefix(parts[0] + "/"), let last = other.split(separator: "/").last else {
@@ -44,7 +44,7 @@ import Testing
                         }
                         return last == name || last.hasPrefix(name + ".")
                     }
-                    #expect(found, "\(document.path) names \(path)")
+                    #expect(found, "\(document.path) names \(path), which does not exist")
                 }
             }
         }

@@ -1,21 +1,21 @@
 import Foundation
 import Testing
 
-/// Generic code that is called for each message is compiled for the types it is called with (Sources/Fanout/decisions).
+/// Generic code that is called per message is specialised for its types (Sources/Fanout/decisions).
 @Suite struct GenericTests {
-    /// Generic types, and functions, that other targets call through runtime metadata, and why that is no loss.
+    /// Generic types and functions that other targets call through runtime metadata, and why that does not matter.
     private static let cold = [
         "Timeout.swift answer": "once for each question to another service",
-        "ArrivalRouting.swift with": "once for each calculation that asks services",
-        "HashSlot.swift of": "is called inside Redis, which has copies of its own",
-        "JSONDocument.swift bytes": "answers to requests",
-        "JSONDocument.swift value": "answers to requests",
-        "Problem.swift response": "refusals of requests",
-        "Durable": "once for each write that waits for a replica",
-        "ResyncScheduler": "once for a job in 5 s, and not for its messages",
+        "ArrivalRouting.swift with": "once per calculation that queries services",
+        "HashSlot.swift of": "called inside Redis, which has specialised copies",
+        "JSONDocument.swift bytes": "responses to requests",
+        "JSONDocument.swift value": "responses to requests",
+        "Problem.swift response": "refused requests",
+        "Durable": "once per write that waits for a replica",
+        "ResyncScheduler": "once per job and 5 s, but not per message",
         "KeyedLogThrottle": "once for what is logged",
         "SharedBuckets": "once when a session begins and ends: it keeps the buckets it takes from",
-        "SubscriptionStateMachine": "once for each channel that is subscribed or left",
+        "SubscriptionStateMachine": "once per subscribed or unsubscribed channel",
     ]
 
     @Test func `code that Realtime calls is not generic, or is inlinable and public, or is rarely called`() throws {
@@ -26,7 +26,7 @@ import Testing
                 let reason = Self.cold[generic.type ?? "\(file.name) \(generic.name)"]
                 #expect(
                     reason != nil,
-                    "\(file.path): \(generic.name) is generic: make it `@inlinable public`, or not generic")
+                    "\(file.path): \(generic.name) is generic: make it `@inlinable public` or non-generic")
             }
         }
         let sources = try Project.files("Sources", ".swift")
@@ -37,7 +37,7 @@ import Testing
                 sources.contains { file in
                     (words.count == 1 || file.name == words[0]) && declarations.contains { file.text.contains($0) }
                 },
-                "\(name) is gone")
+                "\(name) no longer exists: remove it from the list")
         }
     }
 
@@ -63,19 +63,19 @@ import Testing
         #expect(found.map(\.isSpecialised) == [true, false, false, false])
     }
 
-    /// Targets of ours that a file of Realtime imports.
+    /// The targets that files of Realtime import.
     private static func importedByRealtime() throws -> Set<String> {
         let folders = try FileManager.default.contentsOfDirectory(atPath: Project.root.appending(path: "Sources").path)
         let imports = try Project.files("Sources/Realtime", ".swift").flatMap { file in
             file.imports
         }
-        // Of the published library each generic is public; the compiler may copy it by itself.
+        // In the published library each generic is public, so the compiler can specialise it.
         return Set(imports).intersection(folders).subtracting(["EnrouteWire"])
     }
 }
 
-/// A function, an initialiser or a computed property that is generic, by itself or by the type it belongs to, and that
-/// other targets can call.
+/// A function, initialiser or computed property that is generic, directly or through its type, and that other targets can
+/// call.
 private struct GenericDeclaration {
     let name: String
     /// The generic type it belongs to.
@@ -84,12 +84,12 @@ private struct GenericDeclaration {
 
     static func all(in file: Project.File) -> [GenericDeclaration] {
         var found: [GenericDeclaration] = []
-        /// Where the generic type that is being read ends.
+        /// The last line of the generic type being read.
         var (end, owner): (String?, String?) = (nil, nil)
         let lines = file.lines
         for (index, line) in lines.enumerated() where !line.isEmpty {
             let code = line.utf8.drop { $0 == UInt8(ascii: " ") }
-            // Most lines are neither, and a regular expression is slow in a debug build.
+            // Most lines are neither, and regular expressions are slow in debug builds.
             let mayDeclare = ["public ", "package ", "@"].contains { code.starts(with: $0.utf8) }
             guard mayDeclare || String(line) == end else { continue }
             if String(line) == end { (end, owner) = (nil, nil) }

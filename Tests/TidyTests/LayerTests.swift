@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The layers are stated once, in the table of ARCHITECTURE.md: imports, manifest and folders are held to it.
+/// Imports, manifest and folders follow the table of layers in ARCHITECTURE.md, the only statement of the layers.
 @Suite struct LayerTests {
     private struct Row {
         let layer: Int
@@ -35,7 +35,7 @@ import Testing
         #expect(files.count > 60)
         for file in files {
             let target = String(file.path.split(separator: "/")[1])
-            let own = try #require(layers[target], "\(target) stands in no layer")
+            let own = try #require(layers[target], "\(target) is not in the table of layers")
             for imported in file.imports {
                 guard let other = layers[imported] else { continue }
                 #expect(other < own, "\(file.path) imports \(imported)")
@@ -66,16 +66,16 @@ import Testing
         let targets = described.targets.filter { $0.path.hasPrefix("Sources") }
         #expect(targets.count >= 15)
         for target in targets {
-            let own = try #require(layers[target.name], "\(target.name) stands in no layer")
+            let own = try #require(layers[target.name], "\(target.name) is not in the table of layers")
             for dependency in target.target_dependencies ?? [] {
-                let other = try #require(layers[dependency], "\(dependency) stands in no layer")
+                let other = try #require(layers[dependency], "\(dependency) is not in the table of layers")
                 #expect(other < own, "\(target.name) depends on \(dependency)")
             }
         }
     }
 
-    /// What SwiftPM makes of the manifest. It waits for no other SwiftPM: these tests may run under one, which has locked
-    /// the build folder, so this one has a folder of its own.
+    /// SwiftPM's description of the manifest. It uses a separate build folder, because these tests may run under another SwiftPM
+    /// process that has locked the usual one.
     private static func describe() throws -> Data {
         let folder = FileManager.default.temporaryDirectory.appending(path: "enroute-describe-\(UUID())")
         defer { try? FileManager.default.removeItem(at: folder) }

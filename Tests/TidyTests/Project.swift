@@ -6,7 +6,7 @@ enum Project {
         .deletingLastPathComponent()
 
     struct File {
-        /// From the top of the project.
+        /// From the project root.
         let path: String
         let text: String
         var lines: [Substring] { self.text.split(separator: "\n", omittingEmptySubsequences: false) }

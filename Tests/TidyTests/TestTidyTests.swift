@@ -1,9 +1,9 @@
 import Foundation
 import Testing
 
-/// Rules for the tests themselves, and for what runs them.
+/// Rules for the tests themselves, and for the scripts that run them.
 @Suite struct TestTidyTests {
-    /// Where time passes: by one function, and as bounds of what is waited for.
+    /// Files that may wait: for the waiting function itself, and for time limits.
     private static let clocks: Set = [
         "Waiting.swift", "Inbox.swift", "ProxyConnection.swift", "Signal.swift", "SlowReaderRevocationTests.swift",
         "RunningGateway.swift", "TestTidyTests.swift", "TidyTests.swift",
@@ -13,7 +13,7 @@ import Testing
         let wait = /\.sleep\(|scheduleTask\(|Thread\.sleep|usleep\(|nanosleep\(/
         for file in try Project.files("Tests", ".swift") where !Self.clocks.contains(file.name) {
             let isTidy = file.text.firstMatch(of: wait) == nil
-            #expect(isTidy, "\(file.path): use becomes, eventually or pause")
+            #expect(isTidy, "\(file.path): wait with becomes, eventually or pause")
         }
     }
 
@@ -70,10 +70,12 @@ import Testing
         for name in documents {
             let text = try Project.file(name).text
             for match in text.matches(of: #/(?:`|\n|=1 )make ([a-z-]+)/#) {
-                #expect(targets(top).contains(String(match.1)), "\(name) says make \(match.1)")
+                #expect(targets(top).contains(String(match.1)), "\(name) names `make \(match.1)`, which does not exist")
             }
             for match in text.matches(of: /make bench BENCH=([a-z]+)/) {
-                #expect(targets(bench).contains(String(match.1)), "\(name) says make bench BENCH=\(match.1)")
+                #expect(
+                    targets(bench).contains(String(match.1)),
+                    "\(name) names `make bench BENCH=\(match.1)`, which does not exist")
             }
         }
     }

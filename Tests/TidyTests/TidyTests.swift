@@ -1,24 +1,26 @@
 import Foundation
 import Testing
 
-/// The style that is checked rather than remembered.
+/// Style rules that tests enforce.
 @Suite struct TidyTests {
     @Test func `no file is over 400 lines`() throws {
         let files = try ["Sources", "Tests"].flatMap { try Project.files($0, ".swift") } + Project.files("lua", ".lua")
-        for file in files { #expect(file.lines.count <= 400, "\(file.path)") }
+        for file in files {
+            #expect(file.lines.count <= 400, "\(file.path) has \(file.lines.count) lines: split it")
+        }
     }
 
     @Test func `no type is named Manager, Helper, Utils or Common`() throws {
         let declaration = /\b(class|struct|enum|actor|protocol)\s+\w*(Manager|Helper|Utils|Common)\b/
         for file in try ["Sources", "Tests"].flatMap({ try Project.files($0, ".swift") }) {
-            #expect(file.text.firstMatch(of: declaration) == nil, "\(file.path)")
+            #expect(file.text.firstMatch(of: declaration) == nil, "\(file.path): name the type after what it does")
         }
     }
 
     @Test func `every source file starts with a comment that explains its purpose`() throws {
         for file in try Project.files("Sources", ".swift") {
             let opening = file.lines.prefix { $0.hasPrefix("//") }.joined(separator: " ")
-            #expect(opening.count > 30, "\(file.path)")
+            #expect(opening.count > 30, "\(file.path): start with a comment that explains the purpose of the file")
         }
     }
 
@@ -27,13 +29,13 @@ import Testing
         let files = try Project.files("Sources", ".swift")
         #expect(files.first { $0.name == "Keyspace.swift" }?.text.firstMatch(of: name) != nil)
         for file in files where file.name != "Keyspace.swift" {
-            #expect(file.text.firstMatch(of: name) == nil, "\(file.path)")
+            #expect(file.text.firstMatch(of: name) == nil, "\(file.path): build Redis names in Keyspace")
         }
     }
 
     @Test func `no pattern subscriptions, no scripts built from strings`() throws {
         for file in try Project.files("Sources", ".swift") {
-            #expect(!file.text.contains("PSUBSCRIBE"), "\(file.path)")
+            #expect(!file.text.contains("PSUBSCRIBE"), "\(file.path): subscribe to exact channels")
             #expect(
                 !file.text.contains("\"EVAL\"") || ["RedisScript.swift", "HashSlot.swift"].contains(file.name)
                     || file.text.contains(".text(\"EVAL\")"))
@@ -43,14 +45,16 @@ import Testing
     @Test func `JSON documents of REST are encoded, never concatenated`() throws {
         let files = try Project.files("Sources/REST", ".swift")
         #expect(files.count > 20)
-        for file in files { #expect(!file.text.contains(##"#"{""##), "\(file.path)") }
+        for file in files { #expect(!file.text.contains(##"#"{""##), "\(file.path): encode a value instead") }
     }
 
-    @Test func `there is no try! and every unchecked Sendable states its reason`() throws {
+    @Test func `no thrown value is force-unwrapped, and every unchecked Sendable states its reason`() throws {
         for file in try Project.files("Sources", ".swift") {
-            #expect(file.text.firstMatch(of: /\bthrow \w+!/) == nil, "\(file.path)")
+            #expect(file.text.firstMatch(of: /\bthrow \w+!/) == nil, "\(file.path) throws a force-unwrapped value")
             guard file.text.contains(": @unchecked Sendable") else { continue }
-            #expect(file.text.contains("/// `@unchecked Sendable`: "), "\(file.path)")
+            #expect(
+                file.text.contains("/// `@unchecked Sendable`: "),
+                "\(file.path): explain `@unchecked Sendable` in its doc comment")
         }
     }
 
@@ -59,13 +63,13 @@ import Testing
             try Project.file("Sources/EnrouteWire/EnrouteVersion.swift").text.firstMatch(of: /current = "([0-9.]+)"/)
         ).1
         for file in try Project.files("Sources", ".swift") where file.name != "EnrouteVersion.swift" {
-            #expect(!file.text.contains("\"\(version)\""), "\(file.path)")
+            #expect(!file.text.contains("\"\(version)\""), "\(file.path): use EnrouteVersion.current")
         }
     }
 
-    // MARK: the hot path
+    // MARK: Hot path
 
-    /// Files of the stations, as HotPath lists them; HotPathTests sends a location along them.
+    /// The files of the stations listed in HotPath; HotPathTests sends a location through them.
     private static func stations() throws -> [String] {
         try Project.file("Sources/HotPath/HotPath.swift").text.matches(of: /case (\w+) = "([^"]+)"/).map { match in
             let name = match.2.split(separator: "/").last.map { $0.split(separator: ".")[0].filter { $0 != "_" } }
@@ -92,7 +96,8 @@ import Testing
         for path in try Self.stations() where path.hasSuffix(".swift") {
             let code = try Project.file(path).lines.filter { !$0.drop { $0 == " " }.hasPrefix("//") }
             #expect(
-                !code.contains { $0.contains("await ") || $0.contains(" async ") || $0.contains("Task {") }, "\(path)")
+                !code.contains { $0.contains("await ") || $0.contains(" async ") || $0.contains("Task {") },
+                "\(path) awaits")
         }
     }
 
@@ -121,7 +126,7 @@ import Testing
 }
 
 extension Project.File {
-    /// How many keys or arguments the script checks for: `#KEYS ~= n`.
+    /// The number of keys or arguments that the script requires: `#KEYS ~= n`.
     fileprivate func count(of list: String) -> Int {
         self.text.firstMatch(of: try! Regex("#\(list) ~= (\\d+)")).flatMap { Int($0.output[1].substring ?? "") } ?? 0
     }
