@@ -85,7 +85,7 @@ package struct JWKSFetcher: Sendable {
     @Sendable package func callAsFunction() async throws -> [UInt8] {
         let question = OutboundRequest(url: self.url, headers: ["accept": "application/json"])
         do {
-            let answer = try await self.http.answer(to: question)
+            let answer = try await self.http.send(question)
             try Self.check(answer.status)
             return answer.body
         } catch let failure as OutboundFailure {

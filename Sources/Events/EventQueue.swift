@@ -141,8 +141,8 @@ package struct EventQueue: Sendable {
             ], body: body, at: Int64(Date.now.timeIntervalSince1970))
         let answer: OutboundResponse
         do {
-            answer = try await self.connections.answer(
-                to: OutboundRequest(method: .post, url: self.endpoint, headers: headers, body: body), within: wait)
+            answer = try await self.connections.send(
+                OutboundRequest(method: .post, url: self.endpoint, headers: headers, body: body), within: wait)
         } catch .cancelled {
             throw CancellationError()
         } catch {

@@ -25,7 +25,7 @@ struct SNSFetcher: Sendable {
     func callAsFunction(_ url: String) async throws(SNSVerifier.Refusal) -> [UInt8] {
         let answer: OutboundResponse
         do {
-            answer = try await self.http.answer(to: OutboundRequest(url: url))
+            answer = try await self.http.send(OutboundRequest(url: url))
         } catch {
             throw .unreachable("\(error)")
         }

@@ -9,7 +9,7 @@ internal import NIOSSL
 internal import Resilience
 internal import Synchronization
 
-/// A client for requests to other services. A value: `answer(to:)` opens a new connection for each request. For frequent
+/// A client for requests to other services. A value: `send(_:)` opens a new connection for each request. For frequent
 /// requests use `OutboundConnections`.
 package struct OutboundHTTP: Sendable {
     fileprivate let configuration: HTTPClient.Configuration
@@ -38,20 +38,20 @@ package struct OutboundHTTP: Sendable {
     }
 
     /// Sends a request over a new connection.
-    package func answer(to question: OutboundRequest) async throws(OutboundFailure) -> OutboundResponse {
+    package func send(_ request: OutboundRequest) async throws(OutboundFailure) -> OutboundResponse {
         let client = HTTPClient(configuration: self.configuration)
         // Closing TLS may take longer than the response did, and the caller should not wait for it. NIOSSL bounds it.
         defer { Task { try? await client.shutdown() } }
-        return try await self.answer(to: question, over: client, within: self.longestWait)
+        return try await self.send(request, over: client, within: self.longestWait)
     }
 
-    fileprivate func answer(
-        to question: OutboundRequest, over client: HTTPClient, within longestWait: Duration
+    fileprivate func send(
+        _ request: OutboundRequest, over client: HTTPClient, within longestWait: Duration
     ) async throws(OutboundFailure) -> OutboundResponse {
         let whole: OutboundResponse?
         do {
             // HTTPClient's own timeout covers only the head of the response.
-            whole = try await Resilience.answer(within: longestWait) { try await self.ask(question, client) }
+            whole = try await withTimeout(longestWait) { try await self.perform(request, client) }
         } catch let failure as OutboundFailure {
             throw failure
         } catch {
@@ -61,14 +61,14 @@ package struct OutboundHTTP: Sendable {
         return whole
     }
 
-    private func ask(
-        _ question: OutboundRequest, _ client: HTTPClient
+    private func perform(
+        _ outbound: OutboundRequest, _ client: HTTPClient
     ) async throws(OutboundFailure) -> OutboundResponse {
-        var request = HTTPClientRequest(url: question.url)
-        request.method = HTTPMethod(rawValue: question.method.rawValue)
+        var request = HTTPClientRequest(url: outbound.url)
+        request.method = HTTPMethod(rawValue: outbound.method.rawValue)
         request.headers = ["user-agent": "enroute"]
-        for (name, value) in question.headers { request.headers.replaceOrAdd(name: name, value: value) }
-        if !question.body.isEmpty { request.body = .bytes(ByteBuffer(bytes: question.body)) }
+        for (name, value) in outbound.headers { request.headers.replaceOrAdd(name: name, value: value) }
+        if !outbound.body.isEmpty { request.body = .bytes(ByteBuffer(bytes: outbound.body)) }
         do {
             let response = try await client.execute(request, deadline: .distantFuture)
             let status = Int(response.status.code)
@@ -108,10 +108,10 @@ package final class OutboundConnections: Sendable {
     package init(_ http: OutboundHTTP) { self.http = http }
 
     /// - Parameter longestWait: `nil` for the default.
-    package func answer(
-        to question: OutboundRequest, within longestWait: Duration? = nil
+    package func send(
+        _ request: OutboundRequest, within longestWait: Duration? = nil
     ) async throws(OutboundFailure) -> OutboundResponse {
-        try await self.http.answer(to: question, over: self.client, within: longestWait ?? self.http.longestWait)
+        try await self.http.send(request, over: self.client, within: longestWait ?? self.http.longestWait)
     }
 
     package func shutdown() async {

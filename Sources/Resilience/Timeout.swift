@@ -3,16 +3,16 @@
 
 /// Awaits a result for a limited time.
 ///
-/// - Parameter question: cancelled when the time is over, and expected to end then.
+/// - Parameter operation: cancelled when the time is over, and expected to end then.
 /// - Returns: `nil` when there is no result in time.
-/// - Throws: what `question` throws in time; `CancellationError` when the task is cancelled.
-package func answer<Answer: Sendable>(
-    within longestWait: Duration, to question: @escaping @Sendable () async throws -> Answer
-) async throws -> Answer? {
-    try await withThrowingTaskGroup(of: Answer?.self) { group in
-        group.addTask { try await question() }
+/// - Throws: what `operation` throws in time; `CancellationError` when the task is cancelled.
+package func withTimeout<Result: Sendable>(
+    _ timeout: Duration, _ operation: @escaping @Sendable () async throws -> Result
+) async throws -> Result? {
+    try await withThrowingTaskGroup(of: Result?.self) { group in
+        group.addTask { try await operation() }
         group.addTask {
-            try await Task.sleep(for: longestWait)
+            try await Task.sleep(for: timeout)
             return nil
         }
         defer { group.cancelAll() }

@@ -33,8 +33,8 @@ package final class ProviderClient: Sendable {
         let accepted = ["accept": "application/json, application/geo+json"]
         let answer: OutboundResponse
         do {
-            answer = try await self.connections.answer(
-                to: OutboundRequest(
+            answer = try await self.connections.send(
+                OutboundRequest(
                     method: question.method, url: question.url,
                     headers: accepted.merging(question.headers) { _, own in own }, body: question.body))
         } catch {

@@ -8,7 +8,7 @@ import Synchronization
 import TestSupport
 
 /// The logical clock of a history: a counter.
-final class Moments: Sendable {
+final class LogicalClock: Sendable {
     private let passed = Atomic<Int>(0)
     func next() -> Int { self.passed.add(1, ordering: .sequentiallyConsistent).newValue }
     var count: Int { self.passed.load(ordering: .sequentiallyConsistent) }
@@ -17,13 +17,13 @@ final class Moments: Sendable {
 /// Executes plans.
 struct LinearizabilityClients: Sendable {
     /// One per client, and one more for lost answers.
-    var callees: [any Callee]
+    var executors: [any CallExecutor]
     /// The successor of a server that died, retried until it answers. `nil` when no server may die.
-    var successor: (@Sendable () async throws -> any Callee)?
+    var successor: (@Sendable () async throws -> any CallExecutor)?
     /// Whether acknowledged writes may be lost when the server dies.
     var isForgetful = false
     /// A client with its own connection, and a function that closes it immediately.
-    var mortal: (@Sendable () async throws -> (callee: any Callee, kill: @Sendable () -> Void))?
+    var mortal: (@Sendable () async throws -> (executor: any CallExecutor, kill: @Sendable () -> Void))?
 
     /// A call that cannot reach a server for this long has failed.
     static let patience = Duration.seconds(60)
@@ -31,67 +31,68 @@ struct LinearizabilityClients: Sendable {
     static let killing: UInt64 = 16
 
     func carryOut(_ plan: Plan, in zone: ZoneID) async throws -> History {
-        let moments = Moments()
+        let clock = LogicalClock()
         let events = try await withThrowingTaskGroup(of: [Event].self) { group in
             for number in plan.clients.indices {
-                group.addTask { try await self.act(plan, as: number, in: zone, moments) }
+                group.addTask { try await self.act(plan, as: number, in: zone, clock) }
             }
             return try await group.reduce(into: []) { $0 += $1 }
         }
         // The final state.
-        let last = try await self.ask(.read, of: self.callees[0], in: zone, request: "", since: moments.next(), moments)
+        let last = try await self.ask(.read, of: self.executors[0], in: zone, request: "", since: clock.next(), clock)
         return History(events: events + [last])
     }
 
-    private func act(_ plan: Plan, as number: Int, in zone: ZoneID, _ moments: Moments) async throws -> [Event] {
+    private func act(_ plan: Plan, as number: Int, in zone: ZoneID, _ clock: LogicalClock) async throws -> [Event] {
         var events: [Event] = []
         for (index, step) in plan.clients[number].enumerated() {
             let request = step.call.hasRequest ? "\(number)-\(index)" : ""
-            let (begun, callee) = (moments.next(), self.callees[number])
+            let (begun, executor) = (clock.next(), self.executors[number])
             switch step.fate {
             case .lastWords:
                 events.append(Event(call: step.call, answer: nil, begun: begun, ended: nil))
-                await self.die(with: step.call, plan, callee, in: zone, request: request)
+                await self.die(with: step.call, plan, executor, in: zone, request: request)
                 return events
             case .repeated:
-                let lost = self.callees[Plan.clientCount]
+                let lost = self.executors[Plan.clientCount]
                 async let first = try? lost.answer(step.call, in: zone, request: request)
                 let event = try await self.ask(
-                    step.call, of: callee, in: zone, request: request, since: begun, moments)
+                    step.call, of: executor, in: zone, request: request, since: begun, clock)
                 // The lost answer would have been the same; but one of them may be forgotten.
                 if let first = await first, let second = event.answer, first.answer != second, !self.isForgetful {
-                    throw Unexplained(
+                    throw UnexplainedResult(
                         text: "\(step.call) was answered with \(first.answer), and its repetition with \(second)")
                 }
                 events.append(event)
             case .answered:
                 events.append(
-                    try await self.ask(step.call, of: callee, in: zone, request: request, since: begun, moments))
+                    try await self.ask(step.call, of: executor, in: zone, request: request, since: begun, clock))
             }
         }
         return events
     }
 
     private func die(
-        with call: Call, _ plan: Plan, _ callee: any Callee, in zone: ZoneID, request: String
+        with call: Call, _ plan: Plan, _ executor: any CallExecutor, in zone: ZoneID, request: String
     ) async {
         guard plan.seed.isMultiple(of: Self.killing), let mortal = try? await self.mortal?() else {
-            _ = try? await callee.answer(call, in: zone, request: request)
+            _ = try? await executor.answer(call, in: zone, request: request)
             return
         }
-        let (callee, kill) = mortal
-        async let unheard = try? callee.answer(call, in: zone, request: request)
+        let (executor, kill) = mortal
+        async let unheard = try? executor.answer(call, in: zone, request: request)
         kill()
         _ = await unheard
     }
 
     /// - Returns: the call and its result, as far as known.
     private func ask(
-        _ call: Call, of callee: any Callee, in zone: ZoneID, request: String, since begun: Int, _ moments: Moments
+        _ call: Call, of executor: any CallExecutor, in zone: ZoneID, request: String, since begun: Int,
+        _ clock: LogicalClock
     ) async throws -> Event {
         var event = Event(call: call, answer: nil, begun: begun, ended: nil)
         do {
-            let reply = try await callee.answer(call, in: zone, request: request)
+            let reply = try await executor.answer(call, in: zone, request: request)
             (event.answer, event.isForgettable) = (reply.answer, self.isForgetful && !reply.isDurable)
         } catch let error as RedisError {
             guard let successor else { throw error }
@@ -104,7 +105,7 @@ struct LinearizabilityClients: Sendable {
             }
             (event.answer, event.isLater) = (reply?.answer, self.isForgetful)
         }
-        if event.answer != nil { event.ended = moments.next() }
+        if event.answer != nil { event.ended = clock.next() }
         return event
     }
 }

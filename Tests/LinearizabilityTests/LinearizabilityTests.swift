@@ -68,16 +68,16 @@ import Testing
         try await withServer { server in
             let clients = try await self.clients(of: server.address)
             defer { for client in clients { client.stop() } }
-            let scripted = clients.map { Scripted($0) }
-            var hands = LinearizabilityClients(callees: scripted)
-            hands.mortal = {
+            let scripted = clients.map { ScriptClient($0) }
+            var mutable = LinearizabilityClients(executors: scripted)
+            mutable.mortal = {
                 let client = try await RedisClient.started(at: server.address)
-                return (Scripted(client), { client.stop() })
+                return (ScriptClient(client), { client.stop() })
             }
-            let stagehands = hands
+            let runners = mutable
             try await self.forEach(Self.first..<Self.first + Self.count) { seed in
                 let version = try await scripted[0].begin(in: Self.zone(seed))
-                let history = try await stagehands.carryOut(Plan(seed: seed), in: Self.zone(seed))
+                let history = try await runners.carryOut(Plan(seed: seed), in: Self.zone(seed))
                 #expect(history.linearization() != nil, "seed \(seed)\n\(history.story)")
                 try await self.audit(seed, since: version, clients[0])
             }
@@ -88,10 +88,10 @@ import Testing
         try await withServer { server in
             let clients = try await self.clients(of: server.address)
             defer { for client in clients { client.stop() } }
-            let stagehands = LinearizabilityClients(callees: clients.map { SeparateCommands(client: $0) })
-            let rejected = Moments()
+            let runners = LinearizabilityClients(executors: clients.map { SeparateCommands(client: $0) })
+            let rejected = LogicalClock()
             try await self.forEach(Self.first..<Self.first + 500) { seed in
-                let history = try await stagehands.carryOut(Plan(seed: seed).answered, in: Self.zone(seed))
+                let history = try await runners.carryOut(Plan(seed: seed).answered, in: Self.zone(seed))
                 if history.linearization() == nil { _ = rejected.next() }
             }
             #expect(rejected.count > 0)
@@ -105,13 +105,13 @@ import Testing
         try await RestartableRedis.running { server in
             let clients = try await self.clients(of: server.address)
             defer { for client in clients { client.stop() } }
-            let scripted = clients.map { Scripted($0) }
-            let stagehands = LinearizabilityClients(callees: scripted, successor: { scripted[0] })
+            let scripted = clients.map { ScriptClient($0) }
+            let runners = LinearizabilityClients(executors: scripted, successor: { scripted[0] })
             for round in 0..<rounds {
                 let seeds = (Self.first + round * Self.interrupted)..<(Self.first + (round + 1) * Self.interrupted)
                 var begun: [UInt64: Int64] = [:]
                 for seed in seeds { begun[seed] = try await scripted[0].begin(in: Self.zone(seed)) }
-                let histories = try await self.interrupt(seeds, stagehands) { try await server.restart() }
+                let histories = try await self.interrupt(seeds, runners) { try await server.restart() }
                 for (seed, history) in histories {
                     #expect(history.linearization() != nil, "seed \(seed)\n\(history.story)")
                     try await self.audit(seed, since: begun[seed] ?? 0, clients[0])
@@ -134,15 +134,15 @@ import Testing
     private func failOver(from master: RestartableRedis, to replica: RestartableRedis, _ round: UInt64) async throws {
         let clients = try await self.clients(of: master.address)
         defer { for client in clients { client.stop() } }
-        let scripted = clients.map { Scripted($0) }
+        let scripted = clients.map { ScriptClient($0) }
         let seeds = (Self.first + round * Self.interrupted)..<(Self.first + (round + 1) * Self.interrupted)
         // All clients have seen the replica, and it has the initial state of the histories.
         var attempts = 0
-        for (index, callee) in scripted.enumerated() {
+        for (index, executor) in scripted.enumerated() {
             let isKnown = try await eventually {
                 attempts += 1
                 let zone = ZoneID("known-\(index)-\(attempts)")!
-                let answer = try await callee.riders.describe(
+                let answer = try await executor.riders.describe(
                     rider(of: zone), in: zone, isApproved: true, capacity: 1, by: .init(rider(of: zone))
                 ).get()
                 return answer.replicas == 1
@@ -153,9 +153,9 @@ import Testing
         try #require(try await eventually { try await Self.offset(master) == Self.offset(replica) })
         let later = try await RedisClient.made(at: replica.address)
         defer { later.stop() }
-        let stagehands = LinearizabilityClients(
-            callees: scripted, successor: { Scripted(later) }, isForgetful: true)
-        let histories = try await self.interrupt(seeds, stagehands) {
+        let runners = LinearizabilityClients(
+            executors: scripted, successor: { ScriptClient(later) }, isForgetful: true)
+        let histories = try await self.interrupt(seeds, runners) {
             await master.crash()
             _ = try await replica.run("REPLICAOF", "NO", "ONE")
             try await later.start().get()
@@ -178,13 +178,13 @@ import Testing
 
     /// Executes the histories of all these seeds concurrently, and an action in the middle of them.
     private func interrupt(
-        _ seeds: Range<UInt64>, _ stagehands: LinearizabilityClients,
+        _ seeds: Range<UInt64>, _ runners: LinearizabilityClients,
         by interruption: @escaping @Sendable () async throws -> Void
     ) async throws -> [(UInt64, History)] {
-        let asked = Moments()
+        let asked = LogicalClock()
         let counting = LinearizabilityClients(
-            callees: stagehands.callees.map { Counting(callee: $0) { _ = asked.next() } },
-            successor: stagehands.successor, isForgetful: stagehands.isForgetful)
+            executors: runners.executors.map { Counting(executor: $0) { _ = asked.next() } },
+            successor: runners.successor, isForgetful: runners.isForgetful)
         let middle = 4 * seeds.count
         return try await withThrowingTaskGroup(of: (UInt64, History)?.self) { group in
             group.addTask {
@@ -201,13 +201,13 @@ import Testing
 }
 
 /// Reports each call.
-private struct Counting: Callee {
-    let callee: any Callee
+private struct Counting: CallExecutor {
+    let executor: any CallExecutor
     let told: @Sendable () -> Void
 
     func answer(_ call: Call, in zone: ZoneID, request: String) async throws -> Reply {
         self.told()
-        return try await self.callee.answer(call, in: zone, request: request)
+        return try await self.executor.answer(call, in: zone, request: request)
     }
 }
 

@@ -13,7 +13,7 @@ import Testing
         try await ProviderServer.running(behaviour) { server in
             let http = try OutboundHTTP(longestWait: wait, longestAnswer: bytes)
             do throws(OutboundFailure) {
-                return (.success(try await http.answer(to: question(server.url))), server.questions)
+                return (.success(try await http.send(question(server.url))), server.questions)
             } catch {
                 return (.failure(error), server.questions)
             }
@@ -66,7 +66,7 @@ import Testing
         let http = try OutboundHTTP(longestWait: longestSettling, longestAnswer: 1)
         do {
             // Nothing listens on port 1 of loopback.
-            _ = try await http.answer(to: OutboundRequest(url: "http://127.0.0.1:1/secret?key=secret"))
+            _ = try await http.send(OutboundRequest(url: "http://127.0.0.1:1/secret?key=secret"))
             Issue.record("something listens on port 1")
         } catch OutboundFailure.unreachable(_, let withoutAddress) {
             #expect(!withoutAddress.isEmpty && !withoutAddress.contains("secret"))
@@ -80,7 +80,7 @@ import Testing
             let connections = OutboundConnections(
                 try OutboundHTTP(longestWait: longestSettling, longestAnswer: 1000))
             for _ in 0..<2 {
-                #expect(try await connections.answer(to: OutboundRequest(url: server.url)).status == 200)
+                #expect(try await connections.send(OutboundRequest(url: server.url)).status == 200)
                 await connections.shutdown()
             }
         }

@@ -17,16 +17,16 @@ import Testing
     }
 
     @Test func `a result or an error in time is passed on`() async throws {
-        let told = try await answer(within: Self.long) { 7 }
+        let told = try await withTimeout(Self.long) { 7 }
         #expect(told == 7)
         await #expect(throws: Broken.self) {
-            _ = try await answer(within: Self.long) { throw Broken() } as Int?
+            _ = try await withTimeout(Self.long) { throw Broken() } as Int?
         }
     }
 
     @Test func `an operation that exceeds the time limit is cancelled`() async throws {
         let (ends, end) = AsyncStream.makeStream(of: Bool.self)
-        let told: Int? = try await answer(within: .milliseconds(1)) {
+        let told: Int? = try await withTimeout(.milliseconds(1)) {
             try? await Self.hang()
             end.yield(Task.isCancelled)
             throw Broken()
@@ -40,7 +40,7 @@ import Testing
     @Test func `a cancelled caller stops waiting`() async throws {
         let waiting = Task { () -> Bool in
             do {
-                _ = try await answer(within: Self.long) { try await Self.hang() }
+                _ = try await withTimeout(Self.long) { try await Self.hang() }
                 return false
             } catch { return error is CancellationError }
         }

@@ -5,7 +5,7 @@ import Testing
 @Suite struct GenericTests {
     /// Generic types and functions that other targets call through runtime metadata, and why that does not matter.
     private static let cold = [
-        "Timeout.swift answer": "once for each question to another service",
+        "Timeout.swift withTimeout": "once per request to another service",
         "ArrivalRouting.swift with": "once per calculation that queries services",
         "HashSlot.swift of": "called inside Redis, which has specialised copies",
         "JSONDocument.swift bytes": "responses to requests",

@@ -7,7 +7,7 @@ import NIOCore
 import Redis
 
 /// Executes calls that concern one rider of a zone.
-protocol Callee: Sendable {
+protocol CallExecutor: Sendable {
     /// - Parameter request: the same for a call and its repetitions.
     func answer(_ call: Call, in zone: ZoneID, request: String) async throws -> Reply
 }
@@ -27,7 +27,7 @@ func taskBits(_ jobs: some Sequence<JobID>) -> UInt8 {
 }
 
 /// The scripts.
-struct Scripted: Callee {
+struct ScriptClient: CallExecutor {
     let riders: Riders
     /// The observer for which every rider counts as silent after a millisecond.
     private let hasty: Riders
@@ -47,7 +47,7 @@ struct Scripted: Callee {
         let answer = try await self.riders.describe(
             rider(of: zone), in: zone, isApproved: true, capacity: RiderState.capacity, by: .init(rider(of: zone))
         ).get()
-        guard case .created(let version) = answer.value else { throw Unexplained(text: "\(answer.value)") }
+        guard case .created(let version) = answer.value else { throw UnexplainedResult(text: "\(answer.value)") }
         return version
     }
 
@@ -79,8 +79,8 @@ struct Scripted: Callee {
             switch try await self.riders.heartbeat(of: rider(of: zone), in: zone).get() {
             case .recorded(_, let isChanged): return isChanged ? .done : .unchanged
             case .offline: return .offline
-            case .noSuchRider: throw Unexplained(text: "no such rider")
-            case .otherDevice: throw Unexplained(text: "another device")
+            case .noSuchRider: throw UnexplainedResult(text: "no such rider")
+            case .otherDevice: throw UnexplainedResult(text: "another device")
             }
         case .expire:
             switch try await self.hasty.expire(rider(of: zone), in: zone).get() {
@@ -90,7 +90,7 @@ struct Scripted: Callee {
             }
         default:
             guard let record = try await self.riders.read(rider(of: zone), in: zone).get() else {
-                throw Unexplained(text: "no such rider")
+                throw UnexplainedResult(text: "no such rider")
             }
             return .state(
                 RiderState(
@@ -103,20 +103,20 @@ struct Scripted: Callee {
 // MARK: Converting the results of LiveState into those of the model
 
 /// A result of the typed calls.
-private protocol Understandable {
+private protocol ModelConvertible {
     var answer: Answer? { get }
 }
 
-extension Durable where Value: Understandable {
+extension Durable where Value: ModelConvertible {
     fileprivate var understood: Reply {
         get throws {
-            guard let answer = self.value.answer else { throw Unexplained(text: "\(self.value)") }
+            guard let answer = self.value.answer else { throw UnexplainedResult(text: "\(self.value)") }
             return Reply(answer: answer, isDurable: (self.replicas ?? 0) > 0)
         }
     }
 }
 
-extension Riders.Description: Understandable {
+extension Riders.Description: ModelConvertible {
     fileprivate var answer: Answer? {
         switch self {
         case .changed: .done
@@ -126,7 +126,7 @@ extension Riders.Description: Understandable {
     }
 }
 
-extension Riders.Online: Understandable {
+extension Riders.Online: ModelConvertible {
     fileprivate var answer: Answer? {
         switch self {
         case .online: .done
@@ -137,7 +137,7 @@ extension Riders.Online: Understandable {
     }
 }
 
-extension Riders.Offline: Understandable {
+extension Riders.Offline: ModelConvertible {
     fileprivate var answer: Answer? {
         switch self {
         case .offline: .done
@@ -148,7 +148,7 @@ extension Riders.Offline: Understandable {
     }
 }
 
-extension Riders.Assignment: Understandable {
+extension Riders.Assignment: ModelConvertible {
     fileprivate var answer: Answer? {
         switch self {
         case .assigned: .done
@@ -162,7 +162,7 @@ extension Riders.Assignment: Understandable {
     }
 }
 
-extension Riders.Release: Understandable {
+extension Riders.Release: ModelConvertible {
     fileprivate var answer: Answer? {
         switch self {
         case .released: .done
@@ -173,13 +173,13 @@ extension Riders.Release: Understandable {
 }
 
 /// A result that no order of the calls can explain.
-struct Unexplained: Error, CustomStringConvertible {
+struct UnexplainedResult: Error, CustomStringConvertible {
     let text: String
     var description: String { self.text }
 }
 
 /// The negative control: read, decide and write as separate commands.
-struct SeparateCommands: Callee {
+struct SeparateCommands: CallExecutor {
     let client: RedisClient
 
     func answer(_ call: Call, in zone: ZoneID, request: String) async throws -> Reply {
@@ -189,7 +189,7 @@ struct SeparateCommands: Callee {
             .get().array?.map { UInt8($0.text ?? "") ?? 0 } ?? []
         let state = RiderState(
             isOnline: fields[0] == 1, isReachable: fields[1] == 1, isApproved: fields[2] == 0, tasks: fields[3])
-        guard let (answer, after) = state.outcomes(of: call).last else { throw Unexplained(text: "no outcome") }
+        guard let (answer, after) = state.outcomes(of: call).last else { throw UnexplainedResult(text: "no outcome") }
         // Writes only what changes, as a naive implementation would.
         var change: RedisCommand = ["HSET", .text(key)]
         if after.isOnline != state.isOnline { change.words += ["online", .integer(after.isOnline ? 1 : 0)] }
