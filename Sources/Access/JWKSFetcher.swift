@@ -2,14 +2,14 @@
 // URL. JWKSet validates the response; KeyRefresh decides when to fetch.
 
 internal import FoundationEssentials
-internal import OutboundHTTP
+package import OutboundHTTP
 
 /// Fetches a key set from one URL, over a new connection each time because fetches are minutes apart.
 package struct JWKSFetcher: Sendable {
-    /// Why a setting is invalid, with the expected form.
-    package struct InvalidSetting: Error, CustomStringConvertible {
-        package let description: String
-    }
+    /// The settings of a fetcher.
+    package enum Setting: Sendable { case url, authorities }
+
+    package typealias InvalidSetting = InvalidServiceSetting<Setting>
 
     /// Why a fetch failed. Expected; the next one may succeed.
     package enum Failure: Error, CustomStringConvertible {
@@ -26,16 +26,16 @@ package struct JWKSFetcher: Sendable {
                     + "Check that it is running and that no firewall blocks this machine."
             case .redirected:
                 "The issuer of keys answered with a redirect, and redirects are not followed. "
-                    + "Set ENROUTE_TOKEN_JWKS_URL to the final URL."
+                    + "Configure the final URL."
             case .status(let code):
                 "The issuer of keys answered with status \(code) instead of 200. "
-                    + "Check that ENROUTE_TOKEN_JWKS_URL is the URL of its key set."
+                    + "Check that the configured URL is that of its key set."
             case .tooLong:
                 "The issuer's response is longer than \(JWKSet.longest) bytes. "
-                    + "Check that ENROUTE_TOKEN_JWKS_URL is the URL of its key set."
+                    + "Check that the configured URL is that of its key set."
             case .unreachable(let reason):
                 "The issuer of keys cannot be reached: \(reason). Check that it is running and that its certificate was issued "
-                    + "by a CA of the system or of ENROUTE_TOKEN_JWKS_CA_FILE."
+                    + "by a trusted certificate authority."
             }
         }
     }
@@ -58,16 +58,17 @@ package struct JWKSFetcher: Sendable {
             parts.password == nil, parts.fragment == nil, (1...65_535).contains(parts.port ?? 443)
         else {
             throw InvalidSetting(
-                description: "ENROUTE_TOKEN_JWKS_URL must look like https://issuer.example/keys, without a user name, "
-                    + "and with a port from 1 to 65535.")
+                .url,
+                "must look like https://issuer.example/keys, without a user name, and with a port from 1 to 65535.")
         }
         switch parts.scheme?.lowercased() {
         case "https": break
         case "http" where LoopbackHost.contains(host): break
         default:
             throw InvalidSetting(
-                description: "ENROUTE_TOKEN_JWKS_URL must start with https://. http:// is accepted only for localhost, "
-                    + "because anyone who can alter the response can sign in as anybody.")
+                .url,
+                "must start with https://. http:// is accepted only for localhost, because anyone who can alter the "
+                    + "response can sign in as anybody.")
         }
         self.url = url
         do {
@@ -75,7 +76,7 @@ package struct JWKSFetcher: Sendable {
                 authorities: authorities, longestWait: longestWait, longestAnswer: JWKSet.longest)
         } catch {
             throw InvalidSetting(
-                description: "ENROUTE_TOKEN_JWKS_CA_FILE names \(error.path), which contains no PEM certificate.")
+                .authorities, "names \(error.path), which contains no PEM certificate.")
         }
     }
 

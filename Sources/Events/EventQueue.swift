@@ -2,16 +2,14 @@
 // which; this file sends the three requests.
 
 internal import FoundationEssentials
-internal import OutboundHTTP
+package import OutboundHTTP
 
 /// One queue. Call `shutdown` when done.
 package struct EventQueue: Sendable {
-    /// Why a setting is invalid, with the expected form.
-    package struct InvalidSetting: Error, CustomStringConvertible {
-        package let description: String
+    /// The settings of a queue.
+    package enum Setting: Sendable { case url, region, authorities }
 
-        package init(description: String) { self.description = description }
-    }
+    package typealias InvalidSetting = InvalidServiceSetting<Setting>
 
     /// A request that failed. Expected; retry later.
     package struct Failure: Error, CustomStringConvertible {
@@ -66,16 +64,16 @@ package struct EventQueue: Sendable {
             scheme == "https" || scheme == "http" && LoopbackHost.contains(host)
         else {
             throw InvalidSetting(
-                description: "ENROUTE_SQS_QUEUE_URL must look like "
-                    + "https://sqs.eu-central-1.amazonaws.com/123456789012/orders. "
-                    + "http:// is accepted only for localhost.")
+                .url,
+                "must look like https://sqs.eu-central-1.amazonaws.com/123456789012/orders. http:// is accepted only for "
+                    + "localhost.")
         }
         guard let region = region ?? host.firstMatch(of: /^sqs\.([a-z0-9-]+)\.amazonaws\./).map({ String($0.1) }) else {
-            throw InvalidSetting(description: "The URL of the queue does not contain its region. Set AWS_REGION.")
+            throw InvalidSetting(.region, "is required, because the URL of the queue does not contain its region.")
         }
         guard region.wholeMatch(of: /[a-z0-9-]+/) != nil else {
             throw InvalidSetting(
-                description: "AWS_REGION is \(region), which is not a region. It must look like eu-central-1.")
+                .region, "is \(region), which is not a region. It must look like eu-central-1.")
         }
         self.url = url
         self.host = parts.port.map { "\(host):\($0)" } ?? host
@@ -86,7 +84,7 @@ package struct EventQueue: Sendable {
                 try OutboundHTTP(longestWait: Self.longestWait, longestAnswer: Self.longestAnswer))
         } catch {
             // The trust store of the system is not one of our files.
-            throw InvalidSetting(description: "\(error.path) contains no PEM certificate.")
+            throw InvalidSetting(.authorities, "contains no PEM certificate: \(error.path).")
         }
     }
 
@@ -109,7 +107,7 @@ package struct EventQueue: Sendable {
         do {
             return try JSONDecoder().decode(Answer.self, from: Data(answer)).Messages ?? []
         } catch {
-            throw Failure(description: "The response is not from SQS. Check ENROUTE_SQS_QUEUE_URL.")
+            throw Failure(description: "The response is not from SQS. Check the URL of the queue.")
         }
     }
 

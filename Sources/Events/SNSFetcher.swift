@@ -17,7 +17,7 @@ struct SNSFetcher: Sendable {
                 authorities: authorities, longestWait: longestWait, longestAnswer: Self.longestAnswer)
         } catch {
             throw SNSVerifier.InvalidSetting(
-                description: "ENROUTE_SNS_CA_FILE names \(error.path), which contains no PEM certificate.")
+                .authorities, "names \(error.path), which contains no PEM certificate.")
         }
     }
 

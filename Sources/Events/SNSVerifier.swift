@@ -4,15 +4,16 @@
 
 internal import EnrouteWire
 internal import FoundationEssentials
+package import OutboundHTTP
 internal import SwiftASN1
 internal import X509
 
 /// The allowed topics and the certificates that verify their signatures. One per gateway.
 package actor SNSVerifier {
-    /// Why a setting is invalid, with the expected form.
-    package struct InvalidSetting: Error, CustomStringConvertible {
-        package let description: String
-    }
+    /// The settings of a verifier.
+    package enum Setting: Sendable { case topics, hosts, authorities }
+
+    package typealias InvalidSetting = InvalidServiceSetting<Setting>
 
     /// Why an envelope is rejected.
     package enum Refusal: Error, Hashable, Sendable {
@@ -66,17 +67,16 @@ package actor SNSVerifier {
         for topic in topics {
             guard topic.wholeMatch(of: /arn:[a-z-]+:sns:[a-z0-9-]+:[0-9]{12}:[A-Za-z0-9_.-]{1,256}/) != nil else {
                 throw InvalidSetting(
-                    description: "ENROUTE_SNS_TOPICS contains \(topic), which is not a topic ARN such as "
-                        + "arn:aws:sns:eu-central-1:123456789012:orders.")
+                    .topics,
+                    "contains \(topic), which is not a topic ARN such as arn:aws:sns:eu-central-1:123456789012:orders.")
             }
         }
         for host in hosts {
             let parts = host.wholeMatch(of: /[A-Za-z0-9.-]+(:(?<port>[0-9]{1,5}))?/)
             guard let parts, parts.port.map({ UInt16($0) ?? 0 }) != 0 else {
                 throw InvalidSetting(
-                    description:
-                        "ENROUTE_SNS_CERTIFICATE_HOSTS contains \(host), which is not a host name, "
-                        + "or a host name and a port such as sns.example:8443.")
+                    .hosts,
+                    "contains \(host), which is not a host name, or a host name and a port such as sns.example:8443.")
             }
         }
         self.topics = Set(topics)
@@ -91,7 +91,7 @@ package actor SNSVerifier {
             let certificates = try? Self.certificates(text), !certificates.isEmpty
         else {
             throw InvalidSetting(
-                description: "ENROUTE_SNS_CA_FILE names \(authorities), which contains no PEM certificate.")
+                .authorities, "names \(authorities), which contains no PEM certificate.")
         }
         self.authorities = certificates
     }
@@ -194,7 +194,7 @@ package actor SNSVerifier {
         let others = CertificateStore(chain.dropFirst() + (authorities ?? []))
         guard case .validCertificate = await verifier.validate(leaf: leaf, intermediates: others) else {
             throw Refusal.badCertificate(
-                "The certificate does not chain to a CA of the system or of ENROUTE_SNS_CA_FILE.")
+                "The certificate does not chain to a trusted certificate authority.")
         }
         return leaf
     }

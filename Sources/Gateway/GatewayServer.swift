@@ -41,12 +41,9 @@ package struct GatewayServer: Service, CustomStringConvertible {
         package var description: String {
             switch self {
             case .portTaken(let host, let port, let isManagement):
-                "Port \(port) on \(host) is already in use. Choose another with "
-                    + (isManagement
-                        ? "ENROUTE_MANAGEMENT_PORT, or set ENROUTE_MANAGEMENT=off."
-                        : "--port or ENROUTE_LISTEN_PORT.")
+                "Port \(port) on \(host), for \(isManagement ? "probes and metrics" : "clients"), is already in use."
             case .notBound(let host, let port, let reason):
-                "Cannot listen on \(host):\(port): \(reason). Choose another address with --host and --port."
+                "Cannot listen on \(host):\(port): \(reason)."
             }
         }
     }

@@ -42,8 +42,8 @@ package struct AllowedOrigins: Sendable, Hashable {
     package struct Malformed: Error, CustomStringConvertible {
         package let origin: String
         package var description: String {
-            "ENROUTE_LISTEN_ALLOWED_ORIGINS contains \(self.origin), which is not an origin. Write https://host or https://host:port, in "
-                + "lower case, without a path or a wildcard."
+            "\(self.origin) is not an origin. Write https://host or https://host:port, in lower case, without a path or a "
+                + "wildcard."
         }
     }
 }

@@ -114,8 +114,8 @@ import Testing
         Fault(.live, "buffer without end", .buffers, .warning, "pubsub 64mb 16mb 10", set(pubsub, "pubsub 0 0 0")),
         Fault(.live, "small hard buffer", .buffers, .warning, "pubsub 64mb", set(pubsub, "pubsub 1000000 0 0")),
         Fault(.ledger, "small soft buffer", .buffers, .warning, "pubsub 32mb", set(pubsub, "pubsub 99999999 4096 60")),
-        Fault(.live, "settings unseen", .settings, .warning, "ENROUTE_REDIS_LIVE_ADMIN_URL") { $0.settings = nil },
-        Fault(.ledger, "settings unseen", .settings, .warning, "ENROUTE_REDIS_LEDGER_ADMIN_URL") { $0.settings = nil },
+        Fault(.live, "settings unseen", .settings, .warning, "the live admin URL") { $0.settings = nil },
+        Fault(.ledger, "settings unseen", .settings, .warning, "the ledger admin URL") { $0.settings = nil },
         Fault(.live, "old", .version, .error, "7.0", says("redis_version", "6.2.14")),
         Fault(.live, "unknown version", .version, .error, "7.0", says("redis_version", "")),
         Fault(.ledger, "replica", .master, .error, "10.0.0.5:6380") {

@@ -55,7 +55,7 @@ enum Admission {
             loop.refused(origin: head.headers["origin"].first ?? "")
             let problem = Problem(
                 .forbidden, status: 403,
-                detail: "This origin is not allowed to connect. Add it to ENROUTE_LISTEN_ALLOWED_ORIGINS.")
+                detail: "Pages of this origin are not allowed to connect. Ask the operator to allow the origin.")
             self = .refused(Refusal(status: .forbidden, problem: problem))
             return
         }

@@ -102,7 +102,7 @@ package func swapFinding(_ live: RedisFacts, _ ledger: RedisFacts) -> Finding? {
         .error, .live, .swapped, what: "The live URL and the ledger URL look swapped: \(evidence).",
         why: "The two roles need opposite settings, so a remedy for one role would delete the data of the other.",
         remedy:
-            "exchange ENROUTE_REDIS_LIVE_URL and ENROUTE_REDIS_LEDGER_URL (and the ADMIN_URLs); change nothing in Redis"
+            "swap \(RedisURLSetting.live) and \(RedisURLSetting.ledger) (and the admin URLs); change nothing in Redis"
     )
 }
 

@@ -37,7 +37,7 @@ extension RedisFacts {
             why: "Positions must not outlive the trip, but files and their backups do.",
             remedy: self.holdsJobs
                 ? "keep this instance unchanged, because it holds jobs; start a second redis-server with "
-                    + "deploy/redis/live.conf and set ENROUTE_REDIS_LIVE_URL to it"
+                    + "deploy/redis/live.conf and set \(RedisURLSetting.live) to it"
                 : (remedies + ["then delete the files that were written (CONFIG GET dir)"]).joined(separator: "; "))
     }
 

@@ -123,7 +123,7 @@ extension RedisFacts {
             .warning, .settings,
             "CONFIG GET is not permitted, as recommended, so \(seen) and buffer limits were not checked.",
             why: "INFO shows only what has already happened.",
-            remedy: "set ENROUTE_REDIS_\(self.role.rawValue.uppercased())_ADMIN_URL to a user with that permission, "
+            remedy: "set \(RedisURLSetting.admin(self.role)) to a user with that permission, "
                 + "for example `operations` of deploy/redis")
     }
 }
@@ -155,5 +155,5 @@ package func separationFinding(_ live: RedisFacts, _ ledger: RedisFacts, in mode
         why: mode == .production
             ? "Positions must not reach a disk, but jobs must. One instance cannot do both." : "",
         remedy: mode == .production
-            ? "start a second redis-server with deploy/redis/ledger.conf and set ENROUTE_REDIS_LEDGER_URL to it" : "")
+            ? "start a second redis-server with deploy/redis/ledger.conf and set \(RedisURLSetting.ledger) to it" : "")
 }

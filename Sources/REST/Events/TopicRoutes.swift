@@ -28,7 +28,7 @@ extension Routes {
         guard let topics = self.shared.topics else {
             throw Problem(
                 .forbidden, status: 403,
-                detail: "This gateway accepts no SNS topics. Add the topic to ENROUTE_SNS_TOPICS.")
+                detail: "This gateway accepts no SNS topics. Ask the operator to allow the topic.")
         }
         let body = try await request.body.collect(upTo: Self.maxBodyBytes)
         let message: SNSEnvelope
@@ -74,14 +74,14 @@ extension Routes {
             self.eventCounts.add(.eventsUnprocessable)
             return Problem(
                 .forbidden, status: 403,
-                detail: "The message is too old: it was sent at \(sentAt), and messages are accepted for \(seconds) s "
-                    + "(ENROUTE_SNS_MAX_AGE_SECONDS). Publish it again.")
+                detail: "The message is too old: it was sent at \(sentAt), and messages are accepted for \(seconds) s. "
+                    + "Publish it again.")
         }
         self.eventCounts.add(.eventsForged)
         self.quotas.recordInvalidToken(of: address, at: NIODeadline.now().uptimeNanoseconds)
         let detail =
             switch refusal {
-            case .unknownTopic: "This gateway does not accept this SNS topic. Add it to ENROUTE_SNS_TOPICS."
+            case .unknownTopic: "This gateway does not accept this SNS topic. Ask the operator to allow it."
             case .unknownAddress: "The certificate URL or the subscription URL does not belong to SNS."
             case .badCertificate(let reason): reason
             case .badSignature, .unreachable, .tooOld:

@@ -1,6 +1,7 @@
 // An AWS SQS queue to receive events from. Its credentials have the names that AWS's own tools use.
 
 import Events
+import OutboundHTTP
 
 extension ProcessConfiguration {
     /// - Returns: `nil` where no queue is configured.
@@ -13,7 +14,13 @@ extension ProcessConfiguration {
         do throws(EventQueue.InvalidSetting) {
             return try EventQueue(url: url, region: self.text("AWS_REGION"), credentials: credentials)
         } catch {
-            throw ConfigurationError(description: error.description)
+            let name =
+                switch error.setting {
+                case .url: "ENROUTE_SQS_QUEUE_URL"
+                case .region: "AWS_REGION"
+                case .authorities: "The system's trust store"
+                }
+            throw ConfigurationError(description: "\(name) \(error.problem)")
         }
     }
 }

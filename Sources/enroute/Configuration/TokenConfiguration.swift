@@ -4,6 +4,7 @@ import Access
 import Foundation
 import Gateway
 import Logging
+import OutboundHTTP
 import Realtime
 import Telemetry
 
@@ -58,7 +59,12 @@ extension ProcessConfiguration {
         do throws(JWKSFetcher.InvalidSetting) {
             return try JWKSFetcher(url: url, authorities: self.text("ENROUTE_TOKEN_JWKS_CA_FILE"))
         } catch {
-            throw ConfigurationError(description: error.description)
+            let name =
+                switch error.setting {
+                case .url: "ENROUTE_TOKEN_JWKS_URL"
+                case .authorities: "ENROUTE_TOKEN_JWKS_CA_FILE"
+                }
+            throw ConfigurationError(description: "\(name) \(error.problem)")
         }
     }
 

@@ -1,6 +1,7 @@
 // AWS SNS topics that may send events, and where the certificates that sign their messages come from.
 
 import Events
+import OutboundHTTP
 
 extension ProcessConfiguration {
     /// - Returns: `nil` where no topic is configured.
@@ -20,7 +21,13 @@ extension ProcessConfiguration {
                 topics: topics, hosts: self.list("ENROUTE_SNS_CERTIFICATE_HOSTS"),
                 authorities: self.text("ENROUTE_SNS_CA_FILE"), oldestSeconds: oldest)
         } catch {
-            throw ConfigurationError(description: error.description)
+            let name =
+                switch error.setting {
+                case .topics: "ENROUTE_SNS_TOPICS"
+                case .hosts: "ENROUTE_SNS_CERTIFICATE_HOSTS"
+                case .authorities: "ENROUTE_SNS_CA_FILE"
+                }
+            throw ConfigurationError(description: "\(name) \(error.problem)")
         }
     }
 }

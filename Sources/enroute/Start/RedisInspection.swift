@@ -15,7 +15,12 @@ struct RedisInspection: Sendable {
         let address: RedisAddress
         let admin: RedisAddress?
         /// The environment variable that `admin` comes from.
-        var adminName: String { "ENROUTE_REDIS_\(self.role.rawValue.uppercased())_ADMIN_URL" }
+        var adminName: String {
+            switch self.role {
+            case .live: "ENROUTE_REDIS_LIVE_ADMIN_URL"
+            case .ledger: "ENROUTE_REDIS_LEDGER_ADMIN_URL"
+            }
+        }
     }
 
     var mode: DeploymentMode
@@ -54,6 +59,7 @@ struct RedisInspection: Sendable {
         if let live = facts[.live], let ledger = facts[.ledger] {
             outcome.findings = self.together(live, ledger, outcome.findings)
         }
+        outcome.findings = outcome.findings.map { $0.namingSettings() }
         return outcome
     }
 
@@ -135,6 +141,26 @@ struct RedisInspection: Sendable {
     }
 }
 
+extension RedisURLSetting {
+    /// The environment variable that the URL comes from.
+    fileprivate var variable: String {
+        switch self {
+        case .live: "ENROUTE_REDIS_LIVE_URL"
+        case .ledger: "ENROUTE_REDIS_LEDGER_URL"
+        case .liveAdmin: "ENROUTE_REDIS_LIVE_ADMIN_URL"
+        case .ledgerAdmin: "ENROUTE_REDIS_LEDGER_ADMIN_URL"
+        }
+    }
+}
+
+extension Finding {
+    /// The finding with the names of environment variables in its remedy.
+    fileprivate func namingSettings() -> Finding {
+        let remedy = RedisURLSetting.allCases.reduce(self.remedy) { $0.replacing($1.rawValue, with: $1.variable) }
+        return Finding(self.severity, self.role, self.subject, what: self.what, why: self.why, remedy: remedy)
+    }
+}
+
 extension ProcessConfiguration {
     func mode() throws -> DeploymentMode {
         // `choice` allows these only.
@@ -143,15 +169,12 @@ extension ProcessConfiguration {
 
     /// Requires only the settings of Redis.
     func inspection(group: any EventLoopGroup) throws -> RedisInspection {
-        func admin(_ role: String) throws -> RedisAddress? {
-            try self.redisAddress("ENROUTE_REDIS_\(role)_ADMIN_URL")
-        }
         let (live, ledger) = try self.redis()
         return RedisInspection(
             mode: try self.mode(),
             targets: [
-                .init(role: .live, address: live, admin: try admin("LIVE")),
-                .init(role: .ledger, address: ledger, admin: try admin("LEDGER")),
+                .init(role: .live, address: live, admin: try self.redisAddress("ENROUTE_REDIS_LIVE_ADMIN_URL")),
+                .init(role: .ledger, address: ledger, admin: try self.redisAddress("ENROUTE_REDIS_LEDGER_ADMIN_URL")),
             ], keyspace: try self.liveState().keyspace, group: group)
     }
 }

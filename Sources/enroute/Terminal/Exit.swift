@@ -22,8 +22,21 @@ nonisolated(nonsending) func exitingCleanly(_ body: () async throws -> Void) asy
         if Output.hasFailed { throw ExitCode.failure }
     } catch {
         guard let code = exitCode(of: error) else { throw error }
-        Output.complain("enroute: \(error)\n")
+        Output.complain("enroute: \(error)\(advice(on: error))\n")
         throw code
+    }
+}
+
+/// What to do about an error of a library that does not know the names of settings.
+private func advice(on error: any Error) -> String {
+    switch error {
+    case GatewayServer.StartFailure.portTaken(_, _, let isManagement):
+        isManagement
+            ? " Choose another one with ENROUTE_MANAGEMENT_PORT, or set ENROUTE_MANAGEMENT=off."
+            : " Choose another one with --port or ENROUTE_LISTEN_PORT."
+    case GatewayServer.StartFailure.notBound:
+        " Choose another address with --host and --port."
+    default: ""
     }
 }
 

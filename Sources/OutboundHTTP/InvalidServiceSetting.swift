@@ -1,0 +1,13 @@
+// An error about a setting of a client. The client knows which of its settings is wrong and why; whoever created it knows where the
+// value is configured, and names that place.
+
+/// Why a setting is invalid.
+package struct InvalidServiceSetting<Setting: Hashable & Sendable>: Error, Hashable, CustomStringConvertible {
+    package let setting: Setting
+    /// The rest of a sentence that starts with the setting's name: "must start with https://."
+    package let problem: String
+
+    package init(_ setting: Setting, _ problem: String) { (self.setting, self.problem) = (setting, problem) }
+
+    package var description: String { "\(self.setting) \(self.problem)" }
+}
