@@ -105,7 +105,7 @@ package struct JobFeed: Sendable {
         case closed(erased: Int)
     }
 
-    /// The feed at one timestamp.
+    /// The feed at one moment.
     package struct State: Sendable, Hashable {
         /// The rider that shares its position; `nil` while the feed is closed.
         package var rider: PersonID?

@@ -1,4 +1,4 @@
-// The active tasks of riders. `assign` makes the final decision about who gets a task: it checks the state at that timestamp,
+// The active tasks of riders. `assign` makes the final decision about who gets a task: it checks the state at that moment,
 // whatever a pool or a map showed before. A task is active until it is released.
 
 package import EnrouteWire

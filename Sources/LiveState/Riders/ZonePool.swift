@@ -25,7 +25,7 @@ package struct ZonePool: Sendable {
         package var heartbeat: Int64
     }
 
-    /// The pool at one timestamp, or the changes that led to it.
+    /// The pool at one moment, or the changes that led to it.
     package struct Reading: Sendable, Hashable {
         /// Version of the newest change it includes; 0 before the first change.
         package var version: Int64
