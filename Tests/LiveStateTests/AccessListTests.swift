@@ -41,7 +41,7 @@ import Testing
             _ = try await ledger.create(new, epoch: "epoch-1").get()
             let first = try #require(try await ledger.recover(Self.job).get()).record
             // Twice each: the first call sends the source (EVAL), the second the digest (EVALSHA).
-            for status in Stage.wayToTransit {
+            for status in Stage.statusesUntilTransit {
                 guard
                     case .published = try await ledger.publish(status, of: Self.job, by: Self.rider, source: "rest")
                         .get()
@@ -52,7 +52,9 @@ import Testing
                 #expect(try await signed.subscriber.messages.next().text.contains(status.rawValue))
             }
             let since = ResumePoint(epoch: first.epoch, id: first.head)
-            #expect(try await ledger.recover(Self.job, since: since).get()?.missed.count == Stage.wayToTransit.count)
+            #expect(
+                try await ledger.recover(Self.job, since: since).get()?.missed.count == Stage.statusesUntilTransit.count
+            )
             for _ in 0..<2 {
                 guard case .on = try await ledger.startTravel(for: Self.job, by: Self.rider).get() else {
                     Issue.record("travel mode is off")

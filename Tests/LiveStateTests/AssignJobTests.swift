@@ -15,7 +15,7 @@ import Testing
 
     @Test func `a new rider starts with travel mode off and a time limit of its own`() async throws {
         try await Stage.set { stage in
-            try await stage.createJob(through: Stage.wayToTransit)
+            try await stage.createJob(through: Stage.statusesUntilTransit)
             _ = try await stage.ledger.startTravel(for: Stage.job, by: Stage.rider).get()
             let answer = try await self.assign(stage) { $0[0] = "1" }
             #expect(answer == .answer(1, 2))
@@ -28,7 +28,7 @@ import Testing
 
     @Test func `a rider that gets a job back has only the time that was left`() async throws {
         try await Stage.set { stage in
-            try await stage.createJob(through: Stage.wayToTransit)
+            try await stage.createJob(through: Stage.statusesUntilTransit)
             _ = try await stage.ledger.startTravel(for: Stage.job, by: Stage.rider).get()
             let first = try await stage.record("travel_deadline")
             // After another rider, and after no rider.
@@ -45,7 +45,7 @@ import Testing
 
     @Test func `a new customer does not change the rider's travel mode`() async throws {
         try await Stage.set { stage in
-            try await stage.createJob(through: Stage.wayToTransit)
+            try await stage.createJob(through: Stage.statusesUntilTransit)
             _ = try await stage.ledger.startTravel(for: Stage.job, by: Stage.rider).get()
             let answer = try await self.assign(stage) { ($0[0], $0[1], $0[2]) = ("1", "rider-1", "customer-2") }
             #expect(answer == .answer(1, 2))
@@ -55,15 +55,15 @@ import Testing
 
     @Test func `an assignment based on an old fence is refused, and an unchanged one is not published`() async throws {
         try await Stage.set { stage in
-            try await stage.createJob(through: Stage.wayToTransit)
+            try await stage.createJob(through: Stage.statusesUntilTransit)
             _ = try await stage.ledger.startTravel(for: Stage.job, by: Stage.rider).get()
-            try await stage.leavesAllAsItIs {
+            try await stage.leavesEverythingUnchanged {
                 let late = try await self.assign(stage)
                 #expect(late == .answer(-1, 1))
                 let same = try await self.assign(stage) { $0[1] = "rider-1" }
                 #expect(same == .answer(2, 1))
             }
-            #expect(try await stage.isSilent())
+            #expect(try await stage.hasNoMessages())
         }
     }
 
@@ -94,7 +94,7 @@ import Testing
             try await stage.createJob()
             for status in JobStatus.allCases where status.end != nil {
                 try await stage.client.run("HSET", stage.jobKey, "status", status.rawValue)
-                try await stage.leavesAllAsItIs {
+                try await stage.leavesEverythingUnchanged {
                     let ended = try await self.assign(stage)
                     #expect(ended == .answer(-2, status.rawValue))
                 }
@@ -105,7 +105,7 @@ import Testing
     @Test func `a bad argument is refused by name before anything is written`() async throws {
         try await Stage.set { stage in
             try await stage.createJob()
-            let call = GoodCall(
+            let call = ValidCall(
                 script: Scripts.assignJob, keys: [stage.jobKey, stage.eventsChannel], arguments: Self.arguments)
             try await call.refuses(
                 badFences.map { (0, $0, "expected must be") } + badNames.map { (1, $0, "rider must be") }

@@ -56,7 +56,7 @@ import Testing
                 }
             }
             for requester in [ZoneStage.rider, PersonID("ops-1")!] {
-                try await stage.base.leavesAllAsItIs {
+                try await stage.base.leavesEverythingUnchanged {
                     let answer = try await stage.goOffline(because: "sent home", by: .init(requester))
                     #expect(answer == .activeTasks(Array(ZoneStage.jobs.prefix(2))))
                 }
@@ -82,7 +82,7 @@ import Testing
             }
             let first = try await online()
             _ = try await stage.goOffline()
-            try await stage.base.leavesAllAsItIs {
+            try await stage.base.leavesEverythingUnchanged {
                 let again = try await online()
                 #expect(again == first)
                 let other = try await online(Self.phone)
@@ -223,8 +223,8 @@ import Testing
         try await ZoneStage.set { stage in
             try await stage.describe(capacity: 3)
             _ = try await stage.nextChange()
-            try await stage.base.leavesAllAsItIs { try await stage.describe(capacity: 3) }
-            #expect(try await stage.base.isSilent())
+            try await stage.base.leavesEverythingUnchanged { try await stage.describe(capacity: 3) }
+            #expect(try await stage.base.hasNoMessages())
             try await stage.describe(capacity: 4)
             #expect(try await stage.nextChange().kind == .described)
         }

@@ -76,11 +76,11 @@ import Testing
     @Test func `a feed that another rider shares is not closed`() async throws {
         try await Stage.set { stage in
             try await self.open(stage)
-            try await stage.leavesAllAsItIs {
+            try await stage.leavesEverythingUnchanged {
                 let answer = try await self.close(stage, "rider-2")
                 #expect(answer == .answer(-2))
             }
-            #expect(try await stage.isSilent())
+            #expect(try await stage.hasNoMessages())
         }
     }
 
@@ -90,7 +90,7 @@ import Testing
                 let answer = try await self.close(stage, rider)
                 #expect(answer == .answer(0))
             }
-            #expect(try await stage.isSilent())
+            #expect(try await stage.hasNoMessages())
         }
     }
 
@@ -101,7 +101,7 @@ import Testing
             _ = try await self.close(stage, "rider-1")
             #expect(try await stage.client.run("GET", stage.travelKey).text == "0 0 ")
             #expect((50_000...60_000).contains(try await stage.client.timeLeft(of: stage.travelKey)))
-            try await stage.leavesAllAsItIs {
+            try await stage.leavesEverythingUnchanged {
                 let opening = try await stage.feed.open(
                     Stage.job, for: Stage.rider, until: stage.now() + 60_000, fence: 9, ifAbsent: true
                 ).get()
@@ -132,7 +132,7 @@ import Testing
         try await Stage.set { stage in
             let now = try await stage.now()
             try await self.open(stage, until: now + 60_000)
-            try await stage.leavesAllAsItIs {
+            try await stage.leavesEverythingUnchanged {
                 let early = try await self.close(stage, "", limit: String(now + 60_000))
                 #expect(early.array?.first == .integer(-3))
                 #expect((now...now + 30_000).contains(early.array?.last?.integer ?? 0))
@@ -146,7 +146,7 @@ import Testing
             let again = try await self.close(stage, "", limit: String(now))
             #expect(again == .answer(0))
             _ = try await stage.subscriber.messages.next()
-            #expect(try await stage.isSilent())
+            #expect(try await stage.hasNoMessages())
         }
     }
 
@@ -162,7 +162,7 @@ import Testing
     @Test func `a bad argument is refused by name before anything is written`() async throws {
         try await Stage.set { stage in
             try await self.open(stage)
-            let call = GoodCall(
+            let call = ValidCall(
                 script: Scripts.closeFeed, keys: self.keys(stage), arguments: ["rider-1", Self.message, "4", "", "0"])
             try await call.refuses(
                 badNames.map { (0, $0, "rider must be") }

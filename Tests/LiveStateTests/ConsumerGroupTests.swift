@@ -22,7 +22,7 @@ import Testing
 
     @Test func `a consumer group receives every change once, and unacknowledged changes again`() async throws {
         try await ZoneStage.set { stage in
-            try await stage.riders.carry(ZoneStage.jobs[0])
+            try await stage.riders.setUpTask(ZoneStage.jobs[0])
             let told = try await stage.nextChanges(3)
             let lines = try LuaFolder.commands("shell")
             try #require(lines.count == 6)
@@ -48,7 +48,7 @@ import Testing
 
     @Test func `the user for a consumer group can change nothing but its position in the log`() async throws {
         try await ZoneStage.set { stage in
-            try await stage.riders.carry(ZoneStage.jobs[0])
+            try await stage.riders.setUpTask(ZoneStage.jobs[0])
             _ = try await self.run(LuaFolder.commands("shell")[0].line, stage, asUser: false)
             for refused in [
                 ["XADD", stage.keyspace.changeLog(of: ZoneStage.zone), "*", "a", "b"],

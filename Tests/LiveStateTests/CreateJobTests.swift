@@ -55,7 +55,7 @@ import Testing
             for key in self.keys(stage) {
                 #expect((172_700_000...172_800_000).contains(try await stage.client.timeLeft(of: key)))
             }
-            #expect(try await stage.isSilent())
+            #expect(try await stage.hasNoMessages())
         }
     }
 
@@ -63,7 +63,7 @@ import Testing
         try await Stage.set { stage in
             let first = try await self.create(stage)
             let id = try #require(first.array?.last?.text)
-            try await stage.leavesAllAsItIs {
+            try await stage.leavesEverythingUnchanged {
                 let again = try await self.create(stage) { arguments in
                     (arguments[0], arguments[1], arguments[7]) = ("service", "customer-2", "epoch-2")
                 }
@@ -121,7 +121,7 @@ import Testing
 
     @Test func `a bad argument is refused by name before anything is written`() async throws {
         try await Stage.set { stage in
-            let call = GoodCall(script: Scripts.createJob, keys: self.keys(stage), arguments: Self.arguments)
+            let call = ValidCall(script: Scripts.createJob, keys: self.keys(stage), arguments: Self.arguments)
             let places = ["x", "{", "}", "[1,2]", "null"]
             var bad = ["", "x", "Delivery"].map { (0, $0, "kind must be") }
             for (index, name) in [(1, "customer"), (7, "epoch"), (8, "actor")] {

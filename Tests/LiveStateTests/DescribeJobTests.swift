@@ -32,11 +32,11 @@ import Testing
             #expect(second == .answer(1))
             _ = try await stage.subscriber.messages.next()
             #expect(try await stage.record("destination") == [Self.place])
-            try await stage.leavesAllAsItIs {
+            try await stage.leavesEverythingUnchanged {
                 let again = try await self.describe(stage)
                 #expect(again == .answer(2))
             }
-            #expect(try await stage.isSilent())
+            #expect(try await stage.hasNoMessages())
         }
     }
 
@@ -46,20 +46,20 @@ import Testing
             #expect(absent == .answer(0))
             #expect(try await stage.client.dump().isEmpty)
             try await stage.createJob(through: [.cancelled])
-            try await stage.leavesAllAsItIs {
+            try await stage.leavesEverythingUnchanged {
                 let other = try await self.describe(stage) { $0[0] = "service" }
                 #expect(other == .answer(-1, "delivery"))
                 let ended = try await self.describe(stage)
                 #expect(ended == .answer(-2, "cancelled"))
             }
-            #expect(try await stage.isSilent())
+            #expect(try await stage.hasNoMessages())
         }
     }
 
     @Test func `a bad argument is refused by name before anything is written`() async throws {
         try await Stage.set { stage in
             try await stage.createJob()
-            let call = GoodCall(script: Scripts.describeJob, keys: self.keys(stage), arguments: Self.arguments)
+            let call = ValidCall(script: Scripts.describeJob, keys: self.keys(stage), arguments: Self.arguments)
             var bad = ["", "pizza"].map { (0, $0, "kind must be") }
             bad += badNames.map { (1, $0, "zone must be") }
             bad += ["x", "[]", "{"].map { (2, $0, "destination must be") }

@@ -29,7 +29,7 @@ import Testing
                 try message.payload.withUnsafeBytes { try ServerMessage($0) }
             }
             #expect(told == [.tracking(job: Stage.job, .waiting, nil), .tracking(job: Stage.job, .arrived, .arrived)])
-            #expect(try await stage.isSilent())
+            #expect(try await stage.hasNoMessages())
         }
     }
 

@@ -47,7 +47,7 @@ import Testing
 
     @Test func `every status that ends travel mode is recorded as such`() async throws {
         for (kind, way) in [
-            (JobKind.delivery, Stage.wayToTransit + [.delivered]), (.service, [.onTheWay, .workInProgress]),
+            (JobKind.delivery, Stage.statusesUntilTransit + [.delivered]), (.service, [.onTheWay, .workInProgress]),
         ] {
             try await Stage.set { stage in
                 try await stage.createJob(kind, through: way.dropLast())
@@ -66,7 +66,7 @@ import Testing
                 try await ledger.startTravel(for: Stage.job, by: rider).get()
             }
             #expect(try await start() == .noSuchJob)
-            try await stage.createJob(through: Stage.wayToTransit.dropLast())
+            try await stage.createJob(through: Stage.statusesUntilTransit.dropLast())
             #expect(try await start() == .notInStatus(.readyForPickup))
             #expect(try await start(Stage.customer) == .otherRider)
             try await stage.publish(.inTransit)
@@ -83,7 +83,7 @@ import Testing
     @Test func `a stop returns whether the job exists and belongs to this rider`() async throws {
         try await Stage.set { stage in
             #expect(try await stage.ledger.stopTravel(for: Stage.job, by: nil).get() == false)
-            try await stage.createJob(through: Stage.wayToTransit)
+            try await stage.createJob(through: Stage.statusesUntilTransit)
             _ = try await stage.ledger.startTravel(for: Stage.job, by: Stage.rider).get()
             #expect(try await stage.ledger.stopTravel(for: Stage.job, by: Stage.customer).get() == false)
             #expect(try await stage.ledger.stopTravel(for: Stage.job, by: Stage.rider).get() == true)

@@ -23,7 +23,7 @@ import Testing
             let new = NewJob(
                 job: job, kind: .delivery, customer: Stage.customer, rider: Stage.rider, actor: Self.service)
             _ = try await ledger.create(new, epoch: "epoch-\(number)").get()
-            for status in Stage.wayToTransit {
+            for status in Stage.statusesUntilTransit {
                 _ = try await ledger.publish(status, of: job, by: Stage.rider, source: "rest").get()
             }
             _ = try await ledger.startTravel(for: job, by: Stage.rider).get()
@@ -32,7 +32,7 @@ import Testing
         }
         _ = try await RevocationLog(ledger: client, settings: Self.settings)
             .revoke(.user(PersonID("eve")!), by: Self.service, because: "a test").get()
-        try await Riders(ledger: client, settings: Self.settings).carry(Self.job(jobs.lowerBound))
+        try await Riders(ledger: client, settings: Self.settings).setUpTask(Self.job(jobs.lowerBound))
     }
 
     @Test(arguments: [SIGTERM, SIGKILL], [false, true])
@@ -76,7 +76,7 @@ import Testing
             let ledger = JobLedger(ledger: gateway, settings: Self.settings)
             for number in 0..<8 {
                 let found = try await ledger.recover(Self.job(number), since: nil).get()
-                #expect(found?.record.status == Stage.wayToTransit.last)
+                #expect(found?.record.status == Stage.statusesUntilTransit.last)
             }
         }
     }

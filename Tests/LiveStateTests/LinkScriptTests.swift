@@ -36,7 +36,7 @@ import Testing
                     "job", "job-7", "viewers", "2", "expires", "\(expires)", "actor", "service", "customer", "anna",
                 ])
             #expect(try await stage.client.run("PEXPIRETIME", self.keys(stage)[0]) == .integer(expires))
-            try await stage.leavesAllAsItIs {
+            try await stage.leavesEverythingUnchanged {
                 let answer = try await stage.run(
                     Scripts.issueLink, keys: [self.keys(stage)[0]], ["job-8", "9", "1000", "eve", "eve"])
                 #expect(answer == .answer(0))
@@ -50,7 +50,7 @@ import Testing
             for session in ["a", "b", "a", "b"] {
                 #expect(try await self.join(stage, session) == .answer(1, "job-7", expires, "anna"))
             }
-            try await stage.leavesAllAsItIs {
+            try await stage.leavesEverythingUnchanged {
                 let answer = try await self.join(stage, "c")
                 #expect(answer == .answer(-1))
             }
@@ -89,7 +89,7 @@ import Testing
 
     @Test func `a bad argument of issue_link is refused by name before anything is written`() async throws {
         try await Stage.set { stage in
-            let call = GoodCall(
+            let call = ValidCall(
                 script: Scripts.issueLink, keys: [self.keys(stage)[0]],
                 arguments: ["job-7", "5", "60000", "service", "anna"])
             let counts = ["", "0", "-1", "1.5", "x", "nan", "inf", "101", "1e300"]
@@ -106,7 +106,7 @@ import Testing
     @Test func `a bad argument of join_link is refused by name before anything is written`() async throws {
         try await Stage.set { stage in
             let expires = try await self.issue(stage)
-            let call = GoodCall(script: Scripts.joinLink, keys: self.keys(stage), arguments: ["s1", "150000"])
+            let call = ValidCall(script: Scripts.joinLink, keys: self.keys(stage), arguments: ["s1", "150000"])
             let leases = ["", "0", "-1", "1.5", "x", "nan", "inf", "3600001"]
             try await call.refuses(
                 (badNames + [""]).map { (0, $0, "session must be") } + leases.map { (1, $0, "lease_ms must be") },

@@ -102,12 +102,12 @@ import Testing
         counts: String, words: String, message: String, lifetime: String
     ) async throws {
         try await Stage.set { stage in
-            try await stage.leavesAllAsItIs {
+            try await stage.leavesEverythingUnchanged {
                 await #expect(throws: RedisError.self) {
                     _ = try await self.note(stage, counts, words, message, lifetime: lifetime)
                 }
             }
-            #expect(try await stage.isSilent())
+            #expect(try await stage.hasNoMessages())
         }
     }
 }

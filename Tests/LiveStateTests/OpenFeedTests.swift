@@ -42,7 +42,7 @@ import Testing
             #expect(again == .answer(2))
             #expect(try await self.expiry(stage) == deadline + 60_000)
             #expect(try await stage.client.run("GET", stage.positionKey).text == "where it was")
-            #expect(try await stage.isSilent())
+            #expect(try await stage.hasNoMessages())
         }
     }
 
@@ -65,17 +65,17 @@ import Testing
             let deadline = try await stage.now() + 3_600_000
             for known in ["6 \(deadline) rider-2", "6 \(deadline) "] {
                 try await stage.client.run("SET", stage.travelKey, known)
-                try await stage.leavesAllAsItIs {
+                try await stage.leavesEverythingUnchanged {
                     let late = try await self.open(stage, "rider-1", until: deadline)
                     #expect(late == .answer(-2))
                 }
             }
             try await stage.client.run("SET", stage.travelKey, "6 \(deadline) rider-1")
-            try await stage.leavesAllAsItIs {
+            try await stage.leavesEverythingUnchanged {
                 let late = try await self.open(stage, "rider-1", until: deadline)
                 #expect(late == .answer(2))
             }
-            #expect(try await stage.isSilent())
+            #expect(try await stage.hasNoMessages())
         }
     }
 
@@ -89,7 +89,7 @@ import Testing
             #expect(twice == .answer(2))
             for known in ["1 \(deadline) rider-2", "1 \(deadline) "] {
                 try await stage.client.run("SET", stage.travelKey, known)
-                try await stage.leavesAllAsItIs {
+                try await stage.leavesEverythingUnchanged {
                     let answer = try await self.open(stage, "rider-1", until: deadline, again: true)
                     #expect(answer == .answer(-1))
                 }
@@ -103,13 +103,13 @@ import Testing
             try await stage.client.run("SET", stage.travelKey, "1 \(now) rider-1")
             try await stage.client.run("SET", stage.positionKey, "here")
             for rider in ["rider-1", "rider-2"] {
-                try await stage.leavesAllAsItIs {
+                try await stage.leavesEverythingUnchanged {
                     let answer = try await self.open(stage, rider, until: now)
                     #expect(answer.array?.first == .integer(0))
                     #expect((now...now + 20_000).contains(answer.array?.last?.integer ?? 0))
                 }
             }
-            #expect(try await stage.isSilent())
+            #expect(try await stage.hasNoMessages())
         }
     }
 
@@ -118,7 +118,7 @@ import Testing
             // Another rider shares its position, which would be deleted before the deadline is checked.
             try await stage.client.run("SET", stage.travelKey, "1 9000000000000 rider-2")
             try await stage.client.run("SET", stage.positionKey, "here")
-            let call = GoodCall(
+            let call = ValidCall(
                 script: Scripts.openFeed, keys: self.keys(stage),
                 arguments: ["rider-1", "9000000000000", Self.message, "0", "5"])
             let deadlines = [

@@ -28,7 +28,7 @@ import Testing
                     job: Self.job, kind: .delivery, customer: PersonID("customer-1")!, rider: Self.rider,
                     actor: PersonID("service-1")!)
                 _ = try await ledger.create(new, epoch: "epoch-1").get()
-                for status in Stage.wayToTransit {
+                for status in Stage.statusesUntilTransit {
                     _ = try await ledger.publish(status, of: Self.job, by: Self.rider, source: "rest").get()
                 }
                 _ = try await ledger.startTravel(for: Self.job, by: Self.rider).get()
@@ -38,7 +38,7 @@ import Testing
                 .get()
                 try await AuditStreams(ledger: gateway, settings: settings)
                     .append(.erased(Self.job, keys: 2, because: .arrived)).get()
-                try await Riders(ledger: gateway, settings: settings).carry(Self.job)
+                try await Riders(ledger: gateway, settings: settings).setUpTask(Self.job)
             case .live:
                 let now = try await gateway.run("TIME").array?.first?.text.flatMap(Int64.init) ?? 0
                 let feed = JobFeed(live: gateway, settings: settings)

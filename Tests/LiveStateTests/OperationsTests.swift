@@ -22,7 +22,7 @@ import Testing
         let lines = try LuaFolder.commands("sh").map(\.line)
         #expect(lines.count >= 6)
         try await Stage.set { stage in
-            try await stage.createJob(through: Stage.wayToTransit)
+            try await stage.createJob(through: Stage.statusesUntilTransit)
             let now = try await stage.now()
             _ = try await stage.ledger.startTravel(for: Stage.job, by: Stage.rider).get()
             _ = try await stage.feed.open(Stage.job, for: Stage.rider, until: now + 3_600_000, fence: 1).get()
@@ -35,7 +35,7 @@ import Testing
             for entry in [AuditEntry.erased(Stage.job, keys: 2, because: .arrived), .init(.access, type: "left", [:])] {
                 try await AuditStreams(ledger: stage.client, settings: stage.settings).append(entry).get()
             }
-            try await Riders(ledger: stage.client, settings: stage.settings).carry(Stage.job)
+            try await Riders(ledger: stage.client, settings: stage.settings).setUpTask(Stage.job)
             _ = try await GeoIndex(live: stage.client, settings: stage.settings)
                 .place(Stage.rider, in: ZoneStage.zone, at: fix.place).get()
             try await ValidationSummaryStore(live: stage.client, settings: stage.settings)

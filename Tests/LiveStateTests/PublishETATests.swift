@@ -55,7 +55,7 @@ import Testing
             #expect(passed == .notReplaced)
             let kept = try await stage.feed.read(Stage.job).get().eta
             #expect(kept == Self.estimate)
-            #expect(try await stage.isSilent())
+            #expect(try await stage.hasNoMessages())
         }
     }
 
@@ -70,7 +70,7 @@ import Testing
             let late = try await store.publish(Self.estimate, of: Stage.job, by: Stage.rider).get()
             #expect(late == .notShared)
             #expect(try await stage.client.run("EXISTS", stage.keyspace.eta(of: Stage.job)) == .integer(0))
-            #expect(try await stage.isSilent())
+            #expect(try await stage.hasNoMessages())
         }
     }
 
@@ -136,7 +136,7 @@ import Testing
     @Test func `a bad argument is refused by name before anything is written`() async throws {
         try await Stage.set { stage in
             try await self.open(stage)
-            let call = GoodCall(
+            let call = ValidCall(
                 script: Scripts.publishETA, keys: self.keys(stage), arguments: ["rider-1", Self.message, "120000", "0"])
             try await call.refuses(
                 ([""] + badNames).map { (0, $0, "rider must be") }

@@ -73,12 +73,12 @@ import Testing
             _ = try await self.publish(stage, at: now)
             _ = try await stage.subscriber.messages.next()
             for at in [now, now - 1, 1_000_000_000_000] {
-                try await stage.leavesAllAsItIs {
+                try await stage.leavesEverythingUnchanged {
                     let answer = try await self.publish(stage, at: at)
                     #expect(answer == .answer(0, now))
                 }
             }
-            #expect(try await stage.isSilent())
+            #expect(try await stage.hasNoMessages())
         }
     }
 
@@ -88,11 +88,11 @@ import Testing
             #expect(answer == .answer(-4))
             #expect(try await stage.client.dump().isEmpty)
             try await stage.client.run("SET", stage.travelKey, "1 9000000000000 ")
-            try await stage.leavesAllAsItIs {
+            try await stage.leavesEverythingUnchanged {
                 let answer = try await self.publish(stage, at: try await stage.now())
                 #expect(answer == .answer(-1))
             }
-            #expect(try await stage.isSilent())
+            #expect(try await stage.hasNoMessages())
         }
     }
 
@@ -101,12 +101,12 @@ import Testing
             try await self.share(stage)
             let now = try await stage.now()
             for rider in ["rider-2", "rider-", "rider-11"] {
-                try await stage.leavesAllAsItIs {
+                try await stage.leavesEverythingUnchanged {
                     let answer = try await self.publish(stage, at: now, rider: rider)
                     #expect(answer == .answer(-2))
                 }
             }
-            #expect(try await stage.isSilent())
+            #expect(try await stage.hasNoMessages())
         }
     }
 
@@ -119,7 +119,7 @@ import Testing
             #expect(refused.array?.first == .integer(-3))
             #expect((now...now + 20_000).contains(refused.array?.last?.integer ?? 0))
             #expect(try await stage.client.run("EXISTS", stage.positionKey) == .integer(0))
-            #expect(try await stage.isSilent())
+            #expect(try await stage.hasNoMessages())
             #expect(self.id(try await self.publish(stage, at: now + 29_000)) != nil)
         }
     }
@@ -132,18 +132,18 @@ import Testing
             #expect((1...60_000).contains(try await stage.client.timeLeft(of: stage.positionKey)))
             _ = try await stage.subscriber.messages.next()
             try await self.share(stage, until: now)
-            try await stage.leavesAllAsItIs {
+            try await stage.leavesEverythingUnchanged {
                 let answer = try await self.publish(stage, at: now + 1)
                 #expect(answer == .answer(-5, now))
             }
-            #expect(try await stage.isSilent())
+            #expect(try await stage.hasNoMessages())
         }
     }
 
     @Test func `a bad argument is refused by name before anything is written`() async throws {
         try await Stage.set { stage in
             try await self.share(stage)
-            let call = GoodCall(
+            let call = ValidCall(
                 script: Scripts.publishLocation, keys: self.keys(stage),
                 arguments: ["rider-1", String(try await stage.now()), Self.tail, "600000"])
             let times = [

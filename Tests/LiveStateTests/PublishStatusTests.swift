@@ -88,7 +88,7 @@ import Testing
             let answer = try await self.publish(stage)
             #expect(answer == .answer(0))
             #expect(try await stage.client.dump().isEmpty)
-            #expect(try await stage.isSilent())
+            #expect(try await stage.hasNoMessages())
         }
     }
 
@@ -98,11 +98,11 @@ import Testing
     ) async throws {
         try await Stage.set { stage in
             let head = try await stage.createJob().head
-            try await stage.leavesAllAsItIs {
+            try await stage.leavesEverythingUnchanged {
                 let answer = try await self.publish(stage) { $0[1] = from }
                 #expect(answer == .answer(-1, "pending_vendor_acceptance", head))
             }
-            #expect(try await stage.isSilent())
+            #expect(try await stage.hasNoMessages())
         }
     }
 
@@ -111,7 +111,7 @@ import Testing
             try await stage.createJob()
             let first = try await self.publish(stage)
             _ = try await stage.subscriber.messages.next()
-            try await stage.leavesAllAsItIs {
+            try await stage.leavesEverythingUnchanged {
                 let again = try await self.publish(stage)
                 #expect(again == .array([.integer(2)] + (first.array ?? []).dropFirst()))
                 let other = try await self.publish(stage) { $0[6] = "request-2" }
@@ -119,14 +119,14 @@ import Testing
                 let without = try await self.publish(stage) { $0[6] = "" }
                 #expect(without.array?.first == .integer(-1))
             }
-            #expect(try await stage.isSilent())
+            #expect(try await stage.hasNoMessages())
         }
     }
 
     @Test func `a change is made if the caller knows the newest event, and refused otherwise`() async throws {
         try await Stage.set { stage in
             let head = try await stage.createJob().head
-            try await stage.leavesAllAsItIs {
+            try await stage.leavesEverythingUnchanged {
                 for other in ["0-0", "\(head)1", "epoch-2.\(head)", "epoch-1.0-0"] {
                     let answer = try await self.publish(stage) { $0[9] = other }
                     #expect(answer == .answer(-2, "pending_vendor_acceptance", head), "\(other)")
@@ -154,7 +154,7 @@ import Testing
             try await stage.createJob()
             let first = try await self.publish(stage)
             for status in Stage.round(63) { try await stage.publish(status) }
-            try await stage.leavesAllAsItIs {
+            try await stage.leavesEverythingUnchanged {
                 let again = try await self.publish(stage)
                 #expect(again == .array([.integer(2)] + (first.array ?? []).dropFirst()))
             }
@@ -249,7 +249,7 @@ import Testing
     @Test func `a bad argument is refused by name before anything is written`() async throws {
         try await Stage.set { stage in
             try await stage.createJob()
-            let call = GoodCall(script: Scripts.publishStatus, keys: self.keys(stage), arguments: Self.arguments)
+            let call = ValidCall(script: Scripts.publishStatus, keys: self.keys(stage), arguments: Self.arguments)
             let times = ["x", "170000000000", "17000000000000", "0700000000000", "1.6000000e+12", "0x0e8d4a51000"]
             var bad = (badNames + [""]).map { (0, $0, "job must be") }
             bad += ["A", "a b", "a-b", "a;b"].map { (1, $0, "from must be") }

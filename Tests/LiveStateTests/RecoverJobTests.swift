@@ -27,7 +27,7 @@ import Testing
 
     @Test func `the state is complete and in the documented order`() async throws {
         try await Stage.set { stage in
-            let record = try await stage.createJob(through: Stage.wayToTransit)
+            let record = try await stage.createJob(through: Stage.statusesUntilTransit)
             guard
                 case .on(let deadline, let fence) = try await stage.ledger.startTravel(for: Stage.job, by: Stage.rider)
                     .get()
@@ -121,13 +121,13 @@ import Testing
 
     @Test func `reading changes nothing, not even the lifetime`() async throws {
         try await Stage.set { stage in
-            let head = try await stage.createJob(through: Stage.wayToTransit).head.description
-            try await stage.leavesAllAsItIs {
+            let head = try await stage.createJob(through: Stage.statusesUntilTransit).head.description
+            try await stage.leavesEverythingUnchanged {
                 _ = try await self.recover(stage)
                 _ = try await self.recover(stage, "epoch-1", head)
                 _ = try await self.recover(stage, "epoch-2", "0-1")
             }
-            #expect(try await stage.isSilent())
+            #expect(try await stage.hasNoMessages())
         }
     }
 
@@ -143,7 +143,7 @@ import Testing
     @Test func `a bad argument is refused by name`() async throws {
         try await Stage.set { stage in
             try await stage.createJob()
-            let call = GoodCall(
+            let call = ValidCall(
                 script: Scripts.recoverJob, keys: [stage.jobKey, stage.logKey], arguments: ["epoch-1", "1-0"])
             let ids = [
                 "x", "1", "1-", "-1", "-", "+", "(1-0", "1-0-0", "1-0 ", "1.5-0", "$",

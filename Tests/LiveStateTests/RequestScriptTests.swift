@@ -28,7 +28,7 @@ import Testing
     @Test func `one request gets the claim, others wait, and afterwards all get the stored answer`() async throws {
         try await Stage.set { stage in
             #expect(try await self.claim(stage, 0) == .answer(1))
-            try await stage.leavesAllAsItIs {
+            try await stage.leavesEverythingUnchanged {
                 let waiting = try await self.claim(stage, 1)
                 #expect(waiting.array?.first == .integer(0))
                 #expect((1...30_000).contains(waiting.array?.last?.integer ?? 0))
@@ -37,7 +37,7 @@ import Testing
                 #expect(other == .answer(-1) && theirs == .answer(0))
             }
             #expect(try await self.settle(stage, 0, "answered", "done") == .answer(1))
-            try await stage.leavesAllAsItIs {
+            try await stage.leavesEverythingUnchanged {
                 let (again, other) = (try await self.claim(stage, 1), try await self.claim(stage, 1, Self.other))
                 #expect(again == .answer(3, "done") && other == .answer(-1))
                 let late = try await self.settle(stage, 0, "unused")
@@ -66,7 +66,7 @@ import Testing
 
     @Test func `a bad argument of either is refused by name before anything is written`() async throws {
         try await Stage.set { stage in
-            try await GoodCall(
+            try await ValidCall(
                 script: Scripts.claimRequest, keys: self.key(stage),
                 arguments: [Self.question, Self.claims[0], "30000", "60000"]
             ).refuses(
@@ -77,7 +77,7 @@ import Testing
                     (2, "0", "claim_ms"), (2, "3600001", "claim_ms"), (2, "x", "claim_ms"), (2, "1.5", "claim_ms"),
                     (3, "0", "retention_ms"), (3, "1e13", "retention_ms"), (3, "nan", "retention_ms"),
                 ], on: stage)
-            try await GoodCall(
+            try await ValidCall(
                 script: Scripts.settleRequest, keys: self.key(stage), arguments: [Self.claims[0], "answered", "a"]
             ).refuses(
                 [

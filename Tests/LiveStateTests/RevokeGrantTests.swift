@@ -81,7 +81,7 @@ import Testing
 
     @Test func `a bad argument is refused by name before anything is written`() async throws {
         try await Stage.set { stage in
-            let call = GoodCall(script: Scripts.revokeGrant, keys: Self.keys, arguments: Self.good)
+            let call = ValidCall(script: Scripts.revokeGrant, keys: Self.keys, arguments: Self.good)
             try await call.refuses(
                 ["", "User", "rider", "user "].map { (0, $0, "kind must be") }
                     + (badNames + [""]).map { (1, $0, "id must be") }
@@ -93,7 +93,7 @@ import Testing
                 ("token", ["", "a b", "é", String(repeating: "a", count: 257)]), ("job", ["", "a b"]),
                 ("link", ["", Self.link.uppercased(), Self.link + "0", String(Self.link.dropLast())]),
             ] {
-                let call = GoodCall(
+                let call = ValidCall(
                     script: Scripts.revokeGrant, keys: Self.keys,
                     arguments: [kind, kind == "link" ? Self.link : "a"] + Self.good.dropFirst(2))
                 try await call.refuses(ids.map { (1, $0, "id must be") }, on: stage)

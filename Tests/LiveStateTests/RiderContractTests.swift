@@ -25,8 +25,8 @@ import Testing
 
     @Test func `describe_rider refuses a bad argument`() async throws {
         try await self.stage { stage in
-            let call = GoodCall(Scripts.describeRider, stage, "1", "2")
-            try await call.refusesNamesAnd(
+            let call = ValidCall(Scripts.describeRider, stage, "1", "2")
+            try await call.refusesCommonAnd(
                 Self.bad(4, ["", "2", "x"], "approved must be")
                     + Self.bad(5, ["", "0", "101", "1.5", "x", "nan"], "capacity must be"), on: stage)
         }
@@ -34,31 +34,31 @@ import Testing
 
     @Test func `remove_rider refuses a bad argument`() async throws {
         try await self.stage { stage in
-            let call = GoodCall(Scripts.removeRider, stage, keys: [stage.due], "left")
-            try await call.refusesNamesAnd(Self.bad(4, Self.badReasons, "reason must be"), on: stage)
+            let call = ValidCall(Scripts.removeRider, stage, keys: [stage.due], "left")
+            try await call.refusesCommonAnd(Self.bad(4, Self.badReasons, "reason must be"), on: stage)
         }
     }
 
     @Test func `set_rider_online refuses a bad argument`() async throws {
         try await self.stage { stage in
-            let call = GoodCall(Scripts.setRiderOnline, stage, keys: [stage.due], "phone", "90000")
-            try await call.refusesNamesAnd(
+            let call = ValidCall(Scripts.setRiderOnline, stage, keys: [stage.due], "phone", "90000")
+            try await call.refusesCommonAnd(
                 Self.bad(4, badNames, "device must be") + Self.bad(5, Self.badReaches, "reach_ms must be"), on: stage)
         }
     }
 
     @Test func `set_rider_offline refuses a bad argument`() async throws {
         try await self.stage { stage in
-            let call = GoodCall(Scripts.setRiderOffline, stage, keys: [stage.due], "phone", "tired")
-            try await call.refusesNamesAnd(
+            let call = ValidCall(Scripts.setRiderOffline, stage, keys: [stage.due], "phone", "tired")
+            try await call.refusesCommonAnd(
                 Self.bad(4, badNames, "device must be") + Self.bad(5, Self.badReasons, "reason must be"), on: stage)
         }
     }
 
     @Test func `assign_rider refuses a bad argument`() async throws {
         try await self.stage { stage in
-            let call = GoodCall(Scripts.assignRider, stage, keys: [stage.owners], "job-2", "90000", "")
-            try await call.refusesNamesAnd(
+            let call = ValidCall(Scripts.assignRider, stage, keys: [stage.owners], "job-2", "90000", "")
+            try await call.refusesCommonAnd(
                 Self.bad(4, badNames + [""], "job must be") + Self.bad(5, Self.badReaches, "reach_ms must be")
                     + Self.bad(6, badNames, "instead_of must be"),
                 on: stage)
@@ -67,17 +67,17 @@ import Testing
 
     @Test func `release_rider refuses a bad argument`() async throws {
         try await self.stage { stage in
-            let call = GoodCall(Scripts.releaseRider, stage, keys: [stage.owners, stage.due], "job-1", "completed")
+            let call = ValidCall(Scripts.releaseRider, stage, keys: [stage.owners, stage.due], "job-1", "completed")
             let outcomes = ["", "A", "a b", String(repeating: "a", count: 41)]
-            try await call.refusesNamesAnd(
+            try await call.refusesCommonAnd(
                 Self.bad(4, badNames + [""], "job must be") + Self.bad(5, outcomes, "outcome must be"), on: stage)
         }
     }
 
     @Test func `advance_task refuses a bad argument`() async throws {
         try await self.stage { stage in
-            let call = GoodCall(Scripts.advanceTask, stage, "job-1", "accepted", "picked_up")
-            try await call.refusesNamesAnd(
+            let call = ValidCall(Scripts.advanceTask, stage, "job-1", "accepted", "picked_up")
+            try await call.refusesCommonAnd(
                 Self.bad(4, badNames + [""], "job must be") + Self.bad(5, ["A", "a b"], "from must be")
                     + Self.bad(6, ["", "completed", "x"], "state must be"), on: stage)
         }
@@ -85,7 +85,7 @@ import Testing
 
     @Test func `rider_heartbeat refuses a bad argument`() async throws {
         try await self.stage { stage in
-            let call = GoodCall(
+            let call = ValidCall(
                 script: Scripts.riderHeartbeat, keys: stage.keys.dropLast() + [stage.due],
                 arguments: ["berlin", "rider-1", "phone", "0", "90000"])
             try await call.refuses(
@@ -97,7 +97,7 @@ import Testing
 
     @Test func `expire_rider refuses a bad argument`() async throws {
         try await self.stage { stage in
-            let call = GoodCall(
+            let call = ValidCall(
                 script: Scripts.expireRider, keys: stage.keys.dropLast() + [stage.due],
                 arguments: ["berlin", "rider-1", "90000", "1800000"])
             try await call.refuses(
@@ -109,10 +109,10 @@ import Testing
 
     @Test func `the snapshots refuse a bad argument`() async throws {
         try await self.stage { stage in
-            let rider = GoodCall(
+            let rider = ValidCall(
                 script: Scripts.riderSnapshot, keys: Array(stage.keys.prefix(2)), arguments: ["90000"])
             try await rider.refuses(Self.bad(0, Self.badReaches, "reach_ms must be"), on: stage.base)
-            let zone = GoodCall(
+            let zone = ValidCall(
                 script: Scripts.zoneSnapshot, keys: Array(stage.keys[2...3]), arguments: ["", "10"])
             try await zone.refuses(
                 Self.bad(0, ["x", "-1", "1.5", "12345678901234567"], "since must be")
@@ -123,7 +123,7 @@ import Testing
     @Test func `place_rider refuses a bad argument`() async throws {
         try await self.stage { stage in
             let keys = [stage.keyspace.places(in: ZoneStage.zone), stage.keyspace.placesSeen(in: ZoneStage.zone)]
-            let call = GoodCall(
+            let call = ValidCall(
                 script: Scripts.placeRider, keys: keys, arguments: ["rider-1", "13.4", "52.5", "90000"])
             let degrees = ["", "x", "nan", "-181", "181", "inf"]
             try await call.refuses(

@@ -21,7 +21,7 @@ import Testing
 
     @Test func `examples show available riders, why a rider cannot go offline, and what changed today`() async throws {
         try await ZoneStage.set { stage in
-            try await stage.riders.carry(JobID("job-7")!)
+            try await stage.riders.setUpTask(JobID("job-7")!)
             try await stage.online(ZoneStage.other)
             _ = try await stage.assign(ZoneStage.jobs[1], to: ZoneStage.other)
             _ = try await stage.goOffline(because: "home")
@@ -124,7 +124,7 @@ import Testing
     private func callAll(_ riders: Riders) async throws {
         let (rider, zone, job) = (ZoneStage.rider, ZoneStage.zone, ZoneStage.jobs[0])
         let requester = Riders.Requester(rider, request: "r-1")
-        try await riders.carry(job)
+        try await riders.setUpTask(job)
         _ = try await riders.advance(job, of: rider, in: zone, to: .pickedUp, by: requester).get()
         _ = try await riders.heartbeat(of: rider, in: zone, device: DeviceID("phone-2"), takesOver: true).get()
         #expect(try await riders.expire(rider, in: zone).get() == .unchanged)

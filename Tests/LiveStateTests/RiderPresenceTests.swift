@@ -135,7 +135,7 @@ import Testing
             for kind in [RiderChange.Kind.unreachable, .offline] {
                 #expect(Set(changes.filter { $0.kind == kind }.map(\.rider)) == Set(riders))
             }
-            #expect(try await stage.base.isSilent())
+            #expect(try await stage.base.hasNoMessages())
         }
     }
 }

@@ -38,7 +38,7 @@ import Testing
                 Issue.record("not the expected answer")
                 return
             }
-            try await stage.base.leavesAllAsItIs {
+            try await stage.base.leavesEverythingUnchanged {
                 let again = try await stage.assign(ZoneStage.jobs[0])
                 #expect(again == .unchanged(version: version))
                 let taken = try await stage.assign(ZoneStage.jobs[0], to: ZoneStage.other)

@@ -53,7 +53,7 @@ struct Stage: Sendable {
     }
 
     /// Expects that `body`, for example a refused call, changes no key, value or lifetime.
-    func leavesAllAsItIs(
+    func leavesEverythingUnchanged(
         _ comment: Comment? = nil, at sourceLocation: SourceLocation = #_sourceLocation, _ body: () async throws -> Void
     ) async throws {
         let before = try await self.client.dump()
@@ -63,7 +63,7 @@ struct Stage: Sendable {
     }
 
     /// Whether nothing was published since the last message that was received.
-    func isSilent() async throws -> Bool {
+    func hasNoMessages() async throws -> Bool {
         try await self.client.run("SPUBLISH", self.feedChannel, "the end")
         let first = try await self.subscriber.messages.next().text
         try await self.client.run("SPUBLISH", self.eventsChannel, "the end")
@@ -73,7 +73,7 @@ struct Stage: Sendable {
 }
 
 /// A valid call. Each bad call differs from it in one argument.
-struct GoodCall: Sendable {
+struct ValidCall: Sendable {
     var script: RedisScript
     var keys: [String]
     var arguments: [String]
@@ -85,11 +85,11 @@ struct GoodCall: Sendable {
             arguments[index] = value
             try await self.refuses(self.keys, arguments, reason, on: stage)
         }
-        try await self.refusesOtherCounts(on: stage)
-        #expect(try await stage.isSilent())
+        try await self.refusesWrongCounts(on: stage)
+        #expect(try await stage.hasNoMessages())
     }
 
-    private func refusesOtherCounts(on stage: Stage) async throws {
+    private func refusesWrongCounts(on stage: Stage) async throws {
         func count(_ count: Int, _ noun: String) -> String { "\(count) \(noun)\(count == 1 ? "" : "s")" }
         let reason = "takes \(count(self.keys.count, "key")) and \(count(self.arguments.count, "argument"))"
         try await self.refuses(self.keys, Array(self.arguments.dropLast()), reason, on: stage)
@@ -100,7 +100,7 @@ struct GoodCall: Sendable {
     }
 
     private func refuses(_ keys: [String], _ arguments: [String], _ reason: String, on stage: Stage) async throws {
-        try await stage.leavesAllAsItIs("\(arguments) of \(keys.count) keys") {
+        try await stage.leavesEverythingUnchanged("\(arguments) of \(keys.count) keys") {
             let words = arguments.map { RedisCommand.Word.text($0) }
             let error = await failure(of: stage.client.evaluate(self.script, keys: keys, arguments: words))
             let start = "ERR \(self.script.name): \(reason)"
@@ -163,7 +163,7 @@ extension Stage {
     }
 
     /// The statuses up to the one in which the rider may share its position.
-    static let wayToTransit: [JobStatus] = [.accepted, .preparing, .readyForPickup, .inTransit]
+    static let statusesUntilTransit: [JobStatus] = [.accepted, .preparing, .readyForPickup, .inTransit]
 
     /// Fields of the job's record.
     func record(_ fields: String...) async throws -> [String?] {

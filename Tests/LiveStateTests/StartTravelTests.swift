@@ -15,7 +15,7 @@ import Testing
 
     @Test func `the first start sets the deadline to the maximum from now`() async throws {
         try await Stage.set { stage in
-            try await stage.createJob(through: Stage.wayToTransit)
+            try await stage.createJob(through: Stage.statusesUntilTransit)
             let now = try await stage.now()
             let answer = try await self.start(stage)
             let deadline = try #require(answer.array?[1].integer)
@@ -27,7 +27,7 @@ import Testing
 
     @Test func `starting again, even after a stop and with a greater maximum, does not extend it`() async throws {
         try await Stage.set { stage in
-            try await stage.createJob(through: Stage.wayToTransit)
+            try await stage.createJob(through: Stage.statusesUntilTransit)
             let first = try await self.start(stage)
             let again = try await self.start(stage) { $0[1] = "86400000" }
             _ = try await stage.run(Scripts.stopTravel, keys: [stage.jobKey], ["", "172800000"])
@@ -41,7 +41,7 @@ import Testing
 
     @Test func `a start renews the lifetime of the record`() async throws {
         try await Stage.set { stage in
-            try await stage.createJob(through: Stage.wayToTransit)
+            try await stage.createJob(through: Stage.statusesUntilTransit)
             _ = try await self.start(stage) { $0[3] = "120000" }
             #expect((100_000...120_000).contains(try await stage.client.timeLeft(of: stage.jobKey)))
         }
@@ -49,7 +49,7 @@ import Testing
 
     @Test func `after the deadline travel mode is off, and the deadline is returned`() async throws {
         try await Stage.set { stage in
-            try await stage.createJob(through: Stage.wayToTransit)
+            try await stage.createJob(through: Stage.statusesUntilTransit)
             try await stage.client.run(
                 "HSET", stage.jobKey, "travel_deadline", "1700000000000", "travel_active", "1")
             let answer = try await self.start(stage)
@@ -68,9 +68,9 @@ import Testing
 
     @Test func `only the job's rider may start travel mode, and no rider for a job without one`() async throws {
         try await Stage.set { stage in
-            try await stage.createJob(through: Stage.wayToTransit)
+            try await stage.createJob(through: Stage.statusesUntilTransit)
             for rider in ["rider-2", "customer-1"] {
-                try await stage.leavesAllAsItIs {
+                try await stage.leavesEverythingUnchanged {
                     let answer = try await self.start(stage) { $0[0] = rider }
                     #expect(answer == .answer(-1))
                 }
@@ -91,7 +91,7 @@ import Testing
                     let answer = try await self.start(stage)
                     #expect(answer.array?.first == .integer(1))
                 } else {
-                    try await stage.leavesAllAsItIs {
+                    try await stage.leavesEverythingUnchanged {
                         let answer = try await self.start(stage)
                         #expect(answer == .answer(-2, status.rawValue))
                     }
@@ -102,8 +102,8 @@ import Testing
 
     @Test func `a bad argument is refused by name before anything is written`() async throws {
         try await Stage.set { stage in
-            try await stage.createJob(through: Stage.wayToTransit)
-            let call = GoodCall(script: Scripts.startTravel, keys: [stage.jobKey], arguments: Self.arguments)
+            try await stage.createJob(through: Stage.statusesUntilTransit)
+            let call = ValidCall(script: Scripts.startTravel, keys: [stage.jobKey], arguments: Self.arguments)
             let caps = ["", "x", "999", "86400001", "1000.5", "-1", "nan", "inf"]
             try await call.refuses(
                 (badNames + [""]).map { (0, $0, "rider must be") } + caps.map { (1, $0, "cap_ms must be") }

@@ -10,7 +10,7 @@ import Testing
     }
 
     private func started(_ stage: Stage) async throws -> Int64 {
-        try await stage.createJob(through: Stage.wayToTransit)
+        try await stage.createJob(through: Stage.statusesUntilTransit)
         guard case .on(let deadline, _) = try await stage.ledger.startTravel(for: Stage.job, by: Stage.rider).get()
         else {
             return 0
@@ -32,13 +32,13 @@ import Testing
     @Test func `stopping when travel mode is off changes nothing`() async throws {
         try await Stage.set { stage in
             try await stage.createJob()
-            try await stage.leavesAllAsItIs {
+            try await stage.leavesEverythingUnchanged {
                 let answer = try await self.stop(stage, "rider-1", retention: "1000")
                 #expect(answer == .answer(2))
             }
             _ = try await self.started(stage)
             _ = try await self.stop(stage, "")
-            try await stage.leavesAllAsItIs {
+            try await stage.leavesEverythingUnchanged {
                 let answer = try await self.stop(stage, "", retention: "1000")
                 #expect(answer == .answer(2))
             }
@@ -48,7 +48,7 @@ import Testing
     @Test func `another rider cannot stop travel mode`() async throws {
         try await Stage.set { stage in
             _ = try await self.started(stage)
-            try await stage.leavesAllAsItIs {
+            try await stage.leavesEverythingUnchanged {
                 let answer = try await self.stop(stage, "rider-2")
                 #expect(answer == .answer(-1))
             }
@@ -68,7 +68,7 @@ import Testing
     @Test func `a bad argument is refused by name before anything is written`() async throws {
         try await Stage.set { stage in
             _ = try await self.started(stage)
-            let call = GoodCall(script: Scripts.stopTravel, keys: [stage.jobKey], arguments: ["rider-1", "172800000"])
+            let call = ValidCall(script: Scripts.stopTravel, keys: [stage.jobKey], arguments: ["rider-1", "172800000"])
             try await call.refuses(
                 badNames.map { (0, $0, "rider must be") } + badRetentions.map { (1, $0, "retention_ms must be") },
                 on: stage)

@@ -110,7 +110,7 @@ struct ZoneStage: Sendable {
 
 extension Riders {
     /// Puts a rider into the pool that has a task and may have another.
-    func carry(_ job: JobID) async throws {
+    func setUpTask(_ job: JobID) async throws {
         let (rider, zone) = (ZoneStage.rider, ZoneStage.zone)
         _ = try await self.describe(rider, in: zone, isApproved: true, capacity: 2, by: ZoneStage.service).get()
         _ = try await self.setOnline(rider, in: zone, device: DeviceID("phone-1"), by: .init(rider)).get()
@@ -118,7 +118,7 @@ extension Riders {
     }
 }
 
-extension GoodCall {
+extension ValidCall {
     /// A valid call of a script whose first arguments are zone, rider, actor and request.
     init(_ script: RedisScript, _ stage: ZoneStage, keys: [String] = [], _ arguments: String...) {
         self.init(
@@ -126,7 +126,7 @@ extension GoodCall {
     }
 
     /// Expects that bad values of these four are refused, and the given ones too.
-    func refusesNamesAnd(
+    func refusesCommonAnd(
         _ bad: [(index: Int, value: String, reason: String)], on stage: ZoneStage
     ) async throws {
         let names = [(0, "zone must be"), (1, "rider must be"), (2, "actor must be")].flatMap { index, reason in
