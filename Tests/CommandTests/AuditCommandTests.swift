@@ -76,7 +76,7 @@ import Testing
         arguments: [
             (["--since", "yesterday"], 64, "--since must be a time"), (["--since", "-5"], 64, "since"),
             (["--job", "a b"], 64, "--job must be"), (["--stream", "all"], 64, "stream"),
-            (["--stream", "audit"], 69, "can not be reached"),
+            (["--stream", "audit"], 69, "cannot be reached"),
         ] as [([String], Int32, String)])
     func `invalid options and an unavailable Redis are reported`(words: [String], code: Int32, reason: String)
         async throws

@@ -69,7 +69,7 @@ import Testing
         (["token", "--role", "king", "a"], 64, "king is not a role"),
         (["token", "--role", "rider", "a b"], 64, "is not a user id"),
         (["token", "--role", "rider", "a"], 78, "ENROUTE_TOKEN_SECRET is not set"),
-        (["token", "--role", "rider", "a", "--key", "/etc/hostname"], 78, "The private key is none of"),
+        (["token", "--role", "rider", "a", "--key", "/etc/hostname"], 78, "The private key is not a PEM key"),
         (["revoke", "king", "a"], 64, "king cannot be revoked"),
         (["revoke", "job", "a b"], 64, "id of a job must be"),
         (["revoke", "link", "a"], 64, "32 hexadecimal digits"),
@@ -134,10 +134,10 @@ import Testing
             (["ENROUTE_TOKEN_SECRET": "short"], 78, "shorter than 32 bytes"),
             (["ENROUTE_TOKEN_SECRET": ""], 78, "No key to verify tokens"),
             (["ENROUTE_TOKEN_PUBLIC_KEY_FILES": "/no.pem"], 78, "/no.pem, which cannot be read"),
-            (["ENROUTE_TOKEN_JWKS_URL": "http://issuer.example/keys"], 78, "must begin with https://"),
+            (["ENROUTE_TOKEN_JWKS_URL": "http://issuer.example/keys"], 78, "must start with https://"),
             (
                 ["ENROUTE_TOKEN_JWKS_URL": "https://localhost", "ENROUTE_TOKEN_JWKS_CA_FILE": "/no.pem"], 78,
-                "no certificate"
+                "no PEM certificate"
             ),
             (
                 ["ENROUTE_TOKEN_SECRET": "", "ENROUTE_TOKEN_JWKS_URL": "https://127.0.0.1:1/keys"], 69,
@@ -152,7 +152,7 @@ import Testing
             (["ENROUTE_GATEWAY_NAME": "a b"], 78, "ENROUTE_GATEWAY_NAME"),
             (["ENROUTE_LOG_LEVEL": "loud"], 78, "ENROUTE_LOG_LEVEL is loud"),
             (["ENROUTE_MODE": "test"], 78, "ENROUTE_MODE is test; it must be production or development"),
-            (["ENROUTE_REDIS_LIVE_ADMIN_URL": "http://x"], 78, "its scheme is none of"),
+            (["ENROUTE_REDIS_LIVE_ADMIN_URL": "http://x"], 78, "its scheme is not redis"),
             (
                 ["ENROUTE_PAGES_TRANSLATION_FILES": "/no.json"], 78,
                 "ENROUTE_PAGES_TRANSLATION_FILES names /no.json, which cannot be read"

@@ -31,7 +31,7 @@ import Testing
         let absent = try await CommandTests.run(
             ["revoke", "user", "anna"], environment: ["ENROUTE_REDIS_LIVE_URL": "unix:/nowhere.sock"])
         #expect(absent.code == 69, "\(absent)")
-        #expect(absent.error.contains("can not be reached"))
+        #expect(absent.error.contains("cannot be reached"))
         try await withRedis { client, server in
             _ = try await client.run("SET", "control", "not a stream")
             let refused = try await CommandTests.run(

@@ -18,7 +18,7 @@ import Testing
         (["ENROUTE_SNS_TOPICS": "\(topic), arn:aws:sqs:eu-central-1:123456789012:q"], ["contains arn:aws:sqs"]),
         (
             ["ENROUTE_SNS_TOPICS": topic, "ENROUTE_SNS_CA_FILE": "/no.pem"],
-            ["ENROUTE_SNS_CA_FILE names /no.pem", "no certificate"]
+            ["ENROUTE_SNS_CA_FILE names /no.pem", "no PEM certificate"]
         ),
         (
             ["ENROUTE_SNS_TOPICS": topic, "ENROUTE_SNS_CERTIFICATE_HOSTS": "sns.example,https://sns.example"],
@@ -27,13 +27,13 @@ import Testing
         (["ENROUTE_SNS_CA_FILE": "/no.pem"], ["ENROUTE_SNS_CA_FILE is set", "but ENROUTE_SNS_TOPICS is not"]),
         (["ENROUTE_SNS_CERTIFICATE_HOSTS": "sns.example"], ["ENROUTE_SNS_CERTIFICATE_HOSTS is set", "or unset it"]),
         (["ENROUTE_SQS_QUEUE_URL": "orders"], ["ENROUTE_SQS_QUEUE_URL must look like https://sqs."]),
-        (["ENROUTE_SQS_QUEUE_URL": "http://sqs.example/1/orders"], ["http:// is for localhost alone"]),
+        (["ENROUTE_SQS_QUEUE_URL": "http://sqs.example/1/orders"], ["http:// is accepted only for localhost"]),
         (["ENROUTE_SQS_QUEUE_URL": "https://a:b@sqs.example/1/orders"], ["ENROUTE_SQS_QUEUE_URL must look like"]),
         (["ENROUTE_SQS_QUEUE_URL": "https://sqs.example/orders"], ["ENROUTE_SQS_QUEUE_URL must look like"]),
-        (["ENROUTE_SQS_QUEUE_URL": "https://sqs.example/1/orders"], ["region of the queue", "set AWS_REGION"]),
+        (["ENROUTE_SQS_QUEUE_URL": "https://sqs.example/1/orders"], ["AWS_REGION is required", "URL of the queue"]),
         (
             ["ENROUTE_SQS_QUEUE_URL": queue, "AWS_REGION": "Frankfurt am Main"],
-            ["AWS_REGION is Frankfurt am Main", "signed with it", "like eu-central-1"]
+            ["AWS_REGION is Frankfurt am Main", "not a region", "like eu-central-1"]
         ),
         (
             ["ENROUTE_SQS_QUEUE_URL": queue, "AWS_ACCESS_KEY_ID": ""],
@@ -54,7 +54,7 @@ import Testing
         ),
         (
             ["ENROUTE_TOKEN_JWKS_URL": "https://a:b@issuer.example/"],
-            ["must be like https://issuer.example/keys, without"]
+            ["must look like https://issuer.example/keys, without"]
         ),
         (
             ["ENROUTE_TOKEN_JWKS_URL": "http://issuer.example/keys"],
