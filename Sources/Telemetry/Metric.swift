@@ -52,7 +52,7 @@ package enum Metric: Int, CaseIterable, Sendable {
         case .sessionsShed: .sessionsShed
         case .sessionsExpired: .sessionsExpired
         case .jobRepairResyncs, .jobCheckResyncs, .zoneRepairResyncs, .zoneCheckResyncs: .resyncs
-        case .jobMismatches, .zoneMismatches: .jobMismatches
+        case .jobMismatches, .zoneMismatches: .resyncMismatches
         case .redisOutages: .redisOutages
         case .positionsBuffered: .positionsBuffered
         case .fixesAccepted, .fixesHeld, .fixesOutOfRange, .fixesZeroZero, .fixesFuture, .fixesStale, .fixesOutOfOrder,
@@ -66,7 +66,7 @@ package enum Metric: Int, CaseIterable, Sendable {
         case .ridersUnreachable, .ridersUnreachableWithTask, .ridersExpired: .riderTimeouts
         case .offlineRefused: .offlineRefused
         case .tasksReleased: .tasksReleased
-        case .jwksFetched, .jwksFetchFailed: .jwksFetched
+        case .jwksFetched, .jwksFetchFailed: .jwksFetches
         case .eventsApplied, .eventsRepeated, .eventsSuperseded: .eventsProcessed
         case .eventsNotYet, .eventsUnprocessable, .eventsMalformed, .eventsForged, .eventsFailed: .eventsRefused
         case .closedGoingAway, .closedOverloaded, .closedRateLimited, .closedBadMessages, .closedTooBig,
@@ -160,7 +160,7 @@ package enum Metric: Int, CaseIterable, Sendable {
         case requestsRefused = "enroute_requests_refused_total"
         case acceptPauses = "enroute_accept_pauses_total"
         case resyncs = "enroute_resyncs_total"
-        case jobMismatches = "enroute_resync_mismatches_total"
+        case resyncMismatches = "enroute_resync_mismatches_total"
         case redisOutages = "enroute_loop_redis_outages_total"
         case positionsBuffered = "enroute_positions_buffered_total"
         case locationsValidated = "enroute_locations_validated_total"
@@ -172,7 +172,7 @@ package enum Metric: Int, CaseIterable, Sendable {
         case riderTimeouts = "enroute_rider_timeouts_total"
         case offlineRefused = "enroute_offline_refused_total"
         case tasksReleased = "enroute_tasks_released_total"
-        case jwksFetched = "enroute_jwks_fetches_total"
+        case jwksFetches = "enroute_jwks_fetches_total"
         case eventsProcessed = "enroute_events_processed_total"
         case eventsRefused = "enroute_events_refused_total"
 
@@ -196,7 +196,7 @@ package enum Metric: Int, CaseIterable, Sendable {
             case .requestsRefused: "HTTP requests refused before they were processed."
             case .acceptPauses: "Times the gateway stopped accepting connections because it was overloaded."
             case .resyncs: "Snapshots of followed jobs and watched zones read again from Redis, by reason."
-            case .jobMismatches: "Periodic checks that found followers or watchers behind the state in Redis."
+            case .resyncMismatches: "Periodic checks that found followers or watchers behind the state in Redis."
             case .redisOutages: "Redis outages reported to clients; every event loop counts each outage."
             case .positionsBuffered:
                 "Positions buffered because Redis was unavailable; only the newest of each job is sent later."
