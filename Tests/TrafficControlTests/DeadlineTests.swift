@@ -5,7 +5,7 @@ import Testing
 @testable import WebSocket
 
 @Suite struct TimingWheelTests {
-    @Test func `each item is due in its tick, not before and not again`() {
+    @Test func `each item is due in its tick, once`() {
         var wheel = TimingWheel<Int>(slots: 8)
         for due in [1, 2, 7, 8, 9, 20, 100] { wheel.add(due, due: UInt64(due)) }
         var seen: [Int] = []
@@ -18,7 +18,7 @@ import Testing
     }
 
     @Test(arguments: [3, 8, 9, 1000])
-    func `after a pause all that became due comes, the earliest first`(pause: UInt64) {
+    func `after a pause all due items are returned, the earliest first`(pause: UInt64) {
         var wheel = TimingWheel<UInt64>(slots: 8)
         let dues = (1...40).map { UInt64($0 * 7 % 41) + 1 }
         for due in dues { wheel.add(due, due: due) }
@@ -26,7 +26,7 @@ import Testing
         #expect(wheel.advance(to: 2000) == dues.filter { $0 > pause }.sorted())
     }
 
-    @Test func `what is due already is due in the next tick`() {
+    @Test func `an overdue item is due in the next tick`() {
         var wheel = TimingWheel<Int>(slots: 4)
         _ = wheel.advance(to: 10)
         wheel.add(1, due: 3)
@@ -37,7 +37,7 @@ import Testing
 @Suite struct DeadlinesTests {
     private static let start = NIODeadline.uptimeNanoseconds(1_000_000_000)
 
-    @Test func `a deadline happens once, not early, and at most a tick late`() {
+    @Test func `a deadline expires once, not early, and at most one tick late`() {
         let deadlines = Deadlines(now: Self.start)
         var count = 0
         _ = deadlines.at(Self.start + .milliseconds(250)) { count += 1 }
@@ -49,14 +49,14 @@ import Testing
         #expect(count == 1)
     }
 
-    @Test func `a deadline that was cancelled does not happen`() {
+    @Test func `a cancelled deadline does not expire`() {
         let deadlines = Deadlines(now: Self.start)
         let deadline = deadlines.at(Self.start + .seconds(1)) { Issue.record("it happened") }
         deadline.cancel()
         deadlines.advance(to: Self.start + .seconds(2))
     }
 
-    @Test func `a deadline can be moved later and earlier`() {
+    @Test func `a deadline can be postponed and brought forward`() {
         let deadlines = Deadlines(now: Self.start)
         var seen: [String] = []
         let later = deadlines.at(Self.start + .seconds(1)) { seen.append("later") }
@@ -71,7 +71,7 @@ import Testing
         #expect(seen == ["earlier", "later"])
     }
 
-    @Test func `a deadline may make another`() {
+    @Test func `the action of a deadline may set another deadline`() {
         let deadlines = Deadlines(now: Self.start)
         var count = 0
         func again() {
@@ -87,7 +87,7 @@ import Testing
 @Suite struct KeepaliveTests {
     private static let start = NIODeadline.uptimeNanoseconds(0)
 
-    @Test func `silence is answered with a ping, and silence after it is the end`() {
+    @Test func `silence causes a ping, and silence after the ping a timeout`() {
         var keepalive = Keepalive(pingSeconds: 25, pongSeconds: 10, now: Self.start)
         #expect(keepalive.firstCheck == Self.start + .seconds(25))
         #expect(keepalive.step(Self.start + .seconds(25)) == .ping(until: Self.start + .seconds(35)))
@@ -95,7 +95,7 @@ import Testing
         #expect(keepalive.step(Self.start + .seconds(35)) == .timedOut)
     }
 
-    @Test func `whoever speaks is not pinged, and any frame answers a ping`() {
+    @Test func `an active client is not pinged, and any frame answers a ping`() {
         var keepalive = Keepalive(pingSeconds: 25, pongSeconds: 10, now: Self.start)
         keepalive.received(Self.start + .seconds(20))
         #expect(keepalive.step(Self.start + .seconds(25)) == .wait(until: Self.start + .seconds(45)))

@@ -13,7 +13,7 @@ import Testing
     private static let anna = SessionOwner.person(PersonID("anna")!)
     private static let here = ClientAddress("192.0.2.1")!
 
-    @Test func `a person has as many sessions as allowed, and one more when one has ended`() throws {
+    @Test func `a user has as many sessions as allowed, and one more after one has closed`() throws {
         let quotas = Quotas(limits: Self.limits { $0.sessionsPerPerson = 2 })
         for _ in 0..<2 { try quotas.acquireSession(Self.anna, Self.here) }
         #expect(throws: Quotas.Refusal.person) { try quotas.acquireSession(Self.anna, Self.here) }
@@ -21,7 +21,7 @@ import Testing
         try quotas.acquireSession(Self.anna, Self.here)
     }
 
-    @Test func `a session that is refused for its person does not count for its address`() throws {
+    @Test func `a session refused because of its user does not count for its address`() throws {
         let quotas = Quotas(
             limits: Self.limits {
                 $0.sessionsPerPerson = 1
@@ -33,7 +33,7 @@ import Testing
         #expect(throws: Quotas.Refusal.address) { try quotas.acquireSession(.person(PersonID("cleo")!), Self.here) }
     }
 
-    @Test func `zero is no bound`() throws {
+    @Test func `a limit of 0 is no limit`() throws {
         let quotas = Quotas(
             limits: Self.limits {
                 ($0.sessionsPerPerson, $0.sessionsPerAddress, $0.connectionsPerAddress) = (0, 0, 0)
@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test func `B34: without a burst an address has no bound, and what is refused is still counted`() {
+    @Test func `B34: a burst of 0 disables a limit per address, and refused tokens are still counted`() {
         let quotas = Quotas(
             limits: Self.limits {
                 ($0.refusalsPerAddressBurst, $0.visitsPerAddressBurst, $0.tilesPerAddressBurst) = (0, 0, 0)
@@ -60,7 +60,7 @@ import Testing
         #expect(SharedBuckets<ClientAddress>(perSecond: 400, burst: 0).acquire(Self.here) == nil)
     }
 
-    @Test func `an address that guesses tokens is locked out for as long as it is told`() throws {
+    @Test func `an address that guesses tokens is locked out for the announced time`() throws {
         let quotas = Quotas(
             limits: Self.limits { ($0.refusalsPerAddressPerSecond, $0.refusalsPerAddressBurst) = (2, 3) })
         let now: UInt64 = 1_000_000_000
@@ -74,7 +74,7 @@ import Testing
         #expect(quotas.lockoutDelay(Self.here, at: now + UInt64(wait) * 1_000_000) == nil)
     }
 
-    @Test func `buckets that are full again are forgotten`() {
+    @Test func `full buckets are removed`() {
         var table = RateTable<Int>()
         for key in 0..<5000 { _ = table.take(key, perSecond: 10, burst: 10, at: UInt64(key) * 1_000_000_000) }
         #expect(table.count <= 1025)
@@ -88,14 +88,14 @@ import Testing
         return limits
     }
 
-    @Test func `a burst is allowed, then what is refused says when to try again, then it is excessive`() {
+    @Test func `a burst is allowed, then messages are refused with a retry time, then the rate is excessive`() {
         var rate = MessageRate(Self.limits(), address: nil)
         for _ in 0..<5 { #expect(rate.admit(at: 1) == .allowed) }
         for _ in 0..<10 { #expect(rate.admit(at: 1) == .refused(retryInMilliseconds: 101)) }
         #expect(rate.admit(at: 1) == .excessive)
     }
 
-    @Test func `who slows down is forgiven`() {
+    @Test func `a client that slows down is forgiven`() {
         var rate = MessageRate(Self.limits(), address: nil)
         for _ in 0..<5 { _ = rate.admit(at: 1) }
         for _ in 0..<10 { _ = rate.admit(at: 1) }
@@ -106,7 +106,7 @@ import Testing
     }
 
     @Test
-    func `D5: sessions of one person share what that person may say, and what is refused costs the others nothing`() {
+    func `D5: sessions of one user share a rate limit, and refused messages do not use it up`() {
         let people = SharedBuckets<PersonID>(perSecond: 1, burst: 3)
         let anna = PersonID("anna")!
         var rates = (0..<2).map { _ in MessageRate(Self.limits(), address: nil) }
@@ -124,7 +124,7 @@ import Testing
 }
 
 @Suite struct ClientAddressTests {
-    @Test func `a phone's IPv6 addresses are one, and an IPv4 address in IPv6's clothes is that address`() {
+    @Test func `addresses in one IPv6 /64 are equal, and an IPv4-mapped address equals its IPv4 address`() {
         #expect(ClientAddress("2001:db8:1:2::1") == ClientAddress("2001:db8:1:2:ffff::9"))
         #expect(ClientAddress("2001:db8:1:2::1") != ClientAddress("2001:db8:1:3::1"))
         #expect(ClientAddress("::ffff:192.0.2.7") == ClientAddress("192.0.2.7"))
@@ -132,7 +132,7 @@ import Testing
         #expect(ClientAddress("nobody") == nil)
     }
 
-    @Test func `only a trusted proxy is believed, and the last address it did not add itself counts`() throws {
+    @Test func `the client is the last forwarded address that is not a trusted proxy`() throws {
         let proxies = try TrustedProxies(["10.0.0.0/8", "2001:db8::/32"])
         let balancer = try SocketAddress(ipAddress: "10.1.2.3", port: 1)
         let stranger = try SocketAddress(ipAddress: "192.0.2.1", port: 1)
@@ -150,7 +150,7 @@ import Testing
         ("2001:470::9", "2001:470::9"), ("203.0.113.9 , ,10.0.0.7:1", "203.0.113.9"),
         ("::ffff:203.0.113.9", "203.0.113.9"),
     ])
-    func `B39: an address may come with a port and in brackets`(forwarded: String, address: String) throws {
+    func `B39: a forwarded address may have a port and brackets`(forwarded: String, address: String) throws {
         let proxies = try TrustedProxies(["10.0.0.0/8", "2001:db8::/32"])
         let balancer = try SocketAddress(ipAddress: "10.1.2.3", port: 1)
         #expect(proxies.client(of: balancer, forwardedFor: [forwarded]) == ClientAddress(address))
@@ -160,7 +160,7 @@ import Testing
         "unknown", "_hidden", "203.0.113.9:", "203.0.113.9:x", "203.0.113.9:99999", "203.0.113.9:-1", "[203.0.113.9]:1",
         "[2001:470::9", "[2001:470::9]1", "2001:470::9]:1", ":80", "[]", "198.51.100.1, who",
     ])
-    func `B39: what is no address counts for the proxy it came through`(forwarded: String) throws {
+    func `B39: an invalid forwarded address counts for the proxy`(forwarded: String) throws {
         let proxies = try TrustedProxies(["10.0.0.0/8"])
         let balancer = try SocketAddress(ipAddress: "10.1.2.3", port: 1)
         #expect(proxies.client(of: balancer, forwardedFor: [forwarded]) == ClientAddress("10.1.2.3"))
@@ -168,7 +168,7 @@ import Testing
     }
 
     @Test(arguments: ["10.0.0.0/33", "ten", "10.0.0.1/", "::/129", "10.0.0.0/-1"])
-    func `what is no network is named`(text: String) {
+    func `an invalid network is named in the error`(text: String) {
         #expect { try TrustedProxies([text]) } throws: { "\($0)".contains(text) }
     }
 }
@@ -180,7 +180,7 @@ import Testing
         return OverloadDetector(bounds: bounds, descriptorLimit: 20_000)
     }
 
-    @Test func `D6: accepting pauses at the bound of the lag and goes on at half of it`() {
+    @Test func `D6: accepting pauses at the limit of the lag and resumes at half of it`() {
         var detector = Self.detector()
         for (lag, isPaused) in [(49, false), (50, true), (30, true), (25, true), (24, false), (49, false)] {
             for _ in 0..<LagHistory.ticks { _ = detector.update(.init(loopLagMilliseconds: lag)) }
@@ -188,7 +188,7 @@ import Testing
         }
     }
 
-    @Test func `B17: one late tick pauses nobody, however late; five in a second do`() {
+    @Test func `B17: one late tick, however late, does not pause accepting, but five in a second do`() {
         var detector = Self.detector()
         for lag in [50, 0, 0, 5_000, 0, 0, 60, 0, 0, 50, 0, 0, 0, 400] {
             _ = detector.update(.init(loopLagMilliseconds: lag))
@@ -206,7 +206,7 @@ import Testing
         }
     }
 
-    @Test func `D7: descriptors are kept back, and nine tenths are enough`() {
+    @Test func `D7: some descriptors are reserved, and accepting pauses at nine tenths`() {
         #expect(OverloadBounds().descriptors(of: 20_000) == 18_000)
         #expect(OverloadBounds().descriptors(of: 256) == 192)
         var detector = Self.detector()
@@ -216,7 +216,7 @@ import Testing
         #expect(detector.reasons.isEmpty)
     }
 
-    @Test func `above the bound of memory a few are let go, again and again`() {
+    @Test func `above the memory limit a few sessions are closed each second`() {
         var detector = Self.detector { $0.memoryBytes = 1000 }
         #expect(detector.update(.init(memoryBytes: 999)) == 0)
         #expect(detector.update(.init(memoryBytes: 1001)) == OverloadDetector.shedPercent)
@@ -227,7 +227,7 @@ import Testing
         #expect(detector.reasons.isEmpty)
     }
 
-    @Test func `a loop that is silent is as late as it has been silent`() {
+    @Test func `the lag of a blocked event loop is the time since its last tick`() {
         let load = SharedLoad(loops: 2)
         let (second, tick): (UInt64, UInt64) = (1_000_000_000, 100_000_000)
         load.pulses[0].beat(now: second, tick: tick)

@@ -39,7 +39,7 @@ import Testing
         return nil
     }
 
-    @Test func `frames come out whole, wherever the bytes are cut`() {
+    @Test func `frames are parsed correctly however the bytes are split`() {
         let long = [UInt8](repeating: UInt8(ascii: "x"), count: 300)
         let bytes =
             Self.frame(0x81, Array("hello".utf8)) + Self.frame(0x89, [7, 8]) + Self.frame(0x81, long)
@@ -57,7 +57,7 @@ import Testing
     }
 
     @Test(arguments: 0..<40)
-    func `every length is unmasked to its last byte`(length: Int) {
+    func `payloads of every length are unmasked completely`(length: Int) {
         let payload = (0..<length).map { UInt8(truncatingIfNeeded: $0 &* 37) }
         let bounds = WebSocketReader.Bounds(messageBytes: 4096, messageFragments: 4, allowsBinary: true)
         #expect(
@@ -66,7 +66,7 @@ import Testing
     }
 
     @Test(arguments: [0xC1, 0xA1, 0x91, 0x83, 0x8B, 0x8F, 0x09, 0x08, 0x80, 0x00] as [UInt8])
-    func `reserved bits, unknown opcodes, fragmented control frames and lost fragments are refused by their first byte`(
+    func `reserved bits, unknown opcodes, fragmented control frames and stray fragments are refused by their first byte`(
         head: UInt8
     ) {
         #expect(Self.refusal([head]) == .protocolError)
@@ -76,27 +76,27 @@ import Testing
         #expect(Self.refusal([0x81, 0x05]) == .protocolError)
     }
 
-    @Test func `a message inside another is refused`() {
+    @Test func `a new message before the end of a fragmented one is refused`() {
         #expect(Self.refusal(Self.frame(0x01, [65]) + [0x81]) == .protocolError)
     }
 
-    @Test func `binary is refused where messages are text`() {
+    @Test func `a binary message is refused if only text is allowed`() {
         #expect(Self.refusal([0x82]) == .unsupportedData)
     }
 
-    @Test func `D1: a frame that is too long is refused from its header, before any of it is here`() {
+    @Test func `D1: an oversized frame is refused by its header, before its payload arrives`() {
         #expect(Self.refusal([0x81, 0x80 | 126, 0x10, 0x01]) == .messageTooBig)
         #expect(Self.refusal([0x81, 0x80 | 126, 0x10, 0x00]) == nil)
         #expect(Self.refusal([0x81, 0x80 | 127, 0, 0, 0, 1, 0, 0, 0, 0]) == .messageTooBig)
     }
 
-    @Test func `fragments that would make a message too long are refused from the header of the last`() {
+    @Test func `a fragment that makes its message too long is refused by its header`() {
         let first = Self.frame(0x01, [UInt8](repeating: 65, count: 4000))
         #expect(Self.refusal(first + [0x80, 0x80 | 97]) == .messageTooBig)
         #expect(Self.refusal(first + [0x80, 0x80 | 96]) == nil)
     }
 
-    @Test func `one fragment too many is refused from its header`() {
+    @Test func `a fragment over the limit is refused by its header`() {
         let fragments = Self.frame(0x01, [65]) + (0..<2).flatMap { _ in Self.frame(0x00, [65]) }
         #expect(Self.refusal(fragments + Self.frame(0x80, [65])) == nil)
         #expect(Self.refusal(fragments + Self.frame(0x00, [65]) + [0x80]) == .messageTooBig)
@@ -107,7 +107,7 @@ import Testing
             [0x81, 0x80 | 126, 0, 125], [0x81, 0x80 | 127, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF],
             [0x81, 0x80 | 127, 0x80, 0, 0, 0, 0, 0, 0, 0],
         ] as [[UInt8]])
-    func `a length that is not in its shortest form is refused`(header: [UInt8]) {
+    func `a frame length that is not in its shortest form is refused`(header: [UInt8]) {
         #expect(Self.refusal(header) == .protocolError)
     }
 
@@ -121,19 +121,19 @@ import Testing
             ([0x03], .malformed), ([0x03, 0xED], .malformed), ([0x03, 0xEE], .malformed), ([0x03, 0xF7], .malformed),
             ([0x00, 0x00], .malformed), ([0x13, 0x88], .malformed), ([0x03, 0xE8, 0xFF], .malformed),
         ] as [([UInt8], CloseFrame)])
-    func `a close frame has no code, or one that may be sent, and a reason in UTF-8`(
+    func `a close frame is empty, or has a valid code and a reason in UTF-8`(
         payload: [UInt8], expected: CloseFrame
     ) {
         #expect(Self.events([Self.frame(0x88, payload)]) == [.close(expected)])
     }
 
-    @Test func `nothing is read after a close frame, nor after what was refused`() {
+    @Test func `nothing is read after a close frame or a violation`() {
         let after = Self.frame(0x81, [65])
         #expect(Self.events([Self.frame(0x88, []) + after, after]) == [.close(.empty)])
         #expect(Self.events([[0x83] + after, after]).count == 1)
     }
 
-    @Test func `B54: after a refusal a close frame is still found, whatever stands before it and however it comes`() {
+    @Test func `B54: a close frame after a violation is found, whatever precedes it`() {
         var bounds = Self.bounds
         bounds.awaitsClose = true
         let before = [
@@ -160,7 +160,7 @@ import Testing
         #expect(Self.events([endless, Self.frame(0x88, [])], bounds).count == 1)
     }
 
-    @Test func `between frames nothing is kept`() {
+    @Test func `nothing is buffered between frames`() {
         var reader = WebSocketReader(Self.bounds)
         reader.add(ByteBuffer(bytes: Self.frame(0x81, [UInt8](repeating: 65, count: 1000))))
         #expect(reader.bufferedBytes > 0)

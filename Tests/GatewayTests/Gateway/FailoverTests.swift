@@ -24,7 +24,7 @@ import Testing
         }
     }
 
-    @Test func `a master that Sentinels watch is killed`() async throws {
+    @Test func `followers catch up after Sentinel has replaced a killed master`() async throws {
         try await Self.withSentinels { stage, fleet in
             let master = try await fleet.master()
             await master.crash()
@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    @Test func `a master that Sentinels watch hangs, is replaced, and goes on as if nothing were`() async throws {
+    @Test func `followers catch up after a hanging master was replaced and resumed`() async throws {
         try await Self.withSentinels { stage, fleet in
             let master = try await fleet.master()
             try await master.freeze()
@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    @Test func `a master is replaced because somebody asks for it`() async throws {
+    @Test func `followers catch up after a planned failover by Sentinel`() async throws {
         try await Self.withSentinels { _, fleet in _ = try await fleet.failOver() }
     }
 
@@ -70,7 +70,7 @@ import Testing
         }
     }
 
-    @Test func `a cluster's master with followed jobs is killed`() async throws {
+    @Test func `followers catch up after the master of a cluster was killed`() async throws {
         try await Self.withCluster { stage, fleet in
             let master = try await fleet.master(of: Self.orderSlot)
             await master.redis.crash()
@@ -81,14 +81,14 @@ import Testing
         }
     }
 
-    @Test func `a cluster's master and its replica change places because somebody asks for it`() async throws {
+    @Test func `followers catch up after a planned failover in a cluster`() async throws {
         try await Self.withCluster { _, fleet in
             let master = try await fleet.master(of: Self.orderSlot)
             try await fleet.failOver(to: fleet.replicas(of: master)[0])
         }
     }
 
-    @Test func `the slot of a followed job moves to another node, and back, while its status changes`() async throws {
+    @Test func `followers receive status changes while the slot of their job moves between nodes`() async throws {
         try await Self.withCluster { stage, fleet in
             let source = try await fleet.master(of: Self.orderSlot)
             let masters = try await [0, 6000, 12_000].asyncMap { try await fleet.master(of: $0) }

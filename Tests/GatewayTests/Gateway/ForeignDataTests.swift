@@ -21,7 +21,7 @@ import Testing
         ForeignData.ofJobs + ForeignData.ofSecrets + ForeignData.ofZones + ForeignData.ofAll
 
     /// A new name has to be in the table before it is in Keyspace.
-    @Test func `B27: every name of Keyspace is in the table of hostile values`() throws {
+    @Test func `B27: every key and channel of Keyspace is in the table of malformed values`() throws {
         let source = try String(
             contentsOf: Checkout.root.appending(path: "Sources/LiveState/Keyspace.swift"), encoding: .utf8)
         let functions = source.matches(of: /package func (\w+)\([^)]*\) -> String/).map { String($0.1) }
@@ -79,21 +79,21 @@ import Testing
         }
     }
 
-    @Test func `B27, B48: no value in a job's keys ends the process, and each is refused, said and counted`()
+    @Test func `B27, B48: a malformed value in a job's keys is refused, logged and counted`()
         async throws
     {
         try await Self.run(ForeignData.ofJobs)
     }
 
-    @Test func `B27, B48: no value in a ticket, a link or a sign-in code does`() async throws {
+    @Test func `B27, B48: a malformed ticket, link or sign-in code is refused, logged and counted`() async throws {
         try await Self.run(ForeignData.ofSecrets)
     }
 
-    @Test func `B27, B48: no value in the keys of a rider or a zone does`() async throws {
+    @Test func `B27, B48: a malformed value in the keys of a rider or zone is refused, logged and counted`() async throws {
         try await Self.run(ForeignData.ofZones)
     }
 
-    @Test func `B27, B48: no value in the keys that all share does`() async throws {
+    @Test func `B27, B48: a malformed value in the shared keys is refused, logged and counted`() async throws {
         try await Self.run(ForeignData.ofAll)
     }
 
@@ -110,7 +110,7 @@ import Testing
         return values + others.map { Array($0.utf8) } + strangers
     }
 
-    @Test func `B27: nothing but a message of ours goes from a channel to its followers`() async throws {
+    @Test func `B27: only valid messages are relayed from a channel to followers`() async throws {
         let lines = RecordedLines()
         try await within {
             try await RunningGateway.run(isSecure: false, logger: lines.logger) { gateway in
@@ -179,7 +179,7 @@ import Testing
         }
     }
 
-    @Test func `B27: entries of the stream of revocations that are not ours hold up none that are`() async throws {
+    @Test func `B27: malformed entries of the revocation stream do not delay valid ones`() async throws {
         let lines = RecordedLines()
         try await within {
             try await RunningGateway.run(isSecure: false, logger: lines.logger) { gateway in

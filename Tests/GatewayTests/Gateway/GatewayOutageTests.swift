@@ -20,7 +20,7 @@ import Testing
         }
     }
 
-    @Test func `Redis is killed and started again`() async throws {
+    @Test func `clients catch up after Redis was killed and restarted`() async throws {
         try await Self.withOne { stage, redis in
             await redis.crash()
             try await stage.allAreTold(of: "killed")
@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    @Test func `Redis hangs for a second, which is nobody's concern`() async throws {
+    @Test func `clients notice nothing if Redis hangs for a second`() async throws {
         try await Self.withOne { stage, redis in
             try await redis.freeze()
             try await stage.wait(.seconds(1))
@@ -42,7 +42,7 @@ import Testing
 
     /// Longer than a command may wait: every connection is given up. 30 s where ENROUTE_FAILOVERS is set.
     @Test(arguments: ProcessInfo.processInfo.environment["ENROUTE_FAILOVERS"] == nil ? [5] : [5, 30])
-    func `Redis hangs for so long that clients are told, and goes on`(seconds: Int64) async throws {
+    func `clients are notified if Redis hangs for long, and catch up when it continues`(seconds: Int64) async throws {
         try await Self.withOne { stage, redis in
             try await redis.freeze()
             let began = NIODeadline.now()
@@ -54,7 +54,7 @@ import Testing
     }
 
     @Test(arguments: ["pubsub", "normal"])
-    func `all connections of a kind are killed`(kind: String) async throws {
+    func `clients catch up after all Redis connections of one kind were killed`(kind: String) async throws {
         try await Self.withOne { stage, redis in
             for _ in 0..<3 {
                 _ = try await redis.run("CLIENT", "KILL", "TYPE", kind, "SKIPME", "yes")
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test func `all clients are paused for three seconds`() async throws {
+    @Test func `clients catch up after Redis paused all its clients for three seconds`() async throws {
         try await Self.withOne { stage, redis in
             _ = try await redis.run("CLIENT", "PAUSE", "3000", "ALL")
             try await stage.allAreTold(of: "paused")
@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    @Test func `Redis is busy with itself for three seconds`() async throws {
+    @Test func `clients catch up after Redis was busy for three seconds`() async throws {
         try await Self.withOne(options: ["--enable-debug-command", "yes"]) { stage, redis in
             _ = try await redis.run("DEBUG", "SLEEP", "3")
             try await stage.all { $0.degraded == 1 && $0.restored == 1 }
@@ -79,7 +79,7 @@ import Testing
     }
 
     @Test(arguments: [["maxmemory", "1", "0"], ["min-replicas-to-write", "1", "0"]])
-    func `Redis takes no writes for a while: they are refused, and go through when it does`(setting: [String])
+    func `writes are refused while Redis refuses them, and succeed afterwards`(setting: [String])
         async throws
     {
         try await Self.withOne { stage, redis in
@@ -90,7 +90,7 @@ import Testing
         }
     }
 
-    @Test func `a rider's newest position is kept while Redis hangs, and answered when it is back`() async throws {
+    @Test func `a rider's newest position is buffered while Redis hangs, and acknowledged afterwards`() async throws {
         try await within {
             try await RestartableRedis.running { redis in
                 let address = try redis.address
@@ -124,7 +124,7 @@ import Testing
         }
     }
 
-    @Test func `the live instance loses its memory, and the next position opens the feed again`() async throws {
+    @Test func `the next position reopens a feed after the live instance lost its data`() async throws {
         try await RestartableRedis.running { live in
             try await RestartableRedis.running { ledger in
                 try await OutageStage.run(live: live.address, ledger: ledger.address) { stage in
@@ -136,7 +136,7 @@ import Testing
         }
     }
 
-    @Test func `the ledger loses its memory, the order system writes its jobs again, and followers are reset`()
+    @Test func `followers are reset after the ledger lost its data and the jobs were written again`()
         async throws
     {
         try await RestartableRedis.running { live in
@@ -155,7 +155,7 @@ import Testing
         }
     }
 
-    @Test func `a message that nobody delivers is made good by looking`() async throws {
+    @Test func `a message that Redis did not deliver is recovered by a periodic check`() async throws {
         try await RestartableRedis.running { redis in
             try await LossyProxy.running(to: redis.endpoint) { proxy in
                 let address = try proxy.address
@@ -171,7 +171,7 @@ import Testing
         }
     }
 
-    @Test func `the network swallows everything for a while`() async throws {
+    @Test func `clients catch up after the network dropped all packets for a while`() async throws {
         try await RestartableRedis.running { redis in
             try await LossyProxy.running(to: redis.endpoint) { proxy in
                 let address = try proxy.address

@@ -45,7 +45,7 @@ import Testing
 
     // MARK: B25
 
-    @Test func `B25: requests that come at once are answered in their order, one after the other`() async throws {
+    @Test func `B25: pipelined requests are answered one after the other, in order`() async throws {
         try await Self.run { gateway, _ in
             let socket = try RawSocket(port: gateway.port, kernelBytes: 8192)
             let traces = (1...60).map { String(repeating: "0", count: 29) + String($0 + 100) }
@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    @Test func `B25: who takes a few bytes of its answer now and then is closed`() async throws {
+    @Test func `B25: a client that reads its response too slowly is disconnected`() async throws {
         let metrics = try await Self.run {
             ($0.limits.stallSeconds, $0.limits.answerBytesPerSecond) = (1, 1_000_000_000)
             $0.limits.socketSendBytes = 4096
@@ -89,7 +89,7 @@ import Testing
         #expect(metrics.contains(#"enroute_timeouts_total{phase="write"} 1"#))
     }
 
-    @Test func `what a client asked for is answered after it has closed its side`() async throws {
+    @Test func `a request is answered after the client has closed its side`() async throws {
         try await Self.run { gateway, _ in
             let socket = try RawSocket(port: gateway.port)
             try socket.send(String(repeating: Self.get("/openapi.json"), count: 20) + Self.get("/nothing"))
@@ -102,7 +102,7 @@ import Testing
 
     // MARK: B32
 
-    @Test func `B32: any request of a connection may be the one for a WebSocket`() async throws {
+    @Test func `B32: any request on a connection can upgrade it to a WebSocket`() async throws {
         try await Self.run { gateway, token in
             let upgrade = RawSocket.upgrade(
                 "/v1", "Sec-WebSocket-Protocol: enroute.v1\r\nAuthorization: Bearer \(token)\r\n")
@@ -127,7 +127,7 @@ import Testing
         }
     }
 
-    @Test func `B32: an upgrade that is not made leaves the connection as it was, or closes it and says so`()
+    @Test func `B32: a request that is not upgraded leaves the connection usable, or closes it with an error`()
         async throws
     {
         try await Self.run { gateway, _ in
@@ -148,7 +148,7 @@ import Testing
 
     // MARK: B26, B52
 
-    @Test func `B52: a body has its time, and no byte of it begins that anew`() async throws {
+    @Test func `B52: a body has a deadline that received bytes do not extend`() async throws {
         let metrics = try await Self.run {
             $0.limits.bodySeconds = 1
         } _: { gateway, _ in
@@ -161,7 +161,7 @@ import Testing
         #expect(metrics.contains(#"enroute_timeouts_total{phase="body"} 1"#))
     }
 
-    @Test func `B52: the head of a later request has its time as well, and an idle connection is left alone`()
+    @Test func `B52: the head of a later request has a deadline, and an idle connection stays open`()
         async throws
     {
         try await Self.run {
@@ -190,7 +190,7 @@ import Testing
         }
     }
 
-    @Test func `a body that is too long is 413, announced or not, and the connection ends`() async throws {
+    @Test func `a body that is too long is 413, announced or not, and the connection closes`() async throws {
         try await Self.run { gateway, _ in
             let request = "POST /api/v1/sign-ins/redeem HTTP/1.1\r\nHost: h\r\n"
             let chunk = "8000\r\n" + String(repeating: "x", count: 0x8000) + "\r\n"
@@ -208,7 +208,7 @@ import Testing
 
     // MARK: B28, B53, B57
 
-    @Test func `B28: what is malformed is answered 4xx or 501 and closed, in the order it came`() async throws {
+    @Test func `B28: a malformed request is answered with 4xx or 501, in order, and the connection closes`() async throws {
         let metrics = try await Self.run { gateway, _ in
             for (bytes, status) in [
                 ("\u{16}\u{3}\u{1}\u{2}", 400), ("GET\r\n\r\n", 400), ("GET / HTTP/1.1\r\nHost : h\r\n\r\n", 400),
@@ -255,7 +255,7 @@ import Testing
         #expect(!metrics.contains(#"enroute_requests_refused_total{reason="malformed"} 0"#))
     }
 
-    @Test func `B53: nothing follows the head of an answer to HEAD`() async throws {
+    @Test func `B53: a response to HEAD has no body`() async throws {
         try await Self.run { gateway, _ in
             let socket = try RawSocket(port: gateway.port)
             for (path, status) in [
@@ -272,7 +272,7 @@ import Testing
         }
     }
 
-    @Test func `B57: HTTP/1.0 is answered once and closed, and its events are not chunked`() async throws {
+    @Test func `B57: an HTTP/1.0 connection closes after one response, and its event streams are not chunked`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false) { gateway in
                 let job = try await gateway.travellingJob()
@@ -295,7 +295,7 @@ import Testing
         }
     }
 
-    @Test func `an event stream of a client that has closed its side leaves no session behind`() async throws {
+    @Test func `an event stream leaves no session behind if the client has closed its side`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false) { gateway in
                 let job = try await gateway.travellingJob()
@@ -317,7 +317,7 @@ import Testing
 
     // MARK: B18, B34, B39
 
-    @Test func `B18, B34: a refusal is counted by its reason, and 0 switches a bound of an address off`() async throws {
+    @Test func `B18, B34: a refusal is counted by reason, and 0 disables a limit per address`() async throws {
         let metrics = try await Self.run {
             $0.limits.refusalsPerAddressBurst = 0
             ($0.limits.visitsPerAddressPerSecond, $0.limits.visitsPerAddressBurst) = (0, 1)
@@ -349,7 +349,7 @@ import Testing
         }
     }
 
-    @Test func `B39: an address with a port is limited, and so is a word that is none`() async throws {
+    @Test func `B39: a forwarded address with a port is limited, and so is an invalid one`() async throws {
         try await Self.run {
             $0.trustedProxies = try! TrustedProxies(["127.0.0.0/8"])
             ($0.limits.refusalsPerAddressPerSecond, $0.limits.refusalsPerAddressBurst) = (0, 2)

@@ -24,7 +24,7 @@ import Testing
         arguments: [
             [0x7F, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF], [0, 0, 0, 1, 0, 0, 0, 0], [0x80, 0, 0, 0, 0, 0, 0, 0],
         ] as [[UInt8]])
-    func `D1: a header that announces up to 2^63 bytes ends the session before any of them comes`(
+    func `D1: a frame header that announces up to 2^63 bytes closes the session before the payload arrives`(
         length: [UInt8]
     ) async throws {
         try await Self.run { port, token in
@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    @Test func `D2: compression is negotiated with nobody, and a compressed frame ends the session`() async throws {
+    @Test func `D2: compression is never negotiated, and a compressed frame closes the session`() async throws {
         try await Self.run {
             $0.limits.closeSeconds = 0
         } _: { port, token in
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test func `D3: hundreds that drip their requests keep nobody out`() async throws {
+    @Test func `D3: hundreds of slow requests do not keep other clients out`() async throws {
         try await Self.run {
             ($0.limits.connectionsPerAddress, $0.limits.firstRequestSeconds) = (0, 60)
         } _: { port, token in
@@ -74,7 +74,7 @@ import Testing
         }
     }
 
-    @Test func `D8: JSON that is deep, doubled or endless is a bad request, and the session goes on`() async throws {
+    @Test func `D8: deeply nested, ambiguous or endless JSON is a bad request, and the session continues`() async throws {
         try await Self.run { port, token in
             let session = try RawSocket.session(port: port, token: token)
             for message in [

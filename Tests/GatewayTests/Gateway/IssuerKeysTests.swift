@@ -122,7 +122,7 @@ import Testing
         }
     }
 
-    @Test func `a code for a token of a key that is not known here yet is good`() async throws {
+    @Test func `a sign-in code can be redeemed for a token whose key is not known yet`() async throws {
         let keys = [try await Key("k1"), try await Key("k2")]
         try await Self.run(Key.set([keys[0]])) { stage in
             #expect(try await stage.lets(in: try await keys[0].token(), way: 0))
@@ -178,7 +178,7 @@ import Testing
             .status(503), .redirect(to: "/elsewhere"), .body(String(repeating: " ", count: 65_537)), .body("<html>"),
             .body(#"{"keys":[]}"#),
         ] as [KeyIssuer.Answer])
-    func `S4: what is no set of keys leaves the last good ones in use`(answer: KeyIssuer.Answer) async throws {
+    func `S4: an invalid key set leaves the previous keys in use`(answer: KeyIssuer.Answer) async throws {
         let (key, other) = (try await Key("k"), try await Key("other"))
         try await Self.run(Key.set([key])) { stage in
             let good = try await key.token()
@@ -194,7 +194,7 @@ import Testing
         }
     }
 
-    @Test func `S4: a slow issuer holds up nobody but whom it is asked for`() async throws {
+    @Test func `S4: a slow issuer delays only the clients whose key is being fetched`() async throws {
         let (known, new) = (try await Key("known"), try await Key("new"))
         try await Self.run(Key.set([known])) { stage in
             let good = try await known.token()
@@ -214,7 +214,7 @@ import Testing
         }
     }
 
-    @Test func `B1: what is said while the issuer is asked for a key is answered once that is known`() async throws {
+    @Test func `B1: messages sent while a signing key is fetched are answered once the key is known`() async throws {
         let (old, new) = (try await Key("old"), try await Key("new"))
         try await Self.run(Key.set([old])) { stage in
             let (first, second) = (try await old.token(), try await new.token())
@@ -246,7 +246,7 @@ import Testing
         }
     }
 
-    @Test func `B2: a token whose key came too soon after the last look is to come back, not refused`() async throws {
+    @Test func `B2: a token with an unknown key is answered with retry later while no fetch is allowed`() async throws {
         let (old, new) = (try await Key("old"), try await Key("new"))
         try await Self.run(Key.set([old])) { stage in
             #expect(try await stage.lets(in: try await old.token(), way: 0))
@@ -265,7 +265,7 @@ import Testing
         }
     }
 
-    @Test func `a refresh by a token of a new key waits for it`() async throws {
+    @Test func `a token refresh with a new key waits until the key is fetched`() async throws {
         let (old, new) = (try await Key("old"), try await Key("new"))
         try await Self.run(Key.set([old])) { stage in
             let (first, second) = (try await old.token(), try await new.token())
@@ -282,7 +282,7 @@ import Testing
         }
     }
 
-    @Test func `an issuer that never answers is given up`() async throws {
+    @Test func `a request to an issuer that never answers times out`() async throws {
         let key = try await Key("k")
         try await Self.run(.silence, longestWait: .milliseconds(50)) { stage in
             let token = try await key.token()
@@ -298,16 +298,16 @@ import Testing
         "ftp://localhost/",
         "https://", "https://user:word@issuer.example/", "file:///etc/passwd", "https://issuer.example/#keys",
     ])
-    func `a URL that somebody else could answer is refused`(url: String) {
+    func `an issuer URL that another machine could answer without TLS is refused`(url: String) {
         #expect(throws: JWKSFetcher.InvalidSetting.self) { try JWKSFetcher(url: url) }
     }
 
     @Test(arguments: ["https://issuer.example/keys", "http://localhost:1/", "http://127.0.0.1/", "http://[::1]:8/keys"])
-    func `an issuer by HTTPS, and one on this machine, may be asked`(url: String) {
+    func `an issuer may use HTTPS, or HTTP on this machine`(url: String) {
         #expect(throws: Never.self) { _ = try JWKSFetcher(url: url) }
     }
 
-    @Test func `an issuer with a certificate of nobody we trust is not believed`() async throws {
+    @Test func `an issuer with an untrusted certificate is refused`() async throws {
         try await within {
             try await KeyIssuer.running(.body("{}")) { issuer in
                 let fetch = try JWKSFetcher(url: issuer.url)

@@ -97,7 +97,7 @@ import Testing
     }
 
     @Test(arguments: Proxy.allCases)
-    func `B32: upgrades on connections that served others before are all made`(proxy: Proxy) async throws {
+    func `B32: upgrades on reused proxy connections all succeed`(proxy: Proxy) async throws {
         try await within {
             try await RunningGateway.run(isSecure: false) { gateway in
                 let token = try await gateway.token("anna", .service)

@@ -10,7 +10,7 @@ import Testing
     private static let visibility = #"{"VisibilityTimeout":"43200"}"#
 
     @Test(QueueTests.isThere)
-    func `events of a queue in the wrong order are given back, and end where the lifecycle does`()
+    func `events of a queue in the wrong order are returned until they can be applied`()
         async throws
     {
         try await within(.seconds(240)) {
@@ -33,7 +33,7 @@ import Testing
         }
     }
 
-    @Test(QueueTests.isThere) func `what a topic puts into a queue is the event in it, whichever way it is written`()
+    @Test(QueueTests.isThere) func `an SNS message in a queue is unwrapped to its event`()
         async throws
     {
         try await within(.seconds(240)) {

@@ -88,7 +88,7 @@ struct Moto: Sendable {
         }
     }
 
-    @Test(isThere) func `events of a queue are applied once, though they come twice, and are deleted`() async throws {
+    @Test(isThere) func `repeated events of a queue are applied once and deleted`() async throws {
         try await within(.seconds(240)) {
             try await Moto.running { moto in
                 let url = try await moto.makeQueue("orders", #"{"VisibilityTimeout":"120"}"#)
@@ -113,7 +113,7 @@ struct Moto: Sendable {
         }
     }
 
-    @Test(isThere) func `a poison message is left to the queue, which puts it aside`() async throws {
+    @Test(isThere) func `a poison message stays in the queue until it moves to the dead-letter queue`() async throws {
         try await within(.seconds(240)) {
             try await Moto.running { moto in
                 let aside = try await moto.makeQueue("aside")

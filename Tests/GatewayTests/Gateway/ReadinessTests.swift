@@ -18,12 +18,12 @@ import Testing
             (.init(silentMilliseconds: 1_999), .ready), (.init(silentMilliseconds: 2_000), .stuck),
             (.init(silentMilliseconds: 2_000, isOverloaded: true), .stuck),
         ])
-    func `B29: readiness is what another gateway could do better`(facts: Readiness.Facts, readiness: Readiness) {
+    func `B29: readiness ignores dependencies that all gateways share`(facts: Readiness.Facts, readiness: Readiness) {
         #expect(Readiness(facts) == readiness)
         #expect((readiness == .ready) == !readiness.text.hasPrefix("not ready"))
     }
 
-    @Test func `a loop that does not run is silent, one that was late once is not`() {
+    @Test func `a blocked event loop is overdue, and a loop that was late once is not`() {
         let load = SharedLoad(loops: 2)
         let (second, tick): (UInt64, UInt64) = (1_000_000_000, 100_000_000)
         #expect(load.silence(now: second, tick: tick) == 0)
@@ -35,7 +35,7 @@ import Testing
         #expect(load.loopLag(now: 4 * second, tick: tick) == 2_900)
     }
 
-    @Test func `each role of Redis is up or down since a moment that stays`() {
+    @Test func `each Redis instance is up or down since a time that does not change`() {
         var watch = RedisAvailability(now: 1_000)
         func at(_ milliseconds: Int64) -> NIODeadline { .uptimeNanoseconds(UInt64(milliseconds) * 1_000_000) }
         #expect(watch.unresponsive.map(\.dependency) == [.redisLive, .redisLedger])
@@ -50,7 +50,7 @@ import Testing
         #expect(watch.live == DependencyState(.redisLive, isUp: true, since: 1_900))
     }
 
-    @Test func `what one loop misses is down since the first missed it, and up since the last had it again`() {
+    @Test func `a dependency is down since its first loss on any loop, and up since its last recovery`() {
         let (up, down) = (
             DependencyState(.redisLive, isUp: true, since: 5), DependencyState(.redisLive, isUp: false, since: 7)
         )
@@ -59,7 +59,7 @@ import Testing
         #expect(up.merged(with: .init(.redisLive, isUp: true, since: 9)).since == 9)
     }
 
-    @Test func `a service that is asked now and then is what it was when it was last asked`() {
+    @Test func `the state of a service is the outcome of its last request`() {
         let notes = DependencyStates()
         #expect(notes.all.isEmpty)
         notes.note(.osrm, isUp: true, now: 1)
@@ -70,7 +70,7 @@ import Testing
         #expect(notes.all == [DependencyState(.osrm, isUp: false, since: 3)])
     }
 
-    @Test func `the report and the metrics say which, where and since when`() throws {
+    @Test func `the health report and the metrics contain name, address and time of an outage`() throws {
         let states = [
             DependencyState(.redisLive, isUp: false, since: 1_795_248_617_626),
             DependencyState(.osrm, isUp: true, since: 1_795_248_617_000),
@@ -100,14 +100,14 @@ import Testing
         return lines
     }
 
-    @Test func `B17: a lasting overload is said once, and its end once`() {
+    @Test func `B17: a lasting overload is logged once, and its end once`() {
         #expect(Self.lines([(false, 50), (true, 19)]).isEmpty)
         #expect(Self.lines([(true, 3_000)]) == [.started])
         #expect(Self.lines([(true, 100), (false, 99)]) == [.started])
         #expect(Self.lines([(true, 100), (false, 500)]) == [.started, .ended(seconds: 10)])
     }
 
-    @Test func `B17: what flickers is said once when it lasts and never when it does not`() {
+    @Test func `B17: a flickering overload is logged once if it lasts, and otherwise never`() {
         // Half a second, every five seconds, for an hour.
         #expect(Self.lines(Array(repeating: [(true, 5), (false, 45)], count: 720).flatMap { $0 }).isEmpty)
         // On and off by the second: one overload, whatever it does in between.
@@ -119,7 +119,7 @@ import Testing
 
 /// How old a session gets.
 @Suite struct SessionAgeTests {
-    @Test func `B40: sessions have an age of their own between half the limit and all of it`() throws {
+    @Test func `B40: the maximum age of a session is random between half the limit and the limit`() throws {
         #expect(SessionAge(limit: 0) == nil)
         let ages = try (0..<1_000).map { _ in try #require(SessionAge(limit: 3_600)) }
         #expect(ages.allSatisfy { (1_800_000...3_600_000).contains($0.milliseconds) })

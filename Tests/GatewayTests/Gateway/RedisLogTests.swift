@@ -8,7 +8,7 @@ import Testing
 
 /// What a gateway's log says of Redis.
 @Suite struct RedisLogTests {
-    @Test func `B44: lines about Redis name the role and the place, in words`() async throws {
+    @Test func `B44: log messages about Redis name its role and address`() async throws {
         let lines = RecordedLines()
         try await within {
             try await RunningGateway.run(isSecure: false, logger: lines.logger) {

@@ -30,7 +30,7 @@ import Testing
         ("POST / HTTP/1.1\r\n\r\n", "5;a=b\r\n12345\r\n0a\r\n1234567890\r\n0\r\n\r\n", .chunked),
         ("POST / HTTP/1.1\r\n\r\n", "1\r\n\n\r\n000\r\nA: b\r\nC: d\r\n\r\n", .chunked),
     ])
-    func `B25: a request ends where its head or its body says, and what follows is the next one's`(
+    func `B25: bytes after the end of a request belong to the next request`(
         head: String, body: String, framing: RequestFraming.Body
     ) throws {
         let request = Array((head + body).utf8)
@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    @Test func `B26: extensions of chunks, their sizes, trailers and heads have a bound each`() throws {
+    @Test func `B26: chunk sizes, chunk extensions, trailers and heads are limited`() throws {
         let head = "POST / HTTP/1.1\r\n\r\n"
         let many = String(repeating: "1;x=y\r\na\r\n", count: 2000)
         for (bytes, violation) in [
@@ -74,7 +74,7 @@ import Testing
         ([("Host", "a"), ("Transfer-Encoding", "gzip, chunked")], .http1_1, 501),
         ([("Host", "a"), ("Transfer-Encoding", "xchunked")], .http1_1, 501),
     ])
-    func `B57: a head that two readers could understand differently is refused`(
+    func `B57: an ambiguous request head is rejected`(
         fields: [(String, String)], version: HTTPVersion, status: Int
     ) {
         #expect { try RequestRules.body(of: Self.head(fields, version)) } throws: { error in
@@ -82,7 +82,7 @@ import Testing
         }
     }
 
-    @Test func `what a head says of its body is what is read`() throws {
+    @Test func `the framing of a body follows its head`() throws {
         #expect(try RequestRules.body(of: Self.head([], .http1_0)) == .none)
         for host in ["", "a", "a.example:8443", "[::1]:8443", "127.0.0.1", "a_b.example"] {
             #expect(try RequestRules.body(of: Self.head([("Host", host)])) == .none, "\(host)")
@@ -91,7 +91,7 @@ import Testing
         #expect(try RequestRules.body(of: Self.head([("Host", "a"), ("Transfer-Encoding", "Chunked")])) == .chunked)
     }
 
-    @Test func `B57: a token in a URL is seen however its name is encoded`() {
+    @Test func `B57: a token in a URL is detected even if its name is percent-encoded`() {
         for uri in ["/x?%74oken=1", "/x?a=b&ACCESS%5Ftoken=1", "/x?jwt", "/?b%65%61rer=2"] {
             #expect(uri.hasTokenInQuery)
         }
@@ -100,7 +100,7 @@ import Testing
         }
     }
 
-    @Test func `B25: a peer has to take its share from one look to the next`() {
+    @Test func `B25: a client must read a minimum number of bytes between two checks`() {
         var limits = Limits()
         (limits.answerBytesPerSecond, limits.stallSeconds) = (100, 10)
         var progress = ResponseProgress(limits)
@@ -119,7 +119,7 @@ import Testing
         #expect(patient.isEnough(unsent: 9) == true)
     }
 
-    @Test func `B18: what happens all the time is logged now and then, with how often it happened`() {
+    @Test func `B18: a frequent event is logged once a minute, with the number of occurrences`() {
         var throttle = LogThrottle()
         #expect(throttle.record(at: 1) == 0)
         for second in 1...59 { #expect(throttle.record(at: UInt64(second) * 1_000_000_000) == nil) }

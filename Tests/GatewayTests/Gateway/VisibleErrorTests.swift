@@ -17,7 +17,7 @@ import Testing
     private static let trace = "4bf92f3577b34da6a3ce929d0e0e4736"
     private static let header = "traceparent: 00-\(trace)-00f067aa0ba902b7-01"
 
-    @Test func `B8: a request that fails on our side is one error line with its trace, and is counted`() async throws {
+    @Test func `B8: a request that fails internally is counted and logged once with its trace`() async throws {
         let lines = RecordedLines()
         try await within {
             try await RunningGateway.run(isSecure: false, logger: lines.logger) { gateway in
@@ -38,7 +38,7 @@ import Testing
         #expect(said.first?.metadata["route"] == "/api/v1/jobs/{job}")
     }
 
-    @Test func `B8: a message that fails on our side is one error line with its session, and is counted`() async throws
+    @Test func `B8: a message that fails internally is counted and logged once with its session`() async throws
     {
         let lines = RecordedLines()
         let session = Inboxed<String>()
@@ -61,7 +61,7 @@ import Testing
         #expect(said.first?.metadata["session"] == session.value.map { "\($0)" })
     }
 
-    @Test func `B8: requests are counted by route and status, paths of nobody's under one label`() async throws {
+    @Test func `B8: requests are counted by route and status, and unknown paths under one label`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false) { gateway in
                 let job = try await gateway.travellingJob()
@@ -87,7 +87,7 @@ import Testing
         }
     }
 
-    @Test func `a parser of metrics finds what Prometheus would refuse`() {
+    @Test func `the metrics parser rejects what Prometheus would reject`() {
         let good = "# HELP a_total A.\n# TYPE a_total counter\na_total{b=\"c\"} 1\n"
         #expect(PrometheusText.faults(in: good).isEmpty)
         for bad in [
@@ -98,7 +98,7 @@ import Testing
         ] { #expect(!PrometheusText.faults(in: bad).isEmpty, "\(bad)") }
     }
 
-    @Test func `B35: a full Redis is said once, counted, answered 503, and told to clients`() async throws {
+    @Test func `B35: a full Redis is logged once, counted, answered with 503 and reported to clients`() async throws {
         let lines = RecordedLines()
         try await within {
             try await RunningGateway.run(isSecure: false, logger: lines.logger) { gateway in
@@ -137,7 +137,7 @@ import Testing
         #expect(said.allSatisfy { $0.level == .error && $0.metadata["reason"] == "Redis replied OOM" })
     }
 
-    @Test func `B35: a user without the right to a command is said and counted`() async throws {
+    @Test func `B35: a missing Redis permission is logged and counted`() async throws {
         let lines = RecordedLines()
         try await within {
             try await RunningGateway.run(isSecure: false, logger: lines.logger) { gateway in
@@ -154,7 +154,7 @@ import Testing
         #expect(said.count == 1 && said.first?.level == .error && said.first?.metadata["role"] == "ledger")
     }
 
-    @Test func `a file of the pages that is missing is said when the gateway starts`() async throws {
+    @Test func `a missing page asset is logged when the gateway starts`() async throws {
         let lines = RecordedLines()
         try await within {
             try await RunningGateway.run(isSecure: false, logger: lines.logger) {

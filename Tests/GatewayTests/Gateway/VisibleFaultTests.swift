@@ -13,7 +13,7 @@ import Testing
 /// A fault outside the gateway is one error line that says what to do, and a metric: a disk that takes nothing, a service
 /// that answers nonsense.
 @Suite struct VisibleFaultTests {
-    @Test func `a ledger whose disk takes nothing is one error line, 503, and counted`() async throws {
+    @Test func `a ledger that cannot write to disk is logged once, counted and answered with 503`() async throws {
         let lines = RecordedLines()
         try await within {
             try await RunningGateway.run(isSecure: false, logger: lines.logger) { gateway in
@@ -48,7 +48,7 @@ import Testing
         ProviderServer.Answer.json("<html>"), .json("{}", status: 403),
         .json("", status: 301, headers: ["location": "/elsewhere"]),
     ])
-    func `a service of arrival times that is of no use is one error line, and counted`(
+    func `an unusable ETA provider is logged once as an error, and counted`(
         answer: ProviderServer.Answer
     ) async throws {
         let lines = RecordedLines()
@@ -76,7 +76,7 @@ import Testing
         #expect(said.first?.metadata["provider"] == "osrm")
     }
 
-    @Test func `a service of arrival times that is away is said once, as a warning`() async throws {
+    @Test func `an unreachable ETA provider is logged once as a warning`() async throws {
         let lines = RecordedLines()
         try await ProviderServer.running({ _ in .hangUp }) { server in
             let service = ArrivalService(try OSRM(url: server.url), dailyBudget: nil)

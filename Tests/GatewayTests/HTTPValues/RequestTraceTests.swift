@@ -14,7 +14,7 @@ import Testing
     private static let trace = "4bf92f3577b34da6a3ce929d0e0e4736"
     private static let parent = "00-\(trace)-00f067aa0ba902b7-01"
 
-    @Test func `a caller's trace goes on, under a span of our own and with the caller's flag`() throws {
+    @Test func `a caller's trace is continued with a new span and the caller's sampled flag`() throws {
         let trace = RequestTrace([Self.parent])
         #expect(trace.traceID == Self.trace && trace.isSampled && trace.spanID != "00f067aa0ba902b7")
         #expect(trace.traceresponse == "00-\(Self.trace)-\(trace.spanID)-01")
@@ -29,13 +29,13 @@ import Testing
         ["00-\(String(repeating: "0", count: 32))-00f067aa0ba902b7-01"], ["00-\(Self.trace)-0000000000000000-01"],
         ["00-\(Self.trace)\"00f067aa0ba902b7-01"], ["00-\(Self.trace.dropLast())-00f067aa0ba902b7-010"],
     ])
-    func `what is no trace begins a new one`(headers: [String]) throws {
+    func `an invalid traceparent starts a new trace`(headers: [String]) throws {
         let (one, other) = (RequestTrace(headers), RequestTrace(headers))
         #expect(one.traceresponse.wholeMatch(of: /00-[0-9a-f]{32}-[0-9a-f]{16}-00/) != nil, "\(one.traceresponse)")
         #expect(one.traceID != Self.trace && one.traceID != other.traceID)
     }
 
-    @Test func `every answer names the trace, every refusal in its document too, under a type that stays`() async throws
+    @Test func `every response contains the trace, and every problem document a stable type`() async throws
     {
         let lines = RecordedLines()
         try await within {
@@ -74,7 +74,7 @@ import Testing
         #expect(answered.contains { $0.metadata["status"] == "404" } && answered.allSatisfy { $0.level == .trace })
     }
 
-    @Test func `what fails on our side is logged with its trace`() async throws {
+    @Test func `an internal error is logged with its trace`() async throws {
         let lines = RecordedLines()
         try await within {
             try await RunningGateway.run(isSecure: false, logger: lines.logger) { settings in

@@ -32,12 +32,12 @@ import Testing
             position: Array(#"{"type":"location","id":"\#(id)","at":1"#.utf8))
     }
 
-    @Test func `a tag is strong, and begins with the epoch and the id of the newest status`() {
+    @Test func `a tag is strong and starts with the epoch and the ID of the newest status`() {
         let tag = EntityTag(Self.view()).description
         #expect(tag.wholeMatch(of: /"8k2p\.1795248617611-42\.[0-9a-f]{16}"/) != nil, "\(tag)")
     }
 
-    @Test func `whatever a reader sees changes the tag, and the age of a position does not`() {
+    @Test func `everything that a reader sees changes the tag, except the age of a position`() {
         let (id, next) = ("1795248700000000", "1795248700000001")
         let now: Int64 = 1_795_248_701_000
         let tags = [
@@ -56,7 +56,7 @@ import Testing
         #expect(EntityTag(Self.view(feed: Self.feed(id), now: now + 1000)) == tags[12])
     }
 
-    @Test func `who knows a tag names it, weak or in a list, or says that anything will do`() {
+    @Test func `If-None-Match accepts a tag, a weak tag, a list and a star`() {
         let tag = EntityTag(Self.view())
         for header in ["\(tag)", "W/\(tag)", "\"a\", \(tag)", "\"a\" ,\tW/\(tag) ", "*"] {
             #expect(tag.matches(ifNoneMatch: header), "\(header)")
@@ -66,7 +66,7 @@ import Testing
         }
     }
 
-    @Test func `a change may ask for the tag it has read, or for the newest status event alone`() {
+    @Test func `If-Match accepts the tag of a job or the ID of its newest status event`() {
         let tag = EntityTag(Self.view())
         let known = Precondition.head(ExpectedHead(epoch: "8k2p", id: Self.head))
         #expect(Precondition(ifMatch: "\(tag)") == known)

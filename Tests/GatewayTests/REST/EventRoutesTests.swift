@@ -81,7 +81,7 @@ import Testing
         self.event(id, "status", #"{"job":"j1","status":"\#(status)"}"#, second: second)
     }
 
-    @Test func `an event is applied once, and answered the same however often it comes, also after others`()
+    @Test func `a repeated event is applied once and always gets the same response`()
         async throws
     {
         try await Self.run { sender in
@@ -104,7 +104,7 @@ import Testing
         }
     }
 
-    @Test func `events in the wrong order, sent again while they are early, end where the lifecycle does`() async throws
+    @Test func `events in any order, retried while they cannot be applied yet, reach the final status`() async throws
     {
         try await Self.run { sender in
             let way = [
@@ -133,7 +133,7 @@ import Testing
         }
     }
 
-    @Test func `a batch is answered event by event, in its order, and goes on after a refusal`() async throws {
+    @Test func `a batch is answered event by event, in order, and continues after a refused event`() async throws {
         try await Self.run { sender in
             let answers = try await sender.sendBatch([
                 Self.created, "7", Self.status("e-1", "accepted"), Self.status("e-2", "in_transit"),
@@ -153,7 +153,7 @@ import Testing
         }
     }
 
-    @Test func `binary mode has its attributes in headers, and what is no event is told how one looks`() async throws {
+    @Test func `binary mode takes attributes from headers, and an invalid event gets a hint`() async throws {
         try await Self.run { sender in
             _ = try await sender.send(Self.created)
             let headers = [
@@ -171,7 +171,7 @@ import Testing
         }
     }
 
-    @Test func `of assignments the latest holds, in whatever order and however often they come`() async throws {
+    @Test func `the latest assignment wins, in whatever order and however often they arrive`() async throws {
         try await Self.run { sender in
             _ = try await sender.send(Self.created)
             func assigned(_ rider: String, _ second: Int) -> String {
@@ -195,7 +195,7 @@ import Testing
         }
     }
 
-    @Test func `an event that is superseded takes nothing from the rider who shares its position`() async throws {
+    @Test func `a superseded event does not affect a rider who shares a location`() async throws {
         try await Self.run { sender in
             let gateway = sender.gateway
             let job = try await gateway.travellingJob("j1")
@@ -212,7 +212,7 @@ import Testing
         }
     }
 
-    @Test func `a follower sees a status that came as an event once, though it came a hundred times`() async throws {
+    @Test func `a follower receives a status once, even if its event was sent a hundred times`() async throws {
         try await Self.run { sender in
             _ = try await sender.send(Self.created)
             try await sender.gateway.connect("anna", .customer) { connection, messages in

@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    @Test func `every documented answer of a gateway that is well is given, and as documented`() async throws {
+    @Test func `a healthy gateway gives every documented response`() async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "enroute-leaflet-\(UUID())")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -302,7 +302,7 @@ import Testing
         }
     }
 
-    @Test func `whoever guesses tokens is told when to come back, by every operation that needs one`() async throws {
+    @Test func `every operation with a token answers guessing with a retry time`() async throws {
         try await Self.run { settings in
             settings.streets = nil
             (settings.limits.tilesPerAddressPerSecond, settings.limits.tilesPerAddressBurst) = (1, 1)
@@ -322,7 +322,7 @@ import Testing
         }
     }
 
-    @Test func `without Redis every operation that needs it says so, and as documented`() async throws {
+    @Test func `every operation that needs Redis gives the documented response without it`() async throws {
         try await Self.run { conversation in
             try await Self.makeAndChange(conversation)
             let redis = try #require(conversation.gateway.redis)
@@ -338,7 +338,7 @@ import Testing
         }
     }
 
-    @Test func `where no replica answers every change says that it may be lost, and as documented`() async throws {
+    @Test func `without replicas every change reports that it may be lost`() async throws {
         let port = try await freePort()
         // A master does not give its replica up while the test lasts.
         try await RestartableRedis.running(port: port, options: ["--repl-timeout", "3600"]) { master in

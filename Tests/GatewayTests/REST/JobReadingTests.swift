@@ -10,7 +10,7 @@ import Testing
 
 /// Reading a job and its log by REST, over a real socket.
 @Suite struct JobReadingTests {
-    @Test func `who may read a job reads its log, and only those who run the service read who did it`() async throws {
+    @Test func `readers of a job can read its log, and only ops and services see the actors`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false) { gateway in
                 let job = try await gateway.travellingJob()
@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    @Test func `who has a job's state is told so without a body, until something of it changes`() async throws {
+    @Test func `an unchanged job is answered with 304 until it changes`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false) { gateway in
                 let path = "/api/v1/jobs/\(try await gateway.travellingJob())"
@@ -91,7 +91,7 @@ import Testing
         }
     }
 
-    @Test func `a snapshot and GET say the same of a job, member for member`() async throws {
+    @Test func `a snapshot and GET return the same members of a job`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false) { gateway in
                 let job = try await gateway.travellingJob()

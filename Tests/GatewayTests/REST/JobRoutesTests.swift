@@ -38,7 +38,7 @@ import Testing
     private static let job =
         #"{"job":"j1","kind":"service","customer":"anna","rider":"rider-1","destination":{"lat":41.9,"lon":12.5}}"#
 
-    @Test func `S6: a token in the URL is refused on a connection that is kept, too`() async throws {
+    @Test func `S6: a token in the URL is refused, also on a reused connection`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false) { gateway in
                 let token = try await gateway.token("orders", .service)
@@ -57,7 +57,7 @@ import Testing
         }
     }
 
-    @Test func `a job is created, read by its customer, taken through its statuses, and by nobody else`() async throws {
+    @Test func `a job can be created, read and changed, and only by those with access`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false) { gateway in
                 let service = try await gateway.token("orders", .service)
@@ -104,7 +104,7 @@ import Testing
         (#"{"job":"j","kind":"service","customer":"c","destination":{"lat":91,"lon":0}}"#, "lat must be"),
         (#"{"job":"j","kind":"service","customer":"c","destination":{"lat":0,"lon":0}}"#, "lat must be"),
     ])
-    func `a body that can not be used is refused with the reason`(body: String, reason: String) async throws {
+    func `an invalid body is refused with the reason`(body: String, reason: String) async throws {
         try await within {
             try await RunningGateway.run(isSecure: false) { gateway in
                 let token = try await gateway.token("orders", .service)
@@ -118,7 +118,7 @@ import Testing
         }
     }
 
-    @Test func `pages are served with a policy that lets nobody else in, probes answer, and other paths do not`()
+    @Test func `pages have a strict content security policy, probes respond, and unknown paths are 404`()
         async throws
     {
         try await within {
@@ -140,7 +140,7 @@ import Testing
         }
     }
 
-    @Test func `B29: without Redis the gateway lives, stays ready, and says what is missing`() async throws {
+    @Test func `B29: a gateway without Redis stays live and ready, and its health report names the outage`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false) { settings in
                 settings.redisTiming.answer = .seconds(2)

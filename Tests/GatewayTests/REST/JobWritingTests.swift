@@ -19,7 +19,7 @@ import Testing
         try await gateway.rest("PUT", path, by: "orders", .service, body)
     }
 
-    @Test func `PUT makes a job, then brings it up to date, and what is not named stays`() async throws {
+    @Test func `PUT creates a job and then updates it, and absent members stay unchanged`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false) { gateway in
                 let made = try await Self.put(gateway, Self.job)
@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test func `followers are shown a new destination at once`() async throws {
+    @Test func `followers receive a new destination immediately`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false) { gateway in
                 _ = try await Self.put(gateway, Self.job)
@@ -59,7 +59,7 @@ import Testing
         }
     }
 
-    @Test func `what can not be is refused with the reason, and a job that has ended stays as it is`() async throws {
+    @Test func `invalid values are refused with the reason, and a job that has ended does not change`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false) { gateway in
                 let without = try await Self.put(gateway, #"{"kind":"service"}"#)
@@ -80,7 +80,7 @@ import Testing
         }
     }
 
-    @Test func `of twenty who make the same job at once one is told that it is new, and the others that it is there`()
+    @Test func `of twenty concurrent requests to create a job one succeeds, and the others get a conflict`()
         async throws
     {
         try await within {

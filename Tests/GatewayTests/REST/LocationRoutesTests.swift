@@ -42,7 +42,7 @@ import Testing
         try await gateway.rest("POST", "/api/v1/jobs/job-1/locations", by: rider, .rider, body)
     }
 
-    @Test func `the newest fix of a batch is shown to followers, and the same batch again is stale`() async throws {
+    @Test func `followers receive the newest fix of a batch, and a repeated batch is stale`() async throws {
         try await Self.travelling { gateway in
             let now = Self.now
             try await gateway.connect("anna", .customer) { connection, messages in
@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    @Test func `one batch is for all jobs of a round, and each is told by itself what became of it`() async throws {
+    @Test func `one batch covers several jobs, with a separate outcome for each`() async throws {
         try await Self.travelling(["job-1", "job-2"]) { gateway in
             _ = try await gateway.travellingJob("job-3")
             let answer = try await Self.send(gateway, Self.body([Self.now], jobs: ["job-1", "job-2", "job-3", "none"]))
@@ -80,7 +80,7 @@ import Testing
         }
     }
 
-    @Test func `what was captured over a minute ago is stale, what is of the future or without travel mode is refused`()
+    @Test func `old fixes are stale, and fixes from the future or without travel mode are refused`()
         async throws
     {
         try await Self.travelling { gateway in
@@ -99,7 +99,7 @@ import Testing
         }
     }
 
-    @Test func `a live instance that lost its memory is told again, and the batch is taken`() async throws {
+    @Test func `a batch is accepted after the live instance has lost its data`() async throws {
         try await Self.travelling { gateway in
             let keyspace = gateway.settings.liveState.keyspace
             _ = try await gateway.client.send(["DEL", .text(keyspace.travel(of: JobID("job-1")!))]).get()
@@ -108,7 +108,7 @@ import Testing
         }
     }
 
-    @Test func `batches that come faster than positions may are refused with when to send the next`() async throws {
+    @Test func `batches over the rate limit are refused with a retry time`() async throws {
         try await Self.travelling(["job-1"], { $0.limits.positionsBurst = 2 }) { gateway in
             var answers: [RESTAnswer] = []
             let start = Self.now - 20
@@ -134,7 +134,7 @@ import Testing
         (Self.body([1_709_164_800_250], jobs: ["a", "a"]), 422, "each once"),
         (Self.body([1_709_164_800_250], jobs: (0..<10).map { "j\($0)" }), 422, "at most 10 jobs"),
     ])
-    func `a batch that can not be used is refused with the reason`(body: String, status: Int, reason: String)
+    func `an invalid batch is refused with the reason`(body: String, status: Int, reason: String)
         async throws
     {
         try await within {

@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test func `T3: a message with any other byte in a name is a bad request, and Redis hears of none`() async throws {
+    @Test func `T3: a message with any other byte in an identifier is a bad request, and never reaches Redis`() async throws {
         try await Self.withoutAskingRedis { gateway in
             let token = try await gateway.token("rider-1", .rider)
             try await blocking {
@@ -78,7 +78,7 @@ import Testing
         }
     }
 
-    @Test func `T3: a request with any other byte in a name is refused, and Redis hears of none`() async throws {
+    @Test func `T3: a request with any other byte in an identifier is refused, and never reaches Redis`() async throws {
         try await Self.withoutAskingRedis { gateway in
             let token = try await gateway.token("service", .service)
             try await blocking {

@@ -42,7 +42,7 @@ import Testing
 
     private static let service = #"{"kind":"service","customer":"anna","rider":"rider-1","zone":"rome"}"#
 
-    @Test func `a job is listed in its zone from its making to its end, moves with it, and shows no place`()
+    @Test func `a job is listed in its zone from creation to end, without its position`()
         async throws
     {
         try await within {
@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    @Test func `what changed since a version is told, and all to who names another gateway's`() async throws {
+    @Test func `changes since a version are returned, or all jobs for the version of another gateway`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false) { gateway in
                 for number in 1...3 { try await Self.put(gateway, "job-\(number)", Self.service) }
@@ -103,7 +103,7 @@ import Testing
         }
     }
 
-    @Test func `why nothing is seen of a rider is told exactly, with its verdicts and how many follow`() async throws {
+    @Test func `operations see why a location is unavailable, the verdicts and the number of followers`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false) { gateway in
                 try await Self.put(gateway, "job-1", Self.service)
@@ -138,7 +138,7 @@ import Testing
         }
     }
 
-    @Test func `D3: a rider that shares and has been silent for as long as a position is kept is lost, not waited for`()
+    @Test func `D3: a rider without a report for the lifetime of a position is shown as lost`()
         async throws
     {
         let short: @Sendable (inout GatewaySettings) -> Void = { settings in
@@ -181,7 +181,7 @@ import Testing
         }
     }
 
-    @Test func `riders that are online are shown with their tasks, and what became of them`() async throws {
+    @Test func `online riders are listed with their tasks, and their changes are in the audit`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false) { gateway in
                 for rider in ["rider-1", "rider-2", "rider-3"] { try await gateway.register(PersonID(rider)!) }
@@ -201,7 +201,7 @@ import Testing
         }
     }
 
-    @Test func `each gateway tells of all, and of itself when Redis is gone`() async throws {
+    @Test func `each gateway lists all gateways, and only itself without Redis`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false, { $0.name = "first" }) { first in
                 let address = first.settings.ledger

@@ -55,7 +55,7 @@ import Testing
         ),
     ]
 
-    @Test func `B6: a repeated request gets the first answer byte for byte, and another under its key is refused`()
+    @Test func `B6: a repeated request gets the first response, and another request under its key is refused`()
         async throws
     {
         try await within {
@@ -88,7 +88,7 @@ import Testing
         }
     }
 
-    @Test func `B6: keys are a person's own, in one role`() async throws {
+    @Test func `B6: an idempotency key is scoped to one user in one role`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false) { gateway in
                 let key = Self.key("shared")
@@ -102,7 +102,7 @@ import Testing
         }
     }
 
-    @Test func `B6: of many who send one request at once one acts, and all others get its answer or 409`() async throws
+    @Test func `B6: of concurrent equal requests one is executed, and the others get its response or 409`() async throws
     {
         try await within {
             try await RunningGateway.run(isSecure: false) { gateway in
@@ -125,7 +125,7 @@ import Testing
         }
     }
 
-    @Test func `B6: what is decided is kept, and what was never tried or may succeed later is not`() async throws {
+    @Test func `B6: final responses are stored, and refusals and temporary errors are not`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false) { gateway in
                 let path = "/api/v1/jobs/j-1/status"
@@ -154,7 +154,7 @@ import Testing
         }
     }
 
-    @Test func `B6: a gateway that died in the middle leaves a job that its repeated request finds`() async throws {
+    @Test func `B6: a repeated request finds the job that a crashed gateway has created`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false) { gateway in
                 let body = #"{"job":"j-1","kind":"delivery","customer":"anna"}"#
@@ -179,7 +179,7 @@ import Testing
         }
     }
 
-    @Test func `B6: no secret of an answer, and no key, can be read in Redis; a key that is easy to guess is refused`()
+    @Test func `B6: stored secrets and keys cannot be read in Redis, and a key that is easy to guess is refused`()
         async throws
     {
         try await within {

@@ -10,7 +10,7 @@ import Testing
 @Suite struct StatusRoutesTests {
     private static let path = "/api/v1/jobs/job-1/status"
 
-    @Test func `a change asked for on top of what was read is made, and on top of anything older it is not`()
+    @Test func `a change with If-Match is applied to the state that was read, and refused for an older one`()
         async throws
     {
         try await within {
@@ -50,7 +50,7 @@ import Testing
     }
 
     @Test(arguments: ["", "a b", "ä", String(repeating: "k", count: 129)])
-    func `a key to repeat a request under that is none is refused, and nothing is changed`(key: String) async throws {
+    func `an invalid idempotency key is refused, and nothing is changed`(key: String) async throws {
         try await within {
             try await RunningGateway.run(isSecure: false) { gateway in
                 let job = try await gateway.travellingJob()
@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    @Test func `what happened earlier keeps its time, as a number or as a text of RFC 3339`() async throws {
+    @Test func `an earlier time of a change is stored, given as a number or as RFC 3339`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false) { gateway in
                 _ = try await gateway.travellingJob()
@@ -81,7 +81,7 @@ import Testing
         }
     }
 
-    @Test func `a body that is no JSON is 400, one that says what can not be is 422, and neither changes anything`()
+    @Test func `malformed JSON is 400, invalid values are 422, and neither changes anything`()
         async throws
     {
         try await within {

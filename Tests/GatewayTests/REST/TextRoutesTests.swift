@@ -21,7 +21,7 @@ import Testing
         return (language, texts[.inTransit].short)
     }
 
-    @Test func `texts come in the language that is asked for, or liked best, to everybody`() async throws {
+    @Test func `texts are public and in the requested or preferred language`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false) { gateway in
                 let plain = try await Self.texts(gateway, "")

@@ -37,7 +37,7 @@ import Testing
         try await gateway.rest("GET", "/assets/tiles/\(path)", as: nil)
     }
 
-    @Test func `a tile comes from the service once, and from here for all who ask after`() async throws {
+    @Test func `a tile is requested from the provider once, and then served from the cache`() async throws {
         try await Self.run({ .raw(Self.picture($0.uri)) }) { gateway, server in
             for _ in 0..<3 {
                 let tile = try await Self.tile(gateway, "14/8760/6089")
@@ -59,7 +59,7 @@ import Testing
         }
     }
 
-    @Test func `pages name who made the tiles, and nothing of where they are from`() async throws {
+    @Test func `pages contain the attribution of the tiles, but not their provider's URL`() async throws {
         try await Self.run({ .raw(Self.picture($0.uri)) }) { gateway, server in
             for path in ["/track/job-1", "/rider", "/ops"] {
                 let page = try await gateway.rest("GET", path, as: nil)
@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    @Test func `what is no square of the map is asked of nobody`() async throws {
+    @Test func `invalid tile coordinates cause no request to the provider`() async throws {
         try await Self.run({ .raw(Self.picture($0.uri)) }) { gateway, server in
             for path in [
                 "21/0/0", "1/2/0", "1/0/2", "-1/0/0", "1/-1/0", "+1/0/0", "1/0/x", "1/0/0.png", "1.0/0/0",
@@ -89,7 +89,7 @@ import Testing
         .json("", status: 500), .json("", status: 204), .bytes(TileSource.largestTile + 1), .bytes(2_000_000), .hangUp,
         .json("", status: 302, headers: ["location": "http://127.0.0.1:1/"]),
     ])
-    func `what is no picture, or too much, is no tile and no error`(answer: ProviderServer.Answer) async throws {
+    func `a tile that is not an image or too large is treated as missing`(answer: ProviderServer.Answer) async throws {
         try await Self.run({ _ in answer }) { gateway, server in
             let tile = try await Self.tile(gateway, "3/1/1")
             #expect(tile.status == 204 && tile.text.isEmpty && tile.headers["cache-control"] == "no-store")
@@ -97,7 +97,7 @@ import Testing
         }
     }
 
-    @Test func `a service that fails again and again is left alone, and one that lacks a tile is not blamed`()
+    @Test func `a failing tile provider is no longer called, and a missing tile is not a failure`()
         async throws
     {
         try await Self.run({ $0.uri.contains("/1/0/") ? .json("", status: 404) : .json("", status: 500) }) {
@@ -112,7 +112,7 @@ import Testing
         }
     }
 
-    @Test func `a service that is slow is asked so many questions at once, and for what is more there is no tile`()
+    @Test func `concurrent requests to a slow tile provider are limited`()
         async throws
     {
         try await ProviderServer.running({ _ in .silence }) { server in
@@ -137,7 +137,7 @@ import Testing
         }
     }
 
-    @Test func `an address that asks too fast is told to wait`() async throws {
+    @Test func `an address that requests tiles too fast gets 429 with a retry time`() async throws {
         try await Self.run({ .raw(Self.picture($0.uri)) }) { settings in
             (settings.limits.tilesPerAddressPerSecond, settings.limits.tilesPerAddressBurst) = (1, 3)
         } _: { gateway, _ in
@@ -149,7 +149,7 @@ import Testing
         }
     }
 
-    @Test func `an address of tiles that leads elsewhere, or in the clear, is refused at the start`() {
+    @Test func `a tile URL with a variable host or without TLS is refused at the start`() {
         for template in [
             "https://t.example/{z}/{x}/{y}.png?key=a", "http://127.0.0.1:80/{z}/{x}/{y}",
             "http://localhost/{y}/{x}/{z}",
@@ -175,7 +175,7 @@ import Testing
         TileImage(Array("RIFF....WEBP".utf8) + [UInt8](repeating: 0, count: count - 12))!
     }
 
-    @Test func `whatever is kept, it is never more than there may be`() {
+    @Test func `the tile cache never exceeds its maximum size`() {
         let most = 100_000
         var (cache, generator) = (TileCache(maxBytes: most), SystemRandomNumberGenerator())
         for _ in 0..<5_000 {
@@ -190,7 +190,7 @@ import Testing
         }
     }
 
-    @Test func `what is asked for stays, and what nobody asks for goes`() {
+    @Test func `requested tiles stay cached, and others are evicted`() {
         var cache = TileCache(maxBytes: 20_000)
         for number in 0..<100 {
             cache.insert(Self.picture(1_000), of: Self.tile(number), now: 1)
@@ -199,7 +199,7 @@ import Testing
         #expect(cache.entry(Self.tile(1), now: 2) == nil && cache.entry(Self.tile(99), now: 2) != nil)
     }
 
-    @Test func `a tile is good for a day, and that one is missing for ten minutes`() {
+    @Test func `a tile is cached for a day, and its absence for ten minutes`() {
         var cache = TileCache(maxBytes: 20_000)
         let second: UInt64 = 1_000_000_000
         cache.insert(Self.picture(100), of: Self.tile(1), now: 0)

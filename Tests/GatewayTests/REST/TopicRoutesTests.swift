@@ -62,7 +62,7 @@ import Testing
     }
 
     @Test(arguments: [1, 2])
-    func `a message of an allowed topic is an event, by either version of the signature`(version: Int) async throws {
+    func `a message of an accepted topic is processed, with both signature versions`(version: Int) async throws {
         try await Self.run { stage in
             let created = try stage.signer.envelope(
                 EventRoutesTests.created, host: stage.host, version: version, subject: "a job")
@@ -83,7 +83,7 @@ import Testing
         }
     }
 
-    @Test func `B12: a genuine message that was sent too long ago is refused, and says so`() async throws {
+    @Test func `B12: a genuine message older than the maximum age is refused with the reason`() async throws {
         try await Self.run { stage in
             for (sentAt, isTaken) in [
                 (Date.now - 3500, true), (Date.now - 3700, false), (Date(timeIntervalSince1970: 1.6e9), false),
@@ -98,7 +98,7 @@ import Testing
         }
     }
 
-    @Test func `what is early is answered so that SNS sends it again, what never can so that it does not`() async throws
+    @Test func `SNS retries an event that cannot be applied yet, and drops one that never can`() async throws
     {
         try await Self.run { stage in
             let early = try stage.signer.envelope(EventRoutesTests.status("e-1", "accepted"), host: stage.host)
@@ -108,7 +108,7 @@ import Testing
         }
     }
 
-    @Test func `a subscription is confirmed by asking the address it names, once it is known to be genuine`()
+    @Test func `a genuine subscription is confirmed by a request to its URL`()
         async throws
     {
         try await Self.run { stage in
@@ -124,7 +124,7 @@ import Testing
         }
     }
 
-    @Test func `a forged message is refused, counted, and makes nobody ask a foreign address`() async throws {
+    @Test func `a forged message is refused and counted, and causes no request to a foreign URL`() async throws {
         try await Self.run { stage in
             let cancelled = EventRoutesTests.event("e-1", "cancelled", #"{"job":"j1"}"#)
             _ = try await stage.sender.send(EventRoutesTests.created)
@@ -151,7 +151,7 @@ import Testing
         }
     }
 
-    @Test func `a certificate of nobody's, or one that is over, signs nothing`() async throws {
+    @Test func `a signature with an untrusted or expired certificate is refused`() async throws {
         for stranger in [try TopicSigner(), try TopicSigner(validity: -60)] {
             try await Self.run(certificate: stranger) { stage in
                 let envelope = try stranger.envelope(EventRoutesTests.created, host: stage.host)
@@ -161,7 +161,7 @@ import Testing
         }
     }
 
-    @Test func `a certificate that can not be asked for now is a reason to send again`() async throws {
+    @Test func `SNS is asked to retry if the signing certificate cannot be fetched`() async throws {
         try await Self.run { stage in
             stage.issuer.publish(.status(500))
             let envelope = try stage.signer.envelope(EventRoutesTests.created, host: stage.host)
@@ -171,7 +171,7 @@ import Testing
         }
     }
 
-    @Test func `a gateway that allows no topic lets none in`() async throws {
+    @Test func `a gateway without configured topics refuses all SNS messages`() async throws {
         try await EventRoutesTests.run { sender in
             var request = URLRequest(url: URL(string: "http://127.0.0.1:\(sender.gateway.port)/api/v1/events")!)
             request.httpMethod = "POST"

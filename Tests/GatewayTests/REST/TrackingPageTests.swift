@@ -35,7 +35,7 @@ import Testing
         return try JSONValue(json: Array(json.utf8))
     }
 
-    @Test func `whoever says on the first request who they are has the state in the page, as REST has it`() async throws
+    @Test func `a page requested with credentials contains the same state as REST`() async throws
     {
         try await Self.run { gateway, job in
             let page = try await gateway.rest("GET", "/track/\(job)", by: "anna", .customer)
@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    @Test func `the steps are a list of which one item is the current one`() async throws {
+    @Test func `the steps are a list with one current item`() async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "enroute-pages-\(UUID())")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    @Test func `a guest's link opens the page, without the position, which sessions alone are shown`()
+    @Test func `a tracking link opens the page without the position, which only sessions show`()
         async throws
     {
         try await Self.run { gateway, job in
@@ -97,7 +97,7 @@ import Testing
         }
     }
 
-    @Test func `without a word of who asks it is the shell, also while Redis is gone`() async throws {
+    @Test func `a page requested without credentials is the shell, even without Redis`() async throws {
         try await Self.run { gateway, job in
             let before = try await gateway.rest("GET", "/track/\(job)", as: nil)
             #expect(before.status == 200 && before.text.contains(#"id="headline""#))
@@ -111,7 +111,7 @@ import Testing
         }
     }
 
-    @Test func `what is unknown, over or somebody else's is the same page, in the language asked for`() async throws {
+    @Test func `unknown, ended and other users' jobs get the same page, in the requested language`() async throws {
         try await Self.run { gateway, job in
             let secret = try await Self.link(gateway, job)
             let none = String(repeating: "0", count: 32)
@@ -137,7 +137,7 @@ import Testing
         }
     }
 
-    @Test func `guesses of links are bounded, and a person is told so by a page`() async throws {
+    @Test func `guessing links is rate limited, and the response is a page`() async throws {
         try await Self.run { settings in
             (settings.limits.refusalsPerAddressPerSecond, settings.limits.refusalsPerAddressBurst) = (1, 3)
         } _: { gateway, job in
@@ -150,7 +150,7 @@ import Testing
         }
     }
 
-    @Test func `who reads HTML is answered in HTML where no interface is, and programs as before`() async throws {
+    @Test func `browsers get HTML errors outside the API, and programs get problem documents`() async throws {
         try await Self.run { gateway, _ in
             let html = ["Accept: text/html,application/xhtml+xml"]
             let page = try await gateway.rest("GET", "/nowhere", as: nil, headers: html)
@@ -162,7 +162,7 @@ import Testing
         }
     }
 
-    @Test func `where people sign in is said to pages, in a form that can not become markup`() async throws {
+    @Test func `pages contain the sign-in URL, escaped`() async throws {
         try await Self.run({ $0.signInURL = #"https://id.example/in?a=1&b="x""# }) { gateway, job in
             for path in ["/track/\(job)", "/rider", "/ops"] {
                 let page = try await gateway.rest("GET", path, as: nil)

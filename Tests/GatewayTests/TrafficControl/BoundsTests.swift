@@ -29,7 +29,7 @@ import Testing
         return metrics.value ?? ""
     }
 
-    @Test func `D3: a handshake that does not come, or stops, is ended in time`() async throws {
+    @Test func `D3: a missing or unfinished TLS handshake times out`() async throws {
         let metrics = try await Self.metrics(isSecure: true) {
             $0.limits.handshakeSeconds = 1
         } _: { gateway, _ in
@@ -42,7 +42,7 @@ import Testing
         #expect(metrics.contains(#"enroute_timeouts_total{phase="handshake"} 2"#))
     }
 
-    @Test func `D5: a person's session too many is closed 4009, and the others stay`() async throws {
+    @Test func `D5: a session over the limit of a user is closed with 4009, and the others stay open`() async throws {
         let metrics = try await Self.metrics {
             $0.limits.sessionsPerPerson = 2
         } _: { gateway, token in
@@ -62,7 +62,7 @@ import Testing
         #expect(metrics.contains("enroute_sessions_opened_total 3"))
     }
 
-    @Test func `D5: an address's session too many is closed 4009, whoever it is for`() async throws {
+    @Test func `D5: a session over the limit of an address is closed with 4009, whoever its user is`() async throws {
         let metrics = try await Self.metrics {
             $0.limits.sessionsPerAddress = 1
         } _: { gateway, token in
@@ -75,7 +75,7 @@ import Testing
         #expect(metrics.contains(#"enroute_sessions_refused_total{limit="sessions_per_address"} 1"#))
     }
 
-    @Test func `behind a trusted proxy the client's address is limited, not the proxy's`() async throws {
+    @Test func `limits behind a trusted proxy apply to the client's address`() async throws {
         _ = try await Self.metrics {
             $0.limits.sessionsPerAddress = 1
             $0.limits.connectionsPerAddress = 1
@@ -90,7 +90,7 @@ import Testing
         }
     }
 
-    @Test func `D5: a socket too many of one address is closed without a word`() async throws {
+    @Test func `D5: a connection over the limit of an address is closed`() async throws {
         let metrics = try await Self.metrics {
             $0.limits.connectionsPerAddress = 2
         } _: { gateway, token in
@@ -102,7 +102,7 @@ import Testing
         #expect(metrics.contains(#"enroute_connections_refused_total{limit="connections_per_address"} 1"#))
     }
 
-    @Test func `D5: who speaks too fast is told when to go on, and is closed 4006 when it does not stop`() async throws
+    @Test func `D5: a client that sends too fast is told when to retry, and is closed with 4006 if it continues`() async throws
     {
         let metrics = try await Self.metrics {
             ($0.limits.messagesPerSecond, $0.limits.messagesBurst) = (0, 3)
@@ -121,7 +121,7 @@ import Testing
         #expect(metrics.contains(#"enroute_messages_refused_total{reason="rate"} 7"#))
     }
 
-    @Test func `an address that guesses tokens is told to wait, whichever way it asks`() async throws {
+    @Test func `an address that guesses tokens must wait, on every way in`() async throws {
         let metrics = try await Self.metrics {
             ($0.limits.refusalsPerAddressPerSecond, $0.limits.refusalsPerAddressBurst) = (0, 3)
         } _: { gateway, token in
@@ -140,7 +140,7 @@ import Testing
         #expect(metrics.contains(#"enroute_requests_refused_total{reason="invalid_token"} 3"#))
     }
 
-    @Test func `D5: a person's REST requests are limited, a service's are not`() async throws {
+    @Test func `D5: the REST requests of a user are rate limited, those of a service are not`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false) {
                 // A bucket that never fills again, however slow the machine is.
@@ -164,7 +164,7 @@ import Testing
         }
     }
 
-    @Test func `D4: a peer that takes nothing is closed without a word`() async throws {
+    @Test func `D4: a client that reads nothing is disconnected`() async throws {
         let metrics = try await Self.metrics {
             $0.limits.allowManyMessages()
             $0.limits.stallSeconds = 1
@@ -180,7 +180,7 @@ import Testing
         #expect(metrics.contains("enroute_messages_queued_total "))
     }
 
-    @Test func `a page that nobody takes is given up as well`() async throws {
+    @Test func `a page that the client does not read is abandoned`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false) {
                 $0.limits.stallSeconds = 1

@@ -26,7 +26,7 @@ import Testing
         }
     }
 
-    @Test func `D3: a connection that asks for nothing is closed without a word`() async throws {
+    @Test func `D3: a connection without a request is closed`() async throws {
         let heard = try await Self.heard {
             $0.limits.firstRequestSeconds = 1
         } _: { port, _ in
@@ -35,7 +35,7 @@ import Testing
         #expect(heard == [])
     }
 
-    @Test func `D3: a request that trickles in is closed as well`() async throws {
+    @Test func `D3: a request that arrives too slowly is closed`() async throws {
         let heard = try await Self.heard {
             $0.limits.firstRequestSeconds = 1
         } _: { port, _ in
@@ -47,7 +47,7 @@ import Testing
     }
 
     @Test(arguments: ["\u{3}GET / HTTP/1.1\r\nHost: h\r\n\r\nmore", "\u{16}\u{3}\u{1}", "GET / HTTP/9.9\r\n\r\n"])
-    func `what is no HTTP is closed at once, and the gateway goes on`(bytes: String) async throws {
+    func `a connection that does not speak HTTP is closed immediately`(bytes: String) async throws {
         let heard = try await Self.heard {
             $0.limits.firstRequestSeconds = 60
         } _: { port, token in
@@ -61,7 +61,7 @@ import Testing
     }
 
     @Test
-    func `frames that come in one packet with the request for an upgrade are read, and garbage there closes 1002`()
+    func `frames in the packet of the upgrade request are read, and garbage there closes with 1002`()
         async throws
     {
         for (bytes, end) in [
@@ -80,7 +80,7 @@ import Testing
     }
 
     @Test(arguments: [(65, 8), (1, 9000)])
-    func `D3: too many headers, or too long ones, are not served`(count: Int, bytes: Int) async throws {
+    func `D3: a request with too many or too long headers is rejected`(count: Int, bytes: Int) async throws {
         let heard = try await Self.heard { port, _ in
             let socket = try RawSocket(port: port)
             let headers = (0..<count).map { "X-\($0): \(String(repeating: "a", count: bytes))\r\n" }.joined()
@@ -90,7 +90,7 @@ import Testing
         #expect(!String(decoding: heard, as: UTF8.self).contains("200 OK"))
     }
 
-    @Test func `who answers no ping is closed 4001`() async throws {
+    @Test func `a client that does not answer a ping is closed with 4001`() async throws {
         let heard = try await Self.heard {
             $0.limits.pingSeconds = 0
             $0.limits.pongSeconds = 0
@@ -100,7 +100,7 @@ import Testing
         #expect(heard == [0x89, 0] + Frame.close(4001, "no pong received"))
     }
 
-    @Test func `D4: who does not read is closed 4002 once the queue is full, and hears everything before it`()
+    @Test func `D4: a slow reader is closed with 4002 when its outbox is full, after the queued messages`()
         async throws
     {
         let heard = try await Self.heard {

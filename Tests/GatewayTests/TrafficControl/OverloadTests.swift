@@ -10,7 +10,7 @@ import Testing
 
 /// A gateway that has more to do than it can.
 @Suite(.needsMachine(for: .volume)) struct OverloadTests {
-    @Test func `D6: handshakes are let in at their rate, and nobody is refused`() async throws {
+    @Test func `D6: handshakes are accepted at the configured rate, and none is refused`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false) {
                 ($0.limits.handshakesPerSecond, $0.limits.handshakesBurst) = (20, 5)
@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    @Test func `D7: over the bound of memory the newest idle sessions are let go, and told when to come back`()
+    @Test func `D7: above the memory limit the newest idle sessions are closed and told when to reconnect`()
         async throws
     {
         try await within {
@@ -59,7 +59,7 @@ import Testing
         }
     }
 
-    @Test func `while draining each client is told when to leave, is served until then, and is closed 4000`()
+    @Test func `a draining gateway tells each client when to reconnect, serves it until then, and closes with 4000`()
         async throws
     {
         try await within {
@@ -93,7 +93,7 @@ import Testing
         }
     }
 
-    @Test func `B40: a session that has reached its age is sent elsewhere, and by default none has one`() async throws {
+    @Test func `B40: a session that reaches its maximum age is asked to reconnect, and by default there is none`() async throws {
         #expect(Limits().sessionAgeSeconds == 0)
         try await within {
             try await RunningGateway.run(isSecure: false) {
@@ -114,7 +114,7 @@ import Testing
         }
     }
 
-    @Test func `a draining gateway answers the request it has, and takes no other on that connection`() async throws {
+    @Test func `a draining gateway answers the current request and accepts no other on its connection`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false) { gateway in
                 let socket = try await blocking {
@@ -129,7 +129,7 @@ import Testing
         }
     }
 
-    @Test func `a draining gateway is not ready before it is gone`() async throws {
+    @Test func `a draining gateway becomes unready before it stops accepting`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false) {
                 $0.drain = .seconds(3)

@@ -38,7 +38,7 @@ import Testing
     private static let goodbye = RawSocket.frame(0x88, [0x03, 0xE8])
     private static let farewell = Frame.close(1000, "")
 
-    @Test func `text, binary and fragments come back as whole messages, and a ping between them is answered first`()
+    @Test func `text, binary and fragmented messages are echoed, and a ping in between is answered first`()
         async throws
     {
         let sent =
@@ -52,7 +52,7 @@ import Testing
     }
 
     @Test(arguments: [0, 1, 125, 126, 127, 128, 65_535, 65_536, 65_537, 1 << 20, 16 << 20])
-    func `a message of any length up to 16 MiB comes back`(length: Int) async throws {
+    func `a message of any length up to 16 MiB is echoed`(length: Int) async throws {
         let payload = [UInt8](repeating: UInt8(ascii: "*"), count: length)
         let answer = try await Self.answer(RawSocket.longFrame(0x81, payload) + Self.goodbye)
         // Compared before it is expected: what fails would be printed, all 16 MiB of it.
@@ -65,13 +65,13 @@ import Testing
             ([0xFF], 1007), ([0xC3], 1007), ([0xED, 0xA0, 0x80], 1007), ([0xF4, 0x90, 0x80, 0x80], 1007),
             ([0xC0, 0xAF], 1007),
         ] as [([UInt8], UInt16)])
-    func `text that is not UTF-8 ends the connection`(payload: [UInt8], code: UInt16) async throws {
+    func `text that is not UTF-8 closes the connection`(payload: [UInt8], code: UInt16) async throws {
         #expect(try await Self.answer(RawSocket.frame(0x81, payload)) == Frame.close(code, "text must be UTF-8"))
         let session = try await Self.answer(RawSocket.frame(0x81, payload), path: "/v1")
         #expect(session.ends(with: Frame.close(code, "text must be UTF-8")))
     }
 
-    @Test func `a character may be cut by fragments, but not missing at the end`() async throws {
+    @Test func `a character may span fragments, but must be complete at the end of the message`() async throws {
         let euro = Array("€".utf8)
         let whole = RawSocket.frame(0x01, Array(euro[..<1])) + RawSocket.frame(0x80, Array(euro[1...])) + Self.goodbye
         #expect(try await Self.answer(whole) == Frame.text(euro) + Self.farewell)
@@ -83,7 +83,7 @@ import Testing
             (RawSocket.frame(0x09, []), 1002), (RawSocket.frame(0x81, [65], masked: false), 1002),
             (RawSocket.frame(0x82, [1]), 1003), ([0x81, 0x80 | 126, 0x10, 0x01], 1009),
         ] as [([UInt8], UInt16)])
-    func `a session ends with the code of the rule that was broken`(bytes: [UInt8], code: UInt16) async throws {
+    func `a session is closed with the code of the violated rule`(bytes: [UInt8], code: UInt16) async throws {
         let answer = try await Self.answer(bytes, path: "/v1")
         #expect(answer.suffix(150).contains([0x88], withCode: code))
     }
@@ -93,14 +93,14 @@ import Testing
             ([], 1000), ([0x03, 0xE8], 1000), ([0x0B, 0xB9] + Array("bye".utf8), 3001), ([0x03], 1002),
             ([0x03, 0xED], 1002), ([0x03, 0xE8, 0xFF], 1002),
         ] as [([UInt8], UInt16)])
-    func `a close frame is answered with its code, or with 1002`(payload: [UInt8], code: UInt16) async throws {
+    func `a close frame is answered with the same code, or with 1002 if it is invalid`(payload: [UInt8], code: UInt16) async throws {
         for path in ["/v1", "/v1/_echo"] {
             let answer = try await Self.answer(RawSocket.frame(0x88, payload), path: path)
             #expect(answer.ends(with: Frame.close(code, "")), "\(path)")
         }
     }
 
-    @Test func `the echo is not there unless it was asked for`() async throws {
+    @Test func `the echo endpoint exists only if it was enabled`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false) { gateway in
                 let token = try await gateway.token("anna", .customer)
@@ -122,7 +122,7 @@ import Testing
         ("GET", "HTTP/1.1", "HTTP/1.0", 400), ("POST", "GET", "POST", 400),
         ("GET", "enroute.v1", "enroute.v9", 400),
     ])
-    func `an opening handshake that is not in order is refused with what is wrong`(
+    func `an invalid opening handshake is refused with the reason`(
         method: String, good: String, bad: String, status: Int
     ) async throws {
         try await within {
@@ -141,7 +141,7 @@ import Testing
         }
     }
 
-    @Test func `the key is answered as the RFC's example has it`() {
+    @Test func `Sec-WebSocket-Accept equals the example of RFC 6455`() {
         #expect(WebSocketUpgrade.accept("dGhlIHNhbXBsZSBub25jZQ==") == "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=")
     }
 }

@@ -22,7 +22,7 @@ import Testing
     }
 
     @Test(arguments: [UInt8(0x8A), 0x89])
-    func `B24: control frames without end are closed like messages, signed in or not`(head: UInt8) async throws {
+    func `B24: a flood of control frames closes the session like a flood of messages`(head: UInt8) async throws {
         try await Self.run {
             ($0.limits.messagesPerSecond, $0.limits.messagesBurst) = (0, 3)
         } _: { gateway, token in
@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    @Test func `B24: who is closed and goes on to speak is cut off`() async throws {
+    @Test func `B24: a client that keeps sending after its close frame is disconnected`() async throws {
         try await Self.run {
             $0.limits.closeSeconds = 600
         } _: { gateway, token in
@@ -80,7 +80,7 @@ import Testing
     ]
 
     @Test(arguments: Self.broken.indices)
-    func `B54: the answer to the close of a refused frame is read, and the socket closed with it`(
+    func `B54: the socket closes after the client replies to the close frame of a violation`(
         index: Int
     ) async throws {
         try await Self.run {
