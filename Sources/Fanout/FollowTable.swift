@@ -1,8 +1,8 @@
-// Who follows what, on one event loop: a topic and its followers, nothing of sockets. Whoever delivers walks `followers`,
-// a value: followers may come and go during the walk without disturbing it.
+// The followers of each topic on one event loop. `followers(of:)` returns a value, so followers can join and leave
+// while a message is being delivered.
 //
-// Generic, and called for every message from another module. Swift makes a copy for the caller's types only
-// where it is `@inlinable public`; a `package` one goes through runtime metadata (decisions/public-generics.md).
+// This code is generic and runs for every message, called from another module. Swift specializes it for the caller's
+// types only if it is `@inlinable public`; `package` code goes through runtime metadata (decisions/public-generics.md).
 
 /// The followers of each topic.
 public struct FollowTable<Topic: Hashable, Follower: AnyObject> {
@@ -13,14 +13,14 @@ public struct FollowTable<Topic: Hashable, Follower: AnyObject> {
 
     public typealias Upstream = FollowedUpstream
 
-    /// Cost: O(1). A follower must not follow the same topic twice.
+    /// Adds a follower. O(1). A follower must not follow the same topic twice.
     @inlinable
     public mutating func follow(_ topic: Topic, by follower: Follower) -> Upstream {
         self.followersOfTopic[topic, default: []].append(follower)
         return self.followersOfTopic[topic]?.count == 1 ? .subscribe : .nothing
     }
 
-    /// Cost: O(followers of the topic). Does nothing when it does not follow.
+    /// Removes a follower. O(followers of the topic). Does nothing when it does not follow the topic.
     @inlinable
     public mutating func unfollow(_ topic: Topic, by follower: Follower) -> Upstream {
         guard let index = self.followersOfTopic[topic]?.firstIndex(where: { $0 === follower }) else { return .nothing }
@@ -29,7 +29,7 @@ public struct FollowTable<Topic: Hashable, Follower: AnyObject> {
             self.followersOfTopic[topic] = nil
             return .unsubscribe
         }
-        // Order means nothing, so the last one takes the place: no shifting.
+        // The order has no meaning, so the last follower fills the gap instead of shifting all others.
         self.followersOfTopic[topic]?.swapAt(index, last)
         self.followersOfTopic[topic]?.removeLast()
         return .nothing
@@ -42,12 +42,12 @@ public struct FollowTable<Topic: Hashable, Follower: AnyObject> {
     public var topics: Dictionary<Topic, ContiguousArray<Follower>>.Keys { self.followersOfTopic.keys }
 }
 
-/// What has to happen upstream, where the messages come from. Not inside `FollowTable`, where comparing two
-/// would need its metadata.
+/// The change that is needed at the source of the messages. Not nested in `FollowTable`, because comparing two nested
+/// values would need the metadata of the generic type.
 public enum FollowedUpstream: Hashable, Sendable {
     case nothing
-    /// This is the topic's first follower here.
+    /// The topic has its first follower on this loop.
     case subscribe
-    /// That was the topic's last follower here.
+    /// The topic lost its last follower on this loop.
     case unsubscribe
 }

@@ -1,16 +1,18 @@
-// One follower's view of one job, from asking to leaving: what arrives before the snapshot waits, what the snapshot
-// already says is passed over, and what comes twice is shown once. Positions are ordered by their id; statuses by theirs,
-// and each names the one before it, so that a gap shows.
+// What one follower has seen of one job, from its subscription to its end. Messages that arrive before the snapshot are
+// buffered, messages that the snapshot already contains are skipped, and duplicates are sent once. Positions are
+// ordered by their id. Statuses are too, and each contains the id of the one before it, which reveals gaps.
 //
-// Generic, and called once per follower and message from another module. Swift makes a copy for the caller's types only
-// where it is `@inlinable public`; a `package` one goes through runtime metadata (decisions/public-generics.md).
+// This code is generic and runs once per follower and message, called from another module. Swift specializes it for the
+// caller's types only if it is `@inlinable public`; `package` code goes through runtime metadata
+// (decisions/public-generics.md).
 
-/// What a follower has seen of a job. `StatusID` grows with every status event.
+/// What a follower has seen of a job. A later status event has a greater `StatusID`.
 public struct FollowerSyncState<StatusID: Comparable> {
     @usableFromInline enum Phase {
-        /// The snapshot is not here yet. The newest position and all statuses that came meanwhile.
+        /// Waits for the snapshot. Contains the newest position and all statuses that arrived in the meantime.
         case waiting(position: (id: UInt64, frame: [UInt8])?, statuses: [Status])
-        /// The same, but what came can not be put in order with the snapshot: it has to be read again.
+        /// Waits for the snapshot, but a message arrived that cannot be ordered relative to it. Another snapshot is
+        /// needed.
         case waitingForNewSnapshot
         case live
     }
@@ -34,14 +36,14 @@ public struct FollowerSyncState<StatusID: Comparable> {
     @usableFromInline var lastPosition: UInt64 = 0
     @usableFromInline var lastStatus: StatusID?
     @usableFromInline var epoch = ""
-    /// It was unsynchronised: only a view that was asked for since then will do, which is the one read for all followers
-    /// of the job. Who has just come waits for a view of its own instead: that of a repair may have been asked for before
-    /// it came, and what was published in between it has not heard.
+    /// Whether the follower was invalidated. It then needs a snapshot that was requested afterwards: the one that is
+    /// read for all followers of the job. A new follower waits for its own snapshot instead. A resync snapshot may have
+    /// been requested before the follower subscribed, and would miss messages published in between.
     @inlinable
     public var needsResync: Bool { self.isResyncNeeded }
     @usableFromInline var isResyncNeeded = false
 
-    /// Statuses that wait for the snapshot, at most; with more the job is read again.
+    /// The maximum number of statuses buffered while waiting for the snapshot. With more, the job is read again.
     @inlinable
     public static var mostWaitingStatuses: Int { 64 }
 
@@ -50,13 +52,13 @@ public struct FollowerSyncState<StatusID: Comparable> {
 
     @inlinable
     public var isLive: Bool { if case .live = self.phase { true } else { false } }
-    /// Where it could go on: epoch and id of the last status seen.
+    /// Epoch and id of the last status that was sent, from which the follower can resume.
     @inlinable
     public var seen: (epoch: String, id: StatusID)? { self.lastStatus.map { (self.epoch, $0) } }
 
     public typealias StatusVerdict = FollowedStatusVerdict
 
-    /// Whether a position is to be shown now.
+    /// Returns whether to send a position now.
     @inlinable
     public mutating func position(_ id: UInt64, _ frame: [UInt8]) -> Bool {
         switch self.phase {
@@ -86,22 +88,22 @@ public struct FollowerSyncState<StatusID: Comparable> {
             }
             self.phase = .waiting(position: position, statuses: statuses + [status])
             return .skip
-        // The snapshot is not shown as it is anyway: nobody else has to read the job again for that.
+        // Another snapshot is needed anyway, so this status does not have to cause a read for all followers.
         case .waitingForNewSnapshot: return .skip
         }
     }
 
-    /// The snapshot that is being read cannot be put in order with what came meanwhile.
+    /// Whether the snapshot that is being read cannot be ordered relative to a message that arrived in the meantime.
     @inlinable
     public var needsNewSnapshot: Bool { if case .waitingForNewSnapshot = self.phase { true } else { false } }
 
-    /// Waits for another snapshot, asked for from now on: it includes what came until now.
+    /// Starts waiting for a snapshot that is requested after this call. It includes everything that has arrived so far.
     @inlinable
     public mutating func restartWaiting() { self.phase = .waiting(position: nil, statuses: []) }
 
-    /// Whether a word on the positions as a whole (they begin, they end) is to be shown now. It has no id, so that only
-    /// its place among what comes says what it means: while the snapshot is being read it can not be told which of the
-    /// two is the later.
+    /// Returns whether to send a message that starts or ends positions. Such a message has no id, so only its order
+    /// among the other messages gives it meaning. While the snapshot is being read, it is unknown which of the two is
+    /// later.
     @inlinable
     public mutating func tracking() -> Bool {
         if self.isLive { return true }
@@ -109,7 +111,7 @@ public struct FollowerSyncState<StatusID: Comparable> {
         return false
     }
 
-    /// Frames that came while the snapshot was read, to be shown after it in this order.
+    /// Frames that arrived while the snapshot was read, to be sent after it in this order.
     public struct Buffered: Hashable, Sendable {
         public var statuses: [[UInt8]]
         public var position: [UInt8]?
@@ -124,12 +126,12 @@ public struct FollowerSyncState<StatusID: Comparable> {
         public var frames: [[UInt8]] { self.statuses + [self.position].compactMap { $0 } }
     }
 
-    /// The snapshot is here: it includes positions up to `position` and statuses up to `status` of `epoch`. It was read
-    /// from the master after everything shown so far, so it is believed even where it goes back: then the master is
-    /// another one, which had not heard of the rest.
+    /// Accepts the snapshot, which includes positions up to `position` and statuses up to `status` of `epoch`. It was
+    /// read from the master after everything that was sent so far, so it is accepted even if it is older: then a
+    /// failover lost the rest.
     ///
-    /// - Returns: what waited and is newer; `nil` when something is missing between the snapshot and what waited: read the
-    ///   job again.
+    /// - Returns: the buffered frames that are newer; `nil` when a message is missing between the snapshot and the
+    ///   buffered ones, so the job must be read again.
     @inlinable
     public mutating func snapshot(position: UInt64?, epoch: String, status: StatusID) -> Buffered? {
         let before = self.phase
@@ -154,30 +156,32 @@ public struct FollowerSyncState<StatusID: Comparable> {
         return Buffered(statuses: frames, position: waitingPosition.frame)
     }
 
-    /// Whether what was seen is what is: epoch and newest status of the job. Who waits for a snapshot agrees.
+    /// Returns whether the follower has seen the job's newest status. A follower that waits for a snapshot always
+    /// agrees.
     @inlinable
     public func agrees(epoch: String, status: StatusID) -> Bool {
         guard self.isLive else { return true }
         return epoch == self.epoch && status == self.lastStatus
     }
 
-    /// Something may have been missed: from now on wait for a new snapshot.
+    /// Discards the state, because messages may have been missed. The follower waits for a new snapshot.
     @inlinable
     public mutating func invalidate() {
         self.phase = .waiting(position: nil, statuses: [])
         self.isResyncNeeded = true
     }
 
-    /// The positions begin anew: another rider's, or those after travel mode was off.
+    /// Accepts positions with smaller ids again: for another rider, or after travel mode was off.
     @inlinable
     public mutating func forgetPosition() { self.lastPosition = 0 }
 }
 
-/// What becomes of a status for one follower. Not inside `FollowerSyncState`, where comparing two would need its metadata.
+/// What to do with a status for one follower. Not nested in `FollowerSyncState`, because comparing two nested values
+/// would need the metadata of the generic type.
 public enum FollowedStatusVerdict: Hashable, Sendable {
     case show
-    /// It was seen, or waits for the snapshot.
+    /// The follower has seen it, or it is buffered until the snapshot.
     case skip
-    /// Something is missing before it: read the job again.
+    /// A status before this one is missing: read the job again.
     case gap
 }

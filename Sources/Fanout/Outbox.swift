@@ -1,14 +1,15 @@
-// What waits for a slow socket. A position replaces the one of the same topic that still waits: only the newest is worth
-// sending. Everything else keeps its order and is never dropped; when it does not fit, the connection has to end.
+// The outgoing queue of one socket. Positions are conflated: a new one replaces an unsent one of the same topic. All
+// other messages keep their order and are never dropped. When they exceed the limit, the connection has to be closed.
 //
-// Generic, and called once per follower and message from another module. Swift makes a copy for the caller's types only
-// where it is `@inlinable public`; a `package` one goes through runtime metadata (decisions/public-generics.md).
+// This code is generic and runs once per follower and message, called from another module. Swift specializes it for the
+// caller's types only if it is `@inlinable public`; `package` code goes through runtime metadata
+// (decisions/public-generics.md).
 
-/// Frames that wait for one socket.
+/// The frames queued for one socket.
 public struct Outbox<Topic: Hashable> {
-    /// What may happen to a frame that has to wait.
+    /// How a queued frame is treated.
     public enum Kind {
-        /// A newer one of the same topic takes its place.
+        /// A newer frame of the same topic replaces it.
         case replaceable(Topic)
         case kept
     }
@@ -17,7 +18,7 @@ public struct Outbox<Topic: Hashable> {
 
     @usableFromInline struct Waiting {
         @usableFromInline var topic: Topic?
-        /// Empty once a newer frame has taken over.
+        /// Empty once a newer frame has replaced it.
         @usableFromInline var frame: [UInt8]
 
         @inlinable
@@ -28,12 +29,12 @@ public struct Outbox<Topic: Hashable> {
     }
 
     @usableFromInline var waiting: [Waiting] = []
-    /// First frame that has not been taken.
+    /// Index of the first frame that has not been removed.
     @usableFromInline var first = 0
     @usableFromInline var places: [Topic: Int] = [:]
-    /// Frames that wait: entries of `waiting` that are not empty.
+    /// The number of queued frames: the entries of `waiting` that are not empty.
     @usableFromInline var count = 0
-    /// Bytes of all frames that wait.
+    /// Bytes of all queued frames.
     @inlinable
     public var bytes: Int { self.waitingBytes }
     @usableFromInline var waitingBytes = 0
@@ -41,14 +42,14 @@ public struct Outbox<Topic: Hashable> {
     public var mostBytes: Int { self.bound }
     @usableFromInline var bound: Int
 
-    /// - Parameter mostBytes: bytes that may wait; the frame that would pass it overflows.
+    /// - Parameter mostBytes: the maximum number of queued bytes. A frame that would exceed it overflows.
     @inlinable
     public init(mostBytes: Int) { self.bound = mostBytes }
 
     @inlinable
     public var isEmpty: Bool { self.bytes == 0 }
 
-    /// From now on so many bytes may wait, unless it was more before.
+    /// Raises the maximum number of queued bytes. Never lowers it.
     @inlinable
     public mutating func widen(to bytes: Int) { self.bound = max(self.bound, bytes) }
 
@@ -63,16 +64,16 @@ public struct Outbox<Topic: Hashable> {
             let place = self.places[topic]
             let freed = place.map { self.waiting[$0].frame.count } ?? 0
             guard self.bytes - freed + frame.count <= self.mostBytes else { return .overflows }
-            // The new one goes to the end: what was said between the two comes before it.
+            // The new frame goes to the end, after the messages that were queued since the old one.
             if let place { self.empty(place) }
             self.append(Waiting(topic: topic, frame: frame))
             return place == nil ? .waits : .replaced
         }
     }
 
-    /// The frame that has waited longest.
+    /// Removes and returns the oldest frame.
     ///
-    /// - Parameter mayGo: asked for the topic of a position as it is about to be written; what may not go is dropped.
+    /// - Parameter mayGo: whether a position of this topic may still be sent. If not, the position is dropped.
     @inlinable
     public mutating func take(_ mayGo: (Topic) -> Bool = { _ in true }) -> [UInt8]? {
         while self.first < self.waiting.count {
@@ -88,7 +89,7 @@ public struct Outbox<Topic: Hashable> {
         return nil
     }
 
-    /// Drops the waiting position of a topic that may not be seen any more.
+    /// Drops the queued position of a topic that the client may no longer see.
     @inlinable
     public mutating func drop(_ topic: Topic) {
         guard let place = self.places.removeValue(forKey: topic) else { return }
@@ -121,8 +122,8 @@ public struct Outbox<Topic: Hashable> {
         self.count += 1
     }
 
-    /// Emptied places are given back once they are half of the list, so that neither a position that is replaced for hours
-    /// nor a socket that never quite catches up costs memory. Cost: O(1) per frame on average.
+    /// Removes empty entries once they are half of the list. This bounds the memory of a position that is replaced for
+    /// hours, and of a socket that never catches up. O(1) per frame on average.
     @inlinable
     mutating func compact() {
         guard self.waiting.count >= Self.fewestPlaces, self.count * 2 <= self.waiting.count else { return }
@@ -135,11 +136,12 @@ public struct Outbox<Topic: Hashable> {
     static var fewestPlaces: Int { 64 }
 }
 
-/// What becomes of a frame that has to wait. Not inside `Outbox`, where comparing two would need its metadata.
+/// The outcome of queueing a frame. Not nested in `Outbox`, because comparing two nested values would need the metadata
+/// of the generic type.
 public enum WaitingOutcome: Hashable, Sendable {
     case waits
-    /// It waits and replaces an older message, which is never sent.
+    /// Queued instead of an older message, which is never sent.
     case replaced
-    /// The bound is passed: nothing was added.
+    /// The limit is exceeded; nothing was queued.
     case overflows
 }

@@ -1,10 +1,11 @@
-// One watcher's view of a zone's pool, from asking to leaving: what comes before the first view waits, what the view
-// already says is passed over, and each change names the one before it, so that a gap shows. The view can be the pool
-// itself or what changed since a version; for the order both are the same: everything up to its version is known.
+// What one watcher has seen of a zone's rider pool, from its subscription to its end. Changes that arrive before the
+// first view are buffered, changes that the view already contains are skipped, and each change contains the version of
+// the one before it, which reveals gaps. A view is either the whole pool or the changes since a version. Both include
+// everything up to its version.
 
-/// What a watcher has seen of a zone.
+/// What a watcher has seen of a zone's pool.
 package struct PoolSyncState: Sendable {
-    /// One change: its version grows, and names that of the change before it.
+    /// One change. A later change has a greater version; `previous` is the version of the change before.
     package struct Change: Sendable {
         package let version: Int64
         package let previous: Int64
@@ -18,21 +19,22 @@ package struct PoolSyncState: Sendable {
     }
 
     private enum Phase {
-        /// The view is not here yet; `waiting` is what came meanwhile.
+        /// Waits for the view. `waiting` contains the changes that arrived in the meantime.
         case waiting
-        /// The same, but more came than is kept: it has to be read again.
+        /// Waits for the view, but more changes arrived than can be buffered. Another view is needed.
         case waitingForNewSnapshot
         case live
     }
 
     private var phase = Phase.waiting
     private var waiting: [Change] = []
-    /// The newest version that was shown; of who has just come, the one it says that it has seen.
+    /// The newest version that was sent. For a new watcher, the version it says it has seen.
     package private(set) var seen: Int64?
-    /// It was unsynchronised: only a view that was asked for since then will do, the one that is read for all.
+    /// Whether the watcher was invalidated. It then needs a view that was requested afterwards: the one that is read
+    /// for all watchers.
     package private(set) var needsResync = false
 
-    /// Changes that wait for the view, at most; with more the zone is read again.
+    /// The maximum number of changes buffered while waiting for the view. With more, the zone is read again.
     package static let mostWaiting = 1_000
 
     package init(since version: Int64?) { self.seen = version }
@@ -41,9 +43,9 @@ package struct PoolSyncState: Sendable {
 
     package enum Verdict: Hashable, Sendable {
         case show
-        /// It was seen, or waits for the view.
+        /// The watcher has seen it, or it is buffered until the view.
         case skip
-        /// Something is missing before it: read the zone again.
+        /// A change before this one is missing: read the zone again.
         case gap
     }
 
@@ -66,11 +68,11 @@ package struct PoolSyncState: Sendable {
         }
     }
 
-    /// The view is here: it includes everything up to `version`. It was read from the master after everything shown
-    /// so far, so it is believed even where it goes back.
+    /// Accepts the view, which includes everything up to `version`. It was read from the master after everything that
+    /// was sent so far, so it is accepted even if it is older.
     ///
-    /// - Returns: frames of what waited and is newer, in order; `nil` when something is missing between the two, or
-    ///   was not kept: nothing of it may be shown, read the zone again.
+    /// - Returns: the frames of buffered changes that are newer, in order; `nil` when a change is missing between the
+    ///   view and the buffered ones. Then send nothing and read the zone again.
     package mutating func view(at version: Int64) -> [[UInt8]]? {
         guard !self.isLive else { return [] }
         let (isWhole, waited) = (self.phase == .waiting, self.waiting)
@@ -89,7 +91,7 @@ package struct PoolSyncState: Sendable {
         return frames
     }
 
-    /// Something may have been missed: from now on wait for a new view.
+    /// Discards the state, because changes may have been missed. The watcher waits for a new view.
     package mutating func invalidate() {
         self.phase = .waiting
         self.waiting = []
@@ -97,21 +99,23 @@ package struct PoolSyncState: Sendable {
     }
 }
 
-/// Whether watchers have seen what is. A zone may change all the time, so what a look finds and they have not seen
-/// may be on its way: it is expected, and the next look asks whether it has come.
+/// Checks whether watchers have seen all changes of a zone. A zone may change all the time, so a change that Redis has
+/// and the watchers have not may still be on its way. The first check notes it, and the next one decides whether it was
+/// lost.
 package struct PoolConsistencyCheck: Sendable {
     private var expected: Int64?
 
     package init() {}
 
     /// - Parameters:
-    ///   - asked: the version since which was asked.
-    ///   - version: the newest that Redis knows.
-    ///   - isKnown: the log holds `asked`.
-    ///   - seen: the oldest that a watcher has seen, now that the answer is here.
-    /// - Returns: whether nothing is missing; `false` once may mean that it is on its way, twice that it was lost.
+    ///   - asked: the version from which the check read.
+    ///   - version: the newest version in Redis.
+    ///   - isKnown: whether the log contains `asked`.
+    ///   - seen: the oldest version that a watcher has seen when the answer arrives.
+    /// - Returns: whether nothing is missing. `false` once may mean that a change is on its way; `false` twice that it
+    ///   was lost.
     package mutating func agrees(asked: Int64, version: Int64, isKnown: Bool, seen: Int64) -> Bool {
-        // Another master, which has not heard of what was shown.
+        // Another master, which does not have the changes that were sent.
         if !isKnown, version < asked { return false }
         if let expected {
             self.expected = nil

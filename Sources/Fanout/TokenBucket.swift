@@ -1,22 +1,22 @@
-// A rate with a burst, without a timer: what has flowed in since the last time is computed when it is needed.
+// A rate limit with a burst. It needs no timer: tokens since the last call are computed on each call.
 
-/// Tokens that come at a steady rate, up to a burst.
+/// A token bucket: tokens accrue at a steady rate up to a burst.
 package struct TokenBucket: Sendable {
     private let perSecond: Double
     private let burst: Double
     private var tokens: Double
     private var updatedAt: UInt64?
 
-    /// It begins full.
+    /// Creates a full bucket.
     package init(perSecond: Int, burst: Int) {
         self.perSecond = Double(perSecond)
         self.burst = Double(burst)
         self.tokens = Double(burst)
     }
 
-    /// Takes a token if there is one.
+    /// Takes a token if one is available.
     ///
-    /// - Parameter now: ns of a clock that does not go back.
+    /// - Parameter now: ns of a monotonic clock.
     package mutating func take(at now: UInt64) -> Bool {
         self.refill(at: now)
         guard self.tokens >= 1 else { return false }
@@ -24,7 +24,7 @@ package struct TokenBucket: Sendable {
         return true
     }
 
-    /// How long until there is a token, ns; 0 when there is one.
+    /// Returns the time until a token is available, in ns; 0 if one is available now.
     package mutating func wait(at now: UInt64) -> UInt64 {
         self.refill(at: now)
         guard self.tokens < 1 else { return 0 }
@@ -32,7 +32,7 @@ package struct TokenBucket: Sendable {
         return UInt64(((1 - self.tokens) / self.perSecond * 1e9).rounded(.up))
     }
 
-    /// Nothing was taken for so long that it is like a new one.
+    /// Returns whether the bucket is full, as a new one is.
     package mutating func isFull(at now: UInt64) -> Bool {
         self.refill(at: now)
         return self.tokens >= self.burst
