@@ -1,36 +1,39 @@
-// Why a client has no connection.
+// The errors of the client.
 
-/// What went wrong, and what to do about it.
+/// Why a connection failed or ended.
 public enum ClientError: Error, Equatable, Sendable, CustomStringConvertible {
-    /// The URL is not `wss://host[:port]` (or `ws://` where there is no TLS).
+    /// The URL is not `wss://host[:port]` (or `ws://` without TLS).
     case malformedURL(String)
-    /// Nobody listens there, or TLS failed.
+    /// The connection failed, or TLS failed.
     case unreachable(url: String, reason: String)
-    /// The gateway answered the upgrade with another status than 101.
+    /// The gateway answered the upgrade request with an HTTP status other than 101.
     case upgradeRefused(status: UInt)
-    /// The gateway closed the connection: RFC 6455 code and reason. `CloseCode.reconnects` says whether to come back.
+    /// The gateway closed the connection with this code and reason (RFC 6455). `CloseCode.reconnects` says whether to
+    /// reconnect.
     case closed(code: UInt16, reason: String)
     /// The connection ended without a close frame.
     case connectionLost
 
     public var description: String {
         switch self {
-        case .malformedURL(let url): "\(url) is not a gateway's URL. It should be wss://host[:port]."
-        case .unreachable(let url, let reason): "\(url) can not be reached: \(reason). Is the gateway running there?"
+        case .malformedURL(let url):
+            "Invalid gateway URL \(url). Use wss://host[:port], or ws://host[:port] without TLS."
+        case .unreachable(let url, let reason):
+            "Cannot connect to \(url): \(reason). Check that a gateway is running there."
         case .upgradeRefused(let status):
-            "The gateway refused the connection with HTTP status \(status). Check the token."
+            "The gateway refused the connection with HTTP status \(status). Check the token and the URL."
         case .closed(let code, let reason): "The gateway closed the connection: \(code) \(reason)."
-        case .connectionLost: "The connection ended."
+        case .connectionLost: "The connection was lost."
         }
     }
 }
 
-/// How a gateway proves who it is.
+/// How the client verifies the gateway's certificate.
 public enum ServerTrust: Sendable {
-    /// A certificate of the system's authorities.
+    /// Trusts the system's certificate authorities.
     case system
-    /// A certificate signed by one of those in this PEM file.
+    /// Trusts the certificate authorities in this PEM file.
     case authorities(file: String)
-    /// Anybody: for development only.
+    /// Trusts every certificate. For development only.
     case anybody
 }

@@ -1,18 +1,18 @@
-// Frames and messages on the client's side of a socket: answers pings, masks what goes out, ends with the close code.
+// Converts between WebSocket frames and messages: answers pings, masks outgoing frames and reports the close code.
 
 internal import EnrouteWire
 internal import NIOConcurrencyHelpers
 internal import NIOCore
 internal import NIOWebSocket
 
-/// Text in, text out. Confined to its channel's loop.
+/// Text frames in, text frames out. Confined to the event loop of its channel.
 final class ClientFrameHandler: ChannelDuplexHandler {
     typealias InboundIn = WebSocketFrame
     typealias InboundOut = [UInt8]
     typealias OutboundIn = [UInt8]
     typealias OutboundOut = WebSocketFrame
 
-    /// How the gateway ended the connection: told to whoever reads, and kept for whoever only writes.
+    /// How the connection ended. Readers receive it as an error; it is stored for tasks that only write.
     private let ending: NIOLockedValueBox<ClientError?>
     private var isClosing = false
 
@@ -22,7 +22,7 @@ final class ClientFrameHandler: ChannelDuplexHandler {
         let frame = self.unwrapInboundIn(data)
         var payload = frame.unmaskedData
         switch frame.opcode {
-        // Gateways never fragment.
+        // Gateways never fragment messages.
         case .text where frame.fin: context.fireChannelRead(self.wrapInboundOut(Array(payload.readableBytesView)))
         case .ping: self.write(context, .pong, payload)
         case .pong: break
@@ -41,7 +41,7 @@ final class ClientFrameHandler: ChannelDuplexHandler {
         }
     }
 
-    /// A network that broke is told in one way, whatever of TLS or TCP noticed.
+    /// A lost connection is always reported in the same way, whether TLS or TCP noticed it.
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         let ending = self.ending.withLockedValue { ending in
             if ending == nil { ending = error as? ClientError ?? .connectionLost }
@@ -58,7 +58,7 @@ final class ClientFrameHandler: ChannelDuplexHandler {
             promise: promise)
     }
 
-    /// Says goodbye before closing (RFC 6455 section 7.1.2).
+    /// Sends a close frame before closing (RFC 6455 section 7.1.2).
     func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
         if !self.isClosing, mode != .input {
             self.isClosing = true

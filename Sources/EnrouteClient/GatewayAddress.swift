@@ -1,12 +1,12 @@
-// Where a gateway is, from its URL.
+// Parses the URL of a gateway.
 
-/// Host and port of a gateway, and whether TLS is spoken there.
+/// The host and port of a gateway, and whether it uses TLS.
 struct GatewayAddress: Hashable {
     let host: String
     let port: Int
     let isSecure: Bool
 
-    /// - Parameter url: `wss://host[:port]` or `ws://host[:port]`, nothing behind it but a slash.
+    /// - Parameter url: `wss://host[:port]` or `ws://host[:port]`, with or without a slash at the end.
     init(_ url: String) throws(ClientError) {
         let parts = url.split(separator: "://", maxSplits: 1)
         guard parts.count == 2, parts[0] == "wss" || parts[0] == "ws" else { throw .malformedURL(url) }
@@ -22,6 +22,6 @@ struct GatewayAddress: Hashable {
         self.host = String(pieces[0])
     }
 
-    /// A name rather than an IPv4 address: only names go into the TLS handshake (RFC 6066 section 3).
+    /// Whether the host is a name. The TLS handshake contains only names, no addresses (RFC 6066 section 3).
     var isName: Bool { !self.host.allSatisfy { $0.isNumber || $0 == "." } }
 }

@@ -1,4 +1,4 @@
-// A connection to a gateway: messages out, messages in, for as long as a closure runs.
+// A WebSocket to a gateway that is open for as long as a closure runs.
 
 public import EnrouteWire
 internal import NIOConcurrencyHelpers
@@ -8,7 +8,7 @@ internal import NIOPosix
 internal import NIOSSL
 internal import NIOWebSocket
 
-/// One WebSocket to a gateway, speaking `enroute.v1`.
+/// A WebSocket to a gateway with the subprotocol `enroute.v1`.
 ///
 /// ```swift
 /// try await GatewayConnection.open("wss://gateway.example", token: token) { connection in
@@ -17,7 +17,8 @@ internal import NIOWebSocket
 /// }
 /// ```
 public struct GatewayConnection: Sendable {
-    /// Messages as they come; ends by throwing `ClientError` when the gateway closes. May be walked once.
+    /// The messages of the gateway, in order. Throws `ClientError` when the gateway closes the connection. Can be
+    /// iterated once.
     public struct Messages: AsyncSequence, Sendable {
         public typealias Element = ServerMessage
         let inbound: NIOAsyncChannelInboundStream<[UInt8]>
@@ -32,7 +33,7 @@ public struct GatewayConnection: Sendable {
             public mutating func next(
                 isolation actor: isolated (any Actor)?
             ) async throws -> ServerMessage? {
-                // What a newer gateway says and we do not know is passed over.
+                // Unknown messages of a newer gateway are ignored.
                 while let bytes = try await self.inbound.next(isolation: actor) {
                     if let message = try? bytes.withUnsafeBytes({ try ServerMessage($0) }) { return message }
                 }
@@ -46,22 +47,23 @@ public struct GatewayConnection: Sendable {
     public let messages: Messages
     private let outbound: NIOAsyncChannelOutboundWriter<[UInt8]>
 
-    /// Sends a message; returns when the socket takes more.
+    /// Sends a message. Returns when the socket accepts more data.
     ///
-    /// - Parameter ref: what `ok` and `error` repeat that answer it.
+    /// - Parameter ref: repeated by the `ok` or `error` that answers the message.
     public func send(_ message: ClientMessage, ref: MessageRef? = nil) async throws {
         try await self.outbound.write(ClientRequest(message, ref: ref).encoded)
     }
 
-    /// Sends text as it is: for tests of what a gateway does with it.
+    /// Sends any text, for tests of malformed messages.
     package func send(text: [UInt8]) async throws { try await self.outbound.write(text) }
 
-    /// Connects, runs `body` and closes.
+    /// Connects, runs `body` and closes the connection.
     ///
     /// - Parameters:
-    ///   - url: `wss://host[:port]`, or `ws://` where there is no TLS.
-    ///   - token: sent with the upgrade as `Authorization: Bearer`; without it `body` has to send `auth` first.
-    /// - Throws: `ClientError`, and what `body` throws.
+    ///   - url: `wss://host[:port]`, or `ws://host[:port]` without TLS.
+    ///   - token: sent in the upgrade request as `Authorization: Bearer`. Without it, `body` has to send `auth` first.
+    ///   - trust: how to verify the gateway's certificate.
+    /// - Throws: `ClientError`, or the error that `body` throws.
     public nonisolated(nonsending) static func open<Result>(
         _ url: String, token: String? = nil, trust: ServerTrust = .system,
         _ body: (GatewayConnection) async throws -> Result
@@ -138,7 +140,7 @@ public struct GatewayConnection: Sendable {
                     return channel.eventLoop.makeFailedFuture(
                         ClientError.upgradeRefused(status: answer.value.status))
                 }))
-        // A gateway says welcome in the same breath as it upgrades.
+        // The gateway may send `welcome` in the same packet as its answer to the upgrade request.
         configuration.leftOverBytesStrategy = .forwardBytes
         let outcome = try sync.configureUpgradableHTTPClientPipeline(configuration: configuration)
         typealias Upgrade = NIOTypedHTTPClientUpgradeHandler<NIOAsyncChannel<[UInt8], [UInt8]>>
@@ -147,13 +149,13 @@ public struct GatewayConnection: Sendable {
     }
 }
 
-/// Remembers the status with which the upgrade is answered.
+/// Records the HTTP status of the answer to the upgrade request.
 private final class UpgradeAnswer: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPClientResponsePart
     private(set) var status: UInt = 0
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        // After the head there may come frames already, which are no HTTP.
+        // WebSocket frames may follow the head immediately; they are not HTTP.
         if self.status == 0, case .head(let head) = self.unwrapInboundIn(data) { self.status = head.status.code }
         context.fireChannelRead(data)
     }

@@ -1,21 +1,21 @@
-// Names that come from outside are parsed once, here, and trusted afterwards. Because no identifier can hold a brace, a
-// colon, a space or a control character, none can become Redis syntax, move a hash tag or break a JSON string.
+// Ids from outside are parsed once, here, and trusted afterwards. An identifier contains no brace, colon, space or
+// control character. It can therefore not act as Redis syntax, change a hash tag or end a JSON string.
 
-/// A name of one kind of thing: 1 to 64 of `[A-Za-z0-9_-]`.
+/// An id: 1 to 64 characters of `[A-Za-z0-9_-]`.
 ///
-/// `Kind` keeps a job's name from being used where a rider's is meant.
+/// `Kind` makes the id of a job and the id of a rider different types.
 public struct Identifier<Kind>: Hashable, Sendable, CustomStringConvertible, LosslessStringConvertible {
     public static var longest: Int { 64 }
 
     public let text: String
 
-    /// - Returns: `nil` unless `text` is 1 to 64 of `[A-Za-z0-9_-]`.
+    /// - Returns: `nil` unless `text` is 1 to 64 characters of `[A-Za-z0-9_-]`.
     public init?(_ text: String) {
         guard Self.isValid(text.utf8) else { return nil }
         self.text = text
     }
 
-    /// The same from bytes, without a String where the name is refused.
+    /// Parses bytes. Creates no String for an invalid id.
     public init?(bytes: UnsafeRawBufferPointer) {
         guard Self.isValid(bytes) else { return nil }
         self.text = String(decoding: bytes, as: UTF8.self)
@@ -40,22 +40,22 @@ extension UInt8 {
     }
 }
 
-/// Namespaces that tell identifiers apart.
+/// The kinds of identifiers.
 public enum Named {
     public enum Job {}
     public enum Person {}
     public enum Zone {}
 }
 
-/// An order or a service visit.
+/// The id of an order or a service visit.
 public typealias JobID = Identifier<Named.Job>
-/// A customer, a rider, someone of operations or a service: the `sub` of a token.
+/// The id of a customer, a rider, a member of operations staff or a service: the `sub` of a token.
 public typealias PersonID = Identifier<Named.Person>
-/// The area whose riders form one pool (a city, say).
+/// The id of an area whose riders form one pool, such as a city.
 public typealias ZoneID = Identifier<Named.Zone>
 
-/// Order of a job's status events: a Redis stream id, `<ms>-<sequence>`, whose sequence is a digest of what came before
-/// (lua/publish_status.lua).
+/// The id of a status event, which orders the events of a job: a Redis stream id, `<ms>-<sequence>`, whose sequence is
+/// a digest of the earlier events (lua/publish_status.lua).
 public struct StatusID: Hashable, Comparable, Sendable, CustomStringConvertible {
     public let milliseconds: UInt64
     public let sequence: UInt64

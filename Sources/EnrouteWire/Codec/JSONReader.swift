@@ -1,19 +1,19 @@
-// JSON (RFC 8259) read where it lies: a cursor over the bytes of one message, no tree, no allocation but for strings
-// that are kept. It is stricter than the RFC where a message of ours never needs the freedom: nesting ends at a depth,
-// numbers at a length, and a member's name may not be escaped, so that nothing can be named twice unnoticed.
+// Reads JSON (RFC 8259) in place: a cursor over the bytes of one message, without a tree, and without allocation except
+// for strings that the caller stores. It is stricter than the RFC: the nesting depth and the length of numbers are
+// limited, and member names must not contain escape sequences, so duplicates are always noticed.
 
-/// Why a message could not be read. `reason` is a full clause for the sender, never an echo of its bytes.
+/// Why a message could not be read. `reason` is a clause for the sender and never repeats the sender's bytes.
 public struct BadMessage: Error, Equatable, CustomStringConvertible {
     public let reason: String
     public init(_ reason: String) { self.reason = reason }
     public var description: String { self.reason }
 }
 
-/// A cursor over one JSON text. The bytes must outlive it.
+/// A cursor over one JSON text. The bytes must outlive the cursor.
 package struct JSONReader {
-    /// Objects and arrays inside each other, at most.
+    /// The maximum nesting depth of objects and arrays.
     static let deepest = 8
-    /// Bytes of one number, at most.
+    /// The maximum length of a number in bytes.
     static let longestNumber = 32
 
     let bytes: UnsafeRawBufferPointer
@@ -24,7 +24,7 @@ package struct JSONReader {
 
     // MARK: objects and arrays
 
-    /// Calls `member` for each member of the object at the cursor; it must consume the value.
+    /// Calls `member` for each member of the object at the cursor. `member` must consume the value.
     package mutating func object(
         _ member: (_ name: UnsafeRawBufferPointer, _ reader: inout JSONReader) throws(BadMessage) -> Void
     ) throws(BadMessage) {
@@ -42,7 +42,7 @@ package struct JSONReader {
         self.depth -= 1
     }
 
-    /// Calls `element` for each element of the array at the cursor; it must consume the element.
+    /// Calls `element` for each element of the array at the cursor. `element` must consume the element.
     package mutating func array(_ element: (_ reader: inout JSONReader) throws(BadMessage) -> Void) throws(BadMessage) {
         try self.enter(UInt8(ascii: "["), "an array")
         if self.take(UInt8(ascii: "]")) { return self.depth -= 1 }
@@ -51,13 +51,13 @@ package struct JSONReader {
         self.depth -= 1
     }
 
-    /// Whether the next value is an array. The cursor stays where it is.
+    /// Whether the next value is an array. Does not move the cursor.
     package var isAtArray: Bool { self.nextByte == UInt8(ascii: "[") }
 
-    /// Whether the next value is an object. The cursor stays where it is.
+    /// Whether the next value is an object. Does not move the cursor.
     var isAtObject: Bool { self.nextByte == UInt8(ascii: "{") }
 
-    /// Nothing but white space may follow.
+    /// Throws unless only white space follows.
     package mutating func end() throws(BadMessage) {
         self.skipSpace()
         guard self.position == self.bytes.count else { throw BadMessage("there is data after the message") }
@@ -70,13 +70,13 @@ package struct JSONReader {
         return raw.contains(UInt8(ascii: "\\")) ? try Self.unescaped(raw) : String(decoding: raw, as: UTF8.self)
     }
 
-    /// The same as `string`, without a String that nobody keeps.
+    /// Skips and checks a string without creating a String.
     private mutating func skipString() throws(BadMessage) {
         let raw = try self.rawString()
         if raw.contains(UInt8(ascii: "\\")) { _ = try Self.unescaped(raw) }
     }
 
-    /// Takes a string, and says whether it is this one, written without escapes.
+    /// Reads a string. Returns whether it is `text`, written without escape sequences.
     mutating func isString(_ text: String) throws(BadMessage) -> Bool {
         let raw = try self.rawString()
         return raw.elementsEqual(text.utf8)
@@ -89,7 +89,7 @@ package struct JSONReader {
         throw BadMessage("expected true or false")
     }
 
-    /// Takes `null` if it is there.
+    /// Reads `null` if it is the next value.
     mutating func null() -> Bool {
         self.skipSpace()
         return self.takeWord("null")
@@ -103,7 +103,7 @@ package struct JSONReader {
         try JSONNumber(self.rawNumber()).integer
     }
 
-    /// Passes over one value of any kind, checking it, and returns its bytes.
+    /// Checks and skips one value of any kind, and returns its bytes.
     @discardableResult
     package mutating func value() throws(BadMessage) -> UnsafeRawBufferPointer {
         self.skipSpace()
@@ -126,7 +126,7 @@ package struct JSONReader {
 
     private var peek: UInt8? { self.position < self.bytes.count ? self.bytes[self.position] : nil }
 
-    /// The first byte of the next value; `nil` at the end.
+    /// The first byte of the next value, or `nil` at the end.
     private var nextByte: UInt8? { self.bytes[self.position...].first { !Self.isSpace($0) } }
 
     private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 || byte == 0x0A || byte == 0x0D }
@@ -163,7 +163,7 @@ package struct JSONReader {
         guard self.depth <= Self.deepest else { throw BadMessage("nesting is deeper than \(Self.deepest) levels") }
     }
 
-    /// The bytes between the quotes, escapes still in them.
+    /// Reads the bytes between the quotes, with their escape sequences.
     private mutating func rawString() throws(BadMessage) -> UnsafeRawBufferPointer {
         guard self.take(UInt8(ascii: "\"")) else { throw BadMessage("expected a string at byte \(self.position)") }
         let start = self.position
@@ -193,7 +193,7 @@ package struct JSONReader {
 }
 
 extension UnsafeRawBufferPointer {
-    /// Whether these bytes are the word.
+    /// Whether these bytes are equal to the text.
     @inline(__always)
     func equals(_ word: StaticString) -> Bool {
         self.count == word.utf8CodeUnitCount

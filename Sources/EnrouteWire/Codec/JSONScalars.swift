@@ -1,7 +1,7 @@
-// Numbers and escaped strings of JSON. A coordinate has few enough digits to be converted exactly with one division
-// (Clinger 1990): its digits fit in 2^53 and its power of ten is exact. Everything else takes the standard library's way.
+// JSON numbers and escaped strings. A coordinate has few enough digits for an exact conversion with one division
+// (Clinger 1990): its digits fit in 2^53 and its power of ten is exact. All other numbers use the standard library.
 
-/// One number as it was written (RFC 8259 section 6).
+/// The digits of a JSON number (RFC 8259 section 6).
 struct JSONNumber {
     private let text: UnsafeRawBufferPointer
     private var mantissa: UInt64 = 0
@@ -65,7 +65,7 @@ struct JSONNumber {
         return before - rest.count
     }
 
-    /// The nearest Double; refuses what is not finite.
+    /// The nearest Double. Throws if the number is not finite.
     var double: Double {
         get throws(BadMessage) {
             if self.digits <= 15, abs(self.exponent) <= 22 {
@@ -82,7 +82,7 @@ struct JSONNumber {
         }
     }
 
-    /// The whole number; refuses a fraction, an exponent and what does not fit.
+    /// The number as an integer. Throws for a fraction, an exponent, and numbers that do not fit.
     var integer: Int64 {
         get throws(BadMessage) {
             guard self.isWhole, self.digits <= 18 else { throw BadMessage("expected a whole number") }
@@ -97,7 +97,7 @@ struct JSONNumber {
 }
 
 extension JSONReader {
-    /// A string's text with its escapes resolved (RFC 8259 section 7); lone surrogates are refused.
+    /// The text of a string with its escape sequences resolved (RFC 8259 section 7). Throws for unpaired surrogates.
     static func unescaped(_ raw: UnsafeRawBufferPointer) throws(BadMessage) -> String {
         var units: [UInt8] = []
         units.reserveCapacity(raw.count)

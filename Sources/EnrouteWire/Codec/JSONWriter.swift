@@ -1,13 +1,13 @@
-// The other direction: bytes appended to one array, in the order the fields are named, no tree and no reflection.
+// Writes JSON: appends bytes to one array in the order of the calls, without a tree and without reflection.
 
-/// Writes one JSON object after the other into `bytes`.
+/// A writer of JSON values into `bytes`.
 struct JSONWriter {
     private(set) var bytes: [UInt8] = []
     private var needsComma = false
 
     init(capacity: Int = 256) { self.bytes.reserveCapacity(capacity) }
 
-    /// A whole message: `{"type":"…"` and what `members` writes.
+    /// Returns a whole message: `{"type":"…"`, followed by the members that `members` writes.
     static func message(_ type: StaticString, _ members: (inout JSONWriter) -> Void) -> [UInt8] {
         var writer = JSONWriter()
         writer.object { writer in
@@ -69,8 +69,8 @@ struct JSONWriter {
         self.needsComma = true
     }
 
-    /// A value with at most `decimals` digits after the point, no trailing zeros. `value` must be finite and below 2^53
-    /// times ten to the minus `decimals`.
+    /// Writes a number with at most `decimals` digits after the point and without trailing zeros. `value` must be
+    /// finite and below 2^53 × 10^-`decimals`.
     mutating func field(_ name: StaticString, _ value: Double?, decimals: Int) {
         guard let value else { return }
         self.name(name)
@@ -82,21 +82,21 @@ struct JSONWriter {
         self.array(name, values) { writer, value in writer.text(value) }
     }
 
-    /// An element of an array.
+    /// Writes an element of an array.
     mutating func text(_ value: String) {
         self.separate()
         self.string(value)
         self.needsComma = true
     }
 
-    /// A value that is JSON already.
+    /// Writes a value that is already JSON.
     mutating func raw(_ name: StaticString, _ json: [UInt8]?) {
         self.name(name)
         if let json { self.bytes.append(contentsOf: json) } else { self.append("null") }
         self.needsComma = true
     }
 
-    /// An element or value written as it is.
+    /// Writes an element or value that is already JSON.
     mutating func element(_ json: [UInt8]) {
         self.separate()
         self.bytes.append(contentsOf: json)

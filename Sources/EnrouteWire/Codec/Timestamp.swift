@@ -1,12 +1,12 @@
-// RFC 3339's way to write a time, read into ms since the epoch: what other systems write into requests and events.
+// Parses RFC 3339 times, which other systems use in requests and events, into ms since the epoch.
 
-/// Reads times.
+/// A parser for times.
 package enum Timestamp {
-    /// `2026-11-21T17:45:00.250+01:00` (RFC 3339 section 5.6). A leap second is the one after it; what is finer than a
-    /// millisecond is cut off.
+    /// Parses a time such as `2026-11-21T17:45:00.250+01:00` (RFC 3339 section 5.6). A leap second counts as the second
+    /// after it. Fractions below a millisecond are cut off.
     ///
-    /// - Parameter allowsSpace: in the place of the `T`, as the RFC lets an application choose.
-    /// - Returns: `nil` for anything else, and for times that are not kept (`Fix.times`).
+    /// - Parameter allowsSpace: whether a space may replace the `T`, which the RFC leaves to the application.
+    /// - Returns: `nil` for any other text, and for times outside of `Fix.times`.
     package static func milliseconds(_ text: String, allowsSpace: Bool = false) -> Int64? {
         var digits = Digits(bytes: Array(text.utf8)[...])
         guard let year = digits.number(4), digits.take("-"), let month = digits.number(2), (1...12).contains(month),
@@ -29,8 +29,8 @@ package enum Timestamp {
         }
     }
 
-    /// Days from 1970-01-01, in the Gregorian calendar. Years are counted from March, so that a leap day is a year's
-    /// last.
+    /// Days since 1970-01-01 in the Gregorian calendar. Years are counted from March, so a leap day is the last day of
+    /// a year.
     private static func daysSinceEpoch(_ year: Int64, _ month: Int64, _ day: Int64) -> Int64 {
         let marchYear = month > 2 ? year : year - 1
         let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
@@ -50,7 +50,7 @@ private struct Digits {
         return true
     }
 
-    /// Exactly so many digits.
+    /// Reads exactly this many digits.
     mutating func number(_ count: Int) -> Int64? {
         let digits = self.bytes.prefix(count)
         guard digits.count == count, digits.allSatisfy({ (48...57).contains($0) }) else { return nil }
@@ -58,7 +58,7 @@ private struct Digits {
         return digits.reduce(0) { $0 * 10 + Int64($1 - 48) }
     }
 
-    /// ms; 0 where there is no fraction.
+    /// Reads the fraction of a second, in ms; 0 if there is none.
     mutating func fraction() -> Int64? {
         guard self.take(".") else { return 0 }
         let digits = self.bytes.prefix { (48...57).contains($0) }
@@ -68,7 +68,7 @@ private struct Digits {
         return milliseconds.reduce(0) { $0 * 10 + Int64($1 - 48) }
     }
 
-    /// East of UTC.
+    /// Reads the offset east of UTC.
     mutating func offsetMinutes() -> Int64? {
         if self.take("Z") || self.take("z") { return 0 }
         let isWest = self.take("-")

@@ -1,7 +1,7 @@
-// Whether bytes are text (RFC 3629), which every message is.
+// Validates UTF-8 (RFC 3629). Every message must be valid UTF-8.
 
 extension UnsafeRawBufferPointer {
-    /// Most messages are ASCII, which is seen eight bytes at a time.
+    /// Most messages are ASCII, which is checked eight bytes at a time.
     package var isUTF8: Bool {
         var index = 0
         while index + 8 <= self.count {

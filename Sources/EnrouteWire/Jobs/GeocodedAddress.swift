@@ -1,22 +1,22 @@
-// A job whose destination was given as an address: what became of it. It is kept with the destination, as one thing, so that
-// a place that is given later takes the address' place too.
+// The result of looking up a job's destination that was given as an address. It is stored together with the destination
+// as one value, so coordinates that are written later replace it too.
 
-/// Whether a rider can be sent to where an address was found.
+/// The result of looking up an address.
 public enum GeocodingState: String, Hashable, Sendable, CaseIterable {
     case ok
-    /// Something was found that may be somewhere else: it is not used.
+    /// A location was found, but it may be wrong. It is not used.
     case low
-    /// Nothing was found, or nobody could be asked.
+    /// Nothing was found, or no provider answered.
     case nothing = "none"
 }
 
-/// What an address came to, without the address.
+/// The result of looking up an address, without the address itself.
 public struct GeocodedAddress: Hashable, Sendable {
     public var state: GeocodingState
-    /// Tells one address from another, so that none is asked for twice.
+    /// A digest of the address, so the same address is not looked up twice.
     public var digest: String
 
-    /// Code points of an address, at most; it has at least one that is no space.
+    /// The maximum length of an address in code points. At least one of them is not a space.
     public static let longest = 256
 
     public static func isAddress(_ text: String) -> Bool {
@@ -28,7 +28,8 @@ public struct GeocodedAddress: Hashable, Sendable {
         self.digest = digest
     }
 
-    /// As it is kept: `{"lat": …, "lon": …, "geocoding": …, "address": <digest>}`, the place only where it is one.
+    /// The stored form: `{"lat": …, "lon": …, "geocoding": …, "address": <digest>}`, with coordinates only if a
+    /// location was found.
     public func json(with place: Coordinate?) -> [UInt8] {
         var writer = JSONWriter()
         writer.object { writer in
@@ -42,7 +43,7 @@ public struct GeocodedAddress: Hashable, Sendable {
         return writer.bytes
     }
 
-    /// - Returns: `nil` for a destination that was given as a place.
+    /// - Returns: `nil` for a destination that was given as coordinates.
     public init?(json: UnsafeRawBufferPointer) {
         var (state, digest) = (GeocodingState?.none, String?.none)
         var reader = JSONReader(json)

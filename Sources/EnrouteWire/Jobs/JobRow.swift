@@ -1,11 +1,11 @@
-// A job as operations see it in a list: what it is and whose, what its followers are shown, and exactly why nothing is seen
-// of its rider. Where anybody is is not among it.
+// A job in the list of operations: its kind, status and people, what its followers see, and the exact reason why there
+// is no location. It contains no position.
 
-/// What operations are told of a job's positions: what followers are shown, and beyond that whether the rider is lost.
+/// The tracking state for operations: what followers see, and also whether the rider is lost.
 public enum JobTracking: String, Hashable, Sendable, CaseIterable {
     case waiting, live, stale
-    /// The rider shares its position, and nothing has come for so long that the last one is no longer kept. Followers are
-    /// shown `waiting`, as before the first one.
+    /// The rider shares its position, but has been silent for so long that the last position is no longer stored.
+    /// Followers see `waiting`, as before the first location.
     case lost
     case paused, arrived, ended
 
@@ -21,7 +21,7 @@ public enum JobTracking: String, Hashable, Sendable, CaseIterable {
     }
 }
 
-/// One row of the list of a zone's open jobs.
+/// One row in the list of a zone's open jobs.
 public struct JobRow: Hashable, Sendable {
     public var job: JobID
     public var kind: JobKind
@@ -31,17 +31,17 @@ public struct JobRow: Hashable, Sendable {
     public var customer: PersonID
     public var rider: PersonID?
     public var tracking: JobTracking
-    /// Why nothing is shown any more; of `paused`, `arrived` and `ended`.
+    /// Why no position is shown, in `paused`, `arrived` and `ended`.
     public var reason: EndReason?
-    /// Why nothing is seen of the rider, while it shares its position.
+    /// Why there is no location while the rider shares its position.
     public var unavailable: UnavailableReason?
-    /// When the last position came in, ms since the epoch; only while it is stale or lost, so that a row stays the same
-    /// while all is well.
+    /// When the last location arrived, ms since the epoch. Present only while it is stale or lost, so a row does not
+    /// change while locations arrive.
     public var seenAt: Int64?
     public var proximity: ProximityState?
-    /// Until when the position may be shared, ms since the epoch; `nil` while it is not.
+    /// Until when the rider may share its position, ms since the epoch; `nil` while it does not.
     public var deadline: Int64?
-    /// At all gateways, some seconds ago.
+    /// Followers on all gateways, a few seconds old.
     public var followers: Int
 
     public init(
@@ -56,19 +56,19 @@ public struct JobRow: Hashable, Sendable {
     }
 }
 
-/// A zone's open jobs, or what changed of them.
+/// A zone's open jobs, or their changes.
 public struct JobRows: Hashable, Sendable {
     public var zone: ZoneID
-    /// What to ask for the changes since.
+    /// The value of `since` for a later request.
     public var version: String
-    /// In the place of all that was shown before.
+    /// Whether the jobs replace everything that was shown before.
     public var isReset: Bool
     public var rows: [JobRow]
-    /// Are not open in this zone any more.
+    /// Jobs that are no longer open in this zone.
     public var gone: [JobID]
-    /// Of the whole zone.
+    /// The number of open jobs in the whole zone.
     public var count: Int
-    /// After which job to go on; `nil` when these are all.
+    /// The value of `after` for the next page; `nil` on the last page.
     public var next: JobID?
 
     public init(

@@ -1,12 +1,12 @@
-// What a job can be, and what may follow what. Data, not code: the table below is all there is to it. The gateway names
-// the statuses that may come before; lua/publish_status.lua compares and decides races.
+// The statuses of a job, and which status may follow which. The lifecycle is data: the table below is complete. The
+// gateway passes the allowed predecessors to lua/publish_status.lua, which compares them and decides races.
 
-/// What is on its way: an order, or somebody who comes to do work.
+/// The kind of a job: an order that is delivered, or a visit for work.
 public enum JobKind: String, Sendable, CaseIterable {
     case delivery, service
 }
 
-/// Where a job stands.
+/// The status of a job.
 public enum JobStatus: String, Sendable, CaseIterable {
     case pendingVendorAcceptance = "pending_vendor_acceptance"
     case accepted, preparing
@@ -24,7 +24,7 @@ public enum JobStatus: String, Sendable, CaseIterable {
 }
 
 extension JobKind {
-    /// The status a job of this kind begins with.
+    /// The first status of this kind.
     public var firstStatus: JobStatus {
         switch self {
         case .delivery: .pendingVendorAcceptance
@@ -32,7 +32,7 @@ extension JobKind {
         }
     }
 
-    /// Statuses of this kind, in the order they are usually passed.
+    /// The statuses of this kind, in their usual order.
     public var statuses: [JobStatus] {
         switch self {
         case .delivery:
@@ -46,7 +46,7 @@ extension JobKind {
 }
 
 extension JobStatus {
-    /// The statuses from which this one may follow.
+    /// The statuses that this one may follow.
     public var predecessors: [JobStatus] {
         switch self {
         case .pendingVendorAcceptance, .assigned: []
@@ -67,11 +67,11 @@ extension JobStatus {
         }
     }
 
-    /// Statuses in which the rider may share its position: it is underway to the customer.
+    /// Whether the rider may share its position in this status: it is travelling to the customer.
     public static let travelling: [JobStatus] = [.inTransit, .onTheWay]
     public var allowsTravel: Bool { Self.travelling.contains(self) }
 
-    /// Why following ends with this status; `nil` while it goes on.
+    /// The reason why following ends with this status; `nil` if it continues.
     public var end: EndReason? {
         switch self {
         case .delivered, .completed: .completed
@@ -80,26 +80,26 @@ extension JobStatus {
         }
     }
 
-    /// Why the rider's position is not shown from this status on; `nil` where travel mode does not end with it.
+    /// The reason why travel mode ends with this status; `nil` if it does not.
     public var endOfTravel: EndReason? {
         self == .workInProgress ? .arrived : self.end
     }
 }
 
-/// Why a job, or its positions, can not be followed any further.
+/// Why a job, or its position, can no longer be followed.
 public enum EndReason: String, Sendable, CaseIterable {
     case arrived, deactivated
     case timeLimit = "time_limit"
     case completed, cancelled, revoked, reassigned
 }
 
-/// What can be said of the positions of a job.
+/// The tracking state: whether positions of a job are shown.
 public enum TrackingState: String, Sendable, CaseIterable {
-    /// Travel mode is on and no position has come yet, or travel mode is not on yet.
+    /// Travel mode is not on yet, or it is on and no location has arrived.
     case waiting
-    /// The last one is older than 30 s in `stale`.
+    /// In `stale`, the last location is older than 30 s.
     case live, stale
-    /// The rider switched travel mode off by hand, which is not arrival.
+    /// The rider switched travel mode off, which is not arrival.
     case paused
     case arrived
     case ended

@@ -1,15 +1,15 @@
-// Where an order is picked up: a place, what it is called, and what became of its address where it was written as one. All of
-// it is kept as one thing, so that what is written later takes the place of all that was known before.
+// Where an order is picked up: its location, its name, and the result of looking up its address. All of it is stored as
+// one value, so a later update replaces everything that was known before.
 
-/// A job's vendor, as its record holds it.
+/// A job's vendor, as stored in the job's record.
 public struct PickupPlace: Hashable, Sendable {
-    /// `nil` where nobody knows it: no rider can be sent there.
+    /// `nil` if the location is unknown. Then no rider can be sent there.
     public var place: Coordinate?
-    /// What a rider is told to go to; at most `longestName` characters.
+    /// The name that riders see, at most `longestName` characters.
     public var name: String?
-    /// As it is written, for a rider to read; at most `GeocodedAddress.longest` characters.
+    /// The address as it was written, for riders, at most `GeocodedAddress.longest` characters.
     public var address: String?
-    /// What that came to; `nil` where nobody had to look it up.
+    /// The result of looking it up; `nil` if no lookup was needed.
     public var geocoded: GeocodedAddress?
 
     public static let longestName = 100
@@ -20,15 +20,15 @@ public struct PickupPlace: Hashable, Sendable {
         (self.place, self.name, self.address, self.geocoded) = (place, name, address, geocoded)
     }
 
-    /// What has to be looked up before anybody can be sent there.
+    /// The address that has to be looked up before a rider can be sent there.
     public var addressToFind: String? { self.place == nil ? self.address : nil }
 
-    /// The address was looked up.
+    /// Stores the result of the lookup.
     public mutating func found(_ place: Coordinate?, _ geocoded: GeocodedAddress?) {
         (self.place, self.geocoded) = (place, geocoded)
     }
 
-    /// `{"lat": …, "lon": …, "name": …, "written": …, "geocoding": …, "address": <digest>}`, each only where it is known.
+    /// `{"lat": …, "lon": …, "name": …, "written": …, "geocoding": …, "address": <digest>}`, each only if it is known.
     public var json: [UInt8] {
         var writer = JSONWriter()
         writer.object { writer in
@@ -44,7 +44,7 @@ public struct PickupPlace: Hashable, Sendable {
         return writer.bytes
     }
 
-    /// - Returns: `nil` for what is no JSON object, such as the record of a job without a vendor.
+    /// - Returns: `nil` if it is not a JSON object, such as for a job without a vendor.
     public init?(json: UnsafeRawBufferPointer) {
         var (latitude, longitude, name, address) = (Double?.none, Double?.none, String?.none, String?.none)
         do throws(BadMessage) {
@@ -71,7 +71,7 @@ public struct PickupPlace: Hashable, Sendable {
     }
 }
 
-/// A vendor as the order system describes it: lat and lon, or an address in their place, or at least a name.
+/// A vendor as the order system describes it: lat and lon, or instead an address, or at least a name.
 public struct VendorDescription: Decodable, Sendable {
     /// Degrees.
     public var lat: Double?
@@ -79,12 +79,12 @@ public struct VendorDescription: Decodable, Sendable {
     public var address: String?
     public var name: String?
 
-    /// What of it can not be, as a sentence to whoever wrote it.
+    /// What is invalid, as a sentence for the client's developer.
     public struct Impossible: Error, Hashable {
         public let reason: String
     }
 
-    /// - Returns: what is written, with nothing looked up.
+    /// - Returns: the vendor as it was written, before any lookup.
     public func place() throws(Impossible) -> PickupPlace {
         var place: Coordinate?
         switch (self.lat, self.lon) {

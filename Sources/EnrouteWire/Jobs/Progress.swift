@@ -1,12 +1,12 @@
-// How far a job has come, as a customer is shown it: the steps of its kind, each complete, active, still to come, or never
-// to come. A branch (no rider is found) is no step, and no end either: the step that was reached stays the active one.
+// The progress of a job as a customer sees it: the steps of its kind, each complete, active, upcoming or cancelled. A
+// branch (no rider is found) is neither a step nor an end: the step that was reached stays active.
 
-/// Where one step stands.
+/// The state of one step.
 public enum StepState: String, Sendable, CaseIterable {
     case complete, active, upcoming, cancelled
 }
 
-/// One step of a job's kind.
+/// One step of a job.
 public struct ProgressStep: Hashable, Sendable {
     public var status: JobStatus
     public var state: StepState
@@ -18,26 +18,26 @@ public struct ProgressStep: Hashable, Sendable {
 }
 
 extension JobStatus {
-    /// Whether it is on the way to the end, and no branch off it.
+    /// Whether this status is a step, and not a branch.
     public var isStep: Bool { self != .cancelled && self != .allocationFailed }
 }
 
 extension JobKind {
-    /// The statuses that are steps on the way to the end, in their order.
+    /// The statuses that are steps, in order.
     public var steps: [JobStatus] {
         self.statuses.filter(\.isStep)
     }
 
-    /// The first step that was surely reached by whoever is in `status`.
+    /// The first step that a job in `status` must have reached.
     private func fewest(before status: JobStatus) -> JobStatus {
         self.steps.first { status.predecessors.contains($0) } ?? self.firstStatus
     }
 
     /// - Parameters:
-    ///   - status: where the job stands.
-    ///   - reached: the last step it was in, where `status` is none; `nil` when that is not known: then no more is said to
-    ///     be complete than must have been.
-    /// - Returns: all steps of the kind, in their order.
+    ///   - status: the job's status.
+    ///   - reached: the last step before `status`, if `status` is not a step. With `nil`, only the steps that must have
+    ///     been reached count as complete.
+    /// - Returns: all steps of the kind, in order.
     public func progress(at status: JobStatus, reached: JobStatus? = nil) -> [ProgressStep] {
         let steps = self.steps
         let current = steps.contains(status) ? status : reached ?? self.fewest(before: status)

@@ -26,32 +26,32 @@ public struct Snapshot: Hashable, Sendable {
     public var status: JobStatus
     /// When the status began, ms since the epoch.
     public var statusAt: Int64
-    /// All steps of the kind, in their order, and where each stands.
+    /// All steps of the kind in order, with their states.
     public var steps: [ProgressStep]
     public var epoch: String
-    /// Id of the status event this state includes.
+    /// The id of the last status event that the snapshot includes.
     public var id: StatusID
-    /// Where the job ends; `nil` when the job was created without.
+    /// Where the job ends; `nil` if the job has no destination.
     public var destination: Coordinate?
-    /// The name of who sells what is brought, where the job has one.
+    /// The name of the vendor, if the job has one.
     public var vendor: String?
-    /// Where that is, as it was written.
+    /// The vendor's address as it was written.
     public var vendorAddress: String?
-    /// What became of the destination's address; `nil` when it was not given as one.
+    /// The result of looking up the destination's address; `nil` if the destination was given as coordinates.
     public var geocoding: GeocodingState?
     public var tracking: TrackingState
-    /// Why no position is shown any more, or for now; `nil` while nothing has ended.
+    /// Why no position is shown; `nil` while positions may be shown.
     public var reason: EndReason?
-    /// Why nothing new is seen of the rider, while that is so and known.
+    /// The text that explains why there is no new location, if the reason is known.
     public var unavailable: TrackingTextKey?
-    /// Until when travel mode may be on, ms since the epoch; `nil` before its first start.
+    /// Until when travel mode may be on, ms since the epoch; `nil` before travel mode was first switched on.
     public var travelDeadline: Int64?
-    /// The last known position as it was published, and how old it was when this was made.
+    /// The last known position as it was published, and its age when the snapshot was created.
     public var position: [UInt8]?
     public var positionAgeMilliseconds: Int64?
-    /// When the rider arrives, where something was said of it.
+    /// The last arrival time that was published.
     public var eta: ArrivalEstimate?
-    /// What a resuming follower missed, oldest first.
+    /// The status events that a resuming follower missed, oldest first.
     public var missed: [StatusEvent]
 
     public init(
@@ -89,7 +89,7 @@ public struct Snapshot: Hashable, Sendable {
 }
 
 extension Snapshot: CustomReflectable {
-    /// All but the bytes of the position, which would say where somebody is.
+    /// Everything except the position, which must not appear in logs.
     public var customMirror: Mirror {
         Mirror(
             self,
@@ -171,7 +171,7 @@ extension Snapshot {
         }
     }
 
-    /// The snapshot alone, as REST answers it.
+    /// The snapshot as REST returns it.
     public func json(job: JobID) -> [UInt8] {
         var writer = JSONWriter()
         writer.object { writer in
@@ -270,7 +270,7 @@ extension Coordinate {
         self.init(latitude: latitude, longitude: longitude)
     }
 
-    /// A place as `{"lat": …, "lon": …}`.
+    /// Parses coordinates: `{"lat": …, "lon": …}`.
     public init(json: UnsafeRawBufferPointer) throws(BadMessage) {
         var reader = JSONReader(json)
         guard let place = try Coordinate(from: &reader) else {

@@ -1,20 +1,21 @@
-// The status log of a job as REST answers it: what happened, when, and, for those who may know, by whom.
+// The status log of a job, as REST returns it: what happened and when, and for operations and services also who caused
+// it.
 
 /// One entry of a job's status log.
 public struct StatusLogEntry: Hashable, Sendable {
     public var id: StatusID
-    /// The entry before this one, `nil` for the first of the job. It may be older than all that the log still holds.
+    /// The previous entry, `nil` for the first of the job. The log may no longer contain it.
     public var previous: StatusID?
     public var status: JobStatus
     /// When it happened, ms since the epoch.
     public var at: Int64
-    /// When it was written down, ms since the epoch, by the clock of Redis.
+    /// When it was stored, ms since the epoch, by the clock of Redis.
     public var recordedAt: Int64
-    /// Who caused it; `nil` where that is not told.
+    /// Who caused it; `nil` for readers who may not know.
     public var actor: String?
-    /// Where it came from: `create`, `rest`, `socket` or `event`.
+    /// The source of the change: `create`, `rest`, `socket` or `event`.
     public var source: String
-    /// Id of the request it was asked for with; `nil` where there was none, or it is not told.
+    /// The id of the request; `nil` if there was none, or for readers who may not know.
     public var request: String?
 
     public init(
@@ -31,7 +32,7 @@ public struct StatusLogEntry: Hashable, Sendable {
         self.request = request
     }
 
-    /// The same for those whom it does not concern who did it.
+    /// The entry for readers who may not know who caused it.
     public var withoutActor: StatusLogEntry {
         var entry = self
         (entry.actor, entry.request) = (nil, nil)
@@ -42,7 +43,7 @@ public struct StatusLogEntry: Hashable, Sendable {
 /// The newest entries of a job's status log, at most 64, oldest first.
 public struct StatusLog: Hashable, Sendable {
     public var job: JobID
-    /// Nonce of the job's record.
+    /// The epoch of the job's record.
     public var epoch: String
     public var entries: [StatusLogEntry]
 

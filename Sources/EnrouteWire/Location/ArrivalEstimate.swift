@@ -1,21 +1,21 @@
-// When the rider arrives, as followers are told. A time rather than a rest, so that every client counts down by itself
-// between two messages; and a state of its own, independent of whether the rider is seen.
+// The arrival time as followers receive it. It is a point in time instead of a remaining duration, so clients can count
+// down between two messages. Its state is independent of the tracking state.
 
-/// What can be said of an arrival.
+/// Whether the arrival time is known.
 public enum ArrivalState: String, Hashable, Sendable, CaseIterable {
     case ok
-    /// It was known, and what is known of it is not good enough at the moment.
+    /// It was known, but is too old at the moment.
     case recalculating
     case unavailable
 }
 
-/// How far an estimate can be trusted.
+/// How reliable an estimate is.
 public enum ArrivalConfidence: String, Hashable, Sendable, CaseIterable, Comparable {
     /// By distance and usual speeds.
     case low
     /// By streets, without their traffic.
     case medium
-    /// By streets and today's traffic.
+    /// By streets with current traffic.
     case high
 
     public static func < (a: Self, b: Self) -> Bool { a.rank < b.rank }
@@ -29,22 +29,23 @@ public enum ArrivalConfidence: String, Hashable, Sendable, CaseIterable, Compara
     }
 }
 
-/// The message `eta`, and the member of a snapshot.
+/// The contents of the message `eta` and of the member `eta` of a snapshot.
 public struct ArrivalEstimate: Hashable, Sendable {
     public var state: ArrivalState
     /// ms since the epoch, by the server's clock; `nil` unless the state is `ok`.
     public var arrivesAt: Int64?
-    /// s from `at` to the arrival, 0 for any moment; `nil` unless the state is `ok`.
+    /// Seconds from `at` to the arrival, 0 for any moment; `nil` unless the state is `ok`.
     public var seconds: Int64?
-    /// Who says so: `osrm`, `azure_maps`, `mapbox`, `built_in`; there may be more one day.
+    /// Who calculated it: `osrm`, `azure_maps`, `mapbox`, `built_in`. More may be added.
     public var source: String?
     public var confidence: ArrivalConfidence?
-    /// When it was said, ms since the epoch.
+    /// When it was calculated, ms since the epoch.
     public var at: Int64
-    /// Stops that the rider makes before this one; `nil` for none. Without `arrivesAt`: where they are is not known.
+    /// The number of stops the rider makes first; `nil` for none. Without `arrivesAt`, the location of at least one of
+    /// them is unknown.
     public var stopsBefore: Int64?
 
-    /// What its numbers may be: ms since the epoch with at most 13 digits, s, and stops.
+    /// The valid ranges: ms since the epoch with at most 13 digits, seconds, and stops.
     static let times: ClosedRange<Int64> = 0...9_999_999_999_999
     static let waits: ClosedRange<Int64> = 0...100_000_000
     static let stops: ClosedRange<Int64> = 0...1_000

@@ -1,16 +1,17 @@
-// A place on the earth. Where somebody is must never reach a log, so the type itself does not say it.
+// A position on the earth. Positions of people must never appear in logs, so the type redacts its own description.
 
-/// A WGS 84 position in degrees. Its description is redacted; read `latitude` and `longitude` where they are meant.
+/// A WGS 84 position in degrees. Its description is redacted; use `latitude` and `longitude`.
 public struct Coordinate: Hashable, Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     /// Degrees north, -90 to 90.
     public let latitude: Double
     /// Degrees east, -180 to 180.
     public let longitude: Double
 
-    /// What is written as 0 (half of the seventh decimal of a degree, 6 mm) counts as 0.
+    /// Values below half of the seventh decimal of a degree (6 mm) are written as 0 and count as 0.
     private static let smallest = 5e-8
 
-    /// - Returns: `nil` outside the ranges, for what is not finite, and for (0, 0), which is what broken receivers report.
+    /// - Returns: `nil` outside of the ranges, for values that are not finite, and for (0, 0), which broken receivers
+    ///   report.
     public init?(latitude: Double, longitude: Double) {
         guard (-90...90).contains(latitude), (-180...180).contains(longitude),
             max(abs(latitude), abs(longitude)) >= Self.smallest

@@ -1,27 +1,27 @@
-// A reading of no place on the earth. It is not shown to anybody, but its rider is told what became of it, and it is
-// counted, like any other; so it does not make a message senseless. Its numbers are forgotten as soon as they are read:
-// swapped, they may be where somebody is.
+// A fix with invalid coordinates. It does not make the whole message malformed: like any other refused fix it is
+// counted, and the rider receives its verdict. The invalid coordinates are discarded immediately, because swapped they
+// may be the rider's position.
 
-/// One reading whose numbers are no place.
+/// A fix with invalid coordinates.
 public struct InvalidFix: Hashable, Sendable {
     public enum Fault: Hashable, Sendable {
-        /// Beyond a pole, or once around and more.
+        /// The latitude or longitude is out of range.
         case outOfRange
-        /// What broken receivers report.
+        /// (0, 0), which broken receivers report.
         case zeroZero
     }
 
-    /// When the sensor took it, ms since the epoch, by the phone's clock.
+    /// When the sensor took the reading, ms since the epoch, by the phone's clock.
     public var at: Int64
     public var fault: Fault
 
     public init(at: Int64, fault: Fault) { (self.at, self.fault) = (at, fault) }
 
-    /// In the place of the numbers: degrees that have the same fault.
+    /// A latitude with the same fault, instead of the one that was sent.
     fileprivate var latitude: Int64 { self.fault == .zeroZero ? 0 : 91 }
 }
 
-/// One reading as a phone sent it.
+/// One fix as it was decoded: valid or invalid.
 enum DecodedFix {
     case fix(Fix)
     case invalid(InvalidFix)
@@ -78,9 +78,9 @@ enum DecodedFix {
 }
 
 extension JSONReader {
-    /// The array `fixes` of a message or a batch: those that say a place, and the invalidFixes.
+    /// Reads the array `fixes` of a message or a batch: the valid fixes and the invalid ones.
     ///
-    /// - Parameter message: what holds them, in the words of its refusal.
+    /// - Parameter message: what contains them, for the error message.
     mutating func fixes(of message: StaticString) throws(BadMessage) -> (fixes: [Fix], invalidFixes: [InvalidFix]) {
         var (fixes, invalidFixes) = ([Fix](), [InvalidFix]())
         try self.array { (reader) throws(BadMessage) in

@@ -1,17 +1,17 @@
-// What a phone in the background sends by REST, where the WebSocket's message `location` names the job: the fixes it
-// has gathered, of which the newest is shown.
+// The fixes that a phone in the background sends over REST. Over a WebSocket it would send the message `location`,
+// which contains the job.
 
-/// The body of `POST jobs/{job}/locations`: one or more fixes, for that job and the other jobs of a round.
+/// The body of `POST jobs/{job}/locations`: one or more fixes, for that job and the other jobs of the trip.
 public struct LocationBatch: Hashable, Sendable {
-    /// Counts the rider's batches; comes back in the answer. `nil` where the phone does not count.
+    /// Counts the rider's batches. The answer repeats it. `nil` if the phone does not count.
     public var sequence: Int64?
-    /// Further jobs that the same fixes are for, each once.
+    /// Further jobs to report the same fixes for, without duplicates.
     public var otherJobs: [JobID]
-    /// In any order; together with `invalidFixes` 1 to `LocationReport.mostFixes`.
+    /// The valid fixes, in any order. Together with `invalidFixes` 1 to `LocationReport.mostFixes`.
     public var fixes: [Fix]
-    /// Readings of no place, which are refused and counted.
+    /// Fixes with invalid coordinates, which are refused and counted.
     public var invalidFixes: [InvalidFix]
-    /// As in a `LocationReport`.
+    /// The battery level, as in a `LocationReport`.
     public var battery: Double?
 
     public init(
@@ -25,17 +25,17 @@ public struct LocationBatch: Hashable, Sendable {
         self.battery = battery
     }
 
-    /// The only one that followers are shown.
+    /// The newest fix.
     public var newest: Fix? { self.fixes.max { $0.at < $1.at } }
 
-    /// The job of the path and the others: each once, at most `LocationReport.mostJobs`.
+    /// The job of the path and the other jobs, without duplicates, at most `LocationReport.mostJobs`.
     public func jobs(with job: JobID) -> [JobID] { [job] + self.otherJobs.filter { $0 != job } }
 }
 
 extension LocationBatch {
-    /// Reads one batch: a JSON object. Members it does not know are passed over.
+    /// Reads one batch: a JSON object. Unknown members are ignored.
     ///
-    /// - Parameter bytes: UTF-8, checked by the caller.
+    /// - Parameter bytes: valid UTF-8, checked by the caller.
     public init(_ bytes: UnsafeRawBufferPointer) throws(BadMessage) {
         var reader = JSONReader(bytes)
         var members = Members("the batch")
@@ -73,8 +73,8 @@ extension LocationBatch {
         self.init(sequence: sequence, otherJobs: others, fixes: fixes, invalidFixes: invalidFixes, battery: battery)
     }
 
-    /// Whether these bytes are JSON at all, as strictly as everywhere here: what tells a broken text from an impossible
-    /// one.
+    /// Returns whether the bytes are valid JSON for `JSONReader`. This distinguishes a malformed body (400) from
+    /// invalid values (422).
     public static func isJSON(_ bytes: UnsafeRawBufferPointer) -> Bool {
         var reader = JSONReader(bytes)
         do throws(BadMessage) {

@@ -1,20 +1,20 @@
-// What a rider's phone sends, and what every follower gets: bytes to a validated value, and back to bytes once.
+// The location message of a rider's phone, decoded into a value, and the location message of followers, encoded once.
 //
 // Step 2 of 10 of the hot path. Before: Realtime/Session/SessionInput.swift
 // Next: Realtime/Trips/RiderSession.swift
 
 internal import HotPath
 
-/// One reading of a rider's position.
+/// A fix: one reading of a phone's receiver, before validation.
 public struct Fix: Hashable, Sendable {
-    /// When the sensor took it, ms since the epoch, by the phone's clock.
+    /// When the sensor took the reading, ms since the epoch, by the phone's clock.
     public var at: Int64
     public var place: Coordinate
-    /// Radius of 68 % confidence, m, 0 to 10,000.
+    /// Accuracy: radius of 68 % confidence in m, 0 to 10,000.
     public var accuracyMeters: Double?
-    /// Over ground, m/s, 0 to 340.
+    /// Speed over ground in m/s, 0 to 340.
     public var speedMetersPerSecond: Double?
-    /// Clockwise from north, degrees, 0 up to 360.
+    /// Heading clockwise from north in degrees, 0 to 360.
     public var headingDegrees: Double?
 
     public init(
@@ -28,29 +28,30 @@ public struct Fix: Hashable, Sendable {
         self.headingDegrees = headingDegrees
     }
 
-    /// Times with 13 digits: September 2001 to November 2286, so that a stored position can be read at a fixed place.
+    /// The valid times: those with 13 digits, September 2001 to November 2286. They make the time of a stored position
+    /// readable at a fixed offset.
     public static let times: Range<Int64> = 1_000_000_000_000..<10_000_000_000_000
 }
 
-/// The message `location`: one job or the several jobs of a round, a sequence number, one or more fixes.
+/// The message `location`: one or more jobs of a trip, a sequence number, one or more fixes.
 public struct LocationReport: Hashable, Sendable {
     public var job: JobID
-    /// Further jobs that the same fixes are for: a rider underway with several tells of itself once. In the order of their
-    /// stops, which come after that of `job`.
+    /// Further jobs to report the same fixes for, so a rider with several jobs reports once. In the order of their
+    /// stops, which come after the stop of `job`.
     public var otherJobs: [JobID] = []
-    /// Counts the rider's reports; comes back in the answer.
+    /// Counts the rider's reports. The answer repeats it.
     public var sequence: Int64
-    /// In any order; together with `invalidFixes` 1 to 50.
+    /// The valid fixes, in any order. Together with `invalidFixes` 1 to 50.
     public var fixes: [Fix]
-    /// Readings of no place, which are refused and counted.
+    /// Fixes with invalid coordinates, which are refused and counted.
     public var invalidFixes: [InvalidFix]
-    /// What is left in the phone's battery, 0 to 1; `nil` when it does not say, or is being charged.
+    /// Charge of the phone's battery, 0 to 1; `nil` if it is unknown or charging.
     public var battery: Double?
-    /// What the phone calls the message, which the answer repeats; read and written with the message (`ClientRequest`).
+    /// The `ref` that the phone gave the message, which the answer repeats. Read and written by `ClientRequest`.
     public var ref: MessageRef?
 
     public static let mostFixes = 50
-    /// As many as a connection may follow.
+    /// The same number as a connection may follow.
     public static let mostJobs = 10
 
     public init(
@@ -65,10 +66,10 @@ public struct LocationReport: Hashable, Sendable {
         self.battery = battery
     }
 
-    /// The newest fix: the only one that followers are shown.
+    /// The newest fix.
     public var newest: Fix? { self.fixes.max { $0.at < $1.at } }
 
-    /// The same for one job each.
+    /// One report for each job.
     public var forEachJob: [LocationReport] {
         ([self.job] + self.otherJobs).map { job in
             var report = self
@@ -93,7 +94,7 @@ extension LocationReport {
                 try members.once(0)
                 job = try reader.identifier("job")
             } else if name.equals("jobs") {
-                // In the place of `job`: one of the two.
+                // `jobs` replaces `job`; only one of them is allowed.
                 try members.once(0)
                 try reader.array { (reader) throws(BadMessage) in
                     let next: JobID = try reader.identifier("jobs")
@@ -127,7 +128,7 @@ extension LocationReport {
             battery: battery)
     }
 
-    /// The message as a rider sends it.
+    /// The message as a rider's phone sends it.
     public var encoded: [UInt8] {
         JSONWriter.message("location") { writer in
             if self.otherJobs.isEmpty {
@@ -161,14 +162,14 @@ extension Fix {
     }
 }
 
-/// The message `location` as followers get it: `{"type":"location","id":"<16 digits>","at":<13 digits>,"job":…`.
+/// The message `location` as followers receive it: `{"type":"location","id":"<16 digits>","at":<13 digits>,"job":…`.
 ///
-/// The id is given by `lua/publish_location.lua`, which puts it before the tail; id and time stand at a fixed place.
+/// `lua/publish_location.lua` assigns the id and puts it before the tail. Id and time are at fixed offsets.
 public enum PublishedLocation {
     static let head = Array(#"{"type":"location","id":""#.utf8)
     static let idDigits = 16
 
-    /// What the gateway writes: everything after the fix's time.
+    /// The part that the gateway writes: everything after the fix's time.
     public static func tail(of fix: Fix, job: JobID, receivedAt: Int64) -> [UInt8] {
         var writer = JSONWriter()
         writer.object { writer in
@@ -181,7 +182,7 @@ public enum PublishedLocation {
         return bytes
     }
 
-    /// The id of a published location, without decoding it; `nil` for any other message.
+    /// Returns the id of a published location without decoding it; `nil` for any other message.
     public static func id(of message: UnsafeRawBufferPointer) -> UInt64? {
         guard message.count > self.head.count + self.idDigits, message.starts(with: self.head) else { return nil }
         var id: UInt64 = 0
@@ -193,13 +194,13 @@ public enum PublishedLocation {
     }
 }
 
-/// A published location, decoded: what a client shows.
+/// A published location, as a client shows it.
 public struct Location: Hashable, Sendable {
-    /// Grows with every position of the job: newer than the one shown, or not.
+    /// The id. A newer location of the job has a greater id.
     public var id: UInt64
     public var job: JobID
     public var fix: Fix
-    /// When a gateway took it in, ms since the epoch.
+    /// When a gateway received it, ms since the epoch.
     public var receivedAt: Int64
 
     init(from reader: inout JSONReader) throws(BadMessage) {
@@ -225,7 +226,7 @@ public struct Location: Hashable, Sendable {
         self.receivedAt = receivedAt
     }
 
-    /// The bytes that a gateway sent: what the script puts before the tail, and the tail.
+    /// The bytes that a gateway sends: the part that the script puts before the tail, and the tail.
     var encoded: [UInt8] {
         let id = String(self.id)
         let padding = String(repeating: "0", count: max(0, PublishedLocation.idDigits - id.utf8.count))

@@ -1,11 +1,10 @@
-// How near a rider is to where its job ends, as its positions suggest: for people, or for configuration, to make it
-// more.
+// How close a rider is to the destination, derived from its locations.
 
-/// Told to the rider, to operations and to services; no status follows from it by itself.
+/// Sent to the rider, to operations and to services. It never changes a status.
 public enum ProximityState: String, Hashable, Sendable, CaseIterable {
     case approaching
-    /// It stands at the door.
+    /// At the door.
     case arrived
-    /// It had arrived, or come near, and is away again.
+    /// Away again, after it was approaching or had arrived.
     case left
 }

@@ -1,17 +1,18 @@
-// Why nothing is seen of a rider: one word for what its own client reports, what a gateway infers, and what operators read.
+// Why there is no location of a rider: reported by the rider's client, or inferred by a gateway.
 
-/// Followers are told the texts of `TrackingTexts`; operators, this.
+/// The reason. Followers receive the key of a text of `TrackingTexts` instead; operations and services receive the
+/// reason too.
 public enum UnavailableReason: String, Hashable, Sendable, CaseIterable {
-    /// The receiver finds no position.
+    /// The receiver has no fix.
     case noFix = "no_fix"
     case permissionDenied = "permission_denied"
     case servicesDisabled = "services_disabled"
-    /// The page or the app is in the background and may not look.
+    /// The page or the app is in the background and gets no locations.
     case hidden
     case lowBattery = "low_battery"
-    /// The rider went to a navigation app.
+    /// The rider switched to a navigation app.
     case navigationHandoff = "navigation_handoff"
-    /// Its connection is gone.
+    /// The phone is disconnected.
     case network
     case unknown
 }

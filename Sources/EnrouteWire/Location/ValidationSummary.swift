@@ -1,17 +1,18 @@
-// What is known of one job's readings, for those who run the service: how many got which verdict, why nothing is seen
-// of the rider, and how near it seems to be. No place is among it.
+// A summary of a job's fixes for operations staff: the number of each verdict, why there is no location, and how close
+// the rider is. It contains no position.
 
 /// The answer to `GET jobs/{job}/verdicts`.
 public struct ValidationSummary: Sendable, Hashable {
-    /// How many got which verdict; those that none got are missing.
+    /// The number of fixes by verdict. Verdicts with a count of zero are missing.
     public var counts: [String: Int] = [:]
-    /// Why nothing is seen of the rider; `nil` when there is nothing to explain, or it is not known.
+    /// Why there is no location; `nil` if there is one, or if the reason is unknown.
     public var unavailable: UnavailableReason?
-    /// What its place suggested last.
+    /// The last proximity.
     public var proximity: ProximityState?
-    /// Travel mode was switched off because of it, where that is configured.
+    /// Whether travel mode was switched off because the rider arrived, where that is configured.
     public var wasStoppedByArrival = false
-    /// When a reading was last accepted, ms since the epoch, to within some seconds; kept for longer than the position.
+    /// When a fix was last accepted, ms since the epoch, accurate to a few seconds. Stored for longer than the
+    /// position.
     public var seenAt: Int64?
     /// When travel mode was last switched on, ms since the epoch.
     public var sharingAt: Int64?

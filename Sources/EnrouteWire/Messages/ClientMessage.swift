@@ -1,15 +1,15 @@
 // The messages a client sends. They are documented in protocol/messages.md.
 
-/// What a client shows to be let in.
+/// A credential for signing in.
 public enum Credential: Hashable, Sendable {
     /// A JWT.
     case token(String)
-    /// The opaque secret of a tracking link: one job, nothing else.
+    /// The secret of a tracking link, which gives access to one job.
     case link(String)
 }
 
 extension Credential: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// What it is, never what it says.
+    /// The kind of credential, never its content.
     public var description: String {
         switch self {
         case .token: "<a token>"
@@ -20,7 +20,7 @@ extension Credential: CustomStringConvertible, CustomDebugStringConvertible, Cus
     public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// Where a client was when its connection ended.
+/// The last status a client saw before its connection ended.
 public struct ResumePoint: Hashable, Sendable {
     public var epoch: String
     public var id: StatusID
@@ -35,31 +35,31 @@ public struct ResumePoint: Hashable, Sendable {
 public enum ClientMessage: Hashable, Sendable {
     case auth(Credential)
     case subscribe(job: JobID, since: ResumePoint?)
-    /// The same for several, 1 to `Limits.subscribeJobs`: each is answered by itself.
+    /// Follows several jobs, 1 to `Limits.subscribeJobs`. Each is answered separately.
     case subscribeAll([Subscription])
     case unsubscribe(job: JobID)
     case location(LocationReport)
     case travel(job: JobID, active: Bool)
-    /// Watches the pool of a zone, from the version that was seen last.
+    /// Watches the rider pool of a zone, from the last version that was seen.
     case watch(zone: ZoneID, since: Int64?)
     case unwatch(zone: ZoneID)
-    /// A rider declares whether it works, by this device.
+    /// Declares whether the rider works, on this device.
     case availability(Availability, device: DeviceID?)
-    /// A rider is there; and where, for whoever gives out tasks.
+    /// Reports that the rider is reachable, and optionally where.
     case presence(Coordinate?, device: DeviceID?)
-    /// Why a rider's phone has no position to tell, for a job or for all that it reports for.
+    /// Reports why the rider's phone has no location, for one job or for all.
     case unavailable(job: JobID?, UnavailableReason)
-    /// A newer token, before the one that was signed in with expires.
+    /// Renews the sign-in with a newer token before the current one expires.
     case refresh(token: String)
     case ping
 
-    /// All there are, as they stand in `type`.
+    /// All values of `type`.
     public static let types = [
         "auth", "subscribe", "unsubscribe", "location", "travel", "availability", "presence", "unavailable", "watch",
         "unwatch", "refresh", "ping",
     ]
 
-    /// `type` of the message, which answers repeat as `replyTo`.
+    /// The `type` of the message, which answers repeat as `replyTo`.
     public var type: String {
         switch self {
         case .auth: "auth"
@@ -79,14 +79,14 @@ public enum ClientMessage: Hashable, Sendable {
 }
 
 extension ClientMessage {
-    /// Reads one message: a JSON object with a `type`. Members it does not know are passed over.
+    /// Reads one message: a JSON object with a `type`. Unknown members are ignored.
     ///
-    /// - Parameter bytes: UTF-8, checked by the caller.
+    /// - Parameter bytes: valid UTF-8, checked by the caller.
     public init(_ bytes: UnsafeRawBufferPointer) throws(BadMessage) {
         try self.init(try MessageHead(bytes).type, bytes)
     }
 
-    /// - Parameter type: of the same bytes.
+    /// - Parameter type: the `type` in the same bytes.
     init(_ type: String, _ bytes: UnsafeRawBufferPointer) throws(BadMessage) {
         var reader = JSONReader(bytes)
         switch type {
@@ -152,7 +152,7 @@ extension ClientMessage {
     }
 }
 
-/// The members of the small messages.
+/// The members of messages with few members.
 private struct Fields {
     let message: StaticString
     var job: JobID?

@@ -1,11 +1,11 @@
-// A message from a client with the name that the client gave it, if it did: `ref`, which every `ok` and `error` repeats, so
-// that a client with several messages on their way knows which of them is answered.
+// A client message with its optional `ref`. Every `ok` and `error` repeats the `ref`, so a client with several
+// outstanding messages knows which one is answered.
 
-/// What a client calls one of its messages: 1 to `Limits.refCharacters` characters of its own choice.
+/// A client's reference for a message: 1 to `Limits.refCharacters` characters.
 public struct MessageRef: Hashable, Sendable, CustomStringConvertible {
     public let text: String
 
-    /// - Parameter text: `nil` comes back when it is empty or too long (in Unicode scalars).
+    /// - Returns: `nil` if `text` is empty or too long (in Unicode scalars).
     public init?(_ text: String) {
         guard (1...Limits.refCharacters).contains(text.unicodeScalars.count) else { return nil }
         self.text = text
@@ -14,7 +14,7 @@ public struct MessageRef: Hashable, Sendable, CustomStringConvertible {
     public var description: String { self.text }
 }
 
-/// One message from a client, and its name.
+/// A client message and its `ref`.
 public struct ClientRequest: Hashable, Sendable {
     public var message: ClientMessage
     public var ref: MessageRef?
@@ -24,9 +24,9 @@ public struct ClientRequest: Hashable, Sendable {
         self.ref = ref
     }
 
-    /// Reads one message: a JSON object with a `type`. Members it does not know are passed over.
+    /// Reads one message: a JSON object with a `type`. Unknown members are ignored.
     ///
-    /// - Parameter bytes: UTF-8, checked by the caller.
+    /// - Parameter bytes: valid UTF-8, checked by the caller.
     public init(_ bytes: UnsafeRawBufferPointer) throws(BadMessage) {
         let head = try MessageHead(bytes)
         self.ref = head.ref
@@ -35,7 +35,7 @@ public struct ClientRequest: Hashable, Sendable {
             self.message = message
             return
         }
-        // A report may wait to be published, and is answered then.
+        // A report may wait before it is published, and is answered only then.
         report.ref = ref
         self.message = .location(report)
     }
@@ -50,7 +50,7 @@ public struct ClientRequest: Hashable, Sendable {
     }
 }
 
-/// What stands in every message of a client, wherever it stands.
+/// The members that every client message may have.
 struct MessageHead {
     var type: String
     var ref: MessageRef?
@@ -80,9 +80,9 @@ struct MessageHead {
     }
 }
 
-/// As much as can be read of a message that is refused: what its `error` names.
+/// The members of a refused message that its `error` repeats, as far as they could be read.
 public struct MessageOutline: Hashable, Sendable {
-    /// Empty where it is not one of a client's.
+    /// Empty if it is not the type of a client message.
     public var type = ""
     public var job: JobID?
     public var zone: ZoneID?
@@ -90,7 +90,7 @@ public struct MessageOutline: Hashable, Sendable {
 
     public init() {}
 
-    /// Reads as far as the bytes are JSON, and passes over what makes no sense.
+    /// Reads as far as the bytes are valid JSON, and ignores invalid members.
     public init(_ bytes: UnsafeRawBufferPointer) {
         var reader = JSONReader(bytes)
         var outline = MessageOutline()
@@ -112,7 +112,7 @@ public struct MessageOutline: Hashable, Sendable {
 }
 
 extension Refusal {
-    /// Of a message that could not be read, or was not to be.
+    /// Creates the refusal of a message that could not be read, or was not read.
     public init(
         _ outline: MessageOutline, code: ErrorCode, message: String, retryInMilliseconds: Int64? = nil
     ) {

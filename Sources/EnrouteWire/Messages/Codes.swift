@@ -1,44 +1,44 @@
-// What a peer is told when something is not right: one code for each thing it can act on.
+// The error codes and close codes: one for each condition that a client can handle.
 
-/// `code` of the message `error` and of a problem document (RFC 9457).
+/// The `code` of the message `error` and of problem documents (RFC 9457).
 public enum ErrorCode: String, Error, Sendable, CaseIterable {
     case badRequest = "bad_request"
     case unauthorized
     case tokenExpired = "token_expired"
-    /// The job does not exist, or it is not this person's: the answer is the same.
+    /// The job does not exist, or it is not visible to this person. The answer is the same.
     case notFound = "not_found"
     case forbidden
     case limitExceeded = "limit_exceeded"
     case rateLimited = "rate_limited"
     case illegalTransition = "illegal_transition"
-    /// The rider has a task, and stays online until it is done.
+    /// The rider has an active task and must stay online.
     case activeTask = "active_task"
-    /// The rider gets no task: it is offline, silent, or not approved.
+    /// The rider cannot get a task: it is offline, unreachable or not approved.
     case riderOffline = "rider_offline"
-    /// The rider has as many tasks as it may have.
+    /// The rider has as many tasks as its capacity allows.
     case riderBusy = "rider_busy"
     case travelModeOff = "travel_mode_off"
     case stalePosition = "stale_position"
     case futurePosition = "future_position"
-    /// Nobody can be there, or the reading says too little to be shown.
+    /// The fix is implausible, or too inaccurate.
     case implausiblePosition = "implausible_position"
-    /// REST: it exists, or somebody else has it.
+    /// REST: it exists already, or it belongs to another rider.
     case conflict
-    /// REST: the state is another than the one the change was asked for on top of.
+    /// REST: the current state is not the one that the request names.
     case preconditionFailed = "precondition_failed"
-    /// REST: the body is JSON, and says what can not be.
+    /// REST: the body is well-formed JSON with invalid values.
     case unprocessable
-    /// REST: the Idempotency-Key was used for something else before.
+    /// REST: the Idempotency-Key was used for another request.
     case idempotencyKeyReused = "idempotency_key_reused"
-    /// REST: the same request, under the same Idempotency-Key, is being carried out.
+    /// REST: the same request with the same Idempotency-Key is being carried out.
     case requestInProgress = "request_in_progress"
-    /// REST: the path exists, and not for this method.
+    /// REST: the path does not support this method.
     case methodNotAllowed = "method_not_allowed"
-    /// REST: the body is longer than it may be.
+    /// REST: the body is too long.
     case contentTooLarge = "content_too_large"
-    /// REST: the body is of a kind that this path does not take.
+    /// REST: the path does not accept this media type.
     case unsupportedMediaType = "unsupported_media_type"
-    /// REST: where the job begins or ends is not known well enough to send anybody there.
+    /// REST: the location is not known well enough to send a rider there.
     case destinationUnresolvable = "destination_unresolvable"
     case unavailable
     case `internal`
@@ -52,8 +52,8 @@ public enum ErrorCode: String, Error, Sendable, CaseIterable {
     }
 }
 
-/// Close codes of a WebSocket (RFC 6455 section 7.4). Of those of ours 4000 to 4499 reconnect and 4500 to 4999 do not, without
-/// exception.
+/// Close codes of a WebSocket (RFC 6455 section 7.4). Clients reconnect after 4000 to 4499 and do not after 4500 to
+/// 4999, without exception.
 public enum CloseCode: UInt16, Sendable, CaseIterable {
     case normal = 1000
     case protocolError = 1002
@@ -64,23 +64,23 @@ public enum CloseCode: UInt16, Sendable, CaseIterable {
     case goingAway = 4000
     case noPong = 4001
     case slowConsumer = 4002
-    /// Who signs in cannot be looked up at the moment.
+    /// The credential cannot be checked at the moment.
     case insufficientState = 4003
     case overloaded = 4004
     case tokenExpired = 4005
     case rateLimited = 4006
-    /// Whoever signs in at once was held up: by Redis, by the issuer of keys, by the network.
+    /// A client that signed in immediately was delayed by Redis, by the issuer of keys or by the network.
     case signInTimeout = 4008
-    /// The session too many may be the client's own, of a network that it has left.
+    /// One of the sessions may be the client's own earlier one, on a network that it has left.
     case connectionLimit = 4009
     case invalidToken = 4500
     case forbidden = 4502
     case unsupportedVersion = 4503
     case tooManyBadRequests = 4505
-    /// Another device took over: two that both came back would throw each other out for ever.
+    /// Another device took over. If both devices reconnected, they would close each other's session forever.
     case replaced = 4506
 
-    /// Whether a client comes back by itself.
+    /// Whether a client should reconnect.
     public var reconnects: Bool {
         switch self.rawValue {
         case Self.internalError.rawValue, 4000...4499: true

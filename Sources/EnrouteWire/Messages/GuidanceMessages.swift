@@ -1,13 +1,12 @@
-// What follows from a rider's positions, or from their absence: how often to report, how near it is, why nothing is
-// seen.
+// The messages `rate`, `proximity` and `unavailable`, which are derived from a rider's locations or from their absence.
 
 extension ServerMessage {
-    /// What customers and other riders are told of a silence: the words, not the reason by its name.
+    /// Explains why there is no location. Customers and other riders receive only the key of the text, not the reason.
     public static func unavailable(job: JobID, _ reason: UnavailableReason, tellsReason: Bool) -> ServerMessage {
         .unavailable(job: job, TrackingTextKey(reason), tellsReason ? reason : nil)
     }
 
-    /// `nil` for another type.
+    /// Reads the message; `nil` for another type.
     static func guidance(_ type: String, from bytes: UnsafeRawBufferPointer) throws(BadMessage) -> ServerMessage? {
         guard ["rate", "proximity", "unavailable"].contains(type) else { return nil }
         let members = Members("the message")

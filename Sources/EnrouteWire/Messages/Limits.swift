@@ -1,119 +1,122 @@
 // Every limit a client can exceed, with its unit and the consequence. protocol/limits.md lists the same limits.
 
-/// Bounds of a connection, of a person and of an address. Rates refill steadily up to their burst.
+/// The limits of a connection, of a person and of an address. Rates refill steadily up to their burst.
 public struct Limits: Hashable, Sendable {
     // MARK: one message
 
-    /// Bytes of one message from the client; more closes 1009, refused from the header.
+    /// Maximum length of a client message in bytes. A longer one is refused at its frame header and closes 1009.
     public var messageBytes = 4096
-    /// Frames of one message; more closes 1009, refused from the header.
+    /// Maximum number of frames of a message. More are refused at the frame header and close 1009.
     public var messageFragments = 16
-    /// Messages that wait, in order, while it is looked up who signs in; one more closes 4006.
+    /// Messages that wait, in order, while the credential is checked. One more closes 4006.
     public var signInMessages = 32
-    /// Messages that could not be understood, in one connection; more closes 4505.
+    /// Malformed messages of one connection. More close 4505.
     public var badMessages = 10
 
     // MARK: waiting
 
-    /// Seconds a TLS handshake may take; then the connection is closed.
+    /// Seconds for the TLS handshake. Then the connection is closed.
     public var handshakeSeconds = 5
-    /// Seconds until a connection must have sent the head of its first request, once bytes can flow, and from the first byte
-    /// of a later request to the end of its head; then it is closed.
+    /// Seconds for the head of a request: of the first one after the connection is established, and of a later one from
+    /// its first byte. Then the connection is closed.
     public var firstRequestSeconds = 5
-    /// Seconds from the end of a request's head to the end of its body, however often a byte comes; then 408, and closed.
+    /// Seconds from the end of a request's head to the end of its body, however often bytes arrive. Then the answer is
+    /// 408, and the connection is closed.
     public var bodySeconds = 30
-    /// Seconds until a session must have signed in; then 4008.
+    /// Seconds for signing in. Then the session is closed with 4008.
     public var signInSeconds = 5
-    /// Seconds of silence before a ping, and for the pong; then 4001.
+    /// Seconds of silence before a ping, and seconds for the pong. Then the session is closed with 4001.
     public var pingSeconds = 25
     public var pongSeconds = 10
-    /// Seconds in which a socket that has to take something takes nothing; then it is closed without a word.
+    /// Seconds in which a client with pending data reads nothing. Then the socket is closed without a close frame.
     public var stallSeconds = 10
-    /// Bytes per second that a peer has to take of an HTTP answer that waits for it, over `stallSeconds`; with fewer the
-    /// connection is closed. 0: any byte is enough.
+    /// Minimum rate for reading a pending HTTP answer, in bytes per second over `stallSeconds`. A slower connection is
+    /// closed. 0: any byte is enough.
     public var answerBytesPerSecond = 1024
-    /// How old a session may get, seconds; each gets an age of its own between half of it and all of it, then `goaway`, so
-    /// that sessions even out over gateways after a restart. 0: no bound.
+    /// Maximum age of a session in seconds. Each session gets a random value between half of it and all of it, then
+    /// `goaway`. This distributes sessions over the gateways again after a restart. 0: no limit.
     public var sessionAgeSeconds = 0
-    /// Seconds a peer has to answer a close frame (RFC 6455 section 7.1.1); then the socket is closed.
+    /// Seconds for the answer to a close frame (RFC 6455 section 7.1.1). Then the socket is closed.
     public var closeSeconds = 1
 
     // MARK: how much
 
-    /// Jobs followed by one connection; more is answered `limit_exceeded`.
+    /// Jobs followed by one connection. More are answered with `limit_exceeded`.
     public var subscriptions = 10
-    /// The same for roles `ops` and `service`.
+    /// Jobs followed by one connection, for the roles `ops` and `service`.
     public var operationsSubscriptions = 200
-    /// Zones whose pools one connection watches; more is answered `limit_exceeded`.
+    /// Zones watched by one connection. More are answered with `limit_exceeded`.
     public var watchedZones = 20
-    /// Bytes that wait for the socket of a connection that watches a pool; more closes 4002. A pool of 5,000 is 250 KiB.
+    /// Bytes queued for a connection that watches a pool. More close 4002. A pool of 5,000 riders has 250 KiB.
     public var poolQueueBytes = 8_388_608
-    /// Bytes that wait for a socket: of a session more closes 4002, and of an HTTP answer no more is written until the peer
-    /// has taken some.
+    /// Bytes queued for a socket. For a session, more close 4002. Of an HTTP answer, no more is written until the
+    /// client has read some.
     public var queueBytes = 65_536
-    /// Send buffer of the kernel and one read from a socket, bytes.
+    /// The kernel's send buffer, and the maximum length of one read, in bytes.
     public var socketSendBytes = 65_536
     public var receiveBytes = 2048
-    /// Sessions of one person on a gateway; one more closes 4009. 0: no bound.
+    /// Sessions of one person on a gateway. One more closes 4009. 0: no limit.
     public var sessionsPerPerson = 5
-    /// Sessions of one address (IPv6: of one /64) on a gateway; one more closes 4009. 0: no bound.
+    /// Sessions of one address (IPv6: of one /64) on a gateway. One more closes 4009. 0: no limit.
     public var sessionsPerAddress = 50
-    /// Sockets of one address on a gateway, REST and pages too; one more is closed without a word. 0: no bound.
+    /// Sockets of one address on a gateway, including REST and pages. One more is closed without an answer. 0: no
+    /// limit.
     public var connectionsPerAddress = 200
 
-    /// Kilometres from where an order is picked up to where it is brought; more is answered `unprocessable`, since most
-    /// such places are lat and lon in each other's place. 0: no bound.
+    /// Kilometres from the pickup to the destination. More are answered with `unprocessable`, because lat and lon are
+    /// usually swapped then. 0: no limit.
     public var pickupKilometers = 500
 
     // MARK: how fast
 
-    /// Positions per second that are published for a connection, with a burst; of more only the newest waits.
+    /// Positions published per second for a connection, and the burst. Further positions are conflated.
     public var positionsPerSecond = 2
     public var positionsBurst = 5
-    /// Times a minute that a rider may declare itself online or offline, by sessions and REST together, on a gateway.
+    /// How often per minute a rider may go online or offline on a gateway, over sessions and REST together.
     public var availabilityPerMinute = 6
-    /// Messages per second of a connection; more is answered `rate_limited`, and twice the burst more closes 4006.
+    /// Messages per second of a connection. More are answered with `rate_limited`; exceeding the rate by twice the
+    /// burst closes 4006.
     public var messagesPerSecond = 20
     public var messagesBurst = 40
-    /// The same over all sessions of a person, on each event loop.
+    /// Messages per second over all sessions of a person, on each event loop.
     public var messagesPerPersonPerSecond = 40
     public var messagesPerPersonBurst = 80
-    /// The same over all sessions of an address, on each event loop. A burst of 0: no bound.
+    /// Messages per second over all sessions of an address, on each event loop. A burst of 0: no limit.
     public var messagesPerAddressPerSecond = 400
     public var messagesPerAddressBurst = 800
-    /// REST requests of a person per second, role `service` excepted; more is answered 429.
+    /// REST requests per second of a person, except for the role `service`. More are answered with 429.
     public var requestsPerPersonPerSecond = 10
     public var requestsPerPersonBurst = 40
-    /// Tokens that were refused, of one address, per second; more is answered 429 without a look at the token. A burst of 0:
-    /// no bound.
+    /// Rejected tokens per second of one address. More are answered with 429 without checking the token. A burst of 0:
+    /// no limit.
     public var refusalsPerAddressPerSecond = 2
     public var refusalsPerAddressBurst = 20
-    /// Requests of an address by who has not said who it is per second: sign-in codes shown, a page's first state by a link;
-    /// more is answered 429. A burst of 0: no bound.
+    /// Anonymous requests per second of one address: redeemed sign-in codes, and the first state of a page by a link.
+    /// More are answered with 429. A burst of 0: no limit.
     public var visitsPerAddressPerSecond = 10
     public var visitsPerAddressBurst = 60
-    /// Tiles of the map that an address may ask for per second; more is answered 429. A burst of 0: no bound.
+    /// Map tiles per second for one address. More are answered with 429. A burst of 0: no limit.
     public var tilesPerAddressPerSecond = 50
     public var tilesPerAddressBurst = 500
-    /// New connections of a gateway per second; more wait in the kernel until it is their turn. 0: no bound.
+    /// New connections per second of a gateway. More wait in the kernel. 0: no limit.
     public var handshakesPerSecond = 1000
     public var handshakesBurst = 1000
 
     public init() {}
 
-    /// What is left in a phone's battery, of 1; a message that says something else is refused.
+    /// The valid battery levels. A message with another value is refused.
     public static let batteryLevels = 0.0...1.0
 
-    /// Unicode scalars of a message's `ref`; a longer one is `bad_request`.
+    /// Maximum length of a `ref` in Unicode scalars. A longer one is `bad_request`.
     public static let refCharacters = 64
 
-    /// Jobs of one `subscribe`; more is `bad_request`.
+    /// Maximum number of jobs in one `subscribe`. More are `bad_request`.
     public static let subscribeJobs = 100
 
-    /// Bytes that are read from a peer that broke the rules of frames or its rate, until it answers the close frame; with
+    /// Bytes read from a client after a malformed frame or an exceeded rate, until it answers the close frame. With
     /// more the socket is closed.
     public static let closingBytes = 65_536
 
-    /// Name of the WebSocket subprotocol.
+    /// The name of the WebSocket subprotocol.
     public static let subprotocol = "enroute.v1"
 }

@@ -1,4 +1,4 @@
-// The limits that `welcome` says: those a client has to know to keep within them.
+// The limits that `welcome` contains: those that a client needs to know to stay within them.
 
 extension Limits {
     func write(into writer: inout JSONWriter) {
@@ -6,7 +6,7 @@ extension Limits {
         writer.field("subscribeJobs", Int64(Self.subscribeJobs))
     }
 
-    /// What an older gateway does not say is as it is by default.
+    /// Limits that an older gateway does not send have their default values.
     init(from reader: inout JSONReader) throws(BadMessage) {
         var limits = Limits()
         try reader.object { (name, reader) throws(BadMessage) in

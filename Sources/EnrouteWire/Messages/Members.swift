@@ -1,6 +1,6 @@
-// Small checks that every message's decoder shares.
+// Checks that the decoders of all messages share.
 
-/// Which members of one object have been seen: none may come twice.
+/// Records which members of an object have been read, to reject duplicates.
 struct Members {
     private let what: StaticString
     private var seen: UInt32 = 0

@@ -1,18 +1,19 @@
-// What may be handed on from Redis to followers. A channel is no safer than a socket: whoever may write there can put
-// anything into it. A message is read as a client would read it, whole and once for each loop, before the first follower gets
-// its bytes; for a position, which comes a thousand times as often as the rest, in one pass and without an allocation.
+// Checks messages from Redis before they are sent to followers. A channel is not safer than a socket: everybody who may
+// publish there can send anything. Each message is parsed completely, as a client would, once on each loop, before the
+// first follower receives its bytes. Locations are a thousand times as frequent as other messages, so they are checked
+// in one pass and without allocation.
 
-/// Messages as our gateways and scripts publish them.
+/// Messages as Enroute's gateways and scripts publish them.
 package enum RelayedMessage {
-    /// Bytes of one, at most: ours are some hundred.
+    /// The maximum length of a message. Enroute's messages have a few hundred bytes.
     package static let longest = 4_096
 
-    /// Whether these bytes can be one at all.
+    /// Whether these bytes can be a message at all.
     static func mayBe(_ bytes: UnsafeRawBufferPointer) -> Bool { bytes.count <= Self.longest && bytes.isUTF8 }
 }
 
 extension ServerMessage {
-    /// A message as it was published; `nil` for anything else.
+    /// Returns the published message; `nil` for anything else.
     package init?(ours bytes: UnsafeRawBufferPointer) {
         guard RelayedMessage.mayBe(bytes), let message = try? Self(bytes) else { return nil }
         self = message
@@ -20,7 +21,7 @@ extension ServerMessage {
 }
 
 extension RiderChange {
-    /// A change as it was published; `nil` for anything else.
+    /// Returns the published change; `nil` for anything else.
     package init?(ours bytes: UnsafeRawBufferPointer) {
         guard RelayedMessage.mayBe(bytes), let change = try? Self(bytes) else { return nil }
         self = change
@@ -28,11 +29,11 @@ extension RiderChange {
 }
 
 extension PublishedLocation {
-    /// The id of a location of this job, every byte of which a client can read; `nil` for anything else. Members that are
-    /// not known, as a later version may write them, are passed over.
+    /// Returns the id of a valid location message of this job; `nil` for anything else. Unknown members, which a later
+    /// version may add, are ignored.
     package static func read(_ message: UnsafeRawBufferPointer, of job: JobID) -> UInt64? {
         let end = self.head.count + self.idDigits
-        // An id has no more digits than are read of it.
+        // The id must not have more digits than are read.
         guard let id = self.id(of: message), message[end] == UInt8(ascii: "\""), RelayedMessage.mayBe(message) else {
             return nil
         }

@@ -3,7 +3,7 @@
 /// The answer to signing in.
 public struct Welcome: Hashable, Sendable {
     public var session: String
-    /// ms since the epoch: with the receiver's own clock it gives the age of a position.
+    /// ms since the epoch. Together with the client's clock it gives the age of a position.
     public var serverTime: Int64
     public var pingIntervalSeconds: Int
     public var limits: Limits
@@ -16,22 +16,22 @@ public struct Welcome: Hashable, Sendable {
     }
 }
 
-/// What was refused, and whether to try again.
+/// A refusal: what failed, why, and whether to try again.
 public struct Refusal: Hashable, Sendable {
-    /// `type` of the message that is answered.
+    /// The `type` of the message that is answered.
     public var replyTo: String
     public var job: JobID?
-    /// Of a refused `watch`.
+    /// The zone of a refused `watch`.
     public var zone: ZoneID?
     public var code: ErrorCode
-    /// A sentence for who builds the client.
+    /// A sentence for developers.
     public var message: String
     public var retryInMilliseconds: Int64?
-    /// What a rider has to do first, with `active_task`.
+    /// With `active_task`: the jobs of the rider's active tasks.
     public var tasks: [JobID]
-    /// Of a location: the verdict, which says more than the code.
+    /// For `location`: the verdict, which is more specific than the code.
     public var reason: String?
-    /// What the client called the message that is answered.
+    /// The `ref` of the message that is answered.
     public var ref: MessageRef?
 
     public init(
@@ -60,18 +60,18 @@ public enum ServerMessage: Hashable, Sendable {
     case tracking(job: JobID, TrackingState, EndReason?)
     case eta(job: JobID, ArrivalEstimate)
     case ended(job: JobID, EndReason)
-    /// How often a rider's phone is to report: s from one position to the next.
+    /// How often a rider's phone should report: seconds from one location to the next.
     case rate(seconds: Double)
-    /// What a rider's place suggests. For riders, operations and services.
+    /// How close the rider is to the destination. For riders, operations and services.
     case proximity(job: JobID, ProximityState)
-    /// Why nothing new is seen of a rider, in words; by its name for operations and services.
+    /// Why there is no new location: the key of a text, and for operations and services also the reason.
     case unavailable(job: JobID, TrackingTextKey, UnavailableReason?)
-    /// The pool of a zone, or what was missed of it.
+    /// The rider pool of a zone, or the changes that were missed.
     case pool(PoolView)
     case rider(RiderChange)
     case degraded
     case restored
-    /// `ref` is what the client called the message.
+    /// `ref` is that of the message that is answered.
     case ok(replyTo: String, job: JobID?, sequence: Int64?, deadline: Int64?, ref: MessageRef? = nil)
     case error(Refusal)
     case pong(serverTime: Int64)
@@ -79,8 +79,8 @@ public enum ServerMessage: Hashable, Sendable {
 }
 
 extension ServerMessage {
-    /// The message as a gateway sends it. A gateway encodes a location once for everybody, with `PublishedLocation`; this
-    /// writes the same bytes.
+    /// The message as a gateway sends it. A gateway encodes a location once for all followers with `PublishedLocation`,
+    /// which writes the same bytes.
     public var encoded: [UInt8] {
         switch self {
         case .welcome(let welcome):
@@ -155,11 +155,11 @@ extension ServerMessage {
 }
 
 extension ServerMessage {
-    /// Reads one message. A type it does not know throws: a client passes over it and goes on.
+    /// Reads one message. Throws for an unknown type. Clients should ignore such messages.
     public init(_ bytes: UnsafeRawBufferPointer) throws(BadMessage) {
         let type = try MessageHead(bytes).type
         var reader = JSONReader(bytes)
-        // These have members of their own.
+        // These messages have decoders of their own.
         let own: Self? =
             switch type {
             case "location": .location(try Location(from: &reader))
@@ -211,7 +211,7 @@ extension ServerMessage {
     }
 }
 
-/// The members of a gateway's messages, each absent or understood.
+/// The members of the gateway's messages, as far as they are present.
 private struct ServerFields {
     var (job, session, replyTo, message) = (JobID?.none, String?.none, String?.none, String?.none)
     var (serverTime, pingInterval, sequence) = (Int64?.none, Int64?.none, Int64?.none)

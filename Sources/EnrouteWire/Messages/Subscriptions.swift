@@ -1,9 +1,9 @@
-// Following jobs: one, or many with one message.
+// The message `subscribe`, for one job or for several.
 
-/// A job to follow, and from where.
+/// A job to follow, and where to resume.
 public struct Subscription: Hashable, Sendable {
     public var job: JobID
-    /// Where the last connection ended; `nil` for the state alone.
+    /// The last status that was seen; `nil` to start with the current state.
     public var since: ResumePoint?
 
     public init(job: JobID, since: ResumePoint? = nil) {
@@ -13,7 +13,7 @@ public struct Subscription: Hashable, Sendable {
 }
 
 extension ClientMessage {
-    /// `subscribe`, with `job` or with `jobs`.
+    /// Reads `subscribe`, with `job` or with `jobs`.
     static func subscribe(from reader: inout JSONReader) throws(BadMessage) -> Self {
         var members = Members("subscribe")
         var (job, since, jobs) = (JobID?.none, ResumePoint?.none, [Subscription]?.none)
@@ -38,7 +38,7 @@ extension ClientMessage {
         }
     }
 
-    /// Names of jobs, or objects with `job` and `since`.
+    /// Reads job ids, or objects with `job` and `since`.
     private static func subscriptions(from reader: inout JSONReader) throws(BadMessage) -> [Subscription] {
         var subscriptions: [Subscription] = []
         try reader.array { (reader) throws(BadMessage) in
@@ -51,7 +51,7 @@ extension ClientMessage {
         return subscriptions
     }
 
-    /// The same as a client sends it.
+    /// The message as a client sends it.
     static func encoded(_ subscriptions: [Subscription]) -> [UInt8] {
         JSONWriter.message("subscribe") { writer in
             writer.array("jobs", subscriptions) { writer, subscription in

@@ -1,10 +1,10 @@
-// The pool of a zone as its watchers are shown it: all of it, or what changed since the version they had seen.
-// Changes come one by one afterwards, as the scripts publish them (RiderChange).
+// The rider pool of a zone as its watchers receive it: the whole pool, or the changes since the version they had seen.
+// Later changes follow one by one, as the scripts publish them (RiderChange).
 
-/// A rider that may get a task.
+/// A rider who may get a task.
 public struct PoolMember: Hashable, Sendable {
     public var rider: PersonID
-    /// When it was last heard from, ms since the epoch.
+    /// When the last heartbeat arrived, ms since the epoch.
     public var heartbeat: Int64
 
     public init(rider: PersonID, heartbeat: Int64) {
@@ -13,18 +13,18 @@ public struct PoolMember: Hashable, Sendable {
     }
 }
 
-/// What a watcher of a zone is shown first, and again whenever something may have been missed.
+/// What a watcher of a zone receives first, and again whenever changes may have been missed.
 public struct PoolView: Hashable, Sendable {
     public enum Content: Hashable, Sendable {
-        /// In the place of all that was shown; the newest heartbeat first. `count` is of the whole pool, which may be
-        /// more.
+        /// The pool, newest heartbeat first. It replaces everything that was shown. `count` is the size of the whole
+        /// pool, which may be larger than the list.
         case riders([PoolMember], count: Int)
-        /// All that happened since the version that was seen, oldest first, each naming the one before it.
+        /// All changes since the version that was seen, oldest first. Each contains the version of the one before.
         case changes([RiderChange])
     }
 
     public var zone: ZoneID
-    /// Of the newest change that is in it; 0 when there never was one. µs since the epoch, more or less: 16 digits,
+    /// The version of the newest change it contains; 0 if there never was one. About µs since the epoch: 16 digits,
     /// below 2^53 until 2255.
     public var version: Int64
     public var content: Content
@@ -35,7 +35,7 @@ public struct PoolView: Hashable, Sendable {
         self.content = content
     }
 
-    /// What `since` may be: as many digits as zone_snapshot.lua takes.
+    /// The valid values of `since`: as many digits as zone_snapshot.lua accepts.
     public static let versions: ClosedRange<Int64> = 0...9_999_999_999_999_999
 }
 

@@ -1,20 +1,21 @@
-// A rider's availability as others may follow it: what it declared, whether it can be reached, what it carries, and one
-// change of that. Each change has the zone's next version and names the one before, so that who follows a zone's pool
-// sees that something is missing.
+// A rider's availability as watchers receive it: what the rider declared, whether it is reachable, its tasks, and one
+// change of these. Each change has the zone's next version and contains the previous one, so a watcher notices missing
+// changes.
 
-/// What a rider declared. It stays until the rider, operations or a long silence declare otherwise.
+/// What a rider declared. It applies until the rider or operations change it, or until a long silence sets the rider
+/// offline.
 public enum Availability: String, Sendable, CaseIterable {
     case online, offline
 }
 
-/// Where an active task of a rider stands.
+/// The state of a rider's active task.
 public enum TaskState: String, Sendable, CaseIterable {
     case accepted
     case arrivedAtStore = "arrived_at_store"
     case pickedUp = "picked_up"
     case inTransit = "in_transit"
 
-    /// The states from which this one may follow; a task begins `accepted`.
+    /// The states that this one may follow. The first state of a task is `accepted`.
     public var predecessors: [TaskState] {
         switch self {
         case .accepted: []
@@ -25,7 +26,7 @@ public enum TaskState: String, Sendable, CaseIterable {
     }
 }
 
-/// Why a task is a rider's no more.
+/// Why a task ended for a rider.
 public enum TaskOutcome: String, Sendable, CaseIterable {
     case completed, cancelled, reassigned
 }
@@ -34,21 +35,22 @@ extension Named {
     public enum Device {}
 }
 
-/// One phone of a rider's, as the app names it.
+/// The id of one of a rider's phones, chosen by the app.
 public typealias DeviceID = Identifier<Named.Device>
 
-/// One change of a rider: what happened, and the rider after it.
+/// One change of a rider: what changed, and the rider's state after it.
 public struct RiderChange: Hashable, Sendable {
-    /// What happened.
+    /// What changed.
     public enum Kind: String, Sendable, CaseIterable {
-        /// The service put it into the zone, changed what it may, or took it out.
+        /// The service put the rider into the zone, changed its approval or capacity, or removed it.
         case created, described, approved, withdrawn, removed
         case online, offline
-        /// Its heartbeats came no more, while it had a task or none; or they come again, or from another device.
+        /// The rider's heartbeats stopped (with an active task or without), arrive again, or arrive from another
+        /// device.
         case unreachable, reachable, device
         case unreachableWithTask = "unreachable_with_task"
         case assigned, released
-        /// A task is in this state now.
+        /// The state of a task changed to this one.
         case accepted
         case arrivedAtStore = "arrived_at_store"
         case pickedUp = "picked_up"
@@ -56,26 +58,26 @@ public struct RiderChange: Hashable, Sendable {
     }
 
     public var zone: ZoneID
-    /// Grows with each change in the zone, by more than one; µs since the epoch or a little more.
+    /// The version of the zone after the change. Versions increase by more than one; they are about µs since the epoch.
     public var version: Int64
-    /// Version of the change before this one in the zone, 0 for the first.
+    /// The version of the zone's previous change, 0 for the first.
     public var previous: Int64
     public var rider: PersonID
     public var kind: Kind
     public var status: Availability
     public var isReachable: Bool
     public var isApproved: Bool
-    /// Tasks it has, and may have at once.
+    /// The number of active tasks, and its maximum.
     public var tasks: Int
     public var capacity: Int
-    /// It is in the pool: online, approved, reachable and below its capacity.
+    /// Whether the rider is in the pool: online, approved, reachable and below its capacity.
     public var isAvailable: Bool
-    /// The task that the change is about.
+    /// The job of the task that changed.
     public var job: JobID?
     /// ms since the epoch, by the clock of Redis.
     public var at: Int64
 
-    /// It finishes what it has and gets nothing new.
+    /// Whether the rider finishes its tasks and gets no new ones.
     public var isDraining: Bool { !self.isApproved && self.tasks > 0 }
 
     public init(
@@ -99,7 +101,7 @@ public struct RiderChange: Hashable, Sendable {
 }
 
 extension RiderChange {
-    /// The message as the scripts of lua/ publish it.
+    /// The message as the Lua scripts publish it.
     public var encoded: [UInt8] {
         JSONWriter.message("rider") { writer in
             writer.field("zone", self.zone.text)
@@ -125,7 +127,7 @@ extension RiderChange {
         try reader.end()
     }
 
-    /// For one that stands within another message too.
+    /// Reads a change that is a message, or part of another message.
     init(from reader: inout JSONReader) throws(BadMessage) {
         let members = Members("rider")
         var (type, zone, rider, job) = (String?.none, ZoneID?.none, PersonID?.none, JobID?.none)

@@ -1,4 +1,4 @@
-// What a rider says of itself over a WebSocket: whether it works, and that it is there.
+// The messages `availability`, `presence` and `unavailable` of a rider.
 
 extension ClientMessage {
     /// - Parameter type: `availability`, `presence` or `unavailable`.
@@ -48,7 +48,7 @@ extension ClientMessage {
         return .presence(place, device: device)
     }
 
-    /// The same as a rider's phone sends it.
+    /// The message as a rider's phone sends it.
     var riderMessage: [UInt8] {
         switch self {
         case .availability(let status, let device):
