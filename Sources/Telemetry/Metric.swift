@@ -214,7 +214,7 @@ package enum Metric: Int, CaseIterable, Sendable {
             case .eventsProcessed: "Events from other systems that were processed."
             case .eventsRefused:
                 "Events from other systems that were refused; those with reason not_yet or failed are sent again."
-            case .jwksFetched:
+            case .jwksFetches:
                 "Requests for the token issuer's keys (JWKS); after a failure the previous keys stay in use."
             }
         }

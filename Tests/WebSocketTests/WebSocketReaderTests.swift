@@ -66,9 +66,11 @@ import Testing
     }
 
     @Test(arguments: [0xC1, 0xA1, 0x91, 0x83, 0x8B, 0x8F, 0x09, 0x08, 0x80, 0x00] as [UInt8])
-    func `reserved bits, unknown opcodes, fragmented control frames and stray fragments are refused by their first byte`(
-        head: UInt8
-    ) {
+    func
+        `reserved bits, unknown opcodes, fragmented control frames and stray fragments are refused by their first byte`(
+            head: UInt8
+        )
+    {
         #expect(Self.refusal([head]) == .protocolError)
     }
 

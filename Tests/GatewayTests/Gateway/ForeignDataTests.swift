@@ -89,7 +89,9 @@ import Testing
         try await Self.run(ForeignData.ofSecrets)
     }
 
-    @Test func `B27, B48: a malformed value in the keys of a rider or zone is refused, logged and counted`() async throws {
+    @Test func `B27, B48: a malformed value in the keys of a rider or zone is refused, logged and counted`()
+        async throws
+    {
         try await Self.run(ForeignData.ofZones)
     }
 

@@ -208,7 +208,9 @@ import Testing
 
     // MARK: B28, B53, B57
 
-    @Test func `B28: a malformed request is answered with 4xx or 501, in order, and the connection closes`() async throws {
+    @Test func `B28: a malformed request is answered with 4xx or 501, in order, and the connection closes`()
+        async throws
+    {
         let metrics = try await Self.run { gateway, _ in
             for (bytes, status) in [
                 ("\u{16}\u{3}\u{1}\u{2}", 400), ("GET\r\n\r\n", 400), ("GET / HTTP/1.1\r\nHost : h\r\n\r\n", 400),
@@ -272,7 +274,9 @@ import Testing
         }
     }
 
-    @Test func `B57: an HTTP/1.0 connection closes after one response, and its event streams are not chunked`() async throws {
+    @Test func `B57: an HTTP/1.0 connection closes after one response, and its event streams are not chunked`()
+        async throws
+    {
         try await within {
             try await RunningGateway.run(isSecure: false) { gateway in
                 let job = try await gateway.travellingJob()

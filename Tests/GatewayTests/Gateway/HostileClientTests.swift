@@ -74,7 +74,8 @@ import Testing
         }
     }
 
-    @Test func `D8: deeply nested, ambiguous or endless JSON is a bad request, and the session continues`() async throws {
+    @Test func `D8: deeply nested, ambiguous or endless JSON is a bad request, and the session continues`() async throws
+    {
         try await Self.run { port, token in
             let session = try RawSocket.session(port: port, token: token)
             for message in [

@@ -38,8 +38,7 @@ import Testing
         #expect(said.first?.metadata["route"] == "/api/v1/jobs/{job}")
     }
 
-    @Test func `B8: a message that fails internally is counted and logged once with its session`() async throws
-    {
+    @Test func `B8: a message that fails internally is counted and logged once with its session`() async throws {
         let lines = RecordedLines()
         let session = Inboxed<String>()
         try await within {

@@ -35,8 +35,7 @@ import Testing
         #expect(one.traceID != Self.trace && one.traceID != other.traceID)
     }
 
-    @Test func `every response contains the trace, and every problem document a stable type`() async throws
-    {
+    @Test func `every response contains the trace, and every problem document a stable type`() async throws {
         let lines = RecordedLines()
         try await within {
             try await RunningGateway.run(isSecure: false, logger: lines.logger) { gateway in

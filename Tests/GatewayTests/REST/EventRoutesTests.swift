@@ -104,8 +104,7 @@ import Testing
         }
     }
 
-    @Test func `events in any order, retried while they cannot be applied yet, reach the final status`() async throws
-    {
+    @Test func `events in any order, retried while they cannot be applied yet, reach the final status`() async throws {
         try await Self.run { sender in
             let way = [
                 Self.created, Self.status("e-1", "accepted", second: 1), Self.status("e-2", "preparing", second: 2),

@@ -140,7 +140,9 @@ import Testing
         }
     }
 
-    @Test func `B29: a gateway without Redis stays live and ready, and its health report names the outage`() async throws {
+    @Test func `B29: a gateway without Redis stays live and ready, and its health report names the outage`()
+        async throws
+    {
         try await within {
             try await RunningGateway.run(isSecure: false) { settings in
                 settings.redisTiming.answer = .seconds(2)

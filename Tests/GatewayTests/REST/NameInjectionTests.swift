@@ -53,7 +53,9 @@ import Testing
         }
     }
 
-    @Test func `T3: a message with any other byte in an identifier is a bad request, and never reaches Redis`() async throws {
+    @Test func `T3: a message with any other byte in an identifier is a bad request, and never reaches Redis`()
+        async throws
+    {
         try await Self.withoutAskingRedis { gateway in
             let token = try await gateway.token("rider-1", .rider)
             try await blocking {

@@ -98,8 +98,7 @@ import Testing
         }
     }
 
-    @Test func `SNS retries an event that cannot be applied yet, and drops one that never can`() async throws
-    {
+    @Test func `SNS retries an event that cannot be applied yet, and drops one that never can`() async throws {
         try await Self.run { stage in
             let early = try stage.signer.envelope(EventRoutesTests.status("e-1", "accepted"), host: stage.host)
             #expect(try await stage.post(early).status == 503)

@@ -35,8 +35,7 @@ import Testing
         return try JSONValue(json: Array(json.utf8))
     }
 
-    @Test func `a page requested with credentials contains the same state as REST`() async throws
-    {
+    @Test func `a page requested with credentials contains the same state as REST`() async throws {
         try await Self.run { gateway, job in
             let page = try await gateway.rest("GET", "/track/\(job)", by: "anna", .customer)
             #expect(page.status == 200 && page.headers["content-type"] == "text/html; charset=utf-8")

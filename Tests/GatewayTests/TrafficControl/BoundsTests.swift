@@ -102,7 +102,8 @@ import Testing
         #expect(metrics.contains(#"enroute_connections_refused_total{limit="connections_per_address"} 1"#))
     }
 
-    @Test func `D5: a client that sends too fast is told when to retry, and is closed with 4006 if it continues`() async throws
+    @Test func `D5: a client that sends too fast is told when to retry, and is closed with 4006 if it continues`()
+        async throws
     {
         let metrics = try await Self.metrics {
             ($0.limits.messagesPerSecond, $0.limits.messagesBurst) = (0, 3)

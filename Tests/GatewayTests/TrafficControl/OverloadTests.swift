@@ -93,7 +93,9 @@ import Testing
         }
     }
 
-    @Test func `B40: a session that reaches its maximum age is asked to reconnect, and by default there is none`() async throws {
+    @Test func `B40: a session that reaches its maximum age is asked to reconnect, and by default there is none`()
+        async throws
+    {
         #expect(Limits().sessionAgeSeconds == 0)
         try await within {
             try await RunningGateway.run(isSecure: false) {

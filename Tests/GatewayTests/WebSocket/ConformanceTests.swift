@@ -93,7 +93,9 @@ import Testing
             ([], 1000), ([0x03, 0xE8], 1000), ([0x0B, 0xB9] + Array("bye".utf8), 3001), ([0x03], 1002),
             ([0x03, 0xED], 1002), ([0x03, 0xE8, 0xFF], 1002),
         ] as [([UInt8], UInt16)])
-    func `a close frame is answered with the same code, or with 1002 if it is invalid`(payload: [UInt8], code: UInt16) async throws {
+    func `a close frame is answered with the same code, or with 1002 if it is invalid`(payload: [UInt8], code: UInt16)
+        async throws
+    {
         for path in ["/v1", "/v1/_echo"] {
             let answer = try await Self.answer(RawSocket.frame(0x88, payload), path: path)
             #expect(answer.ends(with: Frame.close(code, "")), "\(path)")
