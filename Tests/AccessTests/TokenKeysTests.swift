@@ -35,7 +35,7 @@ import Testing
         let small = try _RSA.Signing.PrivateKey(unsafeKeySize: .init(bitCount: 1024))
         await #expect {
             try await TokenVerifier.Key.asymmetric(pem: small.publicKey.pemRepresentation, source: "small.pem")
-        } throws: { "\($0)".contains("small.pem holds an RSA key of 1024 bits") }
+        } throws: { "\($0)".contains("small.pem contains an RSA key of 1024 bits") }
         for pem in [
             P384.Signing.PrivateKey().publicKey.pemRepresentation,
             P521.Signing.PrivateKey().publicKey.pemRepresentation,

@@ -58,7 +58,7 @@ import Testing
         ("status", #"{"status":"accepted"}"#, "needs job"),
         ("status", #"{"job":"a b","status":"accepted"}"#, "job must be"),
         ("status", #"{"job":"j","status":"lost"}"#, "status must be"),
-        ("status", #"{"job":7,"status":"accepted"}"#, "job of the data has the wrong type"),
+        ("status", #"{"job":7,"status":"accepted"}"#, "job in the data has the wrong type"),
         ("created", #"{"job":"j","kind":"gift","customer":"a"}"#, "kind must be"),
         ("created", #"{"job":"j","kind":"delivery"}"#, "needs customer"),
         ("created", #"{"job":"j","kind":"delivery","customer":"a","vendor":{"lat":99,"lon":0}}"#, "vendor must have"),

@@ -32,7 +32,7 @@ import Testing
                     continue
                 }
                 #expect(reason.hasPrefix(word))
-                #expect(error?.description.contains("Check user and password in the URL.") == true)
+                #expect(error?.description.contains("Check the user and password in the URL.") == true)
                 #expect(error?.description.contains("wrong-secret") == false)
                 #expect(error?.isOutage == false)
             }
@@ -93,7 +93,7 @@ import Testing
                 return
             }
             #expect(reason == "ERR DB index is out of range")
-            #expect(error?.description.contains("Check the number after the last slash of the URL.") == true)
+            #expect(error?.description.contains("Check the number after the last slash in the URL.") == true)
         }
     }
 
@@ -116,8 +116,8 @@ import Testing
                 continue
             }
             #expect(!reason.isEmpty)
-            #expect(error?.description.contains("can not be reached") == true)
-            #expect(error?.description.hasSuffix("Is it running there, and is the URL right?") == true)
+            #expect(error?.description.contains("cannot be reached") == true)
+            #expect(error?.description.hasSuffix("Check that it is running and that the URL is right.") == true)
             #expect(error?.isOutage == true)
             #expect(error?.isSafeToRetry == true)
         }

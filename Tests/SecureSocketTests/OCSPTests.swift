@@ -79,7 +79,7 @@ import Testing
         let files = try CertificateFiles()
         for bytes in [[], [1, 2, 3], Array("-----BEGIN".utf8)] as [[UInt8]] {
             #expect { try Self.context(files, bytes) } throws: { error in
-                "\(error)".contains(".der can not be stapled") && "\(error)".contains("openssl ocsp")
+                "\(error)".contains(".der cannot be stapled") && "\(error)".contains("openssl ocsp")
             }
         }
         #expect {

@@ -9,7 +9,7 @@ public struct MessageTemplate {
     public static let idMark = "{id------------}"
     public static let atMark = "{at---------}"
 
-    /// - Parameter text: contains `idMark`, of 16 characters, and `atMark`, of 13, in place of the numbers.
+    /// - Parameter text: contains `idMark`, of 16 characters, and `atMark`, of 13, where the numbers belong.
     public init(_ text: String) {
         self.bytes = Array(text.utf8)
         self.id = self.bytes.firstRange(of: Array(Self.idMark.utf8))
