@@ -27,7 +27,8 @@ import Testing
             }
             #expect(try await lines().isEmpty)
             let access = FollowedAccess(
-                job: JobID("job-1")!, person: PersonID("anna")!, role: "customer", credential: .token, link: nil, session: "s1"
+                job: JobID("job-1")!, person: PersonID("anna")!, role: "customer", credential: .token, link: nil,
+                session: "s1"
             )
             var entries = [access.followed, access.left]
             var erased = AuditEntry.erased(JobID("job-2")!, keys: 2, because: .arrived)
