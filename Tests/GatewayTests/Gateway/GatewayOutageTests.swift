@@ -11,7 +11,7 @@ import Testing
 @Suite(.serialized, .needsMachine(for: .faults)) struct GatewayOutageTests {
     private static func withOne(
         options: [String] = [], _ fault: @escaping @Sendable (OutageStage, RestartableRedis) async throws -> Void,
-        afterwards: @escaping @Sendable ([Witness.Seen]) throws -> Void = { _ in }
+        afterwards: @escaping @Sendable ([FollowerProbe.Seen]) throws -> Void = { _ in }
     ) async throws {
         try await RestartableRedis.running(options: options) { redis in
             let address = try redis.address

@@ -16,7 +16,7 @@ import Testing
 /// A stopped gateway leaves nothing behind. Otherwise a process with many gateways, such as this test process, would grow.
 @Suite struct LoopEndTests {
     /// A weak reference that is read on the loop, and once more after the loop has ended.
-    private final class Witness: @unchecked Sendable {
+    private final class FollowerProbe: @unchecked Sendable {
         weak var state: LoopState?
     }
 
@@ -38,7 +38,7 @@ import Testing
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         let loop = group.next()
         let owner = NIOLoopBoundBox.makeEmptyBox(valueType: LoopState.self, eventLoop: loop)
-        let witness = Witness()
+        let witness = FollowerProbe()
         try await loop.flatSubmit {
             let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
             let state = LoopState(

@@ -15,7 +15,7 @@ import Testing
 
 struct OutageStage: Sendable {
     let gateway: RunningGateway
-    let witnesses: [Witness]
+    let witnesses: [FollowerProbe]
     let traffic: Traffic
 
     /// Its statuses change all the time.
@@ -38,7 +38,7 @@ struct OutageStage: Sendable {
         live: RedisAddress, ledger: RedisAddress,
         _ change: @escaping @Sendable (inout GatewaySettings) -> Void = { _ in },
         fault: @escaping @Sendable (OutageStage) async throws -> Void,
-        afterwards: @escaping @Sendable ([Witness.Seen]) throws -> Void = { _ in }
+        afterwards: @escaping @Sendable ([FollowerProbe.Seen]) throws -> Void = { _ in }
     ) async throws {
         try await within(.seconds(400) * Self.rounds) {
             try await RunningGateway.run(isSecure: false, at: (live, ledger)) { settings in
@@ -47,7 +47,7 @@ struct OutageStage: Sendable {
                 change(&settings)
             } _: { gateway in
                 let stage = OutageStage(
-                    gateway: gateway, witnesses: (0..<Self.followers).map { _ in Witness() }, traffic: Traffic())
+                    gateway: gateway, witnesses: (0..<Self.followers).map { _ in FollowerProbe() }, traffic: Traffic())
                 try await stage.makeJobs()
                 try await withThrowingTaskGroup(of: Void.self) { group in
                     for witness in stage.witnesses { group.addTask { try await stage.follow(witness) } }
@@ -62,7 +62,7 @@ struct OutageStage: Sendable {
                         }
                     }
                     try await stage.all { $0.capturedAt[Self.visit] != nil }
-                    let seen: [Witness.Seen]
+                    let seen: [FollowerProbe.Seen]
                     do {
                         try await fault(stage)
                         seen = try await stage.settle()
@@ -98,7 +98,7 @@ struct OutageStage: Sendable {
 
     // MARK: who takes part
 
-    private func follow(_ witness: Witness) async throws {
+    private func follow(_ witness: FollowerProbe) async throws {
         do {
             try await self.gateway.connect("anna", .customer) { connection, messages in
                 for job in [Self.order, Self.visit] { try await connection.send(.subscribe(job: job, since: nil)) }
@@ -191,7 +191,7 @@ struct OutageStage: Sendable {
     }
 
     /// Returns when every follower has seen enough.
-    func all(_ isEnough: @escaping @Sendable (Witness.Seen) -> Bool) async throws {
+    func all(_ isEnough: @escaping @Sendable (FollowerProbe.Seen) -> Bool) async throws {
         for witness in self.witnesses { try await witness.wait(until: isEnough) }
     }
 
@@ -219,13 +219,13 @@ struct OutageStage: Sendable {
     }
 
     /// Lets traffic end, and waits until everybody has seen all of it.
-    private func settle() async throws -> [Witness.Seen] {
+    private func settle() async throws -> [FollowerProbe.Seen] {
         let (event, capturedAt) = try await self.traffic.end()
         try await self.all { seen in
             seen.status[Self.order].map { $0.epoch == event.epoch && $0.id == event.id } ?? false
                 && seen.capturedAt[Self.visit] == capturedAt && seen.degraded == seen.restored
         }
-        var all: [Witness.Seen] = []
+        var all: [FollowerProbe.Seen] = []
         for witness in self.witnesses {
             let seen = await witness.seen
             #expect(seen.violations == [])

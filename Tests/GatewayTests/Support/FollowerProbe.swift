@@ -4,7 +4,7 @@ import EnrouteWire
 import TestSupport
 
 /// Watches one follower's messages as they come.
-actor Witness {
+actor FollowerProbe {
     /// All that has been shown so far, as far as it counts.
     struct Seen: Sendable {
         /// Epoch and id of the newest status, by job.
