@@ -20,7 +20,7 @@ package actor JWKSSource {
     }
 
     /// Maximum number of tokens that wait for one fetch; the others are verified with the known keys.
-    package static let mostWaiting = 1024
+    package static let maxWaiting = 1024
 
     private let verifier: TokenVerifier
     /// Configured keys, used in addition to those of the issuer.
@@ -107,7 +107,7 @@ package actor JWKSSource {
             // `Fetch` is bounded.
             self.flight = Task { await self.fetchOnce() }
         }
-        guard let flight, self.waiting < Self.mostWaiting else { return .asked }
+        guard let flight, self.waiting < Self.maxWaiting else { return .asked }
         self.waiting += 1
         defer { self.waiting -= 1 }
         return await flight.value

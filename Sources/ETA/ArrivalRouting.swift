@@ -95,10 +95,10 @@ private final class FailureLog: Sendable {
     }
 
     private let logger: Logger
-    private let said = Mutex(KeyedLogThrottle<Kind>(maxSubjects: FailureLog.mostKinds))
+    private let said = Mutex(KeyedLogThrottle<Kind>(maxSubjects: FailureLog.maxKinds))
 
     /// More than there are services and outcomes.
-    private static let mostKinds = 100
+    private static let maxKinds = 100
 
     init(_ logger: Logger) { self.logger = logger }
 

@@ -33,7 +33,7 @@ package struct CloudEvent: Sendable {
     let details: Result<JobDetails, EventFault>
 
     /// Maximum number of events in a batch.
-    package static let mostInBatch = 100
+    package static let maxInBatch = 100
     package static let structuredMediaType = "application/cloudevents+json"
     package static let batchMediaType = "application/cloudevents-batch+json"
 
@@ -72,8 +72,8 @@ package struct CloudEvent: Sendable {
     /// Parses a body that is an array of events. Each element is an event or the reason why it is not one.
     package static func batch(_ body: some Sequence<UInt8>) throws(EventFault) -> [Result<CloudEvent, EventFault>] {
         let events = try Structured.decode([Structured].self, body, "A batch of CloudEvents must be a JSON array.")
-        guard events.count <= Self.mostInBatch else {
-            throw .malformed("A batch contains at most \(Self.mostInBatch) events.")
+        guard events.count <= Self.maxInBatch else {
+            throw .malformed("A batch contains at most \(Self.maxInBatch) events.")
         }
         return events.map(\.event)
     }

@@ -41,7 +41,7 @@ package struct EventQueue: Sendable {
     /// How long one receive request waits for messages.
     package static let longPoll = Duration.seconds(20)
     /// Maximum number of messages in one response, the limit of SQS.
-    package static let mostMessages = 10
+    package static let maxMessages = 10
     /// Time limit from sending a request to the last byte of its response, in addition to the long poll.
     static let longestWait = Duration.seconds(10)
     /// Maximum size of a response in bytes: ten messages of 256 KiB, in JSON.
@@ -96,7 +96,7 @@ package struct EventQueue: Sendable {
     package func receive() async throws -> [Message] {
         struct Question: Encodable {
             var QueueUrl: String
-            var MaxNumberOfMessages = EventQueue.mostMessages
+            var MaxNumberOfMessages = EventQueue.maxMessages
             var WaitTimeSeconds = EventQueue.longPoll.components.seconds
         }
         struct Answer: Decodable {

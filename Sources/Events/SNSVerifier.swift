@@ -30,9 +30,9 @@ package actor SNSVerifier {
     }
 
     /// Maximum number of cached certificates; a new one replaces the oldest. SNS changes its certificate about once a year.
-    static let mostCertificates = 16
+    static let maxCertificates = 16
     /// Maximum number of certificates being fetched at the same time.
-    static let mostQuestions = 4
+    static let maxQuestions = 4
     /// How long a certificate is cached, even if it is valid for longer.
     static let longestKept = Duration.seconds(24 * 3600)
 
@@ -151,7 +151,7 @@ package actor SNSVerifier {
     private func key(_ url: String) async throws -> Certificate.PublicKey {
         if let kept = self.kept[url], kept.until > .now, kept.notAfter > .now { return kept.key }
         if let asking = self.asking[url] { return try await asking.value.key }
-        guard self.asking.count < Self.mostQuestions else {
+        guard self.asking.count < Self.maxQuestions else {
             throw Refusal.unreachable("too many certificates are being fetched")
         }
         let (fetch, authorities, isOfSNS) = (self.fetch, self.authorities, self.hosts.isEmpty)
@@ -163,7 +163,7 @@ package actor SNSVerifier {
         self.asking[url] = question
         defer { self.asking[url] = nil }
         let found = try await question.value
-        if self.kept.count >= Self.mostCertificates, let oldest = self.kept.min(by: { $0.value.until < $1.value.until })
+        if self.kept.count >= Self.maxCertificates, let oldest = self.kept.min(by: { $0.value.until < $1.value.until })
         {
             self.kept[oldest.key] = nil
         }

@@ -45,7 +45,7 @@ public struct FollowerSyncState<StatusID: Comparable> {
 
     /// The maximum number of statuses buffered while waiting for the snapshot. With more, the job is read again.
     @inlinable
-    public static var mostWaitingStatuses: Int { 64 }
+    public static var maxWaitingStatuses: Int { 64 }
 
     @inlinable
     public init() {}
@@ -82,7 +82,7 @@ public struct FollowerSyncState<StatusID: Comparable> {
             self.lastStatus = status.id
             return .show
         case .waiting(let position, let statuses):
-            guard statuses.count < Self.mostWaitingStatuses else {
+            guard statuses.count < Self.maxWaitingStatuses else {
                 self.phase = .waitingForNewSnapshot
                 return .gap
             }

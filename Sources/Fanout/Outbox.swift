@@ -39,12 +39,12 @@ public struct Outbox<Topic: Hashable> {
     public var bytes: Int { self.waitingBytes }
     @usableFromInline var waitingBytes = 0
     @inlinable
-    public var mostBytes: Int { self.bound }
+    public var maxBytes: Int { self.bound }
     @usableFromInline var bound: Int
 
-    /// - Parameter mostBytes: the maximum number of queued bytes. A frame that would exceed it overflows.
+    /// - Parameter maxBytes: the maximum number of queued bytes. A frame that would exceed it overflows.
     @inlinable
-    public init(mostBytes: Int) { self.bound = mostBytes }
+    public init(maxBytes: Int) { self.bound = maxBytes }
 
     @inlinable
     public var isEmpty: Bool { self.bytes == 0 }
@@ -57,13 +57,13 @@ public struct Outbox<Topic: Hashable> {
     public mutating func add(_ frame: [UInt8], _ kind: Kind) -> Outcome {
         switch kind {
         case .kept:
-            guard self.bytes + frame.count <= self.mostBytes else { return .overflows }
+            guard self.bytes + frame.count <= self.maxBytes else { return .overflows }
             self.append(Waiting(topic: nil, frame: frame))
             return .waits
         case .replaceable(let topic):
             let place = self.places[topic]
             let freed = place.map { self.waiting[$0].frame.count } ?? 0
-            guard self.bytes - freed + frame.count <= self.mostBytes else { return .overflows }
+            guard self.bytes - freed + frame.count <= self.maxBytes else { return .overflows }
             // The new frame goes to the end, after the messages that were queued since the old one.
             if let place { self.empty(place) }
             self.append(Waiting(topic: topic, frame: frame))

@@ -35,7 +35,7 @@ package struct PoolSyncState: Sendable {
     package private(set) var needsResync = false
 
     /// The maximum number of changes buffered while waiting for the view. With more, the zone is read again.
-    package static let mostWaiting = 1_000
+    package static let maxWaiting = 1_000
 
     package init(since version: Int64?) { self.seen = version }
 
@@ -57,7 +57,7 @@ package struct PoolSyncState: Sendable {
             self.seen = change.version
             return .show
         case .waiting:
-            guard self.waiting.count < Self.mostWaiting else {
+            guard self.waiting.count < Self.maxWaiting else {
                 self.phase = .waitingForNewSnapshot
                 self.waiting = []
                 return .gap

@@ -28,7 +28,7 @@ final class ClusterRoute: RedisRoute {
     }
 
     /// Maximum number of redirections of one command.
-    private static let mostRedirections = 5
+    private static let maxRedirections = 5
     /// The delay before a command is sent again after TRYAGAIN, while its slot is being moved.
     private static let tryAgainDelay = TimeAmount.milliseconds(50)
     /// Minimum time between two refreshes of a map that may be wrong.
@@ -170,7 +170,7 @@ final class ClusterRoute: RedisRoute {
         }
         return self.following(
             master.part.send(command, isDurable: isDurable), command, isDurable, asked: node,
-            left: Self.mostRedirections)
+            left: Self.maxRedirections)
     }
 
     /// Sends a command without a key to any master.

@@ -20,7 +20,7 @@ package final class RESPTape {
     private(set) var refusal: String?
 
     /// Maximum number of elements of one array.
-    static let mostElements = 1 << 20
+    static let maxElements = 1 << 20
     /// Maximum length of one string, in bytes.
     static let longestString = 1 << 20
 
@@ -41,7 +41,7 @@ package final class RESPTape {
     }
 
     func append(_ kind: Kind, value: Int64 = 0) -> Bool {
-        guard kind != .array || value <= Int64(Self.mostElements) else {
+        guard kind != .array || value <= Int64(Self.maxElements) else {
             self.refusal = "an array of \(value) elements"
             return false
         }

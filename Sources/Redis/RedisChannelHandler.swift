@@ -25,7 +25,7 @@ final class RedisChannelHandler: ChannelInboundHandler {
     }
 
     /// Maximum number of unanswered commands; further ones fail with `overloaded`.
-    private static let mostWaiting = 65_536
+    private static let maxWaiting = 65_536
 
     private let eventLoop: any EventLoop
     private let reader = RESPReader()
@@ -60,7 +60,7 @@ final class RedisChannelHandler: ChannelInboundHandler {
         guard self.context != nil, self.failure == nil else {
             return self.eventLoop.makeFailedFuture(RedisError.disconnected)
         }
-        guard self.waiting.count < Self.mostWaiting else {
+        guard self.waiting.count < Self.maxWaiting else {
             return self.eventLoop.makeFailedFuture(RedisError.overloaded)
         }
         let promise = self.eventLoop.makePromise(of: RESPValue.self)

@@ -22,7 +22,7 @@ package struct RedisCommand: Sendable, ExpressibleByArrayLiteral {
     /// Writes the command in one piece, directly into the buffer's memory. Accepting a location sends one command of eight
     /// elements, and appending them one by one took a sixth of all its instructions.
     package func write(into buffer: inout ByteBuffer) {
-        let most = self.words.reduce(Self.mostHeaderBytes) { $0 + $1.count + Self.mostHeaderBytes + 2 }
+        let most = self.words.reduce(Self.maxHeaderBytes) { $0 + $1.count + Self.maxHeaderBytes + 2 }
         buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: most) { room in
             var place = Self.writeHeader(UInt8(ascii: "*"), self.words.count, to: room, at: 0)
             for word in self.words {
@@ -38,7 +38,7 @@ package struct RedisCommand: Sendable, ExpressibleByArrayLiteral {
     }
 
     /// A type byte, at most 19 digits, a line end.
-    private static let mostHeaderBytes = 1 + 19 + 2
+    private static let maxHeaderBytes = 1 + 19 + 2
 
     private static func writeHeader(
         _ sign: UInt8, _ count: Int, to room: UnsafeMutableRawBufferPointer, at place: Int

@@ -6,7 +6,7 @@
 package struct ResyncScheduler<Job: Hashable & Sendable>: Sendable {
     package struct Bounds: Sendable {
         /// Maximum number of reads under way.
-        package var mostInFlight = 500
+        package var maxInFlight = 500
         /// Bounds of the random time between two checks of a job.
         package var soonestCheck = UInt64.seconds(5)
         package var latestCheck = UInt64.seconds(9)
@@ -143,7 +143,7 @@ package struct ResyncScheduler<Job: Hashable & Sendable>: Sendable {
     package mutating func due(now: UInt64) -> [Read] {
         self.wake(now: now)
         var reads: [Read] = []
-        while self.inFlight < self.bounds.mostInFlight {
+        while self.inFlight < self.bounds.maxInFlight {
             let purpose: Purpose = self.repairs.isEmpty ? .check : .repair
             guard let job = purpose == .repair ? self.repairs.take() : self.checks.take() else { break }
             // Skip jobs that were left, left and followed again, or promoted from a check to a repair.

@@ -20,7 +20,7 @@ package struct RouteCell: Hashable, Sendable {
 package struct RouteCache: Sendable {
     /// s that an answer is good.
     package static let goodSeconds = 45.0
-    package static let mostAnswers = 10_000
+    package static let maxAnswers = 10_000
 
     private struct Entry {
         var answer: SourcedRoute
@@ -33,7 +33,7 @@ package struct RouteCache: Sendable {
     private var oldest = 0
     private let most: Int
 
-    package init(most: Int = Self.mostAnswers) { self.most = most }
+    package init(most: Int = Self.maxAnswers) { self.most = most }
 
     package var count: Int { self.entries.count }
 

@@ -17,11 +17,11 @@ package struct RouteQuery: Hashable, Sendable {
     package let places: [Coordinate]
 
     /// As many as every provider takes.
-    package static let mostPlaces = 10
+    package static let maxPlaces = 10
 
-    /// - Returns: `nil` for fewer than two places, or more than `mostPlaces`.
+    /// - Returns: `nil` for fewer than two places, or more than `maxPlaces`.
     package init?(places: [Coordinate]) {
-        guard (2...Self.mostPlaces).contains(places.count) else { return nil }
+        guard (2...Self.maxPlaces).contains(places.count) else { return nil }
         self.places = places
     }
 }

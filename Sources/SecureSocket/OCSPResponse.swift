@@ -10,7 +10,7 @@ struct OCSPResponse {
     private let until: time_t
 
     /// Far more than any response needs.
-    private static let mostBytes = 65_536
+    private static let maxBytes = 65_536
 
     /// Reads the file; blocks on disk I/O.
     init(file path: String) throws(TLSConfigurationError) {
@@ -18,7 +18,7 @@ struct OCSPResponse {
             throw .unreadable(path: path, reason: String(cString: strerror(errno)))
         }
         defer { fclose(file) }
-        var bytes = [UInt8](repeating: 0, count: Self.mostBytes)
+        var bytes = [UInt8](repeating: 0, count: Self.maxBytes)
         let count = fread(&bytes, 1, bytes.count, file)
         self.bytes = Array(bytes.prefix(count))
         let until = enroute_ocsp_until(self.bytes, self.bytes.count)

@@ -50,7 +50,7 @@ struct RecordWriter {
     private var secret: Words6 = (0, 0, 0, 0, 0, 0)
     /// Sequence number of the next record.
     private var number: UInt64
-    private let mostRecords: UInt64
+    private let maxRecords: UInt64
 
     /// Maximum plaintext of one record, in bytes (RFC 8446, 5.1).
     static let longestPlaintext = 16_384
@@ -60,13 +60,13 @@ struct RecordWriter {
     /// - Parameters:
     ///   - secret: server_application_traffic_secret_0.
     ///   - number: records already sent under it.
-    ///   - mostRecords: maximum under one key.
+    ///   - maxRecords: maximum under one key.
     /// - Returns: `nil` when the secret has the wrong length, or libcrypto cannot derive keys from it.
-    init?(suite: Suite, secret: [UInt8], number: UInt64, mostRecords: UInt64) {
+    init?(suite: Suite, secret: [UInt8], number: UInt64, maxRecords: UInt64) {
         guard secret.count == suite.hashBytes else { return nil }
         self.suite = suite
         self.number = number
-        self.mostRecords = mostRecords
+        self.maxRecords = maxRecords
         withUnsafeMutableBytes(of: &self.secret) { $0.copyBytes(from: secret) }
         guard self.deriveKeys() else {
             self.wipe()
@@ -85,7 +85,7 @@ struct RecordWriter {
     mutating func write(_ bytes: UnsafeRawBufferPointer, to loop: TLSLoop) -> Bool {
         var rest = bytes
         while !rest.isEmpty {
-            if self.number >= self.mostRecords, !self.updateKeys(to: loop) { return false }
+            if self.number >= self.maxRecords, !self.updateKeys(to: loop) { return false }
             let piece = UnsafeRawBufferPointer(rebasing: rest.prefix(Self.longestPlaintext))
             guard self.seal(piece, .data, to: loop) else { return false }
             rest = UnsafeRawBufferPointer(rebasing: rest[piece.count...])

@@ -109,7 +109,7 @@ final class TLSConnection {
         // The server's last handshake message was written in an earlier call (the client had to answer it), so the output now
         // contains the session ticket, sent under the new keys. If no writer can be created, libssl continues.
         self.records = RecordWriter(
-            suite: suite, secret: secret, number: self.loop.outputRecords, mostRecords: self.context.mostRecords)
+            suite: suite, secret: secret, number: self.loop.outputRecords, maxRecords: self.context.maxRecords)
     }
 
     /// A peer that updates its keys may request an update of our keys (RFC 8446, 4.6.3). libssl answers at the next `SSL_write`,

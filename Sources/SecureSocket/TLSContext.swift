@@ -23,7 +23,7 @@ package final class TLSContext: @unchecked Sendable {
     /// Whether TLS 1.3 records are written by `RecordWriter` or by libssl.
     let makesRecords: Bool
     /// Maximum number of records of one connection under one key.
-    let mostRecords: UInt64
+    let maxRecords: UInt64
     private let ticketKeys: TicketKeys
     private let ocspResponse: OCSPResponse?
 
@@ -32,15 +32,15 @@ package final class TLSContext: @unchecked Sendable {
     /// - Parameter ticketKeys: `nil` for keys known only to this context: its clients can resume only here.
     /// - Parameter ocspResponse: file of an OCSP response for the certificate, in DER.
     /// - Parameter makesRecords: `false` leaves all records to libssl, for comparisons.
-    /// - Parameter mostRecords: the keys are updated after this many: far below the limit of AES-GCM (RFC 8446, 5.5: 2^24.5).
+    /// - Parameter maxRecords: the keys are updated after this many: far below the limit of AES-GCM (RFC 8446, 5.5: 2^24.5).
     package init(
         certificateChain: String, privateKey: String, ticketKeys: TicketKeys? = nil, ocspResponse: String? = nil,
-        makesRecords: Bool = true, mostRecords: UInt64 = 1 << 23
+        makesRecords: Bool = true, maxRecords: UInt64 = 1 << 23
     ) throws(TLSConfigurationError) {
         guard let pointer = SSL_CTX_new(TLS_server_method()) else { throw .library(takeErrorReason()) }
         self.pointer = pointer
         self.makesRecords = makesRecords
-        self.mostRecords = mostRecords
+        self.maxRecords = maxRecords
         do throws(TLSConfigurationError) {
             self.ticketKeys = if let ticketKeys { ticketKeys } else { try TicketKeys() }
             self.ocspResponse = if let ocspResponse { try OCSPResponse(file: ocspResponse) } else { nil }
@@ -59,7 +59,7 @@ package final class TLSContext: @unchecked Sendable {
         guard let pointer = SSL_CTX_new(TLS_server_method()) else { throw .library(takeErrorReason()) }
         self.pointer = pointer
         self.makesRecords = shared.makesRecords
-        self.mostRecords = shared.mostRecords
+        self.maxRecords = shared.maxRecords
         self.ticketKeys = shared.ticketKeys
         self.ocspResponse = shared.ocspResponse
         guard enroute_SSL_CTX_share_certificate(pointer, shared.pointer) == 1 else { throw .library(takeErrorReason()) }

@@ -9,7 +9,7 @@ internal import Glibc
 package struct TicketKeys: Sendable {
     /// Bytes of a key file: 16 for the name, 32 for HMAC, 32 for AES, in nginx's format.
     package static let keyBytes = 80
-    package static let mostKeys = 8
+    package static let maxKeys = 8
 
     private var keys = enroute_ticket_keys()
 
@@ -23,8 +23,8 @@ package struct TicketKeys: Sendable {
     /// - Returns: `nil` without files.
     package init?(files: [String]) throws(TLSConfigurationError) {
         guard !files.isEmpty else { return nil }
-        guard files.count <= Self.mostKeys else {
-            throw .noTicketKey(path: files[Self.mostKeys], reason: "it exceeds the maximum of \(Self.mostKeys) files")
+        guard files.count <= Self.maxKeys else {
+            throw .noTicketKey(path: files[Self.maxKeys], reason: "it exceeds the maximum of \(Self.maxKeys) files")
         }
         for file in files { try self.append(Self.read(file), from: file) }
     }

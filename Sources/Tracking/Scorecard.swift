@@ -9,7 +9,7 @@ package struct Scorecard: Sendable {
     /// A prediction made within this share of a horizon counts for it.
     static let width = 0.2
     /// Predictions of one trip, at most: of more the oldest are forgotten.
-    static let mostPredictions = 20_000
+    static let maxPredictions = 20_000
 
     private struct Prediction {
         /// s of any clock.
@@ -37,7 +37,7 @@ package struct Scorecard: Sendable {
     ///   - remaining: s until the arrival, as it was said.
     ///   - time: s of any clock, the one that `arrived` goes by.
     package mutating func predicted(remaining: Double, at time: Double) {
-        if self.open.count >= Self.mostPredictions { self.open.removeFirst(Self.mostPredictions / 2) }
+        if self.open.count >= Self.maxPredictions { self.open.removeFirst(Self.maxPredictions / 2) }
         self.open.append(Prediction(madeAt: time, remaining: remaining))
     }
 

@@ -21,7 +21,7 @@ package struct TravelEstimator: Hashable, Sendable {
         package var ownWeight = 0.3
         /// Usual share of the time that is spent standing, and the most that is believed.
         package var standingShare = 0.25
-        package var mostStanding = 0.5
+        package var maxStanding = 0.5
         /// As if so many seconds had been travelled as is usual before the trip began.
         package var priorSeconds = 600.0
 
@@ -88,7 +88,7 @@ package struct TravelEstimator: Hashable, Sendable {
             (usualMoving * assumed.priorSeconds + self.movingMeters) / (assumed.priorSeconds + self.movingSeconds)
         let travelled = self.movingSeconds + self.standingSeconds
         let share = min(
-            assumed.mostStanding,
+            assumed.maxStanding,
             (assumed.standingShare * assumed.priorSeconds + self.standingSeconds) / (assumed.priorSeconds + travelled))
         let own = moving * (1 - share)
         return pow(usual, 1 - assumed.ownWeight) * pow(own, assumed.ownWeight)

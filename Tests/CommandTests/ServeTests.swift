@@ -100,7 +100,7 @@ import Testing
         let status = try await Self.serve(["ENROUTE_LIMIT_WRITE_STALL_SECONDS": "1"]) { served in
             // Documents are loaded on the first request.
             #expect(try await served.get("/openapi.json", isPublic: true).hasPrefix("HTTP/1.1 200 "))
-            let before = try Self.mostMemoryKilobytes(served.process)
+            let before = try Self.maxMemoryKilobytes(served.process)
             let crowd = try await blocking {
                 let requests = String(repeating: "GET /openapi.json HTTP/1.1\r\nHost: h\r\n\r\n", count: 400)
                 return Handed(
@@ -112,7 +112,7 @@ import Testing
             }
             // All have been closed because of the write stall.
             #expect(try await served.eventually("/metrics", #"enroute_timeouts_total{phase="write"} 20"#))
-            let grown = try Self.mostMemoryKilobytes(served.process) - before
+            let grown = try Self.maxMemoryKilobytes(served.process) - before
             // It was 1,123 MB when pipelined requests were answered at the same time.
             #expect(grown < 40_000, "\(grown) KB")
             withExtendedLifetime(crowd) {}
@@ -122,7 +122,7 @@ import Testing
     }
 
     /// The peak resident memory of the process (proc(5), status).
-    private static func mostMemoryKilobytes(_ process: Int32) throws -> Int {
+    private static func maxMemoryKilobytes(_ process: Int32) throws -> Int {
         let status = try String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8)
         return try #require(status.firstMatch(of: /VmHWM:\s+([0-9]+) kB/).flatMap { Int($0.1) })
     }

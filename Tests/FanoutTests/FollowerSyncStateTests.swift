@@ -90,7 +90,7 @@ import Testing
 
     @Test func `more statuses than may wait are a gap`() {
         var view = View()
-        for id in 1...View.mostWaitingStatuses { #expect(view.status(Self.status(id, after: id - 1)) == .skip) }
+        for id in 1...View.maxWaitingStatuses { #expect(view.status(Self.status(id, after: id - 1)) == .skip) }
         #expect(view.status(Self.status(65, after: 64)) == .gap)
     }
 }

@@ -11,7 +11,7 @@ import Testing
     }
 
     @Test func `a newer position takes the place of the one still waiting, behind what came between`() {
-        var outbox = Outbox<String>(mostBytes: 100)
+        var outbox = Outbox<String>(maxBytes: 100)
         #expect(outbox.add([1], .replaceable("a")) == .waits)
         #expect(outbox.add([2], .kept) == .waits)
         #expect(outbox.add([3], .replaceable("a")) == .replaced)
@@ -21,14 +21,14 @@ import Testing
     }
 
     @Test func `positions of different jobs do not touch each other`() {
-        var outbox = Outbox<String>(mostBytes: 100)
+        var outbox = Outbox<String>(maxBytes: 100)
         _ = outbox.add([1], .replaceable("a"))
         _ = outbox.add([2], .replaceable("b"))
         #expect(Self.frames(&outbox) == [[1], [2]])
     }
 
     @Test func `I3: a position that may not go when its turn comes is dropped, and what is behind it goes`() {
-        var outbox = Outbox<String>(mostBytes: 100)
+        var outbox = Outbox<String>(maxBytes: 100)
         _ = outbox.add([1], .replaceable("a"))
         _ = outbox.add([2], .replaceable("b"))
         _ = outbox.add([3], .kept)
@@ -39,7 +39,7 @@ import Testing
     }
 
     @Test func `a status that does not fit overflows instead of being dropped`() {
-        var outbox = Outbox<String>(mostBytes: 3)
+        var outbox = Outbox<String>(maxBytes: 3)
         #expect(outbox.add([1, 1], .kept) == .waits)
         #expect(outbox.add([2, 2], .kept) == .overflows)
         #expect(outbox.add([2], .kept) == .waits)
@@ -47,7 +47,7 @@ import Testing
     }
 
     @Test func `replacing counts only the difference against the bound`() {
-        var outbox = Outbox<String>(mostBytes: 4)
+        var outbox = Outbox<String>(maxBytes: 4)
         _ = outbox.add([1, 1, 1], .replaceable("a"))
         #expect(outbox.add([2, 2, 2, 2], .replaceable("a")) == .replaced)
         #expect(outbox.add([3, 3, 3, 3, 3], .replaceable("a")) == .overflows)
@@ -55,7 +55,7 @@ import Testing
     }
 
     @Test func `a dropped position is never taken and gives its bytes back`() {
-        var outbox = Outbox<String>(mostBytes: 4)
+        var outbox = Outbox<String>(maxBytes: 4)
         _ = outbox.add([1, 1, 1], .replaceable("a"))
         _ = outbox.add([2], .kept)
         outbox.drop("a")
@@ -67,7 +67,7 @@ import Testing
     @Test(arguments: 0..<20)
     func `D4: whatever comes, statuses keep their order, positions their newest, and the bound holds`(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
-        var outbox = Outbox<Int>(mostBytes: 300)
+        var outbox = Outbox<Int>(maxBytes: 300)
         // The model: frames in the order they would be taken.
         var model: [(topic: Int?, frame: [UInt8])] = []
         for step in 0..<5000 {

@@ -50,10 +50,10 @@ import Testing
 
     @Test func `more than may wait is not kept, and the zone is read again`() {
         var watching = PoolSyncState(since: nil)
-        for version in 1...Int64(PoolSyncState.mostWaiting) {
+        for version in 1...Int64(PoolSyncState.maxWaiting) {
             #expect(watching.change(Self.change(version, after: version - 1)) == .skip)
         }
-        let next = Int64(PoolSyncState.mostWaiting) + 1
+        let next = Int64(PoolSyncState.maxWaiting) + 1
         #expect(watching.change(Self.change(next, after: next - 1)) == .gap)
         #expect(watching.change(Self.change(next + 1, after: next)) == .skip)
         #expect(watching.view(at: next + 1) == nil)

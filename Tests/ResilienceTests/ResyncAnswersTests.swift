@@ -113,7 +113,7 @@ import Testing
     }
 
     @Test func `an unfollowed job leaves nothing behind, whatever its state`() {
-        var core = RereadingTests.following(0..<6, mostInFlight: 3)
+        var core = RereadingTests.following(0..<6, maxInFlight: 3)
         _ = core.repair(0, now: 0)
         _ = core.repair(1, now: 0)
         let reading = core.due(now: 0)

@@ -7,9 +7,9 @@ import Testing
     typealias Core = ResyncScheduler<Int>
     static let tick = UInt64.milliseconds(50)
 
-    static func following(_ jobs: Range<Int>, mostInFlight: Int = 500, seed: UInt64 = 1) -> Core {
+    static func following(_ jobs: Range<Int>, maxInFlight: Int = 500, seed: UInt64 = 1) -> Core {
         var bounds = Core.Bounds()
-        bounds.mostInFlight = mostInFlight
+        bounds.maxInFlight = maxInFlight
         var core = Core(bounds: bounds, seed: seed, now: 0)
         for job in jobs { core.follow(job, now: 0) }
         return core
@@ -34,13 +34,13 @@ import Testing
     }
 
     @Test func `a repair is read immediately, before due checks, and shown`() {
-        var core = Self.following(0..<10, mostInFlight: 1)
+        var core = Self.following(0..<10, maxInFlight: 1)
         #expect(core.due(now: .seconds(20)).count == 1)
         #expect(core.repair(7, now: .seconds(20)) == true)
         #expect(core.repair(10, now: .seconds(20)) == false)
         #expect(core.repairsOutstanding == 1)
         var order: [Core.Read] = []
-        var freed = Self.following(0..<10, mostInFlight: 1)
+        var freed = Self.following(0..<10, maxInFlight: 1)
         _ = freed.due(now: 0)
         _ = freed.repair(7, now: .seconds(20))
         for _ in 0..<10 {
@@ -55,7 +55,7 @@ import Testing
     }
 
     @Test func `the number of concurrent reads is bounded, and every job gets its turn`() {
-        var core = Self.following(0..<2_000, mostInFlight: 7)
+        var core = Self.following(0..<2_000, maxInFlight: 7)
         for job in 0..<2_000 { _ = core.repair(job, now: 0) }
         #expect(core.repairsOutstanding == 2_000)
         var waiting: [Core.Read] = []
@@ -75,7 +75,7 @@ import Testing
     }
 
     @Test func `a read of an unfollowed job counts until it is answered`() {
-        var core = Self.following(0..<3, mostInFlight: 1)
+        var core = Self.following(0..<3, maxInFlight: 1)
         _ = core.repair(0, now: 0)
         let reads = core.due(now: 0)
         core.leave(0)
@@ -114,7 +114,7 @@ import Testing
     }
 
     @Test func `a due check that becomes a repair is read once`() {
-        var core = Self.following(0..<2, mostInFlight: 1)
+        var core = Self.following(0..<2, maxInFlight: 1)
         let other = core.due(now: .seconds(10))
         let job = 1 - other[0].job
         _ = core.repair(job, now: .seconds(10))

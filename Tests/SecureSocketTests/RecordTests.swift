@@ -85,11 +85,11 @@ final class Talk {
 }
 
 @Suite struct RecordTests {
-    private static func context(mostRecords: UInt64 = 1 << 23, makesRecords: Bool = true) throws -> TLSContext {
+    private static func context(maxRecords: UInt64 = 1 << 23, makesRecords: Bool = true) throws -> TLSContext {
         let files = try CertificateFiles()
         return try TLSContext(
             certificateChain: files.certificatePath, privateKey: files.keyPath, makesRecords: makesRecords,
-            mostRecords: mostRecords)
+            maxRecords: maxRecords)
     }
 
     @Test(arguments: ["TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256"])
@@ -119,7 +119,7 @@ final class Talk {
 
     @Test(arguments: ["TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256"])
     func `keys are updated before they are used too often`(suite: String) throws {
-        let talk = Talk(try Self.context(mostRecords: 5), suite: suite)
+        let talk = Talk(try Self.context(maxRecords: 5), suite: suite)
         talk.shakeHands()
         talk.records = []
         for turn in 0..<23 {

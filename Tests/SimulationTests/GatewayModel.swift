@@ -29,7 +29,7 @@ final class GatewayModel {
         self.world = world
         self.table = Array(repeating: [], count: world.plan.jobs)
         var bounds = ResyncScheduler<Int>.Bounds()
-        bounds.mostInFlight = world.plan.mostInFlight
+        bounds.maxInFlight = world.plan.maxInFlight
         self.scheduler = ResyncScheduler(bounds: bounds, seed: world.random.next(), now: 0)
     }
 

@@ -97,7 +97,7 @@ final class Oracle {
     func lostSilently() { self.lastSilentLoss = self.world.now }
 
     func reads(_ gateway: GatewayModel) {
-        guard gateway.readsInFlight > self.world.plan.mostInFlight else { return }
+        guard gateway.readsInFlight > self.world.plan.maxInFlight else { return }
         self.fail("\(gateway.readsInFlight) reads are in flight")
     }
 

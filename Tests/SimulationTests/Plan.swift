@@ -31,7 +31,7 @@ struct Plan: CustomStringConvertible {
     let faults: [Fault]
     /// The two channels of a job are always on two connections; this decides whether those of one kind are spread too.
     let isSpread: Bool
-    let mostInFlight: Int
+    let maxInFlight: Int
     /// Repairs after a loss start within this time.
     let spread: UInt64
     /// The usual maximum delay of a packet, per link: one may be much slower than its neighbours.
@@ -78,7 +78,7 @@ struct Plan: CustomStringConvertible {
         self.gateways = gateways
         self.jobs = jobs
         self.isSpread = random.upTo(1) == 0
-        self.mostInFlight = 1 + Int(random.upTo(3))
+        self.maxInFlight = 1 + Int(random.upTo(3))
         self.spread = random.upTo(1) == 0 ? 0 : .milliseconds(300)
         self.latencies = (0..<3 * gateways).map { link in
             switch (emphasis, link % 3) {
@@ -94,7 +94,7 @@ struct Plan: CustomStringConvertible {
 
     var description: String {
         "\(self.gateways) gateways, \(self.jobs) jobs, \(self.stays.count) followers, "
-            + "at most \(self.mostInFlight) reads; calm from \(self.calmAt / 1_000_000) ms; "
+            + "at most \(self.maxInFlight) reads; calm from \(self.calmAt / 1_000_000) ms; "
             + self.faults.map { "\($0.kind) at \($0.at / 1_000_000) for \($0.duration / 1_000_000) ms" }
             .joined(separator: ", ")
     }

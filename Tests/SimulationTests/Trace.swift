@@ -28,7 +28,7 @@ struct Outcome: Sendable {
 }
 
 /// Number of trace lines in a failure message.
-private let mostLines = 58
+private let maxLines = 58
 
 /// Runs a seed; a failing one is run again with a trace.
 func failure(seed: UInt64, flaw: Flaw? = nil) -> String? {
@@ -41,5 +41,5 @@ func story(seed: UInt64, flaw: Flaw? = nil) -> String {
     let outcome = world.run()
     let text = outcome.violation?.text ?? "no violation"
     return "seed \(seed): \(text)\n\(world.plan)\n"
-        + (world.log?.about(outcome.violation?.job, last: mostLines) ?? "")
+        + (world.log?.about(outcome.violation?.job, last: maxLines) ?? "")
 }

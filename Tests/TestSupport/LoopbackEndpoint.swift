@@ -48,18 +48,18 @@ package enum LoopbackEndpoint: Hashable, Sendable {
 /// for a while could find its port used by a client, or by a client connected to itself. It is tested by connecting, not by
 /// listening: a process that is being started at the same time would inherit a listening socket for a moment.
 package func freePort() async throws -> Int {
-    for _ in 0..<PortsGiven.mostAttempts {
+    for _ in 0..<PortsGiven.maxAttempts {
         let port = Int.random(in: PortsGiven.range)
         guard PortsGiven.all.withLockedValue({ $0.insert(port).inserted }) else { continue }
         let bootstrap = ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
         guard let taken = try? await bootstrap.connect(host: "127.0.0.1", port: port).get() else { return port }
         try await taken.close()
     }
-    throw NothingCame(description: "no free port in \(PortsGiven.range) after \(PortsGiven.mostAttempts) attempts")
+    throw NothingCame(description: "no free port in \(PortsGiven.range) after \(PortsGiven.maxAttempts) attempts")
 }
 
 private enum PortsGiven {
     static let all = NIOLockedValueBox<Set<Int>>([])
     static let range = 10_240...32_000
-    static let mostAttempts = 1000
+    static let maxAttempts = 1000
 }

@@ -64,7 +64,7 @@ package struct PushFraming: Sendable {
         let next = lineEnd + 1
         guard view[start] == UInt8(ascii: "$") || view[start] == UInt8(ascii: "*") else { return .at(next) }
         let digits = String(decoding: view[(start + 1)..<lineEnd].dropLast(), as: UTF8.self)
-        guard let count = Int(digits), count <= Self.mostCounted else { return .never }
+        guard let count = Int(digits), count <= Self.maxCounted else { return .never }
         // A null ends with its line.
         guard count >= 0 else { return .at(next) }
         if view[start] == UInt8(ascii: "$") {
@@ -82,7 +82,7 @@ package struct PushFraming: Sendable {
     }
 
     /// Maximum length of strings and arrays: the limits of Redis itself.
-    private static let mostCounted = 512 << 20
+    private static let maxCounted = 512 << 20
 
     /// The start of a push, up to the length of the channel's name.
     private static let openings = ["*3\r\n$7\r\nmessage\r\n$", "*3\r\n$8\r\nsmessage\r\n$"].map { Array($0.utf8) }

@@ -13,8 +13,7 @@ import Testing
         }
     }
 
-    @Test func `a client without the required certificate is rejected, and one with it is accepted`() async throws
-    {
+    @Test func `a client without the required certificate is rejected, and one with it is accepted`() async throws {
         try await TLSRedis.running(requiresClientCertificate: true) { server in
             let ping = ["PING"]
             #expect(try await server.said(to: ping, trusting: server.authorityPath) != "PONG")
@@ -63,11 +62,11 @@ extension TLSRedis {
         let own = ["-h", "127.0.0.1", "-p", "\(port ?? self.port)", "--tls", "--cacert", authority]
         let shown = files.map { ["--cert", $0.certificate, "--key", $0.key] } ?? []
         let outcome = try await Subprocess.run(
-            .name("redis-cli"), arguments: Arguments(own + shown + words), output: .string(limit: Self.mostPrinted),
+            .name("redis-cli"), arguments: Arguments(own + shown + words), output: .string(limit: Self.maxPrinted),
             error: .combinedWithOutput)
         return outcome.standardOutput.split(separator: "\n").first.map(String.init) ?? ""
     }
 
     /// Bytes.
-    private static let mostPrinted = 65_536
+    private static let maxPrinted = 65_536
 }

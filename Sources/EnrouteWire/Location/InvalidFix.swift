@@ -84,8 +84,8 @@ extension JSONReader {
     mutating func fixes(of message: StaticString) throws(BadMessage) -> (fixes: [Fix], invalidFixes: [InvalidFix]) {
         var (fixes, invalidFixes) = ([Fix](), [InvalidFix]())
         try self.array { (reader) throws(BadMessage) in
-            guard fixes.count + invalidFixes.count < LocationReport.mostFixes else {
-                throw BadMessage("\(message) can contain at most \(LocationReport.mostFixes) fixes")
+            guard fixes.count + invalidFixes.count < LocationReport.maxFixes else {
+                throw BadMessage("\(message) can contain at most \(LocationReport.maxFixes) fixes")
             }
             switch try DecodedFix(from: &reader) {
             case .fix(let fix): fixes.append(fix)

@@ -7,7 +7,7 @@ public struct LocationBatch: Hashable, Sendable {
     public var sequence: Int64?
     /// Further jobs to report the same fixes for, without duplicates.
     public var otherJobs: [JobID]
-    /// The valid fixes, in any order. Together with `invalidFixes` 1 to `LocationReport.mostFixes`.
+    /// The valid fixes, in any order. Together with `invalidFixes` 1 to `LocationReport.maxFixes`.
     public var fixes: [Fix]
     /// Fixes with invalid coordinates, which are refused and counted.
     public var invalidFixes: [InvalidFix]
@@ -28,7 +28,7 @@ public struct LocationBatch: Hashable, Sendable {
     /// The newest fix.
     public var newest: Fix? { self.fixes.max { $0.at < $1.at } }
 
-    /// The job of the path and the other jobs, without duplicates, at most `LocationReport.mostJobs`.
+    /// The job of the path and the other jobs, without duplicates, at most `LocationReport.maxJobs`.
     public func jobs(with job: JobID) -> [JobID] { [job] + self.otherJobs.filter { $0 != job } }
 }
 
@@ -52,8 +52,8 @@ extension LocationBatch {
                 try members.once(1)
                 try reader.array { (reader) throws(BadMessage) in
                     let next: JobID = try reader.identifier("jobs")
-                    guard others.count < LocationReport.mostJobs, !others.contains(next) else {
-                        throw BadMessage("jobs can contain at most \(LocationReport.mostJobs) jobs, without duplicates")
+                    guard others.count < LocationReport.maxJobs, !others.contains(next) else {
+                        throw BadMessage("jobs can contain at most \(LocationReport.maxJobs) jobs, without duplicates")
                     }
                     others.append(next)
                 }

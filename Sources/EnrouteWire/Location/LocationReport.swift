@@ -50,9 +50,9 @@ public struct LocationReport: Hashable, Sendable {
     /// The `ref` that the phone gave the message, which the answer repeats. Read and written by `ClientRequest`.
     public var ref: MessageRef?
 
-    public static let mostFixes = 50
+    public static let maxFixes = 50
     /// The same number as a connection may follow.
-    public static let mostJobs = 10
+    public static let maxJobs = 10
 
     public init(
         job: JobID, otherJobs: [JobID] = [], sequence: Int64, fixes: [Fix], invalidFixes: [InvalidFix] = [],
@@ -102,8 +102,8 @@ extension LocationReport {
                         job = next
                         return
                     }
-                    guard others.count + 1 < Self.mostJobs, next != first, !others.contains(next) else {
-                        throw BadMessage("jobs can contain at most \(Self.mostJobs) jobs, without duplicates")
+                    guard others.count + 1 < Self.maxJobs, next != first, !others.contains(next) else {
+                        throw BadMessage("jobs can contain at most \(Self.maxJobs) jobs, without duplicates")
                     }
                     others.append(next)
                 }

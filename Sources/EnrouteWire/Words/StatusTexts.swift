@@ -114,7 +114,7 @@ public struct StatusLanguages: Sendable {
     ///
     /// - Parameter header: `Accept-Language` (RFC 9110 section 12.5.4), of which the first 16 ranges count.
     public func best(accepting header: String) -> StatusTexts {
-        let ranges = header.split(separator: ",").prefix(Self.mostRanges).compactMap { LanguageRange($0) }
+        let ranges = header.split(separator: ",").prefix(Self.maxRanges).compactMap { LanguageRange($0) }
         for range in ranges.sorted(by: { $0.weight > $1.weight }) where range.weight > 0 {
             if range.tag == "*" { return self.all[0] }
             if let texts = self[range.tag] { return texts }
@@ -124,7 +124,7 @@ public struct StatusLanguages: Sendable {
         return self.all[0]
     }
 
-    private static let mostRanges = 16
+    private static let maxRanges = 16
 }
 
 private struct LanguageRange {

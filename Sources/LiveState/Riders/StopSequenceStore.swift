@@ -10,7 +10,7 @@ package struct StopSequenceStore: Sendable {
     /// How long a sequence of stops is valid after it was reported.
     package static let lifetime = Duration.seconds(120)
     /// Maximum number of stops before a job: the number of other jobs in one report.
-    package static let mostStops = LocationReport.mostJobs - 1
+    package static let maxStops = LocationReport.maxJobs - 1
 
     private let live: RedisClient
     private let keyspace: Keyspace
@@ -27,7 +27,7 @@ package struct StopSequenceStore: Sendable {
     package func store(_ stops: [JobID], before job: JobID) -> EventLoopFuture<Void> {
         self.live.send([
             "SET", .text(self.keyspace.stopsBefore(job)),
-            .text(stops.prefix(Self.mostStops).map(\.text).joined(separator: " ")), "PX",
+            .text(stops.prefix(Self.maxStops).map(\.text).joined(separator: " ")), "PX",
             .integer(Self.lifetime.milliseconds),
         ]).map { _ in }
     }
@@ -38,7 +38,7 @@ package struct StopSequenceStore: Sendable {
             self.live.value(answer, of: key, by: "GET") { value in
                 let ids = (value.text ?? "").split(separator: " ", omittingEmptySubsequences: false)
                 let stops = ids == [""] ? [] : ids.map { JobID(String($0)) }
-                return stops.count <= Self.mostStops && stops.allSatisfy { $0 != nil } ? stops.compactMap { $0 } : nil
+                return stops.count <= Self.maxStops && stops.allSatisfy { $0 != nil } ? stops.compactMap { $0 } : nil
             } ?? []
         }
     }

@@ -70,9 +70,9 @@ extension Routes {
         let job = try self.job(context, grant)
         let batch = try await Self.batch(request)
         let jobs = batch.jobs(with: job)
-        guard jobs.count <= LocationReport.mostJobs else {
+        guard jobs.count <= LocationReport.maxJobs else {
             throw Self.unprocessable(
-                "A batch can be for at most \(LocationReport.mostJobs) jobs, including the job in the path.")
+                "A batch can be for at most \(LocationReport.maxJobs) jobs, including the job in the path.")
         }
         if let wait = self.quotas.locationReportDelay(of: grant.person, at: NIODeadline.now().uptimeNanoseconds) {
             throw Problem(tooManyLocationReports: wait)

@@ -129,7 +129,7 @@ package final class LoopState {
         self.stopSequences = StopSequenceStore(live: self.live, settings: state)
         let spread = max(1, Self.subscriberConnections / loops)
         var bounds = ResyncScheduler<JobID>.Bounds()
-        bounds.mostInFlight = max(1, Self.maxResyncs / loops)
+        bounds.maxInFlight = max(1, Self.maxResyncs / loops)
         let events = Subscriptions(client: self.ledger, connections: spread, timing: timing, logger: ofLedger)
         let zones = ZoneRelay(
             eventLoop: eventLoop, keyspace: state.keyspace,

@@ -24,7 +24,7 @@ final class ZoneResync {
     var watchers: (ZoneID) -> ContiguousArray<WatchedZone> = { _ in [] }
 
     /// The maximum number of zones a loop reads at the same time. Each may have 10,000 riders.
-    private static let mostInFlight = 8
+    private static let maxInFlight = 8
     /// The delay before a second read if a message between the view and the buffered messages is missing.
     private static let rereadSpread = UInt64.milliseconds(250)
 
@@ -34,7 +34,7 @@ final class ZoneResync {
         self.counts = counts
         self.logger = logger
         var bounds = ResyncScheduler<ZoneID>.Bounds()
-        bounds.mostInFlight = Self.mostInFlight
+        bounds.maxInFlight = Self.maxInFlight
         self.scheduler = ResyncScheduler(bounds: bounds, seed: .random(in: .min ... .max), now: Self.now)
     }
 

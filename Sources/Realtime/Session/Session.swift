@@ -74,7 +74,7 @@ package final class Session: ChannelInboundHandler {
         self.socket = socket
         self.address = address
         self.logger = logger
-        self.outbox = Outbox(mostBytes: limits.queueBytes)
+        self.outbox = Outbox(maxBytes: limits.queueBytes)
         self.reader = WebSocketReader(
             .init(messageBytes: limits.messageBytes, messageFragments: limits.messageFragments, awaitsClose: true))
         self.rate = MessageRate(limits, address: address.flatMap { loop.addressBuckets.acquire($0) })

@@ -16,7 +16,7 @@ extension LoopState {
         guard refusal == .unknownKey, let keys = self.settings.issuerKeys else {
             return self.eventLoop.makeFailedFuture(SignInRefusal(refusal))
         }
-        // The task ends with the fetch, within seconds. `JWKSSource.mostWaiting` limits the number of waiting tasks.
+        // The task ends with the fetch, within seconds. `JWKSSource.maxWaiting` limits the number of waiting tasks.
         return self.eventLoop.makeFutureWithTask { try await keys.verify(token, now: .now / 1000) }
             .flatMapThrowing { AuthenticatedClient($0) }
             .flatMapErrorThrowing { throw SignInRefusal($0 as? TokenRefusal ?? refusal) }

@@ -16,8 +16,8 @@ package final class RESTReporters {
     private struct Entry {
         var rate = ReportRate()
         let stopSequence: StopSequence
-        var published = PublishedPositions(most: LocationReport.mostJobs)
-        /// The jobs of its last reports, at most `LocationReport.mostJobs`.
+        var published = PublishedPositions(most: LocationReport.maxJobs)
+        /// The jobs of its last reports, at most `LocationReport.maxJobs`.
         var jobs: [JobID] = []
         var lastReportAt = NIODeadline.now()
         /// When the rider counts as silent. Each report moves it to a later time.
@@ -102,7 +102,7 @@ package final class RESTReporters {
     private func reportReceived(for jobs: [JobID], of rider: PersonID) {
         let now = NIODeadline.now()
         var entry = self.entries[rider] ?? self.newEntry()
-        entry.jobs = Array((jobs + entry.jobs.filter { !jobs.contains($0) }).prefix(LocationReport.mostJobs))
+        entry.jobs = Array((jobs + entry.jobs.filter { !jobs.contains($0) }).prefix(LocationReport.maxJobs))
         entry.lastReportAt = now
         let end = now + .milliseconds(self.loop.settings.freshness.milliseconds) + Self.grace
         if let silence = entry.silence {

@@ -102,16 +102,16 @@ struct ReportQueue: Sendable {
     /// Jobs whose rider has been notified that the time limit was reached.
     private var notifiedOfLimit: Set<JobID> = []
     /// The maximum number of jobs in each of the collections above.
-    let mostJobs: Int
+    let maxJobs: Int
 
     /// The minimum delay before queued reports are published again, ns.
     static let retryNanoseconds: UInt64 = 250_000_000
 
-    /// - Parameter mostJobs: the maximum number of jobs a rider may follow.
-    init(perSecond: Int, burst: Int, mostJobs: Int) {
+    /// - Parameter maxJobs: the maximum number of jobs a rider may follow.
+    init(perSecond: Int, burst: Int, maxJobs: Int) {
         self.rate = TokenBucket(perSecond: perSecond, burst: burst)
-        self.published = PublishedPositions(most: mostJobs)
-        self.mostJobs = mostJobs
+        self.published = PublishedPositions(most: maxJobs)
+        self.maxJobs = maxJobs
     }
 
     /// The number of jobs with a queued report.
@@ -165,7 +165,7 @@ struct ReportQueue: Sendable {
             self.queued.values[index].report = report
             return true
         }
-        guard self.queued.count < self.mostJobs else { return false }
+        guard self.queued.count < self.maxJobs else { return false }
         self.lastOrder += 1
         self.queued[report.job] = Queued(report: report, order: self.lastOrder)
         return true
@@ -261,7 +261,7 @@ struct ReportQueue: Sendable {
     /// - Returns: whether to notify the rider. It is notified once, whether or not it still sends positions.
     mutating func timeLimitReached(of job: JobID) -> Bool {
         self.travelStopped(job)
-        if self.notifiedOfLimit.count >= self.mostJobs { self.notifiedOfLimit.removeAll() }
+        if self.notifiedOfLimit.count >= self.maxJobs { self.notifiedOfLimit.removeAll() }
         return self.notifiedOfLimit.insert(job).inserted
     }
 }

@@ -38,8 +38,8 @@ package final class RiderSession {
         self.loop = loop
         let limits = loop.settings.limits
         self.queue = ReportQueue(
-            perSecond: limits.positionsPerSecond, burst: limits.positionsBurst, mostJobs: limits.subscriptions)
-        self.unvalidated = UnvalidatedReports(mostJobs: limits.subscriptions)
+            perSecond: limits.positionsPerSecond, burst: limits.positionsBurst, maxJobs: limits.subscriptions)
+        self.unvalidated = UnvalidatedReports(maxJobs: limits.subscriptions)
         self.sharingTimers = SharingTimers(maxJobs: limits.subscriptions)
         loop.add(self, of: session)
     }

@@ -28,7 +28,7 @@ final class StopSequence {
             return
         }
         // Jobs that are no longer reported are removed. What was stored for them expires.
-        if self.published.count >= LocationReport.mostJobs {
+        if self.published.count >= LocationReport.maxJobs {
             self.published = self.published.filter { self.stops.contains($0.key) }
         }
         self.published[job] = before.isEmpty ? nil : (before, now)

@@ -16,16 +16,16 @@ struct UnvalidatedReports: Sendable {
     }
 
     private var waiting: [JobID: [LocationReport]] = [:]
-    let mostJobs: Int
+    let maxJobs: Int
 
     /// The maximum number of waiting reports per job, enough for a few milliseconds.
     static let maxPerJob = 16
 
-    init(mostJobs: Int) { self.mostJobs = mostJobs }
+    init(maxJobs: Int) { self.maxJobs = maxJobs }
 
     mutating func add(_ report: LocationReport) -> Outcome {
         guard let waiting = self.waiting[report.job] else {
-            guard self.waiting.count < self.mostJobs else { return .tooMany }
+            guard self.waiting.count < self.maxJobs else { return .tooMany }
             self.waiting[report.job] = [report]
             return .read
         }

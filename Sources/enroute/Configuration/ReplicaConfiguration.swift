@@ -4,7 +4,7 @@ import Redis
 
 extension ProcessConfiguration {
     /// More replicas than any installation has.
-    static let mostReplicas = 100
+    static let maxReplicas = 100
 
     func replicaQuorum() throws -> ReplicaQuorum {
         let name = "ENROUTE_REDIS_LEDGER_WAIT_REPLICAS"
@@ -12,10 +12,10 @@ extension ProcessConfiguration {
         case nil, "majority": return .majority
         case "all": return .all
         case let text?:
-            guard let count = Int(text), (0...Self.mostReplicas).contains(count) else {
+            guard let count = Int(text), (0...Self.maxReplicas).contains(count) else {
                 throw ConfigurationError(
                     description: "\(name) is \(text); it must be majority, all, or a whole number from 0 to "
-                        + "\(Self.mostReplicas).")
+                        + "\(Self.maxReplicas).")
             }
             return .count(count)
         }

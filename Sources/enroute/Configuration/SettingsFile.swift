@@ -25,9 +25,9 @@ struct SettingsFile: Equatable {
     }
 
     /// Maximum size of a file, in bytes.
-    static let mostBytes = 1 << 20
+    static let maxBytes = 1 << 20
     /// Maximum number of faults that are reported.
-    static let mostFaults = 20
+    static let maxFaults = 20
 
     /// Reads lines of `NAME=value` or `export NAME=value`, blank lines, and comments. A comment starts with `#` at the beginning
     /// of a line or after a space. A value may be in single quotes (taken literally) or in double quotes (with the escapes `\n`,
@@ -43,7 +43,7 @@ struct SettingsFile: Equatable {
                 faults.append(.init(line: index + 1, reason: error.rawValue))
             }
         }
-        guard faults.isEmpty else { throw Malformed(faults: Array(faults.prefix(Self.mostFaults))) }
+        guard faults.isEmpty else { throw Malformed(faults: Array(faults.prefix(Self.maxFaults))) }
     }
 
     private enum Fault: String, Error {
@@ -116,14 +116,14 @@ extension SettingsFile {
         defer { try? handle.close() }
         let bytes: Data
         do {
-            bytes = try handle.read(upToCount: Self.mostBytes + 1) ?? Data()
+            bytes = try handle.read(upToCount: Self.maxBytes + 1) ?? Data()
         } catch {
             throw ConfigurationError(
                 description: "The configuration file \(path) cannot be read: \(error.localizedDescription)")
         }
-        guard bytes.count <= Self.mostBytes else {
+        guard bytes.count <= Self.maxBytes else {
             throw ConfigurationError(
-                description: "The configuration file \(path) is longer than \(Self.mostBytes) bytes.")
+                description: "The configuration file \(path) is longer than \(Self.maxBytes) bytes.")
         }
         guard let text = String(validating: bytes, as: UTF8.self) else {
             throw ConfigurationError(description: "The configuration file \(path) is not UTF-8 text.")

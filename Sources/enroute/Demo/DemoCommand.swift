@@ -47,7 +47,7 @@ struct DemoCommand: AsyncParsableCommand {
     var noTLS = false
 
     /// Number of ports to try.
-    static let mostPorts = 20
+    static let maxPorts = 20
 
     func validate() throws {
         guard DemoControls.speeds.contains(self.speed) else { throw ValidationError("--speed must be 0.25 to 8.") }
@@ -77,7 +77,7 @@ struct DemoCommand: AsyncParsableCommand {
     }
 
     private func listen(_ relay: DemoRelay) async throws -> (any Channel, Int) {
-        for port in self.port..<min(self.port + Self.mostPorts, 65_536) {
+        for port in self.port..<min(self.port + Self.maxPorts, 65_536) {
             do {
                 let group = MultiThreadedEventLoopGroup.singleton
                 return (try await relay.listen(host: "127.0.0.1", port: port, group: group), port)
@@ -87,7 +87,7 @@ struct DemoCommand: AsyncParsableCommand {
         }
         throw Unavailable(
             description:
-                "Ports \(self.port) to \(self.port + Self.mostPorts - 1) are in use. Choose another one with --port.")
+                "Ports \(self.port) to \(self.port + Self.maxPorts - 1) are in use. Choose another one with --port.")
     }
 
     /// Runs `body` until it throws, or until SIGTERM or SIGINT.

@@ -25,7 +25,7 @@ final class DemoProcess: Sendable {
     }
 
     /// Maximum number of consecutive failed starts, once it was ready.
-    static let mostFailures = 10
+    static let maxFailures = 10
     /// The pause after a failed start.
     private static let failurePause = Duration.seconds(1)
 
@@ -42,7 +42,7 @@ final class DemoProcess: Sendable {
     /// - Parameters:
     ///   - pause: between a kill and the next start.
     ///   - start: runs the process until the closure it receives returns, then kills it. An error is rethrown if the process was
-    ///     never ready, or after `mostFailures` failed starts; otherwise it is printed and the process is restarted.
+    ///     never ready, or after `maxFailures` failed starts; otherwise it is printed and the process is restarted.
     func run(
         pause: Duration, _ start: @Sendable (_ untilEnd: @escaping @Sendable () async -> Void) async throws -> Void
     ) async throws {
@@ -68,7 +68,7 @@ final class DemoProcess: Sendable {
     private func mayFail() -> Bool {
         self.state.withLock { state in
             state.failures += 1
-            return state.wasReady && state.failures <= Self.mostFailures
+            return state.wasReady && state.failures <= Self.maxFailures
         }
     }
 }

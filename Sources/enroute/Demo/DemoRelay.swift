@@ -59,7 +59,7 @@ private final class GatewaySearch: ChannelInboundHandler {
 
     private static let connectTimeout = TimeAmount.seconds(2)
     /// How often all gateways are tried while none is available, with `pause` in between: about as long as browsers wait.
-    private static let mostRounds = 40
+    private static let maxRounds = 40
     private static let pause = TimeAmount.milliseconds(250)
 
     private let relay: DemoRelay
@@ -77,7 +77,7 @@ private final class GatewaySearch: ChannelInboundHandler {
         guard channel.isActive else { return }
         let searching = NIOLoopBound(self, eventLoop: channel.eventLoop)
         guard let port = ports.first else {
-            guard round < Self.mostRounds else { return channel.close(promise: nil) }
+            guard round < Self.maxRounds else { return channel.close(promise: nil) }
             channel.eventLoop.scheduleTask(in: Self.pause) {
                 searching.value.search(searching.value.relay.order(), round: round + 1)
             }

@@ -19,8 +19,8 @@ enum OutboxCheck {
 
     static func run(_ input: [UInt8]) throws(Disagreement) {
         var choices = Choices(input)
-        let mostBytes = 8 + 4 * Int(choices.byte())
-        var outbox = Outbox<Int>(mostBytes: mostBytes)
+        let maxBytes = 8 + 4 * Int(choices.byte())
+        var outbox = Outbox<Int>(maxBytes: maxBytes)
         var model: [Waiting] = []
         var step = 0
         while !choices.isOver {
@@ -58,7 +58,7 @@ enum OutboxCheck {
     ) throws(Disagreement) {
         let place = topic.flatMap { topic in model.firstIndex { $0.topic == topic } }
         let freed = place.map { model[$0].frame.count } ?? 0
-        let fits = self.bytes(of: model) - freed + frame.count <= outbox.mostBytes
+        let fits = self.bytes(of: model) - freed + frame.count <= outbox.maxBytes
         let expected: Outbox<Int>.Outcome = !fits ? .overflows : place == nil ? .waits : .replaced
         let outcome = outbox.add(frame, topic.map { .replaceable($0) } ?? .kept)
         try require(outcome == expected, "\(frame.count) bytes of topic \(topic ?? -1): \(outcome), not \(expected)")
@@ -75,7 +75,7 @@ enum OutboxCheck {
         try require(
             outbox.bytes == self.bytes(of: model),
             "after step \(step) \(outbox.bytes) bytes are reported, but \(self.bytes(of: model)) are waiting")
-        try require(outbox.bytes <= outbox.mostBytes, "after step \(step) more bytes are waiting than allowed")
+        try require(outbox.bytes <= outbox.maxBytes, "after step \(step) more bytes are waiting than allowed")
         try require(outbox.isEmpty == model.isEmpty, "after step \(step) isEmpty is \(outbox.isEmpty)")
     }
 

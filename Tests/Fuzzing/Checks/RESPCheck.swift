@@ -51,7 +51,7 @@ enum RESPCheck {
     private static func large(_ words: [UInt8]) throws(Disagreement) {
         var choices = Choices(words)
         let kind = choices.below(4)
-        let bound = kind == 3 ? RESPTape.mostElements : RESPTape.longestString
+        let bound = kind == 3 ? RESPTape.maxElements : RESPTape.longestString
         let count = bound + Int(Int8(bitPattern: choices.byte())) * (kind == 3 ? 1 : 300)
         let piece = 1024 * (1 + choices.below(64))
         let text = repeatElement(UInt8(ascii: "a"), count: count)

@@ -47,7 +47,7 @@ struct RESPReference {
         case UInt8(ascii: "*"):
             guard depth < Self.deepest else { throw .violation }
             let count = try self.integer()
-            guard (-1...Int64(RESPTape.mostElements)).contains(count) else { throw .violation }
+            guard (-1...Int64(RESPTape.maxElements)).contains(count) else { throw .violation }
             guard count >= 0 else { return .null }
             var elements: [RESPValue] = []
             for _ in 0..<count { elements.append(try self.value(depth: depth + 1)) }

@@ -26,7 +26,7 @@ struct ReportQueueCheck {
     static func run(_ input: [UInt8]) throws(Disagreement) {
         var choices = Choices(input)
         var check = ReportQueueCheck(
-            perSecond: 1 << choices.below(4), burst: 1 + choices.below(4), mostJobs: 1 + choices.below(5))
+            perSecond: 1 << choices.below(4), burst: 1 + choices.below(4), maxJobs: 1 + choices.below(5))
         while !choices.isOver {
             let (action, value) = (choices.below(16), Int(choices.byte()))
             try check.act(action, value)
@@ -35,9 +35,9 @@ struct ReportQueueCheck {
         try check.drain()
     }
 
-    private init(perSecond: Int, burst: Int, mostJobs: Int) {
-        self.queue = ReportQueue(perSecond: perSecond, burst: burst, mostJobs: mostJobs)
-        self.model = ReportQueueModel(perSecond: perSecond, burst: burst, mostJobs: mostJobs)
+    private init(perSecond: Int, burst: Int, maxJobs: Int) {
+        self.queue = ReportQueue(perSecond: perSecond, burst: burst, maxJobs: maxJobs)
+        self.model = ReportQueueModel(perSecond: perSecond, burst: burst, maxJobs: maxJobs)
     }
 
     private mutating func act(_ action: Int, _ value: Int) throws(Disagreement) {

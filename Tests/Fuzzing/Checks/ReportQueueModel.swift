@@ -15,7 +15,7 @@ struct ReportQueueModel {
 
     let perSecond: UInt64
     let burst: UInt64
-    let mostJobs: Int
+    let maxJobs: Int
 
     /// Steps since the start.
     private(set) var now: UInt64 = 1
@@ -32,10 +32,10 @@ struct ReportQueueModel {
     /// Jobs notified of the end of their time, and not started since.
     private(set) var told: Set<JobID> = []
 
-    init(perSecond: Int, burst: Int, mostJobs: Int) {
+    init(perSecond: Int, burst: Int, maxJobs: Int) {
         self.perSecond = UInt64(perSecond)
         self.burst = UInt64(burst)
-        self.mostJobs = mostJobs
+        self.maxJobs = maxJobs
         self.credit = UInt64(burst) * Self.token
     }
 
@@ -86,7 +86,7 @@ struct ReportQueueModel {
             }
             if let place {
                 self.line[place] = report
-            } else if self.line.count < self.mostJobs {
+            } else if self.line.count < self.maxJobs {
                 self.line.append(report)
             } else {
                 try self.answer(answer)
@@ -144,7 +144,7 @@ struct ReportQueueModel {
         var kept = report
         kept.isRepeat = true
         guard let place = self.line.firstIndex(where: { $0.job == report.job }) else {
-            guard self.line.count < self.mostJobs else {
+            guard self.line.count < self.maxJobs else {
                 try self.answer(report.answer)
                 return .refuseTooMany
             }
@@ -177,7 +177,7 @@ struct ReportQueueModel {
 
     mutating func timeLimitReached(of job: JobID) -> Bool {
         self.travelStopped(job)
-        if self.told.count >= self.mostJobs { self.told.removeAll() }
+        if self.told.count >= self.maxJobs { self.told.removeAll() }
         return self.told.insert(job).inserted
     }
 
@@ -191,7 +191,7 @@ struct ReportQueueModel {
 
     /// Every unanswered report will be answered: some report of its job, as late or later, is in flight or waits.
     func isSettledLater() throws(Disagreement) {
-        try require(self.line.count <= self.mostJobs, "\(self.line.count) jobs wait")
+        try require(self.line.count <= self.maxJobs, "\(self.line.count) jobs wait")
         try require(Set(self.line.map(\.job)).count == self.line.count, "two reports of a job wait")
         try require(self.line.isEmpty || self.timerAt != nil, "reports wait, but no timer is set")
         for (job, debts) in self.debts {

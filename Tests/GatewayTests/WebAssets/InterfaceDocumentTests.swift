@@ -186,8 +186,8 @@ import Testing
         }
         let rest = try #require(try Self.documents()[0].at("#/components/schemas"))
         #expect(rest["JobTracking"]?["enum"]?.texts == JobTracking.allCases.map(\.rawValue))
-        #expect(rest.at("#/LocationBatch/properties/fixes/maxItems") == .number(Double(LocationReport.mostFixes)))
-        #expect(rest.at("#/LocationBatch/properties/jobs/maxItems") == .number(Double(LocationReport.mostJobs - 1)))
+        #expect(rest.at("#/LocationBatch/properties/fixes/maxItems") == .number(Double(LocationReport.maxFixes)))
+        #expect(rest.at("#/LocationBatch/properties/jobs/maxItems") == .number(Double(LocationReport.maxJobs - 1)))
         #expect(rest.at("#/LinkWish/properties/viewers/maximum") == .number(Double(TrackingLinks.viewers.upperBound)))
         #expect(rest.at("#/LinkWish/properties/viewers/default") == .number(Double(TrackingLinks.defaultViewers)))
         let lifetime = TrackingLinks.maxLifetime.components.seconds
@@ -208,7 +208,7 @@ import Testing
         let problems = ErrorCode.allCases.map { "urn:enroute:problem:\($0.rawValue)" }
         #expect(rest.at("#/Problem/properties/type/enum")?.texts == problems)
         let session = try #require(try Self.documents()[1].at("#/components/messages/report/payload/properties"))
-        #expect(session.at("#/fixes/maxItems") == .number(Double(LocationReport.mostFixes)))
-        #expect(session.at("#/jobs/maxItems") == .number(Double(LocationReport.mostJobs)))
+        #expect(session.at("#/fixes/maxItems") == .number(Double(LocationReport.maxFixes)))
+        #expect(session.at("#/jobs/maxItems") == .number(Double(LocationReport.maxJobs)))
     }
 }

@@ -20,10 +20,10 @@ extension EnrouteGateway: Measurable {
         var numbering = Target.Numbering.sequence
         if case .riders = way {
             numbering = .captureTime
-            guard delivery.perSecond / Double(jobs.count) <= Self.mostPerRider else {
+            guard delivery.perSecond / Double(jobs.count) <= Self.maxPerRider else {
                 throw LoadError(
-                    "a rider may report \(Int(Self.mostPerRider)) times a second: \(delivery.perSecond) a second need "
-                        + "\(Int((delivery.perSecond / Self.mostPerRider).rounded(.up))) jobs")
+                    "a rider may report \(Int(Self.maxPerRider)) times a second: \(delivery.perSecond) a second need "
+                        + "\(Int((delivery.perSecond / Self.maxPerRider).rounded(.up))) jobs")
             }
         }
         if case .captureTime = numbering, delivery.burst > 1, delivery.burst > jobs.count / 2 {
@@ -69,7 +69,7 @@ extension EnrouteGateway: Measurable {
     }
 
     /// Positions per second that a rider may publish before the gateway conflates them.
-    static let mostPerRider = 2.0
+    static let maxPerRider = 2.0
 
     private func slowCrowd(
         _ count: Int, _ jobs: [String], first: Int, _ numbering: Target.Numbering, _ delivery: Delivery, _ loop: Loop

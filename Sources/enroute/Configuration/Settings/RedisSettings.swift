@@ -40,7 +40,7 @@ extension SettingsTable {
                 commands: ["serve", "audit", "revoke"]),
             Setting(
                 "ENROUTE_REDIS_LEDGER_WAIT_REPLICAS",
-                .text("`majority`, `all`, or a whole number from 0 to \(ProcessConfiguration.mostReplicas)"),
+                .text("`majority`, `all`, or a whole number from 0 to \(ProcessConfiguration.maxReplicas)"),
                 default: .value("majority"), "Replicas that must have a change before it is acknowledged.",
                 details: """
                     Applies to new jobs and statuses. `majority` and `all` refer to the replicas that the master had during

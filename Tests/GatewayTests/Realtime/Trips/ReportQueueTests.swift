@@ -11,7 +11,7 @@ import Tracking
     private static let oneSecond: UInt64 = 1_000_000_000
 
     /// One position per second, with a burst of one.
-    private var queue = ReportQueue(perSecond: 1, burst: 1, mostJobs: 2)
+    private var queue = ReportQueue(perSecond: 1, burst: 1, maxJobs: 2)
 
     private static func answer(_ sequence: Int64, _ job: JobID = Self.first) -> ReportQueue.Answer {
         .init(job: job, sequence: sequence, ref: MessageRef("r\(sequence)"))
@@ -185,7 +185,7 @@ import Tracking
     }
 
     @Test func `only the first report of a job triggers a read`() {
-        var reports = UnvalidatedReports(mostJobs: 2)
+        var reports = UnvalidatedReports(maxJobs: 2)
         #expect(reports.add(Self.report(1)) == .read)
         #expect(reports.add(Self.report(2)) == .waits)
         #expect(reports.take(JobID("a")!) == [Self.report(1), Self.report(2)])
@@ -193,7 +193,7 @@ import Tracking
     }
 
     @Test func `the newest reports of a job are buffered in order`() {
-        var reports = UnvalidatedReports(mostJobs: 1)
+        var reports = UnvalidatedReports(maxJobs: 1)
         let most = Int64(UnvalidatedReports.maxPerJob)
         for sequence in 1...most { #expect(reports.add(Self.report(sequence)) == (sequence == 1 ? .read : .waits)) }
         #expect(reports.add(Self.report(most + 1)) == .replaces)
@@ -201,7 +201,7 @@ import Tracking
     }
 
     @Test func `unvalidated reports of a limited number of jobs are buffered`() {
-        var reports = UnvalidatedReports(mostJobs: 1)
+        var reports = UnvalidatedReports(maxJobs: 1)
         _ = reports.add(Self.report(1))
         #expect(reports.add(Self.report(2, "b")) == .tooMany)
         #expect(reports.take(JobID("b")!).isEmpty)
