@@ -16,7 +16,7 @@ import Testing
     /// With all that can be switched on, and without bounds that are not the matter.
     private static func run(
         _ change: @escaping @Sendable (inout GatewaySettings) -> Void = { _ in },
-        _ body: @escaping @Sendable (Conversation) async throws -> Void
+        _ body: @escaping @Sendable (DocumentedClient) async throws -> Void
     ) async throws {
         try await within {
             try await RunningGateway.run(isSecure: false) { settings in
@@ -24,7 +24,7 @@ import Testing
                 settings.streets = Array(#"{"type":"FeatureCollection","features":[]}"#.utf8)
                 change(&settings)
             } _: { gateway in
-                try await body(try Conversation(with: gateway))
+                try await body(try DocumentedClient(with: gateway))
             }
         }
     }
@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    private static func makeAndChange(_ conversation: Conversation) async throws {
+    private static func makeAndChange(_ conversation: DocumentedClient) async throws {
         let job = SampleRequest(
             "POST", "/api/v1/jobs", by: .service,
             #"{"job":"visit-1","kind":"service","customer":"anna","rider":"rider-1","zone":"rome","#
@@ -118,7 +118,7 @@ import Testing
         try await conversation.ask(409, SampleRequest("POST", "/api/v1/jobs/visit-2/links", by: .customer))
     }
 
-    private static func travel(_ conversation: Conversation) async throws {
+    private static func travel(_ conversation: DocumentedClient) async throws {
         let report = try SampleRequest.good("reportLocations")
         try await conversation.ask(403, report)
         try await conversation.ask(200, try .good("startTravel"))
@@ -135,7 +135,7 @@ import Testing
     }
 
     /// A rider of Rome, who has one task at a time; before that there is none.
-    private static func ride(_ conversation: Conversation) async throws {
+    private static func ride(_ conversation: DocumentedClient) async throws {
         let (declare, force) = (try SampleRequest.good("declareStatus"), try SampleRequest.good("forceOffline"))
         let offline = declare.with { $0.body = #"{"status":"offline"}"# }
         for id in ["readMe", "readRider", "removeRider", "forceOffline", "changeTask"] {
@@ -176,7 +176,7 @@ import Testing
         try await conversation.ask(204, try .good("removeRider"))
     }
 
-    private static func grant(_ conversation: Conversation) async throws {
+    private static func grant(_ conversation: DocumentedClient) async throws {
         try await conversation.ask(201, try .good("createLink"))
         try await conversation.ask(201, try .good("createLink").with { $0.body = nil })
         try await conversation.ask(422, try .good("createLink").with { $0.body = #"{"viewers":1000}"# })
@@ -192,7 +192,7 @@ import Testing
     }
 
     /// The same request, while another gateway carries it out.
-    private static func whileInProgress(_ request: SampleRequest, _ conversation: Conversation) async throws {
+    private static func whileInProgress(_ request: SampleRequest, _ conversation: DocumentedClient) async throws {
         let text = "in-progress-0123456789"
         let gateway = conversation.gateway
         let key = IdempotencyRecords.Key(
@@ -204,7 +204,7 @@ import Testing
         #expect(answer.member("code") == "request_in_progress" && answer.headers["retry-after"] == "1")
     }
 
-    private static func sendEvents(_ conversation: Conversation) async throws {
+    private static func sendEvents(_ conversation: DocumentedClient) async throws {
         let created = try SampleRequest.good("sendEvents")
         try await conversation.ask(200, created)
         let early = SampleRequest.event("e-8", "status", #"{"job":"nowhere","status":"accepted"}"#)
@@ -227,7 +227,7 @@ import Testing
         #expect(refused.member("code") == "bad_request" && refused.text.contains("not both"), "B11: \(refused)")
     }
 
-    private static func signIn(_ conversation: Conversation) async throws {
+    private static func signIn(_ conversation: DocumentedClient) async throws {
         let (make, redeem) = (try SampleRequest.good("createSignInCode"), try SampleRequest.good("redeemSignInCode"))
         try await conversation.ask(422, make.with { $0.body = #"{"expiresInSeconds":601}"# })
         try await Self.whileInProgress(make, conversation)
@@ -241,7 +241,7 @@ import Testing
             413, redeem.with { $0.body = String(repeating: " ", count: Routes.maxBodyBytes + 1) })
     }
 
-    private static func load(_ conversation: Conversation, _ leaflet: URL) async throws {
+    private static func load(_ conversation: DocumentedClient, _ leaflet: URL) async throws {
         for id in ["readTexts", "trackingPage", "riderPage", "operationsPage", "streets", "readManifest", "readTile"] {
             try await conversation.ask(200, try .good(id))
         }
@@ -273,7 +273,7 @@ import Testing
     }
 
     /// What operations refuse for the same reasons.
-    private static func refuseAlike(_ conversation: Conversation) async throws {
+    private static func refuseAlike(_ conversation: DocumentedClient) async throws {
         for operation in conversation.openAPI.operations {
             let good = try SampleRequest.good(operation.id)
             try await conversation.ask(400, good.with { $0.path += good.path.contains("?") ? "&token=x" : "?token=x" })
@@ -352,14 +352,14 @@ import Testing
                         isSecure: false, at: (address, address), { $0.limits.availabilityPerMinute = 10_000 }
                     ) {
                         gateway in
-                        try await Self.doubt(try Conversation(with: gateway), replica)
+                        try await Self.doubt(try DocumentedClient(with: gateway), replica)
                     }
                 }
             }
         }
     }
 
-    private static func doubt(_ conversation: Conversation, _ replica: RestartableRedis) async throws {
+    private static func doubt(_ conversation: DocumentedClient, _ replica: RestartableRedis) async throws {
         let job = try SampleRequest.good("describeJob")
         try await conversation.ask(201, job.with { $0.body = #"{"kind":"delivery","customer":"anna"}"# })
         let status = try SampleRequest.good("changeStatus")

@@ -8,7 +8,7 @@ import Testing
 
 @testable import Gateway
 
-actor Conversation {
+actor DocumentedClient {
     nonisolated let gateway: RunningGateway
     nonisolated let openAPI: OpenAPI
     /// `<operation> <status>` of what was answered.
