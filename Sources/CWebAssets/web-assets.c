@@ -1,8 +1,8 @@
-// The pages, what they load, and the parts of the API documents, embedded in the binary by `#embed` (C23). As Swift literals
-// the same bytes took 40 of the 57 s that a debug build of Gateway needs, here they take none that can be measured, and a
-// change of one of them compiles this file alone: the compiler lists every embedded file among its dependencies.
+// Embeds the pages, their assets and the parts of the API documents in the binary with `#embed` (C23). As Swift literals the
+// same bytes took 40 s of a 57 s debug build of Gateway. Here they take no measurable time, and a change compiles only this
+// file, because the compiler tracks embedded files as dependencies.
 //
-// A new file is two entries here: its bytes and its line of the table. A test compares the table with the folders.
+// To add a file, add its bytes and its line in the table. A test compares the table with the folders.
 
 #include "web-assets.h"
 

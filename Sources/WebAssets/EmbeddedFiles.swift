@@ -1,13 +1,13 @@
-// Files that are part of the binary: the pages and the parts of the API documents, which CWebAssets embeds.
+// The files that are part of the binary: the pages and the parts of the API documents. CWebAssets embeds them.
 
 internal import CWebAssets
 
-/// Bytes of embedded files by their names, without folders.
+/// The bytes of the embedded files by file name, without folders.
 package enum EmbeddedFiles {
     package static let pages = Self.files(enroute_page_files())
     static let documents = Self.files(enroute_document_parts())
 
-    /// Of the demonstration's panel.
+    /// The files of the demo's control panel.
     package static let panel = Self.files(enroute_panel_files())
 
     private static func files(_ assets: enroute_assets) -> [String: [UInt8]] {

@@ -1,13 +1,13 @@
-// What the two interfaces look like, for programs: OpenAPI 3.1 of REST and AsyncAPI 3.0 of the WebSocket. They are written by
-// hand in api/, in parts that are put together here as text; what both speak of stands once, in schemas.json. Tests
-// hold them to what the gateway really answers.
+// The machine-readable interface documents: OpenAPI 3.1 for REST and AsyncAPI 3.0 for the WebSocket. They are written by hand
+// in api/, as parts that this file joins as text; shared schemas exist once, in schemas.json. Tests compare them with what
+// the gateway returns.
 
 package import HTTPValues
 
-/// A document, and the tag that changes when it does.
+/// A document and its entity tag.
 package struct InterfaceDocument: Sendable {
     package let json: [UInt8]
-    /// With its quotes.
+    /// The entity tag, including its quotes.
     package let tag: EntityTag
 
     private init(_ json: [UInt8]) {
@@ -60,17 +60,17 @@ package struct InterfaceDocument: Sendable {
             ),
         ]))
 
-    /// - Parameter name: of a file of api/, without its ending.
+    /// - Parameter name: the name of a file in api/ without its extension.
     private static func part(_ name: String) -> [UInt8] {
         guard let bytes = EmbeddedFiles.documents["\(name).json"] else {
-            preconditionFailure("\(name).json is not embedded: add it to Sources/CWebAssets/web-assets.c")
+            preconditionFailure("\(name).json is not embedded. Add it to Sources/CWebAssets/web-assets.c")
         }
         return bytes
     }
 
-    /// One JSON object out of several.
+    /// Joins several JSON objects into one.
     ///
-    /// - Parameter parts: objects, none of them empty: under a name, or (without one) their members.
+    /// - Parameter parts: non-empty objects. One with a name becomes a member; the members of one without a name are included.
     private static func object(_ parts: [(name: String?, json: [UInt8])]) -> [UInt8] {
         let members = parts.map { name, json -> [UInt8] in
             guard let name else { return Self.members(of: json) }
@@ -79,11 +79,11 @@ package struct InterfaceDocument: Sendable {
         return Array("{".utf8) + members.joined(separator: Array(",".utf8)) + Array("\n}".utf8)
     }
 
-    /// What stands between the braces of an object.
+    /// Returns the text between the braces of an object.
     private static func members(of json: [UInt8]) -> [UInt8] {
         guard let start = json.firstIndex(of: UInt8(ascii: "{")), let end = json.lastIndex(of: UInt8(ascii: "}")),
             let last = json[..<end].lastIndex(where: { !Self.isSpace($0) })
-        else { preconditionFailure("a file of api/ is no JSON object") }
+        else { preconditionFailure("a file in api/ is not a JSON object") }
         return Array(json[json.index(after: start)...last])
     }
 

@@ -1,9 +1,9 @@
-// A page's script and all that it imports, as one file: a page that asks for twenty files is dead when one of them is lost,
-// and on a phone's network one often is. The modules stay as they are written; here they are put one behind the other, each in
-// a function of its own, what it exports in a constant. Only the forms that our own modules use are understood. With any
-// other, in a deployment's own file, there is no bundle, and the modules are sent one by one.
+// Bundles a page's script and everything it imports into one file: a page that loads twenty files fails when one of them is
+// lost, which happens often on mobile networks. Each module becomes a function whose exports are stored in a constant. The
+// bundler understands only the forms that our own modules use. If a deployment's own file uses another form, there is no
+// bundle and the modules are sent one by one.
 
-/// Modules that become one.
+/// Bundles modules into one.
 struct PageBundle {
     /// The text of the module with this name, or `nil` if no such module exists.
     let source: (String) -> [UInt8]?
@@ -13,21 +13,23 @@ struct PageBundle {
 
     private enum Place { case open, done }
 
-    /// One module, without its imports and the word `export`.
+    /// A module without its imports and its `export` keywords.
     private struct Module {
         var lines: [String] = []
         var imports: [(names: String, from: String)] = []
         var exports: [String] = []
     }
 
-    /// What is not understood, or not there, or imports itself.
+    /// A module is missing, imports itself, or uses a form that the bundler does not understand.
     private struct Unbundled: Error {}
 
     private init(source: @escaping (String) -> [UInt8]?) { self.source = source }
 
+    /// Returns the bundle of a module and its imports.
+    ///
     /// - Parameters:
-    ///   - entry: name of the module that a page asks for.
-    ///   - source: a module's text by its name.
+    ///   - entry: the name of the module that a page loads.
+    ///   - source: returns the text of a module by name.
     /// - Returns: one module without imports and exports, or `nil` if one is missing or cannot be bundled. Cost: O(bytes).
     static func script(of entry: String, source: @escaping (String) -> [UInt8]?) -> [UInt8]? {
         var bundle = PageBundle(source: source)
@@ -52,18 +54,18 @@ struct PageBundle {
         self.places[name] = .done
     }
 
-    /// A name that no module has given to anything: `$track_words_js`.
+    /// The constant that holds a module's exports: `$track_words_js`. No module declares such a name.
     private static func constant(_ name: String) -> String {
         "$" + String(name.map { $0.isASCII && ($0.isLetter || $0.isNumber) ? $0 : "_" })
     }
 
-    // MARK: one module
+    // MARK: Parsing a module
 
     private static func module(_ text: String) throws -> Module {
         var module = Module()
         var statement: String?
         for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
-            // An import goes on to the line that names the module.
+            // An import continues to the line that names the module.
             if let begun = statement {
                 statement = begun + " " + line
             } else if line.hasPrefix("import") {
@@ -80,7 +82,7 @@ struct PageBundle {
         return module
     }
 
-    /// `import {a, b as c} from './module.js';`
+    /// Parses `import {a, b as c} from './module.js';`.
     private static func imported(_ statement: String) throws -> (names: String, from: String) {
         let (opening, middle, end) = ("import {", "} from './", "';")
         guard statement.hasPrefix(opening), statement.hasSuffix(end), let names = statement.firstIndex(of: "}"),
@@ -93,7 +95,7 @@ struct PageBundle {
         return (taken.joined(separator: ", "), String(from))
     }
 
-    /// `a, b as c`: each with what it is called there and here.
+    /// Parses `a, b as c` into the name in the module and the name here.
     private static func names(_ list: Substring) throws -> [(own: String, other: String)] {
         try list.split(separator: ",").map { $0.split(separator: " ") }.filter { !$0.isEmpty }.map { words in
             guard words.count == 1 || words.count == 3 && words[1] == "as" else { throw Unbundled() }
@@ -101,9 +103,9 @@ struct PageBundle {
         }
     }
 
-    /// The same statement for the module alone; what it exported is noted, as a member of an object.
+    /// Removes `export` from a statement and adds what it exported, as a member of an object.
     private static func withoutExport(_ line: Substring, _ exports: inout [String]) throws -> String {
-        // It would have to wait where a function cannot.
+        // A top-level `await` is not possible in a function.
         if line.hasPrefix("await") { throw Unbundled() }
         guard line.hasPrefix("export") else { return String(line) }
         guard line.hasPrefix("export ") else { throw Unbundled() }
@@ -115,7 +117,7 @@ struct PageBundle {
             }
             return ""
         }
-        // A variable that changes would change for its own module only.
+        // Only constants, functions and classes: another module would not see a variable change.
         for declaration in ["const ", "function ", "async function ", "class "] where rest.hasPrefix(declaration) {
             let name = rest.dropFirst(declaration.count).prefix { $0.isLetter || $0.isNumber || $0 == "_" || $0 == "$" }
             guard !name.isEmpty else { throw Unbundled() }

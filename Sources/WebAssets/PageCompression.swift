@@ -1,17 +1,17 @@
-// What pages load is sent compressed to whoever takes it: a third of the bytes on a phone's connection. It is compressed once,
-// when the first of it is asked for, not for each request. Nothing that says where somebody is goes this way.
+// Compresses what pages load, to a third of the bytes, once on first use instead of for each request. Nothing that reveals a
+// location is compressed.
 
 internal import CZlib
 
-/// gzip (RFC 1952) for files of the pages.
+/// gzip (RFC 1952) for the files of the pages.
 package enum PageCompression {
-    /// Window of 32 KiB, with a gzip header.
+    /// A window of 32 KiB, with a gzip header.
     private static let windowBits: Int32 = 15 + 16
     private static let memoryLevel: Int32 = 8
-    /// Shorter files gain nothing that a packet would not hold anyway.
+    /// Files below this size fit into one packet anyway.
     static let shortest = 512
 
-    /// - Returns: `nil` where it would not be shorter.
+    /// Returns the compressed bytes, or `nil` if they would not be shorter.
     package static func gzip(_ bytes: [UInt8]) -> [UInt8]? {
         guard bytes.count >= Self.shortest else { return nil }
         var stream = z_stream()
@@ -38,7 +38,7 @@ package enum PageCompression {
         return output.count < bytes.count ? output : nil
     }
 
-    /// Whether an `Accept-Encoding` takes gzip (RFC 9110 section 12.5.3).
+    /// Returns whether an `Accept-Encoding` header accepts gzip (RFC 9110 section 12.5.3).
     package static func isTaken(by header: String) -> Bool {
         header.lowercased().split(separator: ",").contains { part in
             let words = part.split(separator: ";").map { $0.filter { $0 != " " && $0 != "\t" } }

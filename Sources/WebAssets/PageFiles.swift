@@ -1,12 +1,12 @@
-// The files of the pages: built in, or from a folder of the deployment's own, where a file takes the place of the built-in
-// one of its name: a logo, colours, words. The folder is read at each request, so that nothing is to be restarted.
+// The files of the pages: the embedded ones, or those in a folder of the deployment, which replace embedded files of the same
+// name: a logo, colors, translations. The folder is read at each request, so changes need no restart.
 
 internal import FoundationEssentials
 package import HTTPValues
 
-/// Files by their names, without folders.
+/// The files by name, without folders.
 package struct PageFiles: Sendable {
-    /// `nil`: all are the built-in ones.
+    /// A folder with replacements; `nil` if there is none.
     package let folder: String?
 
     package init(folder: String?) {
@@ -16,55 +16,55 @@ package struct PageFiles: Sendable {
     package struct File: Sendable {
         package let bytes: [UInt8]
         package let mediaType: String
-        /// Of a built-in file: changes with the gateway. `nil` for one of the folder, which may change at any time.
+        /// The entity tag of an embedded file; `nil` for a file of the folder, which may change at any time.
         package let tag: EntityTag?
-        /// The same by gzip, with a tag of its own (RFC 9110 section 8.8.3.3); `nil` where that is no shorter.
+        /// The compressed bytes with an entity tag of their own (RFC 9110 section 8.8.3.3); `nil` if they are not shorter.
         package var gzip: (bytes: [UInt8], tag: EntityTag)?
 
-        /// One that is as it is until the gateway ends.
+        /// A file that does not change until the process ends.
         package init(lasting bytes: [UInt8], mediaType: String) {
             (self.bytes, self.mediaType, self.tag) = (bytes, mediaType, EntityTag(digestOf: bytes))
             self.gzip = PageCompression.gzip(bytes).map { ($0, EntityTag(digestOf: $0)) }
         }
 
-        /// One that may be another at the next request.
+        /// A file that may be different at the next request.
         package init(passing bytes: [UInt8], mediaType: String) {
             (self.bytes, self.mediaType, self.tag, self.gzip) = (bytes, mediaType, nil, nil)
         }
 
-        /// With its charset, where it is text.
+        /// The content type, with a charset for text.
         package var contentType: String {
             self.mediaType.hasPrefix("image/") || self.mediaType.hasPrefix("font/")
                 ? self.mediaType : "\(self.mediaType); charset=utf-8"
         }
     }
 
-    /// Of a name, characters at most.
+    /// Longest accepted file name, in characters.
     static let longestName = 64
-    /// Of a file of the folder, bytes at most; a longer one is as if it were not there.
+    /// Largest accepted file in the folder, in bytes. Larger ones are ignored.
     static let longestFile = 4_194_304
 
-    /// What may be asked for, by how a name ends.
+    /// Media types by file extension. Files with other extensions are not served.
     private static let mediaTypes = [
         "html": "text/html", "js": "text/javascript", "css": "text/css", "json": "application/json",
         "svg": "image/svg+xml", "png": "image/png", "jpg": "image/jpeg", "webp": "image/webp", "woff2": "font/woff2",
         "webmanifest": "application/manifest+json",
     ]
 
-    /// Every file of Pages/.
+    /// Every file in web/.
     private static let builtIn = Self.files(EmbeddedFiles.pages)
 
     private static func files(_ files: [String: [UInt8]]) -> [String: File] {
         Dictionary(
             uniqueKeysWithValues: files.map { name, bytes in
                 guard let mediaType = Self.mediaType(of: name) else {
-                    preconditionFailure("\(name) is no name of a file that pages ask for")
+                    preconditionFailure("\(name) is not a valid name of a page file")
                 }
                 return (name, File(lasting: Self.sent(bytes, as: mediaType), mediaType: mediaType))
             })
     }
 
-    /// `nil` for what is no name of a file: so nothing outside the folder can be asked for, nor anything hidden in it.
+    /// Returns `nil` for an invalid name, so that nothing outside the folder and no hidden file can be requested.
     private static func mediaType(of name: String) -> String? {
         guard (1...Self.longestName).contains(name.utf8.count), name.utf8.first != UInt8(ascii: "."),
             !name.contains(".."), name.utf8.allSatisfy(Self.isPartOfName), let dot = name.lastIndex(of: ".")
@@ -80,12 +80,12 @@ package struct PageFiles: Sendable {
         }
     }
 
-    /// Our own scripts and styles go without their comments; a deployment's go as they are.
+    /// Embedded scripts and styles are sent without comments, a deployment's files unchanged.
     private static func sent(_ bytes: [UInt8], as mediaType: String) -> [UInt8] {
         mediaType == "text/javascript" || mediaType == "text/css" ? PageText.withoutComments(bytes) : bytes
     }
 
-    /// Scripts that pages name: each is sent with all that it imports in it.
+    /// The scripts that pages load. Each is sent as a bundle with its imports.
     package static let entries: Set<String> = ["ops.js", "rider.js", "track.js"]
 
     private static let builtInBundles: [String: File] = Dictionary(
@@ -95,12 +95,12 @@ package struct PageFiles: Sendable {
             }
         })
 
-    /// `nil` when there is none.
+    /// Returns a file, or `nil` if it does not exist.
     package subscript(name: String) -> File? {
         Self.entries.contains(name) ? self.bundle(of: name) ?? self.single(name) : self.single(name)
     }
 
-    /// A page's script in one file; with a module of the folder in it as it is at this request.
+    /// Returns a page's script as one file, with the current modules of the folder.
     private func bundle(of name: String) -> File? {
         guard self.folder != nil else { return Self.builtInBundles[name] }
         var isBuiltIn = true
@@ -113,7 +113,7 @@ package struct PageFiles: Sendable {
         return script.map { File(passing: $0, mediaType: "text/javascript") }
     }
 
-    /// One file as it is.
+    /// Returns a single file, without its imports.
     func single(_ name: String) -> File? {
         guard let mediaType = Self.mediaType(of: name) else { return nil }
         if let folder, let content = FileManager.default.contents(atPath: "\(folder)/\(name)"),
@@ -124,7 +124,7 @@ package struct PageFiles: Sendable {
         return Self.builtIn[name] ?? Self.icon(name)
     }
 
-    // Each is drawn when it is first asked for, then kept.
+    // Each icon is drawn on first use and then cached.
     private static let smallIcon = File(lasting: PageIcon.small, mediaType: "image/png")
     private static let largeIcon = File(lasting: PageIcon.large, mediaType: "image/png")
     private static let maskableIcon = File(lasting: PageIcon.maskable, mediaType: "image/png")

@@ -1,13 +1,13 @@
-// The icons of an installed page, drawn here: a white pin on blue, which is a formula and no file that somebody would have to
-// make again in another size. Each is drawn when it is first asked for; a deployment's own file takes its place.
+// Draws the icons of an installed page: a white pin on blue. As a formula they exist in every size without image files. A
+// deployment's own files replace them.
 
 internal import CZlib
 
-/// A square presentation with the pin in its middle.
+/// A square image with the pin in its center.
 struct PageIcon: Sendable {
     let pixels: Int
-    /// Whether the system cuts a shape of its own out of it (W3C Web App Manifest, maskable icons): then the ground reaches
-    /// to the edges, and the pin stays in the middle four fifths.
+    /// Whether the system cuts its own shape out of the image (W3C Web App Manifest, maskable icons). The background then
+    /// extends to the edges, and the pin stays within the central 80 %.
     let isMaskable: Bool
 
     static let small = Self(pixels: 192, isMaskable: false).png
@@ -17,10 +17,10 @@ struct PageIcon: Sendable {
     private static let ground: [Double] = [11, 92, 173]
     private static let pin: [Double] = [255, 255, 255]
 
-    /// Steps from one colour to another at an edge. Few, so that a pixel is one byte of a palette: a quarter of the bytes.
+    /// The number of shades at an edge. Few, so that a pixel is one byte of a palette, which takes a quarter of the space.
     private static let steps = 16
 
-    /// A PNG with a palette and its transparency (W3C PNG, third edition).
+    /// The image as a PNG with a palette and transparency (W3C PNG, third edition).
     var png: [UInt8] {
         var rows: [UInt8] = []
         rows.reserveCapacity(self.pixels * (self.pixels + 1))
@@ -30,12 +30,12 @@ struct PageIcon: Sendable {
         }
         let size = UInt32(self.pixels).bytes
         return [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
-            // 8 bits a pixel, which name a colour of the palette; no interlacing.
+            // 8 bits per pixel, an index into the palette; no interlacing.
             + Self.chunk("IHDR", size + size + [8, 3, 0, 0, 0]) + Self.chunk("PLTE", Self.palette)
             + Self.chunk("tRNS", Self.transparency) + Self.chunk("IDAT", Self.compressed(rows)) + Self.chunk("IEND", [])
     }
 
-    /// From nothing to the ground, then from the ground to the pin.
+    /// From transparent to the background, then from the background to the pin.
     private static var palette: [UInt8] {
         (0...2 * Self.steps).flatMap { step in
             let pin = Double(max(0, step - Self.steps)) / Double(Self.steps)
@@ -47,28 +47,28 @@ struct PageIcon: Sendable {
         (0...2 * Self.steps).map { UInt8((255 * Double(min($0, Self.steps)) / Double(Self.steps)).rounded()) }
     }
 
-    /// Edges are as soft as a pixel is wide.
+    /// Returns the palette index of a pixel. Edges are one pixel soft.
     private func colour(_ column: Int, _ row: Int) -> UInt8 {
         let scale = Double(self.pixels)
-        // From the middle, in widths of the picture.
+        // Relative to the center, in image widths.
         let (x, y) = ((Double(column) + 0.5) / scale - 0.5, (Double(row) + 0.5) / scale - 0.5)
         func steps(_ distance: Double) -> UInt8 {
             UInt8((min(1, max(0, 0.5 - distance * scale)) * Double(Self.steps)).rounded())
         }
         let ground = self.isMaskable ? UInt8(Self.steps) : steps(Self.roundedSquare(x, y))
         let size = self.isMaskable ? 0.8 : 1.0
-        // The pin lies well within the ground.
+        // The pin lies entirely on the background.
         return ground < Self.steps ? ground : ground + steps(Self.pinShape(x / size, y / size) * size)
     }
 
-    /// How far outside a place is; negative inside.
+    /// Returns the distance of a point to the shape; negative inside.
     private static func roundedSquare(_ x: Double, _ y: Double) -> Double {
         let (half, corner) = (0.5, 0.22)
         let (dx, dy) = (max(0, abs(x) - half + corner), max(0, abs(y) - half + corner))
         return (dx * dx + dy * dy).squareRoot() - corner
     }
 
-    /// A disc that runs into a point below it, with a hole.
+    /// Returns the distance to a disc that tapers to a point below, with a hole.
     private static func pinShape(_ x: Double, _ y: Double) -> Double {
         let (disc, point, length, hole, top) = (0.19, 0.012, 0.36, 0.075, -0.11)
         let (x, y) = (abs(x), y - top)
@@ -92,17 +92,17 @@ struct PageIcon: Sendable {
         return UInt32(content.count).bytes + body + UInt32(truncatingIfNeeded: sum).bytes
     }
 
-    /// As zlib has it (RFC 1950).
+    /// Compresses bytes in the zlib format (RFC 1950).
     private static func compressed(_ bytes: [UInt8]) -> [UInt8] {
         var length = compressBound(uLong(bytes.count))
         var output = [UInt8](repeating: 0, count: Int(length))
         let status = compress2(&output, &length, bytes, uLong(bytes.count), Z_BEST_COMPRESSION)
-        precondition(status == Z_OK, "there is room for whatever zlib makes of it")
+        precondition(status == Z_OK, "zlib output exceeds compressBound")
         return Array(output.prefix(Int(length)))
     }
 }
 
 extension UInt32 {
-    /// The greatest first.
+    /// The bytes in network byte order.
     fileprivate var bytes: [UInt8] { [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: self >> $0) } }
 }

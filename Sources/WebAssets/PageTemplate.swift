@@ -1,14 +1,13 @@
-// A page's HTML with something filled in: into elements that have an id, and into the head. So the pages are plain HTML that a
-// browser shows as it is, and a deployment's own page needs no more than the ids of ours; an id that is not there is passed
-// over.
+// Fills values into the HTML of a page: into elements with an id, and into the head. Pages stay plain HTML that a browser can
+// show unchanged, and a deployment's own page only needs the same ids. Missing ids are skipped.
 
-/// HTML of a page. What is filled in is HTML too: text from outside goes through `escaped`.
+/// The HTML of a page. Inserted values are HTML too, so text from outside must be `escaped`.
 package struct PageTemplate: Sendable {
     package private(set) var bytes: [UInt8]
 
     package init(_ bytes: [UInt8]) { self.bytes = bytes }
 
-    /// Which language the page is in (WCAG 3.1.1), a tag of BCP 47.
+    /// Sets the language of the page (WCAG 3.1.1) to a BCP 47 tag.
     package mutating func setLanguage(_ language: String) {
         guard let start = self.bytes.firstRange(of: Self.bytes("<html"))?.upperBound,
             let end = self.bytes[start...].firstIndex(of: UInt8(ascii: ">"))
@@ -21,7 +20,7 @@ package struct PageTemplate: Sendable {
         }
     }
 
-    /// The content of the element with this id, which has no element of its own kind within; it is shown from now on.
+    /// Sets the content of the element with this id and shows the element. It must not contain an element with the same tag.
     package mutating func fill(_ id: String, with html: String) {
         guard let place = self.bytes.firstRange(of: Self.bytes(#" id="\#(id)""#)),
             let start = self.bytes[..<place.lowerBound].lastIndex(of: UInt8(ascii: "<")),
@@ -37,13 +36,13 @@ package struct PageTemplate: Sendable {
         }
     }
 
-    /// At the beginning of the head: what the page itself says comes after it.
+    /// Inserts HTML at the start of the head, before the page's own content.
     package mutating func addToHead(_ html: String) {
         guard let head = self.bytes.firstRange(of: Self.bytes("<head>")) else { return }
         self.bytes.insert(contentsOf: Self.bytes("\n  \(html)"), at: head.upperBound)
     }
 
-    /// Data for the page's script, as the last of its body. Nothing in it can end the element.
+    /// Adds data for the page's script at the end of the body. The data cannot close the element.
     package mutating func add(json: [UInt8], as id: String) {
         guard let end = self.bytes.firstRange(of: Self.bytes("</body>"))?.lowerBound else { return }
         let opening = Self.bytes(#"<script type="application/json" id="\#(id)">"#)
@@ -51,17 +50,17 @@ package struct PageTemplate: Sendable {
             contentsOf: opening + Self.harmless(json) + Self.bytes("</script>\n"), at: end)
     }
 
-    /// Where the page says the one, it says the other.
+    /// Replaces the first occurrence of a text.
     package mutating func replace(_ old: String, with new: String) {
         guard let place = self.bytes.firstRange(of: Self.bytes(old)) else { return }
         self.bytes.replaceSubrange(place, with: Self.bytes(new))
     }
 
-    /// Whether the page says this somewhere.
+    /// Returns whether the page contains a text.
     package func contains(_ html: String) -> Bool { self.bytes.firstRange(of: Self.bytes(html)) != nil }
 
-    /// The same JSON without a character that means something to HTML: such stand in texts alone, where JSON has another
-    /// way to write them (RFC 8259 section 7).
+    /// Escapes the characters that have a meaning in HTML. They only occur in strings, where JSON allows `\u` escapes (RFC 8259
+    /// section 7).
     private static func harmless(_ json: [UInt8]) -> [UInt8] {
         json.flatMap { byte -> [UInt8] in
             switch byte {
@@ -73,7 +72,7 @@ package struct PageTemplate: Sendable {
         }
     }
 
-    /// Where ` name="value"` stands.
+    /// Returns the range of ` name="value"`.
     private func attribute(_ name: String, in range: Range<Int>) -> Range<Int>? {
         guard let start = self.bytes[range].firstRange(of: Self.bytes(#" \#(name)=""#)),
             let end = self.bytes[start.upperBound..<range.upperBound].firstIndex(of: UInt8(ascii: "\""))
@@ -85,7 +84,7 @@ package struct PageTemplate: Sendable {
 }
 
 extension String {
-    /// As the content of an element, or of an attribute in double quotes.
+    /// The text escaped for the content of an element or a double-quoted attribute.
     package var escaped: String {
         self.reduce(into: "") { html, character in
             switch character {
@@ -101,7 +100,7 @@ extension String {
 }
 
 extension UInt8 {
-    /// Of an element or an attribute.
+    /// Whether the byte ends the name of an element or an attribute.
     fileprivate var endsName: Bool {
         self == UInt8(ascii: " ") || self == UInt8(ascii: ">") || self == UInt8(ascii: "=")
             || self == UInt8(ascii: "\n") || self == UInt8(ascii: "/")

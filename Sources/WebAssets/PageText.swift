@@ -1,11 +1,12 @@
-// The scripts and styles of the pages are sent without their comments: those are for whoever reads the source, and a quarter
-// of what a phone would load. Only comments that have their lines to themselves are left out, so that nothing has to be
-// understood of the language; their lines stay, empty, so that an error's line is the source's.
+// Removes comments from scripts and styles before they are sent: they are for readers of the source and a quarter of the
+// bytes. Only comments on lines of their own are removed, so no parser is needed. Their lines stay empty, so the line numbers
+// of errors match the source.
 
-/// Text of a script or a style sheet.
+/// The text of a script or a style sheet.
 enum PageText {
-    /// Without comments that begin a line: from `//` to its end, from `/*` to a `*/` that ends one. No text of ours that goes
-    /// over several lines has a line that begins so. Cost: O(bytes), once for what is built in.
+    /// Returns the text without comments that start a line: from `//` to the end of the line, and from `/*` to a `*/` that ends
+    /// a line.
+    /// No multi-line string of our files has a line that starts like this. Cost: O(bytes), once for embedded files.
     ///
     /// - Parameter source: UTF-8.
     static func withoutComments(_ source: [UInt8]) -> [UInt8] {
@@ -20,14 +21,14 @@ enum PageText {
         return Array(lines.joined(separator: [newline]))
     }
 
-    /// - Returns: the last line of a comment that begins with this line and shares none with code, or nil.
+    /// Returns the last line of a comment that starts with this line and shares no line with code, or `nil`.
     private static func lastLine(ofCommentAt first: Int, in lines: [ArraySlice<UInt8>]) -> Int? {
         let text = Self.trimmed(lines[first])
         guard text.count >= 2, text[text.startIndex] == UInt8(ascii: "/") else { return nil }
         switch text[text.startIndex + 1] {
         case UInt8(ascii: "/"): return first
         case UInt8(ascii: "*"):
-            // `/*/` ends nothing; `/*!` is kept by custom: whose work it is.
+            // `/*/` does not close a comment. `/*!` marks a license and is kept.
             var rest = text.dropFirst(2)
             if rest.first == UInt8(ascii: "!") { return nil }
             for line in first..<lines.count {
@@ -40,7 +41,7 @@ enum PageText {
         }
     }
 
-    /// Where the first `*/` has ended.
+    /// Returns the index after the first `*/`.
     private static func blockEnd(in line: ArraySlice<UInt8>) -> Int? {
         line.indices.dropLast().first { line[$0] == UInt8(ascii: "*") && line[$0 + 1] == UInt8(ascii: "/") }.map {
             $0 + 2

@@ -5,17 +5,17 @@ import Testing
 
 @testable import WebAssets
 
-/// The document of the WebSocket, against the codec.
+/// Compares the AsyncAPI document with the codec.
 @Suite struct AsyncAPITests {
     private static func document() throws -> JSONValue { try JSONValue(json: InterfaceDocument.asyncAPI.json) }
 
-    /// Messages of one direction by their keys.
+    /// Returns the messages of one direction by key.
     private static func messages(_ operation: String) throws -> [String: JSONValue] {
         let document = try Self.document()
         let references = try #require(document.at("#/operations/\(operation)/messages")?.array)
         return Dictionary(
             uniqueKeysWithValues: references.map { reference in
-                // By way of the channel, whose messages are the components.
+                // References go through the channel, whose messages are the components.
                 let message = reference.resolved(in: document).resolved(in: document)
                 return (reference["$ref"]?.text?.split(separator: "/").last.map(String.init) ?? "", message)
             })
@@ -25,7 +25,7 @@ import Testing
         (message["examples"]?.array ?? []).compactMap { $0["payload"] }
     }
 
-    /// One of each kind: a new case is a mistake here until it is named.
+    /// One message of each kind. A new case does not compile until it is added here.
     private static func key(_ message: ClientMessage) -> String {
         switch message {
         case .auth, .subscribe, .subscribeAll, .unsubscribe, .travel, .availability, .presence, .watch, .unwatch,
@@ -70,7 +70,7 @@ import Testing
         "ok", "error", "pong", "goaway", "pool", "rider", "rate", "proximity", "unavailable",
     ]
 
-    @Test func `both directions have every message of the protocol, each with an example, and no other`() throws {
+    @Test func `the document lists every message of both directions, with an example`() throws {
         let (client, server) = (try Self.messages("hear"), try Self.messages("tell"))
         #expect(Set(client.keys) == Self.clientKinds)
         #expect(Set(server.keys) == Self.serverKinds)
@@ -100,20 +100,20 @@ import Testing
         #expect(server == Set(try Self.messages("tell").values.compactMap { $0["name"]?.text }))
     }
 
-    @Test func `every example is as its schema says, and nothing else`() throws {
+    @Test func `every example matches its schema and no other`() throws {
         let schema = JSONSchema(document: try Self.document(), isClosed: true)
         for (key, message) in try Self.messages("hear").merging(Self.messages("tell"), uniquingKeysWith: { $1 }) {
             let payload = try #require(message["payload"], "\(key)")
             for example in Self.examples(message) {
                 #expect(schema.faults(of: example, by: payload, at: key) == [])
-                // The schema means something: it names the type, and needs it.
+                // The schema is specific: it requires the type and fixes its value.
                 let other = JSONValue.object((example.object ?? [:]).merging(["type": .text("other")]) { $1 })
                 #expect(schema.faults(of: other, by: payload, at: key) != [])
             }
         }
     }
 
-    @Test func `every example of a client's message is read as that, and written the same`() throws {
+    @Test func `every example of a client message is decoded and encoded unchanged`() throws {
         for (key, message) in try Self.messages("hear") {
             for example in Self.examples(message) {
                 let read = try Array(example.json).withUnsafeBytes { try ClientRequest($0) }
@@ -123,7 +123,7 @@ import Testing
         }
     }
 
-    @Test func `every example of a gateway's message is read as that, and written the same`() throws {
+    @Test func `every example of a gateway message is decoded and encoded unchanged`() throws {
         for (key, message) in try Self.messages("tell") {
             for example in Self.examples(message) {
                 let read = try Self.inWireOrder(example).withUnsafeBytes { try ServerMessage($0) }
@@ -133,7 +133,7 @@ import Testing
         }
     }
 
-    /// The members of a location stand in a fixed order: type and id first.
+    /// The members of a location have a fixed order: type and id come first.
     private static func inWireOrder(_ example: JSONValue) -> [UInt8] {
         guard example["type"] == .text("location"), let id = example["id"]?.text, var members = example.object else {
             return Array(example.json)

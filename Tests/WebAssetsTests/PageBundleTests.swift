@@ -3,13 +3,13 @@ import Testing
 
 @testable import WebAssets
 
-/// D5: a page's script comes in one file, whatever it is made of.
+/// D5: a page's script is one file, whatever modules it consists of.
 @Suite struct PageBundleTests {
     private func script(_ entry: String, _ modules: [String: String]) -> String? {
         PageBundle.script(of: entry) { modules[$0].map { Array($0.utf8) } }.map { String(decoding: $0, as: UTF8.self) }
     }
 
-    @Test func `D5: every module is in the bundle once, after those it imports, in a scope of its own`() throws {
+    @Test func `D5: a bundle contains every module once, after its imports and in its own scope`() throws {
         let script = try #require(
             self.script(
                 "a.js",
@@ -27,19 +27,18 @@ import Testing
         #expect(!script.contains("import") && !script.contains("export"))
     }
 
-    /// Such a module is sent as it is, and a browser asks for what it imports.
+    /// Such a module is sent unchanged, and the browser loads its imports.
     @Test(arguments: [
         "import x from './b.js';", "import * as x from './b.js';", "import './b.js';", "import {a} from './none.js';",
         "import {a} from 'https://elsewhere.example/b.js';", "import {a} from '../b.js';", "export default 1;",
         "export * from './b.js';", "export let a = 1;", "export {a} from './b.js';", "export const {a} = b;",
         "await a;", "import {a as} from './b.js';", "import {a} from './a.js';", "import {a}",
     ])
-    func `D5: what is not understood is no bundle`(module: String) {
+    func `D5: a module with an unsupported form is not bundled`(module: String) {
         #expect(self.script("a.js", ["a.js": module, "b.js": "export const a = 1;"]) == nil)
     }
 
-    @Test func `D5: each page's script is one file that imports nothing, also with a module of a folder in it`() throws
-    {
+    @Test func `D5: each page loads one script without imports, even with a replaced module`() throws {
         for entry in PageFiles.entries {
             let file = try #require(PageFiles(folder: nil)[entry])
             let text = String(decoding: file.bytes, as: UTF8.self)

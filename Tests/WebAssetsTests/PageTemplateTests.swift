@@ -9,7 +9,7 @@ import Testing
         return String(decoding: template.bytes, as: UTF8.self)
     }
 
-    @Test func `the language takes the place of the page's own, or is said where none was`() {
+    @Test func `the language replaces the language of the page, or is added`() {
         #expect(Self.filled(#"<html lang="en"><p>"#) { $0.setLanguage("de") } == #"<html lang="de"><p>"#)
         #expect(
             Self.filled(#"<html dir="ltr" lang="en">"#) { $0.setLanguage("de-AT") }
@@ -18,7 +18,7 @@ import Testing
         #expect(Self.filled("<p>") { $0.setLanguage("de") } == "<p>")
     }
 
-    @Test func `an element is filled by its id, whatever stood in it, and shown`() {
+    @Test func `an element is filled by its id and shown`() {
         #expect(
             Self.filled(#"<h1 class="a" id="headline">One …</h1><p>"#) { $0.fill("headline", with: "Two") }
                 == #"<h1 class="a" id="headline">Two</h1><p>"#)
@@ -33,7 +33,7 @@ import Testing
                 == #"<p id="a" data-hidden-by="x">"#)
     }
 
-    @Test func `what a page has no place for is left out`() {
+    @Test func `a missing id is skipped`() {
         for html in ["", "<p>", #"<p id="other"></p>"#, #"<p id="a""#, #"<p id="a">"#] {
             #expect(Self.filled(html) { $0.fill("a", with: "x") } == html)
             #expect(Self.filled(html) { $0.addToHead("<meta>") } == html)
@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    @Test func `no text from outside becomes markup, and no JSON ends its element`() {
+    @Test func `text from outside never becomes markup, and JSON never closes its element`() {
         #expect(#"<a href="x" title='y'>&"#.escaped == "&lt;a href=&quot;x&quot; title=&#39;y&#39;&gt;&amp;")
         let json = Array(#"{"text":"</script><script>alert(1)</script>&<!--"}"#.utf8)
         let html = Self.filled("<body></body>") { $0.add(json: json, as: "first") }

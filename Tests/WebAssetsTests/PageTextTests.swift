@@ -7,7 +7,7 @@ import Testing
         String(decoding: PageText.withoutComments(Array(source.utf8)), as: UTF8.self)
     }
 
-    @Test func `comments that have their lines to themselves are not sent`() {
+    @Test func `comments on lines of their own are removed`() {
         #expect(self.sent("// why\nlet a = 1;\n  // more\n") == "\nlet a = 1;\n\n")
         #expect(self.sent("/** What.\n * How.\n */\nlet a;") == "\n\n\nlet a;")
         #expect(self.sent("  /* one line */\r\na { b: c; }") == "\na { b: c; }")
@@ -19,11 +19,11 @@ import Testing
         "/* a\n b */ let c;", "/* never ends\nlet a;", "/*/ neither\n", "/", "", "\n", "a /\n/ b", "*/",
         "/*! (c) whose */",
     ])
-    func `what shares a line with code is sent as it is`(source: String) {
+    func `a comment on a line with code stays`(source: String) {
         #expect(self.sent(source) == source)
     }
 
-    @Test func `an error's line is the line of the source`() {
+    @Test func `line numbers do not change`() {
         let source = "// a\n\n/*\n b\n*/\n\nlet c;\n"
         #expect(self.sent(source).split(separator: "\n", omittingEmptySubsequences: false).count == 8)
         #expect(self.sent(source).split(separator: "\n", omittingEmptySubsequences: false)[6] == "let c;")
