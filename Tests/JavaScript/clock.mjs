@@ -1,11 +1,11 @@
-// Time, chance and a socket that a test holds in its hand: nothing happens until it says so.
+// A clock, a random source and a socket that a test controls: nothing happens until the test says so.
 
-/** A clock with timers, which stands still unless `pass` moves it. */
+/** A clock with timers. It stands still until `pass` moves it. */
 export class Clock {
   #now = 1_000_000; #timers = []; #next = 1;
-  /** ms that the wall clock is ahead of the other. */
+  /** How far the wall clock is ahead of the monotonic clock, in ms. */
   epoch = 1_795_000_000_000;
-  /** What chance says, 0 to 1. */
+  /** What the random source returns, 0 to 1. */
   chance = 0.5;
 
   now = () => this.#now;
@@ -20,7 +20,7 @@ export class Clock {
     clearTimeout: (timer) => { this.#timers = this.#timers.filter((other) => other.timer !== timer); },
   };
 
-  /** Lets so many ms pass, and what is due happen, one after the other. */
+  /** Lets ms pass and runs the timers that are due, in order. */
   async pass(ms) {
     const end = this.#now + ms;
     for (;;) {
@@ -35,14 +35,14 @@ export class Clock {
     await settled();
   }
 
-  /** Timers that wait. */
+  /** Number of pending timers. */
   get waiting() { return this.#timers.length; }
 }
 
-/** Whatever was promised has been kept. */
+/** Waits until all resolved promises have run their callbacks. */
 export const settled = () => new Promise((resolve) => { setImmediate(resolve); });
 
-/** A class of sockets whose peer is the test. */
+/** Returns a class of sockets whose peer is the test. */
 export function playedSockets() {
   return class PlayedSocket {
     static all = [];
@@ -65,7 +65,7 @@ export function playedSockets() {
 
     close(code) { this.closedWith = code; this.readyState = 3; }
 
-    // What the peer does.
+    // Actions of the peer.
     opens() { this.readyState = 1; this.onopen?.(); }
     says(...messages) { for (const message of messages) this.onmessage?.({data: JSON.stringify(message)}); }
     welcomes(serverTime = 0) {
@@ -73,12 +73,12 @@ export function playedSockets() {
       this.says({type: 'welcome', session: 's', serverTime, pingIntervalSeconds: 25, limits: {}});
     }
     closes(code, reason = '') { this.readyState = 3; this.onclose?.({code, reason}); }
-    /** What was said since it was asked for the last time. */
+    /** The messages received since the last call. */
     heard() { return this.said.splice(0); }
   };
 }
 
-/** The same numbers for the same seed (mulberry32). */
+/** Returns a random source with a seed (mulberry32), so that runs can be repeated. */
 export function seeded(seed) {
   let state = seed;
   return () => {

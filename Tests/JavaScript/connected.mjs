@@ -1,4 +1,4 @@
-// An `Enroute` that is connected to a socket in the test's hand, and what gateways say to it.
+// An `Enroute` client that is connected to a socket of the test, and sample messages of a gateway.
 
 import {afterEach} from 'node:test';
 import {Enroute} from '../../Sources/WebAssets/web/enroute.js';
@@ -7,14 +7,14 @@ import {Clock, playedSockets, settled} from './clock.mjs';
 const begun = [];
 afterEach(() => { for (const enroute of begun.splice(0)) enroute.stop(); });
 
-/** Is stopped after the test. */
+/** Stopped after the test. */
 export function begin(options) {
   const enroute = new Enroute(options);
   begun.push(enroute);
   return enroute;
 }
 
-/** Signed in: what is said from now on is `heard` by the peer. */
+/** Signs in. Messages sent after that are in the peer's `heard`. */
 export async function open(more = {}) {
   const clock = new Clock();
   const sockets = playedSockets();

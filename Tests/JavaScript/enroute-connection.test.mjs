@@ -1,12 +1,11 @@
-// The connection: every way it begins, stands, goes quiet and ends, with a clock, a chance and a socket in the test's
-// hand.
+// The connection: how it starts, stays open, goes silent and ends, with a clock, a random source and a socket of the test.
 
 import assert from 'node:assert/strict';
 import {afterEach, test} from 'node:test';
 import {Enroute} from '../../Sources/WebAssets/web/enroute.js';
 import {Clock, playedSockets, settled} from './clock.mjs';
 
-/** What a browser says of itself: Node says nothing. */
+/** The browser's `navigator`, which Node lacks. */
 const page = new EventTarget();
 const document = Object.assign(new EventTarget(), {hidden: false});
 const begun = [];
@@ -43,7 +42,7 @@ async function open(options) {
 
 const event = (type, more = {}) => Object.assign(new Event(type), more);
 
-test('it signs in with the first message, and is open with the welcome', async () => {
+test('the client signs in with its first message and is open with the welcome', async () => {
   const {enroute, clock, sockets, states} = stage();
   assert.deepEqual(enroute.connection, {state: 'stopped', degraded: false});
   enroute.start();
@@ -60,12 +59,12 @@ test('it signs in with the first message, and is open with the welcome', async (
   assert.equal(Math.round(enroute.serverTime - clock.wall()), 7_000);
 });
 
-test('a link signs in as a link', async () => {
+test('a tracking link is sent as a link', async () => {
   const {sockets} = await open({credential: () => ({link: 'aa'})});
   assert.deepEqual(sockets.last.heard(), [{type: 'auth', link: 'aa'}]);
 });
 
-test('a connection that is lost is opened again after a part of 3 s, and says when', async () => {
+test('a lost connection is reopened within 3 s, and its state says when', async () => {
   const {enroute, clock, sockets, states} = await open();
   sockets.last.closes(1006);
   assert.deepEqual(enroute.connection, {
@@ -79,7 +78,7 @@ test('a connection that is lost is opened again after a part of 3 s, and says wh
   assert.deepEqual(states, ['connecting', 'open', 'waiting', 'connecting', 'open']);
 });
 
-test('each failure waits longer, and a session that stood begins anew', async () => {
+test('each failure doubles the delay, and a stable session resets it', async () => {
   const {enroute, clock, sockets} = await open();
   const waits = [];
   for (let count = 0; count < 4; count++) {
@@ -95,7 +94,7 @@ test('each failure waits longer, and a session that stood begins anew', async ()
 });
 
 for (const code of [4500, 4502, 4503, 4505, 4506]) {
-  test(`after ${code} nobody comes back by itself`, async () => {
+  test(`after close code ${code} the client does not reconnect`, async () => {
     const {enroute, clock, sockets} = await open();
     sockets.last.closes(code, 'why');
     await clock.pass(3_600_000);
@@ -107,7 +106,7 @@ for (const code of [4500, 4502, 4503, 4505, 4506]) {
   });
 }
 
-test('who was too slow to sign in comes back at the usual pace, each time a little later', async () => {
+test('a client that signed in too late reconnects with its usual back-off', async () => {
   const {enroute, clock, sockets} = stage();
   enroute.start();
   await settled();
@@ -124,7 +123,7 @@ test('who was too slow to sign in comes back at the usual pace, each time a litt
   assert.equal(enroute.connection.state, 'open');
 });
 
-test('where there is no room it comes back again and again, each time after a dead session was noticed', async () => {
+test('at the session limit the client keeps trying, each time after a dead session would have ended', async () => {
   const {enroute, clock, sockets} = await open();
   for (let count = 1; count <= 3; count++) {
     sockets.last.closes(4009, 'full');
@@ -138,7 +137,7 @@ test('where there is no room it comes back again and again, each time after a de
   assert.deepEqual(enroute.connection, {state: 'open', degraded: false});
 });
 
-test('goaway names the time: until then it is served, then it is opened again', async () => {
+test('after goaway the client stays connected until the named time and then reconnects', async () => {
   const {clock, sockets, states} = await open();
   sockets.last.says({type: 'goaway', retryInMs: 5_000});
   await clock.pass(4_000);
@@ -159,7 +158,7 @@ test('a gateway that does not close after its goaway is left', async () => {
   assert.deepEqual([sockets.all.length, states.at(-1)], [2, 'connecting']);
 });
 
-test('a silence is asked about, and one that does not answer is given up, whatever its socket says', async () => {
+test('a silent connection is pinged and given up without an answer, whatever its socket reports', async () => {
   const {clock, sockets, states} = await open();
   sockets.last.heard();
   await clock.pass(20_000);
@@ -170,12 +169,12 @@ test('a silence is asked about, and one that does not answer is given up, whatev
   assert.equal(states.at(-1), 'waiting');
   await clock.pass(3_000);
   assert.equal(sockets.all.length, 2);
-  // What the dead one says late is said to nobody.
+  // A late message of the dead socket is ignored.
   sockets.all[0].closes(4500);
   assert.equal(states.at(-1), 'connecting');
 });
 
-test('when the gateway was heard last is told by the wall clock, which goes on while a phone sleeps', async () => {
+test('the last message is dated by the wall clock, which continues while a phone sleeps', async () => {
   const {enroute, clock, sockets} = await open();
   await clock.pass(5_000);
   sockets.last.says({type: 'rate', intervalSeconds: 1});
@@ -186,7 +185,7 @@ test('when the gateway was heard last is told by the wall clock, which goes on w
   assert.equal(stage().enroute.lastMessageAt, null);
 });
 
-test('an answer, or anything else, keeps it', async () => {
+test('a pong or any other message keeps the connection open', async () => {
   const {clock, sockets, states} = await open();
   for (let minute = 0; minute < 10; minute++) {
     await clock.pass(21_000);
@@ -196,7 +195,7 @@ test('an answer, or anything else, keeps it', async () => {
   assert.equal(sockets.last.heard().filter(({type}) => type === 'ping').length, 10);
 });
 
-test('a gateway that takes the connection and says nothing is left after 15 s', async () => {
+test('a gateway that accepts the connection but stays silent is left after 15 s', async () => {
   const {enroute, clock, sockets} = stage();
   enroute.start();
   await settled();
@@ -207,7 +206,7 @@ test('a gateway that takes the connection and says nothing is left after 15 s', 
   assert.deepEqual(enroute.connection.close, {code: 1006, reason: 'the gateway did not answer in time'});
 });
 
-test('a token that ran out is renewed at once; the same again is refused, and what was shown stays', async () => {
+test('an expired token is replaced immediately; the same token again is refused and the view stays', async () => {
   let token = 't1';
   const {enroute, clock, sockets} = await open({credential: async () => ({token})});
   const follow = enroute.follow('j');
@@ -226,7 +225,7 @@ test('a token that ran out is renewed at once; the same again is refused, and wh
   assert.deepEqual([follow.view.refused, follow.view.status], [null, 'on_the_way']);
 });
 
-test('tokens that are never good do not make it come back without a pause', async () => {
+test('tokens that are never valid do not cause reconnects without delay', async () => {
   let count = 0;
   const {clock, sockets} = await open({credential: async () => ({token: `t${count++}`})});
   for (let times = 0; times < 20; times++) {
@@ -236,7 +235,7 @@ test('tokens that are never good do not make it come back without a pause', asyn
   assert.ok(sockets.all.length <= 5, `${sockets.all.length}`);
 });
 
-test('without anything to sign in with it is refused; where asking fails it asks again', async () => {
+test('without a credential the connection is refused; if credential() throws, the client retries', async () => {
   const nothing = stage({credential: async () => null});
   nothing.enroute.start();
   await settled();
@@ -251,7 +250,7 @@ test('without anything to sign in with it is refused; where asking fails it asks
   assert.equal(away.sockets.all.length, 1);
 });
 
-test('degraded and restored are told, and a new connection knows of neither', async () => {
+test('degraded and restored are reported, and a new connection starts without them', async () => {
   const {enroute, clock, sockets} = await open();
   const told = [];
   enroute.on('connection', ({degraded}) => told.push(degraded));
@@ -262,7 +261,7 @@ test('degraded and restored are told, and a new connection knows of neither', as
   assert.deepEqual(told, [true, false, true, true, true, false]);
 });
 
-test('stopped is stopped: no timer, no socket, no news', async () => {
+test('a stopped client has no timer and no socket and reports nothing', async () => {
   const {enroute, clock, sockets, states} = await open();
   enroute.stop();
   assert.deepEqual([sockets.last.closedWith, clock.waiting, states.at(-1)], [1000, 0, 'stopped']);
@@ -278,7 +277,7 @@ test('stopped is stopped: no timer, no socket, no news', async () => {
   assert.equal(asking.sockets.all.length, 0);
 });
 
-test('a WebSocket that can not be made is a connection that was lost', async () => {
+test('a WebSocket that cannot be created counts as a lost connection', async () => {
   const {now, wall, random, timers} = new Clock();
   class Refusing { constructor() { throw new SyntaxError('no such address'); } }
   const enroute = new Enroute({url: 'wss://x/v1', credential: () => ({token: 't'}), WebSocket: Refusing, now, wall,
@@ -291,7 +290,7 @@ test('a WebSocket that can not be made is a connection that was lost', async () 
 
 // ---- what the system says ----
 
-test('offline is told at once; online asks, and the answer ends it', async () => {
+test('offline is reported immediately; online sends a ping, and its answer ends the offline state', async () => {
   const {clock, sockets, states} = await open({inBrowser: true});
   page.dispatchEvent(event('offline'));
   assert.equal(states.at(-1), 'waiting');
@@ -316,7 +315,7 @@ test('a connection that did not survive is left 4 s after the network is back', 
   assert.equal(states.at(-1), 'open');
 });
 
-test('a question from before the page was away is asked anew', async () => {
+test('a ping from before the page was suspended is sent again', async () => {
   const {enroute, clock, sockets, states} = await open();
   await clock.pass(35_000);
   sockets.last.heard();
@@ -328,16 +327,16 @@ test('a question from before the page was away is asked anew', async () => {
   assert.equal(states.at(-1), 'waiting');
 });
 
-test('the gateway\u2019s clock is that of the newest quick answer', async () => {
+test('the gateway\u2019s clock is taken from the newest fast answer', async () => {
   const {enroute, clock, sockets} = await open();
   const ahead = () => Math.round(enroute.serverTime - clock.wall());
   assert.equal(ahead(), 0);
   await clock.pass(20_000);
-  // 500 ms on its way, nobody knows in which direction, and the welcome came at once.
+  // The answer took 500 ms, in an unknown direction. The welcome arrived immediately.
   await clock.pass(500);
   sockets.last.says({type: 'pong', serverTime: clock.wall() + 9_000});
   assert.equal(ahead(), 0);
-  // One that answers nothing.
+  // A pong to no ping.
   sockets.last.says({type: 'pong', serverTime: clock.wall() + 9_000});
   assert.equal(ahead(), 0);
   await clock.pass(20_000);
@@ -345,7 +344,7 @@ test('the gateway\u2019s clock is that of the newest quick answer', async () => 
   assert.equal(ahead(), 9_000);
 });
 
-test('who waits to come back comes at once when the network or the page is back', async () => {
+test('a waiting client reconnects immediately when the network or the page is back', async () => {
   for (const back of [() => page.dispatchEvent(event('online')),
     () => document.dispatchEvent(event('visibilitychange'))]) {
     const {sockets, enroute} = await open({inBrowser: true});
@@ -357,7 +356,7 @@ test('who waits to come back comes at once when the network or the page is back'
   }
 });
 
-test('messages that go on coming for 30 s say more than the system', async () => {
+test('messages that keep arriving for 30 s outweigh the device\u2019s offline state', async () => {
   const {clock, sockets, states} = await open({inBrowser: true});
   page.dispatchEvent(event('offline'));
   for (let second = 0; second <= 30; second++) {
@@ -368,7 +367,7 @@ test('messages that go on coming for 30 s say more than the system', async () =>
   assert.equal(states.at(-1), 'open');
 });
 
-test('once it is stopped it listens to the system no more', async () => {
+test('a stopped client removes its listeners from the browser', async () => {
   const {enroute, sockets, states} = await open({inBrowser: true});
   let removed = 0;
   const remove = globalThis.removeEventListener;

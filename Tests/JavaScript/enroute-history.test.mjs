@@ -1,6 +1,6 @@
-// Random histories of a connection: whatever a network, a gateway, a page and a clock do in whatever order, there is
-// one socket at most, each job is asked for once a connection, every question is answered or refused, and after the end
-// nothing is left.
+// Random histories of a connection. Whatever a network, a gateway, a page and a clock do in whatever order, there is at most
+// one socket, each job is subscribed to once per connection, every request is answered or rejected, and nothing remains at
+// the end.
 
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
@@ -36,7 +36,7 @@ class History {
 
   get peer() { return this.sockets.last; }
 
-  /** One thing happens. */
+  /** Performs one random event. */
   async step() {
     const {enroute, peer} = this;
     const isConnecting = peer?.readyState === 0;
@@ -88,7 +88,7 @@ class History {
   }
 }
 
-test('in random histories there is one socket at most, and nothing is left at the end', async () => {
+test('in random histories there is at most one socket, and nothing remains at the end', async () => {
   for (let seed = FIRST_SEED; seed < FIRST_SEED + SEEDS; seed++) {
     const history = new History(seeded(seed));
     for (let count = 0; count < ACTIONS; count++) {
@@ -96,7 +96,7 @@ test('in random histories there is one socket at most, and nothing is left at th
       history.check(`seed ${seed}, action ${count}`);
     }
     const {enroute, clock} = history;
-    // Then all is well again: it comes back, and asks for each job that is followed once.
+    // Then the network recovers: the client reconnects and subscribes to each followed job once.
     history.random = () => 0.5;
     enroute.stop();
     for (const job of JOBS) history.follows.get(job)?.stop();

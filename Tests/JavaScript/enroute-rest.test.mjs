@@ -1,4 +1,4 @@
-// Requests to the REST interface: who asks, what is answered, and the one error for what was not done.
+// Requests to the REST API: credentials, answers, and the error of failed requests.
 
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
@@ -13,7 +13,7 @@ const answering = (status, body, headers = {}) => {
   return {fetch, asked};
 };
 
-test('a request carries the credential, and its answer is what was said', async () => {
+test('a request carries the credential and returns the answer', async () => {
   const {fetch, asked} = answering(201, '{"a":1}', {ETag: '"x"'});
   const {enroute} = await open({fetch});
   const answer = await enroute.rest('POST', '/jobs', {body: {b: 2}, headers: {'Idempotency-Key': 'k'}});
@@ -23,7 +23,7 @@ test('a request carries the credential, and its answer is what was said', async 
   assert.deepEqual(headers, {Authorization: 'Bearer t', 'Content-Type': 'application/json', 'Idempotency-Key': 'k'});
 });
 
-test('a problem is thrown with its code, its members and when to come back', async () => {
+test('a problem document is thrown with its code, members and retry time', async () => {
   const problem = JSON.stringify({
     type: 'urn:enroute:problem:active_task', title: 'Conflict', status: 409, detail: 'Not now.', code: 'active_task',
     retryable: false, tasks: ['order-1'],
@@ -36,7 +36,7 @@ test('a problem is thrown with its code, its members and when to come back', asy
   });
 });
 
-test('what is no problem document is one all the same; nobody there is the network\u2019s', async () => {
+test('an error without a problem document is thrown alike; a missing answer is a network error', async () => {
   const odd = await open({fetch: answering(502, '<html>').fetch});
   await assert.rejects(odd.enroute.rest('GET', '/x'), {code: 'internal', message: 'HTTP 502', retry: true,
     status: 502});

@@ -1,5 +1,5 @@
-// B41: a gateway that stands still says nothing, and its socket stays open. Who expects something is told so by its own
-// clock, with that clock and a socket in the test's hand; gateway.test.mjs freezes a real one.
+// B41: a frozen gateway sends nothing while its socket stays open. A client that expects messages notices by its own clock,
+// here with a clock and a socket of the test; gateway.test.mjs freezes a real gateway.
 
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
@@ -7,7 +7,7 @@ import {fixAt, open, subscribed, typesOf} from './connected.mjs';
 
 const live = {tracking: 'live', position: {id: '1', at: 1, lat: 1, lon: 2}};
 
-test('B41: a gateway that is asked and does not answer is silent, until it speaks or is given up', async () => {
+test('B41: a gateway that does not answer a ping is silent until it sends something or is given up', async () => {
   const {enroute, peer, clock} = await open();
   enroute.follow('j');
   peer.heard();
@@ -18,12 +18,12 @@ test('B41: a gateway that is asked and does not answer is silent, until it speak
   assert.deepEqual([enroute.connection.state, enroute.connection.silent], ['open', true]);
   peer.says({type: 'pong', serverTime: clock.wall()});
   assert.equal(enroute.connection.silent, undefined);
-  // It is given up after as long as before, and what comes then is another connection.
+  // It is given up after the same time as before, and the next connection is not silent.
   await clock.pass(40_000);
   assert.deepEqual([enroute.connection.state, enroute.connection.silent], ['waiting', undefined]);
 });
 
-test('B41: where nothing is to be expected it is asked later, and silent when it does not answer', async () => {
+test('B41: a client that expects nothing pings later and reports silence without an answer', async () => {
   const {enroute, peer, clock} = await open();
   enroute.follow('j');
   peer.heard();
@@ -34,7 +34,7 @@ test('B41: where nothing is to be expected it is asked later, and silent when it
   assert.deepEqual([typesOf(peer.heard()), enroute.connection.silent], ['ping', true]);
 });
 
-test('B41: whose report is not answered is told too', async () => {
+test('B41: a client with an unanswered report notices a silent gateway too', async () => {
   const {enroute, peer, clock} = await open();
   enroute.publish('j', fixAt(clock));
   await clock.pass(14_000);

@@ -1,4 +1,4 @@
-// When to come back, when to ask, how fast to speak, which positions wait: from times that are given.
+// The timing rules: reconnecting, heartbeat, sending rate and the position queue, with given times.
 
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
@@ -8,31 +8,31 @@ import {
   reconnectDelay,
 } from '../../Sources/WebAssets/web/enroute-timing.js';
 
-test('the wait before coming back is a part of 3 s, then of 2, 4, 8, 16 and 30 s', () => {
+test('the delay before reconnecting is random, up to 3 s, then 2, 4, 8, 16 and 30 s', () => {
   const ceilings = [0, 1, 2, 3, 4, 5, 6, 60].map((failures) => reconnectDelay(failures, null, 0, () => 1));
   assert.deepEqual(ceilings, [3_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000, 30_000]);
   assert.equal(reconnectDelay(3, null, 0, () => 0), 0);
 });
 
-test('a time that the gateway named is kept to, spread a little, and believed only so far', () => {
+test('a time named by the gateway is used with a small spread and up to a maximum', () => {
   assert.equal(reconnectDelay(5, 9_000, 5_000, () => 0), 4_000);
   assert.equal(reconnectDelay(0, 9_000, 5_000, () => 1), 4_000 + SPREAD);
   assert.equal(reconnectDelay(0, 4_000, 5_000, () => 0), 0);
   assert.equal(reconnectDelay(0, 1e12, 0, () => 0), LONGEST_NOT_BEFORE);
 });
 
-test('B3: 4500 to 4999 end it, everything else comes back', () => {
+test('B3: close codes 4500 to 4999 end the connection, all others reconnect', () => {
   const passing = [1000, 1001, 1006, 1011, 4000, 4004, 4005, 4008, 4009, 4499];
   for (const code of passing) assert.ok(closeMeaning(code).reconnects, `${code}`);
   for (const code of [4500, 4501, 4504, 4505, 4506, 4999]) assert.ok(!closeMeaning(code).reconnects, `${code}`);
-  // Where there was no room there may be some once a dead session is noticed: 25 s until it is pingedAt, 10 s to answer.
+  // At the session limit there may be room once a dead session ended: pinged after 25 s, closed 10 s later.
   assert.deepEqual([4008, 4009].map((code) => closeMeaning(code).retryInMs), [null, SESSION_LIMIT_RETRY]);
   assert.ok(SESSION_LIMIT_RETRY > 35_000);
   assert.equal(closeMeaning(4009).error, 'limit_exceeded');
   assert.equal(closeMeaning(4777).error, 'unavailable');
 });
 
-test('a silence is pingedAt about after 20 s, and given up after 40', () => {
+test('a silence is pinged after 20 s and given up after 40 s', () => {
   const silent = {receivedAt: 0, pingedAt: null, isProbing: false};
   assert.deepEqual(heartbeat(silent, PING_AFTER - 1), {what: 'wait', lookIn: 1});
   assert.deepEqual(heartbeat(silent, PING_AFTER), {what: 'ping', lookIn: GIVE_UP_AFTER - PING_AFTER});
@@ -41,7 +41,7 @@ test('a silence is pingedAt about after 20 s, and given up after 40', () => {
   assert.equal(heartbeat(pingedAt, GIVE_UP_AFTER).what, 'give up');
 });
 
-test('B41: where something comes every 8 s, who hears nothing for 10 s asks', () => {
+test('B41: where messages arrive every 8 s, a silence is pinged after 10 s', () => {
   const expecting = {receivedAt: 0, pingedAt: null, isProbing: false, expectsMessages: true};
   assert.deepEqual(heartbeat(expecting, PING_AFTER_EXPECTED - 1), {what: 'wait', lookIn: 1});
   assert.deepEqual(heartbeat(expecting, PING_AFTER_EXPECTED), {what: 'ping', lookIn: GIVE_UP_AFTER - PING_AFTER_EXPECTED});
@@ -49,17 +49,17 @@ test('B41: where something comes every 8 s, who hears nothing for 10 s asks', ()
   assert.equal(heartbeat({...expecting, pingedAt: PING_AFTER_EXPECTED}, GIVE_UP_AFTER).what, 'give up');
 });
 
-test('who slept asks before it gives up', () => {
+test('a device that slept pings before it gives up', () => {
   assert.equal(heartbeat({receivedAt: 0, pingedAt: null, isProbing: false}, 3_600_000).what, 'ping');
 });
 
-test('once the network is back an answer is pingedAt for at once, and waited for 4 s', () => {
+test('after the network is back a ping is sent immediately and given 4 s', () => {
   assert.deepEqual(heartbeat({receivedAt: 10, pingedAt: null, isProbing: true}, 11), {what: 'ping', lookIn: PONG_WITHIN});
   assert.deepEqual(heartbeat({receivedAt: 10, pingedAt: 11, isProbing: true}, 10 + PONG_WITHIN), {what: 'wait', lookIn: 1});
   assert.equal(heartbeat({receivedAt: 10, pingedAt: 11, isProbing: true}, 11 + PONG_WITHIN).what, 'give up');
 });
 
-test('so many messages may go at once, then so many a second', () => {
+test('messages are sent in a burst, then at a constant rate', () => {
   const budget = new MessageBudget(0);
   for (let count = 0; count < MESSAGES_BURST; count++) assert.equal(budget.take(0), 0);
   const wait = budget.take(0);
@@ -76,7 +76,7 @@ test('so many messages may go at once, then so many a second', () => {
 const clock = {wall: 100_000, clockOffset: 0};
 const fix = (at, more = {}) => ({at, lat: 1, lon: 2, ...more});
 
-test('a report holds the newest readings, the newest first, and counts', () => {
+test('a report contains the newest readings first and a sequence number', () => {
   const queue = new FixQueue();
   for (const at of [3, 9, 5, 7, 1, 8]) queue.add(['a'], fix(90_000 + at));
   const report = queue.next(0, clock);
@@ -87,7 +87,7 @@ test('a report holds the newest readings, the newest first, and counts', () => {
   assert.equal(queue.next(10_000, clock).seq, 2);
 });
 
-test('no report is faster than the gateway asks for', () => {
+test('reports are no more frequent than the gateway asks for', () => {
   const queue = new FixQueue();
   queue.interval = 8;
   queue.add(['a'], fix(90_000));
@@ -102,7 +102,7 @@ test('no report is faster than the gateway asks for', () => {
   assert.equal(queue.interval, 20);
 });
 
-test('of more readings than may wait the oldest are forgotten, and what is too old is told to nobody', () => {
+test('the queue discards the oldest readings, and readings that are too old are not sent', () => {
   const queue = new FixQueue();
   for (let at = 0; at < 100; at++) queue.add(['a'], fix(at));
   assert.equal(queue.count, MOST_FIXES);
@@ -113,14 +113,14 @@ test('of more readings than may wait the oldest are forgotten, and what is too o
   assert.equal(queue.next(0, {wall: 50_000 + FIX_LIFETIME, clockOffset: 0}).fixes.length, 1);
 });
 
-test('the same reading twice waits once', () => {
+test('the same reading is queued once', () => {
   const queue = new FixQueue();
   queue.add(['a'], fix(1));
   queue.add(['a'], fix(1));
   assert.equal(queue.count, 1);
 });
 
-test('a reading of nowhere is passed over, one for a job that can not be is a mistake', () => {
+test('a reading at (0, 0) is ignored, and an invalid job name throws', () => {
   const queue = new FixQueue();
   for (const [lat, lon] of [[0, 0], [91, 0], [0, 181], [NaN, 1], [null, 1], [undefined, undefined]]) {
     queue.add(['a'], {at: 1, lat, lon});
@@ -130,7 +130,7 @@ test('a reading of nowhere is passed over, one for a job that can not be is a mi
   assert.throws(() => queue.add(['no/such'], fix(1)), RangeError);
 });
 
-test('a round names its jobs in their order; a report is for those of the newest reading', () => {
+test('a report for several jobs keeps their order and uses the jobs of the newest reading', () => {
   const queue = new FixQueue();
   queue.add(['a', 'b'], fix(90_000));
   queue.add(['b', 'c'], fix(91_000));
@@ -138,13 +138,13 @@ test('a round names its jobs in their order; a report is for those of the newest
   assert.deepEqual([report.jobs, 'job' in report, report.fixes.length], [['b', 'c'], false, 1]);
 });
 
-test('a position is reported for one to ten jobs', () => {
+test('a position is reported for 1 to 10 jobs', () => {
   const queue = new FixQueue();
   assert.throws(() => queue.add([], fix(1)), /1 to 10 jobs/);
   assert.throws(() => queue.add(Array.from({length: 11}, (_, index) => `j${index}`), fix(1)), RangeError);
 });
 
-test('what a phone does not know is left out, and what a gateway would refuse is put right', () => {
+test('unknown members are omitted and out-of-range ones corrected', () => {
   const queue = new FixQueue();
   queue.add(['a'], {at: 90_000.4, lat: 41.123456789, lon: 12, acc: null, spd: NaN, hdg: -90, altitude: 3});
   assert.deepEqual(queue.next(0, clock).fixes, [{at: 90_000, lat: 41.1234568, lon: 12, hdg: 270}]);
@@ -152,7 +152,7 @@ test('what a phone does not know is left out, and what a gateway would refuse is
   assert.deepEqual(queue.next(9_000, clock).fixes, [{at: 91_000, lat: 1, lon: 2, hdg: 0}]);
 });
 
-test('a clock that is off is put right by the gateway\u2019s, one that is a little off is not', () => {
+test('a clock that is wrong is corrected by the gateway\u2019s, a slightly wrong one is not', () => {
   const queue = new FixQueue();
   queue.add(['a'], fix(90_000));
   assert.equal(queue.next(0, {wall: 100_000, clockOffset: -300_000}).fixes[0].at, -210_000);
@@ -160,7 +160,7 @@ test('a clock that is off is put right by the gateway\u2019s, one that is a litt
   assert.equal(queue.next(9_000, {wall: 100_000, clockOffset: 1_900}).fixes[0].at, 90_001);
 });
 
-test('a report that was not answered before the connection went is told again, one that was is not', () => {
+test('an unanswered report is repeated after a reconnect, an answered one is not', () => {
   const queue = new FixQueue();
   queue.add(['a'], fix(90_000));
   queue.next(0, clock);
@@ -172,7 +172,7 @@ test('a report that was not answered before the connection went is told again, o
   assert.equal(queue.count, 0);
 });
 
-test('nothing more is told for a job that is travelled to no longer', () => {
+test('nothing is sent for a job after it is forgotten', () => {
   const queue = new FixQueue();
   queue.add(['a'], fix(90_000));
   queue.add(['b'], fix(91_000));
@@ -184,7 +184,7 @@ test('nothing more is told for a job that is travelled to no longer', () => {
   assert.equal(queue.count, 0);
 });
 
-test('what is left of the battery goes with a report, and no number that is none', () => {
+test('a report contains the battery level only if it is a valid number', () => {
   const clock = {wall: 1_000_000, clockOffset: 0};
   const none = undefined;
   for (const [battery, told] of [[0.42, 0.42], [0, 0], [1, 1], [null, none], [none, none], [1.5, none]]) {

@@ -1,10 +1,10 @@
-// What a rider tells: positions at the pace that is asked for, availability, presence and why there is nothing to tell.
+// What a rider's client sends: positions at the requested rate, availability, presence and unavailable reasons.
 
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
 import {fixAt, open, refusal, typesOf} from './connected.mjs';
 
-test('availability, refresh, presence and unavailable reasons say what they are given, and nothing else', async () => {
+test('availability, refresh, presence and unavailable reasons are sent as given', async () => {
   const {enroute, peer, errors} = await open();
   const answers = [
     enroute.availability('online', {device: 'd'}), enroute.availability('offline'), enroute.refresh('t2'),
@@ -24,7 +24,7 @@ test('availability, refresh, presence and unavailable reasons say what they are 
   assert.deepEqual(errors.map(({replyTo, code}) => [replyTo, code]), [['unavailable', 'forbidden']]);
 });
 
-test('what a gateway would not understand is not said', async () => {
+test('invalid messages are not sent', async () => {
   const {enroute, peer} = await open();
   await assert.rejects(enroute.travel('no such/job', true), {code: 'not_found'});
   assert.throws(() => enroute.publish('no such/job', {at: 1, lat: 1, lon: 1}), RangeError);
@@ -34,7 +34,7 @@ test('what a gateway would not understand is not said', async () => {
   assert.ok(await told);
 });
 
-test('positions are told at the pace that the gateway asks for', async () => {
+test('positions are sent at the rate that the gateway asks for', async () => {
   const {enroute, peer, clock} = await open();
   for (let second = 0; second < 5; second++) {
     enroute.publish('j', fixAt(clock));
@@ -47,7 +47,7 @@ test('positions are told at the pace that the gateway asks for', async () => {
     enroute.publish(['j'], fixAt(clock));
     await clock.pass(1_000);
   }
-  // What is not answered in time is asked about.
+  // An unanswered report leads to a ping.
   const told = peer.heard().filter(({type}) => type !== 'ping');
   assert.deepEqual(told.map(({seq, fixes}) => [seq, fixes.length]), [[6, 5], [7, 5]]);
   peer.says({type: 'rate', intervalSeconds: 1});
@@ -68,7 +68,7 @@ test('what was seen without a connection is told with the next one, the newest f
   assert.ok(report.fixes.every(({at}, index) => index === 0 || at < report.fixes[index - 1].at));
 });
 
-test('a position whose answer was lost with the connection is told again', async () => {
+test('a position whose answer was lost with the connection is sent again', async () => {
   const {enroute, clock, peer, comeBack} = await open();
   enroute.publish('j', fixAt(clock));
   const [report] = peer.heard();
@@ -78,7 +78,7 @@ test('a position whose answer was lost with the connection is told again', async
   assert.equal(typesOf((await comeBack()).heard()), 'auth');
 });
 
-test('while the last report has not left, the next waits, and newer readings with it', async () => {
+test('while the socket is congested newer readings replace the next report', async () => {
   const {enroute, clock, peer} = await open();
   peer.bufferedAmount = 50_000;
   enroute.publish('j', fixAt(clock));
@@ -89,7 +89,7 @@ test('while the last report has not left, the next waits, and newer readings wit
   assert.equal(typesOf(peer.heard()), 'location');
 });
 
-test('who ends its journey tells no more of it', async () => {
+test('after travel mode is switched off no reading of that job is sent', async () => {
   const {enroute, clock, peer} = await open();
   enroute.publish('j', fixAt(clock, 50));
   enroute.publish('j', fixAt(clock));
@@ -101,7 +101,7 @@ test('who ends its journey tells no more of it', async () => {
   await off;
 });
 
-test('a refused position is told to whoever listens for errors, and to nobody else', async () => {
+test('a rejected position is reported to error listeners only', async () => {
   const {enroute, clock, peer, errors} = await open();
   enroute.publish('j', fixAt(clock));
   peer.says(refusal('location', 'travel_mode_off', {job: 'j', reason: 'travel_mode_off'}));

@@ -1,4 +1,4 @@
-// What a follower sees: each message, each rule, and random histories in which the rules hold after every message.
+// Views: each message, each rule, and random histories in which the rules hold after every message.
 
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
@@ -28,7 +28,7 @@ const statusEvent = (id, status, epoch = 'e1') => ({
 });
 const after = (...messages) => messages.reduce((view, message) => reduce(view, message, NOW).view, unknownView(JOB));
 
-test('a snapshot is the whole state, and its position is as old as it says', () => {
+test('a snapshot is the whole state, and its position has the age that it names', () => {
   const {view, change} = reduce(unknownView(JOB), subscribed(), NOW);
   assert.equal(change, 'snapshot');
   assert.equal(view.known, true);
@@ -38,7 +38,7 @@ test('a snapshot is the whole state, and its position is as old as it says', () 
   assert.ok(Object.isFrozen(view) && Object.isFrozen(view.steps) && Object.isFrozen(view.position));
 });
 
-test('when a position was received is noted by both clocks, and kept while the position is ours', () => {
+test('a position is dated by both clocks and keeps its dates when a snapshot repeats it', () => {
   const noted = ({positionReceivedAt, positionReceivedAtWall}) => [positionReceivedAt, positionReceivedAtWall];
   const first = reduce(unknownView(JOB), subscribed(), NOW, {wall: 9_000_000}).view;
   assert.deepEqual(noted(first), [NOW - 800, 9_000_000 - 800]);
@@ -49,13 +49,13 @@ test('when a position was received is noted by both clocks, and kept while the p
   assert.deepEqual(noted(reduce(moved, {type: 'ended', reason: 'arrived'}, NOW, {wall: 1}).view), [null, null]);
 });
 
-test('nothing is shown before a whole state', () => {
+test('nothing is shown before a snapshot', () => {
   for (const message of [positionAt(2, 1), statusEvent(1, 'completed'), {type: 'tracking', job: JOB, state: 'live'}]) {
     assert.deepEqual(reduce(unknownView(JOB), message, NOW), {view: unknownView(JOB), change: null});
   }
 });
 
-test('a newer position takes the place of the older, never the other way', () => {
+test('a newer position replaces an older one, never the other way round', () => {
   const view = after(subscribed(), positionAt(5, 1, 10));
   assert.equal(view.position.id, positionAt(5).id);
   for (const late of [positionAt(4, 2, 20), positionAt(5, 1, 10)]) {
@@ -63,33 +63,33 @@ test('a newer position takes the place of the older, never the other way', () =>
   }
 });
 
-test('ids of positions are compared as whole numbers, beyond what a double holds', () => {
+test('position ids are compared as integers beyond the precision of doubles', () => {
   const big = (id) => ({...positionAt(0, 1), id});
   const view = after(subscribed({position: null}), big('9007199254740993'));
   assert.equal(reduce(view, big('9007199254740992'), NOW).change, null);
   assert.equal(reduce(view, big('9007199254740994'), NOW).change, 'location');
 });
 
-test('a reading that says too little about where it is is not shown', () => {
+test('a reading with low accuracy is not shown', () => {
   const view = after(subscribed());
   assert.equal(reduce(view, positionAt(2, 1, 5, {acc: 101}), NOW).view.position, view.position);
   assert.equal(reduce(view, positionAt(2, 1, 5, {acc: 100}), NOW).change, 'location');
   assert.equal(after(subscribed({position: positionAt(1, 0, 0, {acc: 150})})).position, null);
 });
 
-test('nobody gets there at 61 m/s, and somebody does at 59', () => {
+test('a jump of 61 m/s is implausible, one of 59 m/s is not', () => {
   const view = after(subscribed({position: positionAt(1, 0, 0, {acc: 0})}));
   assert.equal(reduce(view, positionAt(2, 10, 610, {acc: 0}), NOW).change, null);
   assert.equal(reduce(view, positionAt(2, 10, 590, {acc: 0}), NOW).change, 'location');
   assert.equal(reduce(view, positionAt(2, 10, 1_190, {acc: 0}), NOW, {fastest: 120}).change, 'location');
 });
 
-test('an outlier is passed over, and what follows it is shown', () => {
+test('an outlier is skipped and the next position is shown', () => {
   const view = after(subscribed(), positionAt(2, 1, 9_000), positionAt(3, 2, 20));
   assert.equal(view.position.id, positionAt(3).id);
 });
 
-test('readings that go on agreeing against the one that is shown are believed', () => {
+test('readings that keep contradicting the shown position replace it', () => {
   const far = [1, 2, 3].map((second) => positionAt(second + 1, second, 9_000 + second));
   const doubting = after(subscribed(), ...far);
   assert.equal(doubting.position.id, positionAt(1).id);
@@ -97,30 +97,30 @@ test('readings that go on agreeing against the one that is shown are believed', 
   assert.deepEqual([change, view.position.id], ['location', positionAt(9).id]);
 });
 
-test('readings that do not agree with each other are never believed', () => {
+test('readings that contradict each other never replace it', () => {
   const wild = [1, 2, 3, 4, 5, 6].map((second) => positionAt(second + 1, second, 9_000 * second));
   assert.equal(after(subscribed(), ...wild).position.id, positionAt(1).id);
 });
 
-test('standing still within the accuracy is no travel, however short the time', () => {
+test('movement within the accuracy is plausible in any time', () => {
   const view = after(subscribed());
   assert.equal(reduce(view, {...positionAt(2, 0, 9)}, NOW).change, 'location');
 });
 
-test('a position ends what was unavailable and stale', () => {
+test('a position ends the unavailable and stale states', () => {
   const silent = after(
     subscribed(), {type: 'tracking', job: JOB, state: 'stale', text: 'stale'}, {type: 'unavailable', job: JOB,
       text: 'unavailable_network'});
   assert.deepEqual([silent.tracking, silent.unavailable], ['stale', 'unavailable_network']);
   const {view} = reduce(silent, positionAt(2, 40, 5), NOW);
   assert.deepEqual([view.tracking, view.unavailable], ['live', null]);
-  // One that is not shown says as much of the phone.
+  // A reading that is not shown also proves that the phone is connected.
   const heard = reduce(silent, positionAt(2, 40, 5, {acc: 900}), NOW);
   assert.deepEqual([heard.change, heard.view.tracking, heard.view.position], ['tracking', 'live', silent.position]);
 });
 
 for (const state of ['paused', 'arrived', 'ended', 'waiting']) {
-  test(`in ${state} there is no marker and no arrival`, () => {
+  test(`in the state ${state} there is no marker and no arrival time`, () => {
     const eta = {state: 'ok', arrivesAt: 9, seconds: 1, at: 1};
     const {view, change} = reduce(after(subscribed({eta})), {type: 'tracking', job: JOB, state, text: state}, NOW);
     assert.equal(change, 'tracking');
@@ -130,7 +130,7 @@ for (const state of ['paused', 'arrived', 'ended', 'waiting']) {
   });
 }
 
-test('a status moves the steps, and one that is known already does nothing', () => {
+test('a status advances the steps, and a known one changes nothing', () => {
   const view = after(subscribed(), statusEvent(5, 'work_in_progress'));
   assert.deepEqual(view.steps.map((step) => step.state), ['complete', 'complete', 'active', 'upcoming']);
   assert.equal(reduce(view, statusEvent(5, 'work_in_progress'), NOW).view, view);
@@ -138,14 +138,14 @@ test('a status moves the steps, and one that is known already does nothing', () 
   assert.equal(reduce(view, statusEvent(9, 'completed', 'e2'), NOW).view, view);
 });
 
-test('the end completes all steps, a cancellation those that are not, a branch leaves them', () => {
+test('the end completes all steps, a cancellation cancels the open ones, a side status changes none', () => {
   const states = (status) => stepsAt(steps, status).map((step) => step.state).join(' ');
   assert.equal(states('completed'), 'complete complete complete complete');
   assert.equal(states('cancelled'), 'complete cancelled cancelled cancelled');
   assert.equal(states('allocation_failed'), 'complete active upcoming upcoming');
 });
 
-test('an arrival is shown while somebody is, and not after', () => {
+test('an arrival time is shown only while the rider is', () => {
   const eta = {type: 'eta', job: JOB, state: 'ok', arrivesAt: 5, seconds: 1, at: 2};
   assert.deepEqual(after(subscribed(), eta).eta, {state: 'ok', arrivesAt: 5, seconds: 1, at: 2});
   const paused = after(subscribed(), {type: 'tracking', job: JOB, state: 'paused', reason: 'deactivated',
@@ -153,14 +153,14 @@ test('an arrival is shown while somebody is, and not after', () => {
   assert.equal(reduce(paused, eta, NOW).change, null);
 });
 
-test('a subscription that is resumed keeps a position that is newer than what was read', () => {
+test('a resumed subscription keeps a position that is newer than the snapshot', () => {
   const view = after(subscribed(), positionAt(9, 1, 10));
   const {view: resumed} = reduce(view, subscribed({position: positionAt(4, 0)}), NOW + 500);
   assert.deepEqual([resumed.position.id, resumed.positionReceivedAt], [positionAt(9).id, NOW]);
   assert.equal(reduce(view, subscribed({position: null, tracking: 'paused'}), NOW).view.position, null);
 });
 
-test('a reset wins, even where it goes back', () => {
+test('a reset always wins, even if it goes back in time', () => {
   const view = after(subscribed(), positionAt(9, 1, 10), statusEvent(7, 'work_in_progress'));
   const {view: fresh, change} = reduce(view, reset({position: positionAt(2, 0)}), NOW);
   assert.equal(change, 'reset');
@@ -169,7 +169,7 @@ test('a reset wins, even where it goes back', () => {
   assert.equal(reduce(fresh, positionAt(3, 1, 3), NOW).change, 'location');
 });
 
-test('who is refused, or at the end, sees nobody, and hears nothing more', () => {
+test('a refused or ended view shows no rider and ignores later messages', () => {
   const gone = [
     {type: 'ended', job: JOB, reason: 'completed'}, {type: 'error', replyTo: 'subscribe', job: JOB, code: 'not_found',
       message: 'no'},
@@ -182,12 +182,12 @@ test('who is refused, or at the end, sees nobody, and hears nothing more', () =>
   }
 });
 
-test('a type that nobody knows is passed over', () => {
+test('an unknown message type is ignored', () => {
   const view = after(subscribed());
   assert.equal(reduce(view, {type: 'weather', job: JOB}, NOW).view, view);
 });
 
-test('in random histories the view never goes back, repetition does nothing, and a reset is all there is', () => {
+test('in random histories a view never goes back, repetition changes nothing and a reset replaces everything', () => {
   for (let seed = 1; seed <= 1_500; seed++) {
     const random = seeded(seed);
     const any = (list) => list[Math.floor(random() * list.length)];
@@ -234,7 +234,7 @@ test('in random histories the view never goes back, repetition does nothing, and
   }
 });
 
-test('distances are those of the globe', () => {
+test('distances are great-circle distances', () => {
   assert.ok(Math.abs(distance({lat: 52.52, lon: 13.405}, {lat: 48.1375, lon: 11.575}) - 504_200) < 1_000);
 });
 
@@ -247,7 +247,7 @@ const change = (version, prev, rider, available, what = 'online') => ({
 const poolOf = (...messages) => messages.reduce((pool, message) => reducePool(pool, message).pool, unknownPool('rome'));
 const all = {type: 'pool', zone: 'rome', version: 10, riders: [{rider: 'a', heartbeat: 1}], count: 1};
 
-test('a pool is shown whole, then by each change, each once', () => {
+test('a pool starts with a snapshot and applies each change once', () => {
   const pool = poolOf(all, change(11, 10, 'b', true), change(11, 10, 'b', true), change(12, 11, 'a', false,
     'assigned'));
   assert.deepEqual([...pool.riders].map(([name, {available}]) => [name, available]), [['a', false], ['b', true]]);
@@ -264,7 +264,7 @@ test('changes that were missed give the same pool as those that were seen', () =
   assert.deepEqual(resumed, seen);
 });
 
-test('a pool that is refused says why', () => {
+test('a refused pool contains the reason', () => {
   const {pool, change: what} = reducePool(unknownPool('rome'), {type: 'error', replyTo: 'watch', code: 'forbidden',
     message: 'no'});
   assert.deepEqual([what, pool.refused.code], ['refused', 'forbidden']);

@@ -1,4 +1,4 @@
-// Times, distances and arrivals in words: languages, clocks and units by Intl.
+// Formatting of times, distances and arrivals: languages, clocks and units by `Intl`.
 
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
@@ -6,13 +6,13 @@ import {
   agoText, arrival, arrivalText, clockText, distanceText, readersLocale, mapText, updatedText, usesMiles,
 } from '../../Sources/WebAssets/web/enroute-words.js';
 
-/** Intl puts narrow spaces where people do not see a difference. */
+/** Replaces the narrow spaces that `Intl` inserts. */
 const plain = (text) => text.replace(/[\u00a0\u202f]/g, ' ');
 const NOW = Date.UTC(2026, 10, 21, 14, 0);
 const UTC = {timeZone: 'UTC'};
 const eta = (minutes, more = {}) => ({state: 'ok', arrivesAt: NOW + minutes * 60_000, seconds: 1, at: NOW, ...more});
 
-test('an arrival is now under a minute, in minutes under an hour, and at a time from then on', () => {
+test('an arrival is shown as now, in minutes under an hour, and as a time after that', () => {
   const said = (minutes, locale = 'en-US') => plain(arrivalText(eta(minutes), NOW, locale, UTC));
   assert.equal(said(0.98), 'Arriving now');
   assert.equal(said(-5), 'Arriving now');
@@ -27,11 +27,11 @@ test('an arrival is now under a minute, in minutes under an hour, and at a time 
   assert.equal(said(165, 'de'), 'Ankunft um 16:45');
 });
 
-test('a time is told by the reader\u2019s clock, counted by the gateway\u2019s', () => {
+test('an arrival time is shown by the reader\u2019s clock and counted by the gateway\u2019s', () => {
   assert.equal(plain(arrivalText(eta(120), NOW, 'en-GB', {clockOffset: 600_000, ...UTC})), 'Arriving at 15:50');
 });
 
-test('an arrival that is not known says why', () => {
+test('an unknown arrival time says why', () => {
   const said = (more, locale = 'en') => arrivalText({at: NOW, ...more}, NOW, locale);
   assert.equal(said({state: 'recalculating'}), 'ETA recalculating\u2026');
   assert.equal(said({state: 'unavailable'}), 'ETA unavailable');
@@ -41,7 +41,7 @@ test('an arrival that is not known says why', () => {
   assert.deepEqual(arrival(null, NOW), {kind: 'none'});
 });
 
-test('distances are in the units of the reader\u2019s roads', () => {
+test('distances use the units of the reader\u2019s roads', () => {
   const said = (metres, locale, how) => plain(distanceText(metres, locale, how));
   assert.equal(said(4_023, 'en-US', {spoken: true}), '2.5 miles');
   assert.equal(said(4_023, 'en-US'), '2.5 mi');
@@ -55,7 +55,7 @@ test('distances are in the units of the reader\u2019s roads', () => {
   assert.ok(usesMiles('en') && usesMiles('en-Latn-GB') && !usesMiles('en-IE') && !usesMiles('de'));
 });
 
-test('an age is in seconds, minutes and hours', () => {
+test('an age is shown in seconds, minutes and hours', () => {
   assert.equal(agoText(400, 'en'), 'now');
   assert.equal(agoText(42_900, 'en'), '42 seconds ago');
   assert.equal(agoText(60_000, 'en'), '1 minute ago');
@@ -65,7 +65,7 @@ test('an age is in seconds, minutes and hours', () => {
   assert.equal(updatedText(61_000, 'de'), 'Zuletzt aktualisiert vor 1 Minute');
 });
 
-test('the map is said in one sentence', () => {
+test('the map is described in one sentence', () => {
   const said = (arrives, locale = 'en-US') => plain(mapText(
     {who: locale === 'de' ? 'Ihr Techniker' : 'Technician', metres: 4_023, eta: arrives, serverTime: NOW, ...UTC},
       locale));
@@ -78,13 +78,13 @@ test('the map is said in one sentence', () => {
     said(eta(12), 'de'), 'Ihr Techniker ist 4 Kilometer entfernt und kommt voraussichtlich in 12 Minuten an.');
 });
 
-test('a page in a language is read with the reader\u2019s kind of it', () => {
+test('a page uses the reader\u2019s variant of its language', () => {
   assert.equal(readersLocale('en', ['de-DE', 'en-GB', 'en-US']), 'en-GB');
   assert.equal(readersLocale('de', ['en-US']), 'de');
   assert.equal(readersLocale('en', ['not a locale']), 'en');
 });
 
-test('a language without words of its own is told in English, with its own clock', () => {
+test('a language without texts falls back to English with its own clock', () => {
   assert.equal(plain(arrivalText(eta(165), NOW, 'fr', UTC)), 'Arriving at 16:45');
   assert.equal(plain(clockText(NOW, 'en-US', 'Europe/Rome')), '3:00 PM');
 });

@@ -1,5 +1,5 @@
-// Who asks for what over a connection: follows, pools, answers and refusals, with a clock and a socket in the test's
-// hand. That real gateways say these things is shown in gateway.test.mjs.
+// The client: follows, pools, answers and refusals, with a clock and a socket of the test. gateway.test.mjs shows that real
+// gateways behave the same way.
 
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
@@ -7,7 +7,7 @@ import {Enroute, EnrouteError} from '../../Sources/WebAssets/web/enroute.js';
 import {Clock, playedSockets, settled} from './clock.mjs';
 import {begin, open, refusal, subscribed, typesOf} from './connected.mjs';
 
-test('a job is subscribed to once for all who follow it here, and left with the last of them', async () => {
+test('a job is subscribed to once for all its listeners and unsubscribed with the last one', async () => {
   const {enroute, peer} = await open();
   const seen = [];
   const first = enroute.follow('j', (view, change) => seen.push(['first', change]));
@@ -27,7 +27,7 @@ test('a job is subscribed to once for all who follow it here, and left with the 
   assert.equal(seen.length, 3);
 });
 
-test('what is followed before there is a connection is subscribed to with the welcome', async () => {
+test('a job followed before the connection is subscribed to after the welcome', async () => {
   const clock = new Clock();
   const sockets = playedSockets();
   const enroute = begin({url: 'wss://x/v1', credential: () => ({link: 'l'}), WebSocket: sockets, ...clock});
@@ -38,7 +38,7 @@ test('what is followed before there is a connection is subscribed to with the we
   assert.equal(typesOf(sockets.last.heard()), 'auth subscribe');
 });
 
-test('a new connection asks for what was missed since the last status, and keeps what is shown meanwhile', async () => {
+test('after reconnecting a job resumes from its last status and its view stays', async () => {
   const {enroute, peer, comeBack} = await open();
   const follow = enroute.follow('j');
   enroute.follow('new');
@@ -51,7 +51,7 @@ test('a new connection asks for what was missed since the last status, and keeps
   ]);
 });
 
-test('what has ended or was refused is not asked for again, but followed anew it is', async () => {
+test('an ended or refused job is not subscribed to again unless it is followed again', async () => {
   const {enroute, peer, comeBack} = await open();
   const [done, foreign] = [enroute.follow('done'), enroute.follow('foreign')];
   peer.says(subscribed('done'), {type: 'ended', job: 'done', reason: 'completed'}, refusal('subscribe', 'not_found',
@@ -70,7 +70,7 @@ test('what has ended or was refused is not asked for again, but followed anew it
   assert.equal(typesOf(next.heard()), 'unsubscribe');
 });
 
-test('a job that can not be is not asked for', async () => {
+test('an invalid job name is refused without a message', async () => {
   const {enroute, peer, comeBack} = await open();
   const told = [];
   const follow = enroute.follow('no such/job', (view, change) => told.push(change));
@@ -79,7 +79,7 @@ test('a job that can not be is not asked for', async () => {
   assert.equal(typesOf((await comeBack()).heard()), 'auth');
 });
 
-test('who follows as soon as the connection is open asks once', async () => {
+test('following as soon as the connection is open subscribes once', async () => {
   const {enroute, peer, sockets, clock} = await open();
   enroute.on('connection', ({state}) => { if (state === 'open') enroute.follow('late'); });
   peer.closes(1006);
@@ -88,7 +88,7 @@ test('who follows as soon as the connection is open asks once', async () => {
   assert.equal(typesOf(sockets.last.heard()), 'auth subscribe');
 });
 
-test('a subscription that is refused for now is asked for again when it was said', async () => {
+test('a temporarily refused subscription is repeated at the named time', async () => {
   const {enroute, peer, clock} = await open();
   const follow = enroute.follow('j');
   peer.heard();
@@ -100,7 +100,7 @@ test('a subscription that is refused for now is asked for again when it was said
   assert.deepEqual(peer.heard(), [{type: 'subscribe', job: 'j'}]);
 });
 
-test('a connection that is refused takes everybody away, and beginning again brings them back', async () => {
+test('a refused connection clears all views, and start() restores them', async () => {
   const {enroute, peer, sockets} = await open();
   const follow = enroute.follow('j');
   peer.says(subscribed('j', {tracking: 'live', position: {
@@ -115,7 +115,7 @@ test('a connection that is refused takes everybody away, and beginning again bri
   assert.deepEqual(sockets.last.heard()[1].type, 'subscribe');
 });
 
-test('when a position came is noted by both clocks', async () => {
+test('a received position is dated by both clocks', async () => {
   const {enroute, peer, clock} = await open();
   const follow = enroute.follow('j');
   peer.says(subscribed('j', {tracking: 'live', positionAgeMs: 800, position: {
@@ -124,7 +124,7 @@ test('when a position came is noted by both clocks', async () => {
   assert.deepEqual([positionReceivedAt, positionReceivedAtWall], [clock.now() - 800, clock.wall() - 800]);
 });
 
-test('a message that was lost to the limit is said again, where it was a question that stays', async () => {
+test('a message dropped by the rate limit is repeated if it was a subscription', async () => {
   const {enroute, peer, clock, errors} = await open();
   enroute.follow('a');
   enroute.follow('b');
@@ -134,7 +134,7 @@ test('a message that was lost to the limit is said again, where it was a questio
   await clock.pass(70);
   assert.deepEqual(peer.heard(), [{type: 'subscribe', job: 'b'}, {type: 'watch', zone: 'rome'}]);
   assert.equal(errors[0].code, 'rate_limited');
-  // Where it had come after all:
+  // If it had arrived after all:
   const b = enroute.follow('b');
   peer.says(refusal('subscribe', 'bad_request', {job: 'b'}));
   assert.equal(b.view.refused, null);
@@ -142,7 +142,7 @@ test('a message that was lost to the limit is said again, where it was a questio
   assert.ok(b.view.known);
 });
 
-test('many questions go no faster than the gateway takes them', async () => {
+test('many messages are sent no faster than the gateway accepts', async () => {
   const {enroute, peer, clock} = await open();
   for (let count = 0; count < 100; count++) enroute.follow(`j${count}`);
   assert.equal(peer.heard().length, 30);
@@ -152,7 +152,7 @@ test('many questions go no faster than the gateway takes them', async () => {
   assert.equal(peer.heard().length, 70);
 });
 
-test('a question is kept by its answer, in the order of questions about the same', async () => {
+test('a request resolves with its answer, in the order of requests of one kind', async () => {
   const {enroute, peer} = await open();
   const on = enroute.travel('j', true);
   const off = enroute.travel('j', false);
@@ -166,7 +166,7 @@ test('a question is kept by its answer, in the order of questions about the same
     && error.message === 'no: forbidden' && error.tasks[0] === 'x');
 });
 
-test('a question without a connection, without an answer or across its end is refused as the network\u2019s',
+test('a request without a connection, an answer or across a disconnect fails with code network',
   async () => {
   const {enroute, peer, clock} = await open();
   const unanswered = assert.rejects(enroute.travel('j', true), {code: 'network', retry: true,
@@ -180,7 +180,7 @@ test('a question without a connection, without an answer or across its end is re
   assert.equal(await enroute.reportUnavailable('hidden'), false);
 });
 
-test('one function that follows twice is told twice, and each may stop', async () => {
+test('a function that follows a job twice is called twice, and each follow stops on its own', async () => {
   const {enroute, peer} = await open();
   let told = 0;
   const listener = () => { told += 1; };
@@ -192,7 +192,7 @@ test('one function that follows twice is told twice, and each may stop', async (
   assert.deepEqual([told, typesOf(peer.heard())], [3, 'subscribe']);
 });
 
-test('messages are told to who listens for their type, until it does not', async () => {
+test('listeners receive messages of their type until they are removed', async () => {
   const {enroute, peer} = await open();
   const told = [];
   const off = enroute.on('proximity', ({state}) => told.push(state));
@@ -203,7 +203,7 @@ test('messages are told to who listens for their type, until it does not', async
   assert.deepEqual(told, ['arrived']);
 });
 
-test('a listener that fails holds nobody up', async () => {
+test('a listener that throws does not affect the others', async () => {
   const {enroute, peer} = await open();
   const reported = [];
   globalThis.reportError = (error) => reported.push(error.message);
@@ -233,14 +233,14 @@ test('a zone is watched from the version that was seen last', async () => {
   assert.deepEqual(next.heard(), []);
 });
 
-test('without a WebSocket it says what to do', () => {
+test('without a WebSocket the constructor says what to do', () => {
   const theirs = globalThis.WebSocket;
   delete globalThis.WebSocket;
   assert.throws(() => new Enroute({url: 'wss://x/v1', credential: () => null}), /Pass a class/);
   if (theirs) globalThis.WebSocket = theirs;
 });
 
-test('an answer that comes too late is not given to the next question about the same', async () => {
+test('a late answer does not resolve the next request', async () => {
   const {enroute, peer, clock} = await open();
   const first = assert.rejects(enroute.travel('j', true), {code: 'network'});
   await clock.pass(15_000);
@@ -254,7 +254,7 @@ test('an answer that comes too late is not given to the next question about the 
   assert.equal((await second).deadline, 7);
 });
 
-test('a question that the gateway never took leaves the next one its answer', async () => {
+test('a request that the gateway dropped does not take the answer of the next one', async () => {
   const {enroute, peer, clock} = await open();
   const first = assert.rejects(enroute.travel('j', true), {code: 'network'});
   peer.says(refusal('', 'rate_limited', {retry: true, retryInMs: 100}));

@@ -1,5 +1,4 @@
-// A gateway and its redis-server for tests: both real, both of this test alone, both gone with it. A gateway may be
-// killed, frozen and started again at the same port, as in life.
+// A real gateway and a real redis-server for one test. The gateway can be killed, frozen and restarted on the same port.
 
 import {execFile, spawn} from 'node:child_process';
 import {createHmac} from 'node:crypto';
@@ -9,7 +8,7 @@ import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 import {fileURLToPath} from 'node:url';
 
-/** ms: the machine of CI is slow. */
+/** ms; CI machines are slow. */
 export const PATIENCE = 60_000;
 const LOOK_AGAIN = 25;
 const SECRET = 'a-secret-of-tests-that-is-long-enough-for-hs256-0123456789';
@@ -17,10 +16,10 @@ const SECRET = 'a-secret-of-tests-that-is-long-enough-for-hs256-0123456789';
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const executable = process.env.ENROUTE_EXECUTABLE ?? join(root, '.build/debug/enroute');
 export const isBuilt = existsSync(executable);
-// `make` builds it first: in CI nothing is skipped for want of it.
+// `make` builds the gateway first, so a CI run must not skip these tests.
 if (process.env.CI && !isBuilt) throw new Error(`there is no gateway at ${executable}`);
 
-/** The outcome of `look` as soon as it is true. */
+/** Returns the result of `look` as soon as it is truthy. */
 export async function until(what, look) {
   for (const end = Date.now() + PATIENCE; ;) {
     const outcome = await look();
@@ -38,7 +37,7 @@ async function freePort() {
   return port;
 }
 
-/** Ends with this process, however that ends. */
+/** Starts a child process that ends with this process. */
 function started(...all) {
   const child = spawn(...all);
   const end = () => child.kill('SIGKILL');
@@ -99,7 +98,7 @@ export class Stage {
     await new Promise((resolve) => { this.#gateway.once('exit', resolve); });
   }
 
-  /** @returns {Promise<string>} a token for development */
+  /** @returns {Promise<string>} a development token */
   token(role, person, lifetime = 900) {
     return new Promise((resolve, reject) => {
       execFile(executable, ['token', '--role', role, person, '--lifetime', lifetime], {
@@ -108,7 +107,7 @@ export class Stage {
     });
   }
 
-  /** The same token, a minute past its end. */
+  /** The same token, expired a minute ago. */
   expired(token) {
     const [head, claims] = token.split('.');
     const said = JSON.parse(Buffer.from(claims, 'base64url'));

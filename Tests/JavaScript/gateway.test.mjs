@@ -1,5 +1,5 @@
-// enroute.js with a real gateway and a real Redis over real sockets: what the other tests say of messages, a gateway
-// does. The clock of the library may run faster than ours, so that a minute's silence is over in two seconds.
+// enroute.js with a real gateway and a real Redis over real sockets: confirms what the other tests assume about gateways. The
+// library's clock can run faster, so that a minute of silence passes in two seconds.
 
 import assert from 'node:assert/strict';
 import {after, afterEach, before, test} from 'node:test';
@@ -12,7 +12,7 @@ const begun = [];
 const sockets = [];
 let stage, service, jobs = 0;
 
-/** Keeps the sockets, so that a test can cut them. */
+/** Collects the sockets, so that a test can cut them. */
 class Kept extends Socket {
   constructor(...all) { super(...all); sockets.push(this); }
 }
@@ -34,7 +34,7 @@ function begin(credential, {speed = 1, url = stage.url} = {}) {
 
 async function person(role, name, more) { return begin({token: await stage.token(role, name)}, more); }
 
-/** A visit of `anna` by `rider-7`, who is on the way. */
+/** Creates a visit for `anna` whose technician `rider-7` is on the way. */
 async function visit(status = 'on_the_way') {
   const job = `visit-${++jobs}`;
   await service.rest('POST', '/jobs', {
@@ -61,7 +61,7 @@ after(async () => {
 
 const claim = (name, body) => test(name, {skip, timeout: 2 * PATIENCE}, body);
 
-claim('a customer sees a rider travel, arrive and be done', async () => {
+claim('a customer sees a rider travel, arrive and finish', async () => {
   const job = await visit();
   const [anna, rider] = [await person('customer', 'anna'), await person('rider', 'rider-7')];
   const changes = [];
@@ -87,7 +87,7 @@ claim('a customer sees a rider travel, arrive and be done', async () => {
   assert.deepEqual(changes.filter((change) => change === 'snapshot'), ['snapshot']);
 });
 
-claim('who is cut off is back by itself, and sees what happened meanwhile', async () => {
+claim('a client that was cut off reconnects and sees what happened meanwhile', async () => {
   const job = await visit('assigned');
   const anna = await person('customer', 'anna');
   const follow = anna.follow(job);
@@ -101,7 +101,7 @@ claim('who is cut off is back by itself, and sees what happened meanwhile', asyn
   assert.equal(anna.connection.state, 'open');
 });
 
-claim('a guest follows by a link, and another job is not there for it', async () => {
+claim('a guest follows a job by its link and cannot follow another one', async () => {
   const [job, other] = [await visit(), await visit()];
   const {body: {link}} = await service.rest('POST', `/jobs/${job}/links`, {body: {}});
   const guest = begin({link});
@@ -111,14 +111,14 @@ claim('a guest follows by a link, and another job is not there for it', async ()
   assert.equal(foreign.view.refused.code, 'not_found');
 });
 
-claim('a link that nobody made is refused, for good', async () => {
+claim('an invalid link is refused permanently', async () => {
   const guest = begin({link: '0'.repeat(32)});
   const follow = guest.follow('visit-1');
   await until('it is refused', () => guest.connection.state === 'refused');
   assert.deepEqual([guest.connection.close.code, follow.view.refused.code], [4500, 'unauthorized']);
 });
 
-claim('a newer token takes the place of the old one, a stranger\u2019s does not', async () => {
+claim('a newer token replaces the old one, another person\u2019s token does not', async () => {
   const anna = await person('customer', 'anna');
   await isOpen(anna);
   const {deadline} = await anna.refresh(await stage.token('customer', 'anna', 3_600));
@@ -126,7 +126,7 @@ claim('a newer token takes the place of the old one, a stranger\u2019s does not'
   await assert.rejects(anna.refresh(await stage.token('customer', 'bob')), {name: 'EnrouteError', retry: false});
 });
 
-claim('a token that has run out is refused once there is no newer one', async () => {
+claim('an expired token is refused if there is no newer one', async () => {
   const credential = {token: stage.expired(await stage.token('customer', 'anna'))};
   const anna = begin(credential);
   await until('it is refused', () => anna.connection.state === 'refused');
@@ -136,7 +136,7 @@ claim('a token that has run out is refused once there is no newer one', async ()
   await isOpen(anna);
 });
 
-claim('a rider goes online, and not offline with a task; the pool is told of it', async () => {
+claim('a rider goes online but not offline with a task, and the pool shows both', async () => {
   await service.rest('PUT', '/riders/rider-9', {body: {zone: 'rome', approved: true}});
   const [ops, rider] = [await person('ops', 'olga'), await person('rider', 'rider-9')];
   await Promise.all([isOpen(ops), isOpen(rider)]);
@@ -153,7 +153,7 @@ claim('a rider goes online, and not offline with a task; the pool is told of it'
   await until('the pool knows', () => changes.includes('assigned'));
 });
 
-claim('a position without travel mode is an error that says so', async () => {
+claim('a position without travel mode is rejected with an error', async () => {
   const job = await visit();
   const rider = await person('rider', 'rider-7');
   await isOpen(rider);
@@ -165,7 +165,7 @@ claim('a position without travel mode is an error that says so', async () => {
   assert.ok(await rider.reportUnavailable('hidden', job));
 });
 
-claim('more follows than may be said at once are all followed', async () => {
+claim('more follows than the message limit allows are all subscribed', async () => {
   const job = await visit();
   const ops = await person('ops', 'olga');
   const errors = [];
@@ -175,7 +175,7 @@ claim('more follows than may be said at once are all followed', async () => {
   assert.deepEqual([errors, follows.at(-1).view.known], [[], true]);
 });
 
-claim('a gateway that hears nothing of Redis says so, and the connection stays', async () => {
+claim('a gateway without Redis reports it and the connection stays open', async () => {
   const job = await visit();
   const anna = await person('customer', 'anna');
   const follow = anna.follow(job);
@@ -189,7 +189,7 @@ claim('a gateway that hears nothing of Redis says so, and the connection stays',
   assert.deepEqual([anna.connection.state, follow.view.status], ['open', 'on_the_way']);
 });
 
-claim('a gateway that stops says when to come back, and is come back to', async () => {
+claim('a gateway that shuts down names a time, and the client reconnects', async () => {
   const job = await visit('assigned');
   const anna = await person('customer', 'anna');
   const follow = anna.follow(job);
@@ -206,7 +206,7 @@ claim('a gateway that stops says when to come back, and is come back to', async 
   await until('it is back', () => follow.view.status === 'on_the_way');
 });
 
-claim('a gateway that is killed is come back to, with all that happened', async () => {
+claim('after a gateway is killed the client reconnects and resumes', async () => {
   const job = await visit();
   const [anna, rider] = [await person('customer', 'anna'), await person('rider', 'rider-7')];
   const follow = anna.follow(job);
@@ -224,7 +224,7 @@ claim('a gateway that is killed is come back to, with all that happened', async 
   assert.ok(BigInt(follow.view.position.id) > BigInt(seen.id));
 });
 
-claim('a gateway that is frozen is noticed by its silence, and come back to when it thaws', async () => {
+claim('a frozen gateway is detected by its silence, and the client reconnects when it thaws', async () => {
   const job = await visit();
   const anna = await person('customer', 'anna', {speed: 30});
   const follow = anna.follow(job);
@@ -239,7 +239,7 @@ claim('a gateway that is frozen is noticed by its silence, and come back to when
   await until('news come', () => follow.view.status === 'work_in_progress');
 });
 
-claim('B41: a gateway that is frozen while a rider is followed is told of long before it is given up', async () => {
+claim('B41: a gateway that freezes while a rider is followed is reported long before it is given up', async () => {
   const job = await visit();
   const rider = await person('rider', 'rider-7');
   const anna = await person('customer', 'anna', {speed: 10});

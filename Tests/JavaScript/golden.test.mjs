@@ -1,6 +1,6 @@
-// The files that the Swift tests read too (Tests/EnrouteWireTests/Golden): what the library says is what a gateway is
-// known to read, byte for byte, and what a gateway is known to write is understood here. A kind of message without a
-// line here fails.
+// The golden files that the Swift tests read too (Tests/EnrouteWireTests/Golden): the library sends exactly the bytes that a
+// gateway is known to read, and understands those that a gateway is known to write. A kind of message without a line here
+// fails the test.
 
 import assert from 'node:assert/strict';
 import {readFileSync, readdirSync} from 'node:fs';
@@ -33,7 +33,7 @@ async function open(credential = {token: TOKEN}) {
   return {enroute, clock, texts, welcome, get peer() { return Noting.last; }};
 }
 
-/** What makes the library say each line, in their order. */
+/** What makes the library send each line, in order. */
 const SAYING = {
   auth: [() => open(), () => open({link: '5f0c2e7a91b34d6688e0c1a2b3d4e5f6'})],
   refresh: [({enroute}) => enroute.refresh(TOKEN)],
@@ -79,7 +79,7 @@ async function comeBack(opened) {
   opened.welcome();
 }
 
-test('every kind of message that a client may say is said here', () => {
+test('the library sends every kind of client message as in the golden file', () => {
   assert.deepEqual(Object.keys(SAYING).sort(), Object.keys(client).sort());
 });
 
@@ -87,7 +87,7 @@ for (const [kind, lines] of Object.entries(client)) {
   lines.forEach((line, index) => test(`${kind}, line ${index + 1}, is said as it is written`, async () => {
     const opened = await open();
     const said = SAYING[kind][index](opened);
-    // Nobody answers here: what is asked is refused with the end of the connection.
+    // No gateway answers here, so pending requests are rejected when the connection ends.
     if (said?.catch && ['refresh', 'travel', 'availability'].includes(kind)) said.catch(() => {});
     const hasNoOutcome = ['presence', 'unavailable', 'refresh', 'travel', 'availability'].includes(kind);
     const outcome = hasNoOutcome ? undefined : await said;
@@ -97,11 +97,11 @@ for (const [kind, lines] of Object.entries(client)) {
   }));
 }
 
-/** Before any status of these lines. */
+/** The view before any of these lines. */
 const earlier = first('subscribed');
 Object.assign(earlier.snapshot, {id: '1795248600000-0', status: 'assigned', statusAt: 1});
 
-/** What of the view, the pool or the events each line changes. */
+/** What each line changes in the view, the pool or the events. */
 const HEARING = {
   subscribed: [({view}) => [
     view.status, view.tracking, view.unavailable, view.geocoding, view.position.id, view.eta.state, view.vendor,
@@ -155,7 +155,7 @@ const HEARD = {
   pong: [[true]], goaway: [[4200]],
 };
 
-test('every kind of message that a gateway may write is heard here', () => {
+test('the library understands every kind of gateway message in the golden file', () => {
   assert.deepEqual(Object.keys(HEARING).sort(), Object.keys(server).sort());
 });
 
@@ -170,7 +170,7 @@ for (const [kind, lines] of Object.entries(server)) {
     const watch = enroute.watch('rome');
     if (!isRefused) peer.says(kind === 'status' ? earlier : first('subscribed'));
     if (!(message.replyTo === 'watch')) peer.says(first('pool'));
-    // An answer needs its question.
+    // An answer needs a request.
     const question = {travel: () => enroute.travel('visit-1', true),
       availability: () => enroute.availability('offline')};
     question[message.replyTo]?.().then((ok) => { answer = ok; }, (refused) => { error = refused; });

@@ -1,4 +1,4 @@
-// The list of open jobs as operations filter and order it, and the address that says so.
+// The list of open jobs: filters, sorting, and the address that stores them.
 
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
@@ -11,7 +11,7 @@ const row = (job, members = {}) => ({
 const all = (...jobs) => ({version: 'a.1', reset: true, jobs, gone: []});
 const names = (rows) => rows.map(({job}) => job);
 
-test('what changed takes the place of what was, and what is gone goes', () => {
+test('changed rows replace old ones and removed rows disappear', () => {
   const list = new JobList();
   assert.equal(list.take(all(row('a'), row('b'), row('c'))), true);
   assert.equal(list.take({version: 'a.2', reset: false, jobs: [row('b', {status: 'preparing'})], gone: ['c']}), true);
@@ -22,14 +22,14 @@ test('what changed takes the place of what was, and what is gone goes', () => {
   assert.deepEqual(names(list.rows(readQuery(''))), ['z']);
 });
 
-test('of a list in pages the version of the first counts, so that what changed meanwhile is told', () => {
+test('in a paged list the version of the first page counts, so that later changes are requested', () => {
   const list = new JobList();
   list.take(all(row('a')));
   list.take({version: 'a.5', reset: true, jobs: [row('b')], gone: []}, {isContinued: true});
   assert.deepEqual([list.size, list.version], [2, 'a.1']);
 });
 
-test('what needs looking at comes first, equal rows by name, and each column turns around', () => {
+test('urgent rows come first, equal ones by name, and each column can be reversed', () => {
   const list = new JobList();
   list.take(all(
     row('c', {tracking: 'live', followers: 3}), row('b', {tracking: 'stale', rider: 'r-1'}), row('a', {tracking: 'stale'}),
@@ -40,7 +40,7 @@ test('what needs looking at comes first, equal rows by name, and each column tur
   assert.deepEqual(names(list.rows(readQuery('?sort=rider'))), ['d', 'b', 'a', 'c']);
 });
 
-test('a filter lets through what fits all of it, and the counts say what another state would show', () => {
+test('a filter shows rows that match all conditions, and the counts ignore the tracking filter', () => {
   const list = new JobList();
   list.take(all(
     row('order-1', {tracking: 'stale', unavailable: 'network', rider: 'Ben'}), row('order-2', {tracking: 'live', rider: 'ben-2'}),
@@ -53,7 +53,7 @@ test('a filter lets through what fits all of it, and the counts say what another
   assert.deepEqual([counts.stale, counts.live, counts.waiting], [1, 1, 0]);
 });
 
-test('an address says what is looked at and nothing else, and what it says wrongly is left out', () => {
+test('an address stores the query and nothing else, and invalid values are ignored', () => {
   const query = readQuery('?zone=rome&job=a.b&status=lost&tracking=stale&sort=-since&lang=de&q=x');
   assert.deepEqual(query, {
     zone: 'rome', job: null, q: 'x', status: '', tracking: 'stale', unavailable: '', sort: 'since', down: true,
@@ -66,17 +66,17 @@ test('an address says what is looked at and nothing else, and what it says wrong
   }
 });
 
-test('five thousand rows are filtered and ordered within a frame or two', () => {
+test('five thousand rows are filtered and sorted within a frame or two', () => {
   const list = new JobList();
   list.take(all(...Array.from({length: 5_000}, (_, at) => row(`order-${(at * 7919) % 5_000}`, {statusAt: at}))));
   const before = process.cpuUsage();
   for (let round = 0; round < 20; round += 1) assert.equal(list.rows(readQuery('?sort=since&q=order')).length, 5_000);
   const {user, system} = process.cpuUsage(before);
-  // µs of processor for 20 rounds: 50 ms each would be a long task.
+  // µs of processor time for 20 rounds. 50 ms each would be a long task.
   assert.ok((user + system) / 20 < 50_000, `${(user + system) / 20} µs`);
 });
 
-test('D3: riders that are lost come first, before those whose last position is old', () => {
+test('D3: lost riders come before those with a stale position', () => {
   const list = new JobList();
   const jobs = ['live', 'waiting', 'stale', 'paused', 'lost'].map((tracking) => row(tracking, {tracking}));
   list.take({reset: true, jobs, gone: [], version: 'v'});

@@ -1,4 +1,4 @@
-// A card that says the same is left as it is, unless it was emptied meanwhile.
+// A panel is rendered only if its content changed, unless it was cleared.
 
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
@@ -7,14 +7,14 @@ import {Place} from './page.mjs';
 
 const {clear, replace} = await import('../../Sources/WebAssets/web/ops-panels.js');
 
-test('a panel that is given what is there already is not touched', () => {
+test('a panel with unchanged content is not touched', () => {
   const panel = new Place();
   replace(panel, {count: 1}, () => ['first']);
   replace(panel, {count: 1}, () => ['second']);
   assert.deepEqual(panel.children, ['first']);
 });
 
-test('a panel that was emptied is written again, also with what stood there before', () => {
+test('a cleared panel is rendered again, even with the same content', () => {
   const panel = new Place();
   replace(panel, {count: 0}, () => ['nobody']);
   clear(panel);

@@ -1,4 +1,4 @@
-// How a zone is read in pages, and what a request that fails does to the next one.
+// Polling: how a zone is loaded in pages, and what a failed request means for the next one.
 
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
@@ -11,7 +11,7 @@ import {JobList} from '../../Sources/WebAssets/web/ops-list.js';
 const page = (version, job, next) => ({version, reset: true, jobs: [{job}], gone: [], next});
 const isCurrent = () => true;
 
-/** A gateway that answers so, one after the other, and what it was asked. */
+/** A gateway that gives these answers in order, and the requests it received. */
 function gateway(...answers) {
   const asked = [];
   const get = async (path) => {
@@ -23,7 +23,7 @@ function gateway(...answers) {
   return {get, asked};
 }
 
-test('a zone whose second page was not answered is read anew, and not by what changed since its first', async () => {
+test('a zone whose second page failed is loaded again from the start', async () => {
   const list = new JobList();
   const poller = gateway(page('a.1', 'one', 'one'), new RequestFailed(0), page('a.2', 'one', 'one'), page('a.3', 'two'));
   await assert.rejects(updateList(poller, 'rome', list, isCurrent, () => {}), RequestFailed);
@@ -32,7 +32,7 @@ test('a zone whose second page was not answered is read anew, and not by what ch
   assert.ok(poller.asked.every((query) => !query.has('since')));
 });
 
-test('a zone that was asked for anew between two pages is read anew', async () => {
+test('a zone that is requested again between two pages is loaded again from the start', async () => {
   const list = new JobList();
   const poller = gateway(page('a.1', 'one', 'one'), page('a.2', 'two'));
   let isLooked = true;
@@ -40,7 +40,7 @@ test('a zone that was asked for anew between two pages is read anew', async () =
   assert.equal(list.version, null);
 });
 
-test('a zone that was read to its end is asked for what changed since its first page', async () => {
+test('a fully loaded zone requests the changes since its first page', async () => {
   const list = new JobList();
   const poller = gateway(
     page('a.1', 'one', 'one'), page('a.2', 'two'), {version: 'a.3', reset: false, jobs: [], gone: ['one']});
@@ -49,7 +49,7 @@ test('a zone that was read to its end is asked for what changed since its first 
   assert.deepEqual([poller.asked.at(-1).get('since'), list.size, list.version], ['a.1', 1, 'a.3']);
 });
 
-test('that there is no network is told while somebody asks, until an answer comes all the same', async (run) => {
+test('a missing network is reported while polling, until an answer arrives anyway', async (run) => {
   const clock = ownClock(run);
   const told = [];
   const poller = new Poller({signIn: {header: ''}, onState: ({isOpen}) => told.push(isOpen)});
@@ -66,7 +66,7 @@ test('that there is no network is told while somebody asks, until an answer come
   assert.equal(told.length, 3);
 });
 
-test('while one request is not answered, the answers to others open nothing', async (run) => {
+test('while one resource fails, answers to others do not report an open connection', async (run) => {
   const clock = ownClock(run);
   const told = [];
   const poller = new Poller({signIn: {}, onState: ({isOpen, status}) => told.push(`${status} ${isOpen}`)});
@@ -79,7 +79,7 @@ test('while one request is not answered, the answers to others open nothing', as
   status = 200;
   await clock.pass(5_000);
   assert.deepEqual(told.splice(0), ['200 false', '200 true']);
-  // Too often, or somebody's mistake: that is an answer.
+  // 429 and 4xx are answers too.
   status = 429;
   await clock.pass(4_000);
   await clock.pass(5_000);

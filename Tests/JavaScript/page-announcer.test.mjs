@@ -1,4 +1,4 @@
-// The one voice of a page: what waits for its turn, what is said at once, and that the same words may be news.
+// The announcer: what waits, what is announced immediately, and how a repeated text is announced again.
 
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
@@ -14,7 +14,7 @@ function voice() {
   return {clock, announcer, says: () => place.textContent};
 }
 
-test('D8: a status is said as it happens, and an arrival waits for its turn', async () => {
+test('D8: a status is announced immediately, an arrival time waits', async () => {
   const {clock, announcer, says} = voice();
   announcer.say('arrival', 'In 12 min.');
   assert.equal(says(), 'In 12 min.');
@@ -28,7 +28,7 @@ test('D8: a status is said as it happens, and an arrival waits for its turn', as
   assert.equal(says(), 'In 9 min.');
 });
 
-test('D8: two that come together are both said', async () => {
+test('D8: two texts at the same time are both announced', async () => {
   const {clock, announcer, says} = voice();
   announcer.say('state', 'Picked up.', {isUrgent: true});
   announcer.say('connection', 'No connection.', {isUrgent: true});
@@ -38,7 +38,7 @@ test('D8: two that come together are both said', async () => {
   assert.equal(says(), 'Connected again.');
 });
 
-test('D18: the same words once more are another text, so that they are read once more', async () => {
+test('D18: a repeated text differs invisibly, so that it is announced again', async () => {
   const {clock, announcer, says} = voice();
   const said = [];
   for (let times = 0; times < 3; times += 1) {

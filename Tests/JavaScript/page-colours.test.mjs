@@ -1,4 +1,4 @@
-// The colours of the pages can be told apart: pages.md 13. Read from the style sheets, as they are served.
+// The contrast of the pages' colours, read from the style sheets as served.
 
 import assert from 'node:assert/strict';
 import {readFileSync} from 'node:fs';
@@ -8,7 +8,7 @@ const read = (name) =>
   readFileSync(new URL(`../../Sources/WebAssets/web/${name}.css`, import.meta.url), 'utf8');
 const sheets = read('page') + read('track');
 
-/** The variables of one theme: the dark one's stand in media queries and begin with the light one's. */
+/** The variables of one theme. The dark theme's are in media queries and extend the light theme's. */
 function theme(isDark) {
   const blocks = (pattern) => [...sheets.matchAll(pattern)].map((match) => match[1]);
   const dark = blocks(/@media \(prefers-color-scheme: dark\) \{\s*:root \{([^}]*)\}/g);
@@ -37,7 +37,7 @@ const TEXT = {
   accent: ['card', 'ground', 'accent-soft'], 'on-accent': ['accent'], good: ['card', 'good-soft'],
   bad: ['card', 'bad-soft'], warn: ['card', 'warn-soft'],
 };
-/** Icons, the way, edges of what can be pressed, the focus ring. */
+/** Icons, the route, edges of controls, the focus ring. */
 const SHAPES = {
   edge: ['card', 'ground'], accent: ['land', 'card', 'ground'], stale: ['land', 'card'], route: ['land'],
   home: ['land'], 'on-home': ['home'], card: ['stale'], good: ['card'], warn: ['card'], bad: ['card'],

@@ -1,4 +1,4 @@
-// Signing in by a code: with a phone whose clock is wrong, over a network that breaks off, and out again.
+// Signing in with a code: on a phone with a wrong clock, over a network that fails, and signing out.
 
 import assert from 'node:assert/strict';
 import {beforeEach, test} from 'node:test';
@@ -19,19 +19,19 @@ beforeEach(() => {
 
 const signedOut = () => new SignIn({panel: Object.assign(new Place(), {children: ['made'], hidden: true})});
 const fetched = (run, answer) => run.mock.method(globalThis, 'fetch', answer);
-/** What the server gives at its own time. */
+/** The server's answer at its own time. */
 const token = (serverTime, person = 'anna') => {
   const body = {token: `of-${person}`, role: 'rider', person, expiresAt: serverTime + HOUR};
   return async () => Response.json(body, {headers: {Date: new Date(serverTime).toUTCString()}});
 };
-/** A panel without its parts: what it would say is not looked at here. */
+/** A panel without its parts, which these tests do not check. */
 const waiting = (signIn) => {
   Object.assign(signIn, {problem: new Place()});
   return signIn.credential();
 };
 
 for (const hours of [-5, 0, 5]) {
-  test(`a phone whose clock is ${hours} hours from the server's signs in for as long as the token is good`, async (run) => {
+  test(`a phone whose clock is ${hours} hours off stays signed in until the token expires`, async (run) => {
     const clock = run.mock.method(Date, 'now', () => 1_800_000_000_000);
     fetched(run, token(1_800_000_000_000 - hours * HOUR));
     const signIn = signedOut();
@@ -45,7 +45,7 @@ for (const hours of [-5, 0, 5]) {
   });
 }
 
-test('an answer that breaks off leaves the panel there, and the code can be sent again', async (run) => {
+test('after a broken answer the panel stays and the code can be sent again', async (run) => {
   const cut = () => new ReadableStream({start(body) { body.error(new Error('cut')); }});
   fetched(run, async () => new Response(cut()));
   assert.equal(await signedOut().redeem(CODE), false);
@@ -64,7 +64,7 @@ test('a server that never answers is given up', async (run) => {
   assert.equal(isIn, false);
 });
 
-test('who signs out, or signs in in the place of another, leaves nothing with the service worker', async (run) => {
+test('signing out or in as another person deletes the states in the service worker', async (run) => {
   const now = Date.now();
   const {told} = device.serviceWorker;
   fetched(run, token(now));
@@ -81,12 +81,12 @@ test('who signs out, or signs in in the place of another, leaves nothing with th
   assert.deepEqual([told.length, signIn.session], [2, null]);
 });
 
-test('an address that ends in a broken % is one without a code', () => {
+test('an address that ends in an incomplete % escape contains no code', () => {
   location.hash = '#100%';
   assert.equal(signedOut().current, null);
 });
 
-test('a step within the page loads nothing, a code does', () => {
+test('navigation within the page does not reload it, a new code does', () => {
   signedOut();
   location.hash = '#tasks';
   browser.happens('hashchange');

@@ -14,7 +14,7 @@ const text = (path) => readFileSync(new URL(`../../${path}`, import.meta.url), '
 const types = text('Sources/WebAssets/web/enroute.d.ts');
 const skip = isBuilt ? false : 'there is no gateway: swift build, or name one in ENROUTE_EXECUTABLE';
 
-test('the example of the README follows a rider', {skip, timeout: 2 * PATIENCE}, async () => {
+test('the README example follows a rider', {skip, timeout: 2 * PATIENCE}, async () => {
   const [, example] = /## Follow a job[^]*?```js\n([^]*?)```/.exec(text('README.md'));
   assert.ok(example.includes('https://track.example/v1'));
   const stage = await Stage.open();
@@ -54,19 +54,19 @@ const membersOf = (kind, name) => {
     .filter((member) => member !== 'constructor').sort();
 };
 
-test('the types name every member of Enroute, and no other', () => {
+test('the types name every member of Enroute and no other', () => {
   const members = Object.getOwnPropertyNames(library.Enroute.prototype).filter((name) => name !== 'constructor');
   assert.deepEqual(membersOf('class', 'Enroute'), members.sort());
 });
 
-test('the types name what a view and a pool hold, but what is the library\u2019s own', () => {
+test('the types name every member of views and pools except internal ones', () => {
   const own = ['newestID', 'doubted'];
   const held = (value) => Object.keys(value).filter((name) => !own.includes(name)).sort();
   assert.deepEqual(membersOf('interface', 'View'), held(unknownView('j')));
   assert.deepEqual(membersOf('interface', 'Pool'), held(unknownPool('z')));
 });
 
-test('the types name the states of a connection and what is exported', async () => {
+test('the types name the connection states and everything that is exported', async () => {
   const {now, wall, random, timers} = new Clock();
   const enroute = new library.Enroute({
     url: 'wss://x/v1', credential: () => null, WebSocket: playedSockets(), now, wall, random, timers,
@@ -80,7 +80,7 @@ test('the types name the states of a connection and what is exported', async () 
   for (const name of Object.keys(library)) assert.ok(types.includes(`export class ${name} `), name);
 });
 
-test('the package leads to the library, its view, its words and its types', async () => {
+test('the package exports the library, its view, its words and its types', async () => {
   const {exports} = JSON.parse(text('package.json'));
   assert.equal((await import('enroute')).Enroute, library.Enroute);
   assert.equal(typeof (await import('enroute/view')).reduce, 'function');

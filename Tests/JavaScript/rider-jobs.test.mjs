@@ -1,4 +1,4 @@
-// The rider's cards: which of them are there, and what is told of a task that is new.
+// The rider's cards: which ones are shown, and how new tasks are announced.
 
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
@@ -13,7 +13,7 @@ const words = {
 const doing = (...names) => names.map((job) => ({job, state: 'accepted'}));
 const ten = Array.from({length: 10}, (_, at) => `order-${at}`);
 
-/** A rider's cards, and the test in the place of the gateway. */
+/** The cards of a rider, with the test acting as the gateway. */
 function cards() {
   const said = [];
   const heard = new Map();
@@ -24,7 +24,7 @@ function cards() {
     on: (type, listener) => { listeners[type] = listener; },
     follow(job, listener) {
       follows += 1;
-      // What ended is followed anew, and nothing is known of it until the gateway says so.
+      // An ended job is followed again, and its view is unknown until the gateway answers.
       const first = heard.has(job) ? {job, known: false} : {job, known: true, kind: 'delivery', status: 'accepted'};
       const hears = (parts, change) => {
         follow.view = {...follow.view, ...parts};
@@ -50,7 +50,7 @@ function cards() {
   };
 }
 
-test('where there is no room the oldest card of what is over gives way to a new task', () => {
+test('in a full list the oldest finished card makes room for a new task', () => {
   const {jobs, becomes, names} = cards();
   jobs.tasks(doing(...ten), true);
   becomes('order-4', 'delivered');
@@ -60,7 +60,7 @@ test('where there is no room the oldest card of what is over gives way to a new 
   assert.deepEqual(names(), [...ten.filter((job) => job !== 'order-4'), 'new']);
 });
 
-test('ten tasks that are another rider\'s now make room at once', () => {
+test('ten tasks that were given to another rider make room immediately', () => {
   const {jobs, names} = cards();
   jobs.tasks(doing(...ten), true);
   const others = ten.map((job) => `${job}-b`);
@@ -68,7 +68,7 @@ test('ten tasks that are another rider\'s now make room at once', () => {
   assert.deepEqual(names(), others);
 });
 
-test('a task without room for its card takes nobody\'s place, and is told once it has one', () => {
+test('a task without room for its card is announced once it has one', () => {
   const {jobs, said, names, becomes} = cards();
   jobs.tasks(doing(...ten), true);
   for (let poll = 0; poll < 3; poll += 1) jobs.tasks(doing(...ten, 'new'), false);
@@ -79,7 +79,7 @@ test('a task without room for its card takes nobody\'s place, and is told once i
   assert.deepEqual([names(), said], [[...ten.slice(1), 'new'], ['New task: new']]);
 });
 
-test('a task whose card was put away is no news when it is heard of again', () => {
+test('a task whose card was closed is not announced again', () => {
   const {jobs, said} = cards();
   jobs.tasks([], true);
   for (let poll = 0; poll < 3; poll += 1) {
@@ -91,12 +91,12 @@ test('a task whose card was put away is no news when it is heard of again', () =
 
 const alive = {known: true, kind: 'delivery', status: 'accepted', ended: null};
 
-test('a task that was taken away and comes back is followed anew, and is news', () => {
+test('a task that was removed and comes back is followed again and announced', () => {
   const {jobs, said, hears, card, count} = cards();
   jobs.tasks(doing('one'), true);
   hears('one', {ended: 'reassigned'}, 'ended');
   assert.deepEqual([card('one').message, said.splice(0)], ['reassigned', ['reassigned']]);
-  // It is back before anybody has read that it was gone.
+  // It is back before the rider has read that it was gone.
   jobs.tasks(doing('one'), false);
   hears('one', alive, 'snapshot');
   assert.deepEqual([count(), said.splice(0), card('one').gone, card('one').message], [2, ['New task: one'], null, '']);
@@ -106,7 +106,7 @@ test('a task that was taken away and comes back is followed anew, and is news', 
   assert.deepEqual([count(), said], [2, []]);
 });
 
-test('a task that is listed still after it was taken away comes back neither to the list nor to the ear', () => {
+test('a removed task that is still listed is neither shown nor announced again', () => {
   const {jobs, said, hears, card, count} = cards();
   jobs.tasks(doing('one'), true);
   hears('one', {ended: 'reassigned'}, 'ended');
@@ -121,7 +121,7 @@ test('a task that is listed still after it was taken away comes back neither to 
 });
 
 for (const [reason, word] of [['reassigned', 'reassigned'], ['revoked', 'Gone: one']]) {
-  test(`a job without a task that is ${reason} is over for its rider, who is told so once`, () => {
+  test(`a job without a task that is ${reason} ends for its rider, who hears it once`, () => {
     const {jobs, said, hears, card} = cards();
     jobs.follow('one');
     hears('one', {ended: reason}, 'ended');
@@ -130,7 +130,7 @@ for (const [reason, word] of [['reassigned', 'reassigned'], ['revoked', 'Gone: o
   });
 }
 
-test('a job that ends as it should is no job that was taken away', () => {
+test('a job that ends regularly is not reported as taken away', () => {
   const {jobs, hears, card} = cards();
   jobs.tasks(doing('one'), true);
   hears('one', {status: 'delivered'}, 'status');
@@ -139,7 +139,7 @@ test('a job that ends as it should is no job that was taken away', () => {
   assert.deepEqual([card('one').gone, card('one').message], [null, 'done']);
 });
 
-test('who gives a task back is told that, whichever word of it comes first', async () => {
+test('a rider who returns a task reads that, whichever message arrives first', async () => {
   const {jobs, said, hears, card} = cards();
   jobs.tasks(doing('one'), true);
   const taken = jobs.take('one', {verb: 'cancelled', path: 'task', body: {}});
@@ -159,7 +159,7 @@ test('how a task ended is seen and heard over any older note', () => {
   assert.deepEqual([card('one').message, card('two').message, said], ['reassigned', 'done', ['reassigned']]);
 });
 
-test('what is settled takes away what was noted about it, and nothing else', () => {
+test('settling a cause removes only its message', () => {
   const {jobs, card} = cards();
   jobs.follow('one');
   jobs.note('one', 'not told yet', 'travel');
@@ -171,7 +171,7 @@ test('what is settled takes away what was noted about it, and nothing else', () 
   assert.equal(card('one').message, 'no directions');
 });
 
-test('the way is fetched anew with each whole state, and not because a position or a status came', () => {
+test('the route is loaded again with each snapshot, but not for a position or a status', () => {
   const {jobs, hears, prepared} = cards();
   jobs.follow('one');
   hears('one', {}, 'snapshot');
@@ -184,13 +184,13 @@ test('the way is fetched anew with each whole state, and not because a position 
   assert.equal(prepared.length, 1);
 });
 
-/** A gateway's answers, given one by one. */
+/** The answers of a gateway, given one by one. */
 function answers() {
   const waiting = [];
   return {waiting, ask: () => new Promise((resolve) => { waiting.push(resolve); })};
 }
 
-test('what was asked for before a change does not take the place of what is so since', async () => {
+test('an answer from before a change does not replace a newer state', async () => {
   const {waiting, ask} = answers();
   const taken = [];
   const riderRequest = new LatestRequest(ask, (answer) => taken.push(answer));
@@ -205,7 +205,7 @@ test('what was asked for before a change does not take the place of what is so s
   assert.deepEqual(taken, ['after the change', 'as it is now']);
 });
 
-test('who asks after a change is answered what is so after it, also where a question is on its way', async () => {
+test('a request after a change returns the state after it, even if another request was pending', async () => {
   const {waiting, ask} = answers();
   const taken = [];
   const riderRequest = new LatestRequest(ask, (answer) => taken.push(answer));
@@ -219,7 +219,7 @@ test('who asks after a change is answered what is so after it, also where a ques
   assert.deepEqual([taken, waiting.length], [['new'], 0]);
 });
 
-test('questions while nothing changes are one', async () => {
+test('requests without a change in between are one request', async () => {
   const {waiting, ask} = answers();
   const taken = [];
   const riderRequest = new LatestRequest(ask, (answer) => taken.push(answer));

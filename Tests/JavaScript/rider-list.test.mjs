@@ -1,4 +1,4 @@
-// The button that gives a task back for good: by two taps that belong together.
+// Buttons that need a second tap to confirm.
 
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
@@ -15,7 +15,7 @@ function button() {
   return {place, done, taps, tap: () => place.happens('click'), says: () => place.textContent};
 }
 
-test('the first tap asks and the second does it', async (run) => {
+test('the first tap asks and the second acts', async (run) => {
   const clock = ownClock(run);
   const {tap, says, done, taps} = button();
   tap();
@@ -26,7 +26,7 @@ test('the first tap asks and the second does it', async (run) => {
   assert.deepEqual([says(), done], ['Give back', ['done']]);
 });
 
-test('D2: a double tap only asks, however often it is', async (run) => {
+test('D2: a double tap only asks, however often it happens', async (run) => {
   const clock = ownClock(run);
   const {place, tap, says, done, taps} = button();
   for (let taps = 0; taps < 3; taps += 1) {
@@ -40,7 +40,7 @@ test('D2: a double tap only asks, however often it is', async (run) => {
   assert.deepEqual(done, ['done']);
 });
 
-test('a phone that does not focus what is tapped is no reason to stay half sure', async (run) => {
+test('a button on a phone that does not focus it still returns to its text', async (run) => {
   const clock = ownClock(run);
   const {place, tap, says, done} = button();
   tap();
@@ -55,7 +55,7 @@ test('a phone that does not focus what is tapped is no reason to stay half sure'
   assert.equal(says(), 'Give back');
 });
 
-test('a task that can not be given back any more is not, however sure somebody was', (run) => {
+test('a task that can no longer be returned is not returned by a second tap', (run) => {
   ownClock(run);
   const {place, taps, tap, says} = button();
   tap();

@@ -8,12 +8,12 @@ const google = {app: 'google', label: 'Google Maps', ios: 'comgooglemaps://?dadd
   web: 'https://www.google.com/maps/dir/?api=1&destination=1%2C2'};
 const geo = {app: 'geo', label: 'Maps', android: 'geo:1,2'};
 
-test('an iPhone is given what opens the app or, without it, the browser', () => {
+test('an iPhone gets an address that opens the app, or the browser without it', () => {
   assert.equal(addressFor(google, 'ios'), google.web);
   assert.equal(addressFor({app: 'apple', ios: 'maps://?daddr=1,2'}, 'ios'), 'maps://?daddr=1,2');
 });
 
-test('Android is given the app itself, and a desktop the web', () => {
+test('Android gets the app\u2019s own address, a desktop the web address', () => {
   assert.equal(addressFor(google, 'android'), google.android);
   assert.equal(addressFor(google, 'web'), google.web);
   assert.equal(addressFor({app: 'waze', web: 'https://waze.com/ul'}, 'android'), 'https://waze.com/ul');
@@ -25,13 +25,13 @@ test('an app that a platform does not have is not offered', () => {
   assert.deepEqual(usable([geo], 'web'), []);
 });
 
-test('nothing but the address of an app is ever opened', () => {
+test('only addresses of apps are opened', () => {
   for (const web of ['javascript:alert(1)', ' JavaScript:alert(1)', 'data:text/html,x', 'file:///etc/passwd', 'blob:x']) {
     assert.deepEqual(usable([{app: 'x', label: 'x', web}], 'web'), [], web);
   }
 });
 
-test('each refusal has its sentence', () => {
+test('each error has its text', () => {
   assert.equal(refusalWord({code: 'network'}, 'vendor'), 'navigateNetwork');
   assert.equal(refusalWord({code: 'destination_unresolvable'}, 'vendor'), 'badVendorAddress');
   assert.equal(refusalWord({code: 'destination_unresolvable'}, 'destination'), 'badAddress');

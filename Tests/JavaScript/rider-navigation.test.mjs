@@ -1,4 +1,4 @@
-// The way that is fetched ahead of the tap: once for each version of a job, and what a tap does where that failed.
+// The route that is loaded before the tap: once per version of a job, and what a tap does after a failure.
 
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
@@ -12,7 +12,7 @@ const words = {badVendorAddress: 'bad address', navigateNetwork: 'no network', n
 const refusal = (code) => Object.assign(new Error(code), {code});
 const way = (name) => ({body: {...(name && {name}), candidates: []}});
 
-/** A rider's navigation, and the test in the place of the gateway: `answer` is what it says of the way. */
+/** A rider's navigation, with the test acting as the gateway: `answer` is its answer about the route. */
 function rider() {
   const world = {asked: 0, named: [], answer: async () => way('Da Remo')};
   world.navigation = new Navigation(new Place(), words, () => { world.asked += 1; return world.answer(); }, {
@@ -23,7 +23,7 @@ function rider() {
   return world;
 }
 
-test('the way is asked for once for each version, and its name is the newest one', async () => {
+test('a route is loaded once per version, and the newest name is shown', async () => {
   const world = rider();
   for (const version of [1, 1, 2, 2]) await world.prepare(version);
   assert.equal(world.asked, 2);
@@ -32,7 +32,7 @@ test('the way is asked for once for each version, and its name is the newest one
   assert.deepEqual(world.named, ['Da Remo', 'Da Remo', null]);
 });
 
-test('an answer that a newer one has overtaken names nobody', async () => {
+test('an outdated answer does not set a name', async () => {
   const world = rider();
   const answers = [];
   world.answer = () => new Promise((resolve) => { answers.push(resolve); });
@@ -43,7 +43,7 @@ test('an answer that a newer one has overtaken names nobody', async () => {
   assert.deepEqual(world.named, ['new']);
 });
 
-test('a way that is not to be found is asked for once more by a tap alone, or when the job is another', async () => {
+test('a missing route is requested again only by a tap or for another version of the job', async () => {
   const world = rider();
   world.answer = async () => { throw refusal('destination_unresolvable'); };
   for (let change = 0; change < 5; change += 1) await world.prepare(1);
@@ -57,7 +57,7 @@ test('a way that is not to be found is asked for once more by a tap alone, or wh
   assert.equal(world.asked, 5);
 });
 
-test('a tap while the way is on its way asks for none of its own', async () => {
+test('a tap while the route is loading does not request it again', async () => {
   const world = rider();
   let refuse;
   world.answer = () => new Promise((_, reject) => { refuse = reject; });

@@ -1,4 +1,4 @@
-// The permission table of US-122, tried on every path: what may happen is walked through, not sampled.
+// The permission table of US-122, tested on every path.
 
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
@@ -9,7 +9,7 @@ const events = [...new Set(Object.values(TABLE).flatMap(Object.keys))];
 const phases = Object.keys(TABLE);
 const able = {isSecure: true, isSupported: true};
 
-/** Every way through the table of so many events, beginning with nothing. */
+/** Every path through the table with a number of events. */
 function* walks(length, phase = 'off', road = []) {
   if (road.length === length) return;
   for (const event of Object.keys(TABLE[phase])) {
@@ -20,7 +20,7 @@ function* walks(length, phase = 'off', road = []) {
   }
 }
 
-test('US-122 BR-001: nobody is located before the rider consented or the browser had granted it', () => {
+test('US-122 BR-001: nobody is located before they consented or the browser had granted it', () => {
   let count = 0;
   for (const road of walks(5)) {
     count += 1;
@@ -32,7 +32,7 @@ test('US-122 BR-001: nobody is located before the rider consented or the browser
   assert.ok(count > 10_000, `${count} ways were tried`);
 });
 
-test('US-122 BR-001: the browser asks after a consent and after nothing else', () => {
+test('US-122 BR-001: the browser\u2019s question follows only a consent', () => {
   for (const phase of phases) {
     for (const event of events) {
       if (step(phase, event).actions.includes('ask')) assert.equal(event, 'consent', phase);
@@ -40,7 +40,7 @@ test('US-122 BR-001: the browser asks after a consent and after nothing else', (
   }
 });
 
-test('US-122 AC-001: the first activation explains, asks, and begins with the yes', () => {
+test('US-122 AC-001: the first activation explains, asks, and starts after the permission', () => {
   assert.equal(wishEvent({...able, permission: 'prompt'}), 'wish.prompt');
   assert.deepEqual(step('off', 'wish.prompt'), {phase: 'explaining', actions: []});
   assert.deepEqual(step('explaining', 'consent'), {phase: 'asking', actions: ['ask']});
@@ -48,12 +48,12 @@ test('US-122 AC-001: the first activation explains, asks, and begins with the ye
   assert.deepEqual(step('asking', 'fix'), {phase: 'sharing', actions: ['begin']});
 });
 
-test('US-122 AC-001: later activations ask nothing', () => {
+test('US-122 AC-001: later activations do not ask', () => {
   assert.equal(wishEvent({...able, permission: 'granted'}), 'wish.granted');
   assert.deepEqual(step('off', 'wish.granted'), {phase: 'sharing', actions: ['begin']});
 });
 
-test('US-122 AC-002: a no leaves travel mode off and shows how to allow it', () => {
+test('US-122 AC-002: a refusal leaves travel mode off and shows how to allow the location', () => {
   for (const event of ['fail.denied', 'changed.denied']) {
     const {phase, actions} = step('asking', event);
     assert.equal(phase, 'refused');
@@ -62,7 +62,7 @@ test('US-122 AC-002: a no leaves travel mode off and shows how to allow it', () 
   }
 });
 
-test('US-122 AC-003: after a no there is no way to the question but the rider\u2019s own word', () => {
+test('US-122 AC-003: after a refusal only the rider\u2019s own action asks again', () => {
   assert.equal(wishEvent({...able, permission: 'denied'}), 'wish.denied');
   assert.equal(wishEvent({...able, permission: 'unknown', before: 'refused'}), 'wish.denied');
   assert.equal(wishEvent({...able, permission: 'prompt', before: 'refused'}), 'wish.dismissed');
@@ -73,18 +73,18 @@ test('US-122 AC-003: after a no there is no way to the question but the rider\u2
   }
 });
 
-test('US-122 AC-004: taken back in the settings is as after a no', () => {
+test('US-122 AC-004: a permission revoked in the settings counts as refused', () => {
   assert.deepEqual(step('off', 'wish.denied'), step('refused', 'wish.denied'));
 });
 
-test('taken back while travelling stops locating and says why', () => {
+test('a permission revoked while travelling stops locating and says why', () => {
   for (const event of ['changed.denied', 'changed.prompt', 'fail.denied']) {
     assert.deepEqual(step('sharing', event), {phase: 'revoked', actions: ['unwatch', 'report.permission_denied']});
   }
   assert.ok(step('revoked', 'changed.granted').actions.includes('begin'));
 });
 
-test('location that is off for the device is told apart from a no', () => {
+test('location switched off on the device is distinguished from a refusal', () => {
   assert.equal(failEvent(1, 'granted'), 'fail.services');
   assert.equal(failEvent(1, 'denied'), 'fail.denied');
   assert.equal(failEvent(1, 'unknown'), 'fail.denied');
@@ -93,20 +93,20 @@ test('location that is off for the device is told apart from a no', () => {
   assert.equal(step('asking', 'fail.unavailable').phase, 'services');
 });
 
-test('no sky while travelling keeps travel mode, and says why nothing comes', () => {
+test('a missing GPS signal keeps travel mode on and reports why no location arrives', () => {
   for (const code of [2, 3]) {
     assert.deepEqual(step('sharing', failEvent(code, 'granted')), {phase: 'sharing', actions: ['report.no_fix']});
   }
 });
 
-test('a question that was closed without an answer is put again only when the rider says so', () => {
+test('a dismissed question is asked again only when the rider wants it', () => {
   assert.equal(step('asking', 'fail.dismissed').phase, 'dismissed');
   assert.equal(wishEvent({...able, permission: 'prompt', before: 'dismissed'}), 'wish.dismissed');
   assert.deepEqual(step('off', 'wish.dismissed'), {phase: 'dismissed', actions: []});
   assert.ok(step('dismissed', 'consent').actions.includes('ask'));
 });
 
-test('without HTTPS, and without geolocation, that is said and nothing else happens', () => {
+test('without HTTPS or geolocation the page says so and does nothing else', () => {
   for (const permission of ['prompt', 'granted', 'denied', 'unknown']) {
     assert.equal(wishEvent({isSecure: false, isSupported: true, permission}), 'wish.insecure');
     assert.equal(wishEvent({isSecure: true, isSupported: false, permission}), 'wish.unsupported');
@@ -123,7 +123,7 @@ test('two taps ask one question', () => {
   }
 });
 
-test('each phase can be reached and left, and each event that is not its own changes nothing', () => {
+test('each phase can be reached and left, and unrelated events change nothing', () => {
   const reached = new Set(['off', ...[...walks(4)].map((road) => road.at(-1).to)]);
   assert.deepEqual([...reached].sort(), [...phases].sort());
   for (const phase of phases) {
@@ -132,7 +132,7 @@ test('each phase can be reached and left, and each event that is not its own cha
   }
 });
 
-test('the settings that are described are those of the browser in hand', () => {
+test('the described settings are those of the current browser', () => {
   const iPhone = 'Mozilla/5.0 (iPhone; CPU iPhone OS 17_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko)';
   const android = 'Mozilla/5.0 (Linux; Android 14; SM-S918B) AppleWebKit/537.36 (KHTML, like Gecko)';
   const mac = 'Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 (KHTML, like Gecko)';

@@ -1,4 +1,4 @@
-// What the rider is told of what is shared: that it is, only when it is.
+// What the rider reads about location sharing: that it works only if it does.
 
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
@@ -11,13 +11,13 @@ const {words} = await import('../../Sources/WebAssets/web/rider-words.js');
 const open = {state: 'open', degraded: false};
 const fine = {isWatching: true, connection: open, note: null, foundAgo: 1_000};
 
-test('D4: what is sent and may be shown is shared, also before the first reading and with a low battery', () => {
+test('D4: sharing is shown as working, even before the first reading and with a low battery', () => {
   for (const now of [fine, {...fine, foundAgo: null}, {...fine, note: 'battery'}, {...fine, note: 'wasHidden'}]) {
     assert.equal(trouble(now), null);
   }
 });
 
-test('D4: whatever keeps a location from those who wait for it is said, the worst first', () => {
+test('D4: whatever keeps a location from customers is shown, the worst problem first', () => {
   const cases = {
     interrupted: {isWatching: false, connection: {state: 'waiting', degraded: false}},
     offline: {connection: {state: 'waiting', degraded: false}, note: 'coarse'},

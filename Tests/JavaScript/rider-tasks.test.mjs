@@ -1,4 +1,4 @@
-// What a rider can do next, for every kind, status and state of a task.
+// The rider's next steps for every kind, status and task state.
 
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
@@ -24,7 +24,7 @@ test('a visit has no store', () => {
   assert.deepEqual(verbs({kind: 'service', status: 'work_in_progress', task: 'in_transit'}), ['completed']);
 });
 
-test('a rider without a zone says the status itself', () => {
+test('a rider without a zone changes the status directly', () => {
   for (const [kind, status, verb] of [
     ['service', 'assigned', 'on_the_way'], ['service', 'on_the_way', 'work_in_progress'],
     ['service', 'work_in_progress', 'completed'], ['delivery', 'ready_for_pickup', 'in_transit'],
@@ -34,7 +34,7 @@ test('a rider without a zone says the status itself', () => {
   }
 });
 
-test('there is at most one next step, and none once it is over', () => {
+test('there is at most one main step, and none at the end', () => {
   for (const [kind, statuses] of [['delivery', DELIVERY], ['service', SERVICE]]) {
     for (const status of statuses) {
       for (const task of [null, 'accepted', 'arrived_at_store', 'picked_up', 'in_transit']) {
@@ -46,24 +46,24 @@ test('there is at most one next step, and none once it is over', () => {
   }
 });
 
-test('the way leads to the vendor until the goods are in the bag', () => {
+test('the route leads to the vendor until the pickup', () => {
   assert.equal(headingFor({kind: 'delivery', status: 'preparing', task: 'accepted'}), 'vendor');
   assert.equal(headingFor({kind: 'delivery', status: 'in_transit', task: 'picked_up'}), 'destination');
   assert.equal(headingFor({kind: 'delivery', status: 'in_transit'}), 'destination');
   assert.equal(headingFor({kind: 'service', status: 'assigned'}), 'destination');
 });
 
-test('travel mode is for the way to the customer', () => {
+test('travel mode is available on the way to the customer', () => {
   assert.deepEqual([...DELIVERY, ...SERVICE].filter(allowsTravel), ['in_transit', 'on_the_way']);
 });
 
-test('an order that is not ready is waited for', () => {
+test('an order that is not ready must be waited for', () => {
   assert.ok(isWaitingForVendor({kind: 'delivery', status: 'preparing', task: 'arrived_at_store'}));
   assert.ok(!isWaitingForVendor({kind: 'delivery', status: 'ready_for_pickup', task: 'arrived_at_store'}));
   assert.ok(!isWaitingForVendor({kind: 'service', status: 'assigned', task: 'accepted'}));
 });
 
-test('the job that is underway comes first, and the others stay in their order', () => {
+test('travelling jobs come first and the others keep their order', () => {
   const jobs = [{job: 'a', status: 'preparing'}, {job: 'b', status: 'in_transit'}, {job: 'c', status: 'accepted'}];
   assert.deepEqual(inOrder(jobs).map(({job}) => job), ['b', 'a', 'c']);
 });

@@ -1,4 +1,5 @@
-// Travel mode and the connection: what is switched off stays off, what travelled goes on, and who is signed out is not located.
+// Travel mode across connections: what is switched off stays off, what travelled continues, and signed-out riders are not
+// located.
 
 import assert from 'node:assert/strict';
 import {afterEach, beforeEach, test} from 'node:test';
@@ -20,7 +21,7 @@ beforeEach(() => {
 const begun = [];
 afterEach(() => { for (const travel of begun.splice(0)) travel.pause(); });
 
-/** A rider's travel mode, and the test in the place of the gateway: `answer` is what it does with `travel`. */
+/** A rider's travel mode, with the test acting as the gateway: `answer` is its answer to `travel`. */
 function rider() {
   const listeners = {};
   const world = {said: [], shared: [], failures: [], explained: [], settled: [], answer: async () => ({})};
@@ -40,7 +41,7 @@ function rider() {
   return world;
 }
 
-test('travel mode that was switched off as the connection was lost stays off, and the gateway is told', async () => {
+test('travel mode switched off during a disconnect stays off, and the gateway is told later', async () => {
   const world = rider();
   await world.travel.activate('one');
   await settled();
@@ -59,7 +60,7 @@ test('travel mode that was switched off as the connection was lost stays off, an
   assert.deepEqual([phone.watchers.size, world.travel.stateOf('one')], [0, 'off']);
 });
 
-test('while the gateway is asked to switch a job off, readings are of the others alone', async () => {
+test('while a job is being switched off, readings are sent for the other jobs only', async () => {
   const world = rider();
   for (const job of ['one', 'two']) await world.travel.activate(job);
   await settled();
@@ -70,7 +71,7 @@ test('while the gateway is asked to switch a job off, readings are of the others
   assert.deepEqual(world.shared, [['two']]);
 });
 
-test('a job that is switched on again is not switched off by the next connection', async () => {
+test('a job that is switched on again is not switched off after a reconnect', async () => {
   const world = rider();
   await world.travel.activate('one');
   await settled();
@@ -84,7 +85,7 @@ test('a job that is switched on again is not switched off by the next connection
   assert.deepEqual(world.heard(), [['one', true]]);
 });
 
-test('after a reload every job that travelled goes on, whichever is heard of first', async () => {
+test('after a reload every travelling job continues, in whatever order they are known', async () => {
   const before = rider();
   for (const job of ['one', 'two']) await before.travel.activate(job);
   await settled();
@@ -97,7 +98,7 @@ test('after a reload every job that travelled goes on, whichever is heard of fir
   assert.deepEqual(['one', 'two'].map((job) => world.travel.stateOf(job)), ['on', 'on']);
 });
 
-test('after a reload a job that was refused or has ended does not go on', async () => {
+test('after a reload a refused or ended job does not continue', async () => {
   const before = rider();
   for (const job of ['one', 'two', 'three']) await before.travel.activate(job);
   await settled();
@@ -109,7 +110,7 @@ test('after a reload a job that was refused or has ended does not go on', async 
   assert.deepEqual(world.heard(), []);
 });
 
-test('who is signed out is not located, not even roughly, and is again with the next connection', async (run) => {
+test('a signed-out rider is not located, not even roughly, until the next connection', async (run) => {
   const {travel, connects} = rider();
   run.mock.timers.enable({apis: ['setInterval']});
   await travel.location.permission();
@@ -129,7 +130,7 @@ test('who is signed out is not located, not even roughly, and is again with the 
 });
 
 for (const [reason, permission] of [['permission_denied', 'denied'], ['services_disabled', 'granted']]) {
-  test(`${reason} while there was no connection is told to the next one, of each job that travels`, async () => {
+  test(`${reason} during a disconnect is reported after reconnecting, for each travelling job`, async () => {
     const world = rider();
     for (const job of ['one', 'two']) await world.travel.activate(job);
     await settled();
@@ -144,7 +145,7 @@ for (const [reason, permission] of [['permission_denied', 'denied'], ['services_
   });
 }
 
-test('of who may be located again, and of who has ended, the next connection is told no reason', async () => {
+test('after reconnecting no reason is reported for ended jobs or a phone that locates again', async () => {
   const world = rider();
   await world.travel.activate('one');
   await settled();
@@ -161,7 +162,7 @@ test('of who may be located again, and of who has ended, the next connection is 
   assert.deepEqual(world.explained, []);
 });
 
-test('a connection that drops while it is told that we travel is nothing that the rider has to know', async () => {
+test('a connection lost while resuming travel mode shows the rider no error', async () => {
   const world = rider();
   await world.travel.activate('one');
   await settled();
@@ -173,7 +174,7 @@ test('a connection that drops while it is told that we travel is nothing that th
   assert.deepEqual([world.failures, world.travel.stateOf('one')], [[['one', 'forbidden', false]], 'off']);
 });
 
-test('what was noted of travel mode is settled once the gateway was told, on or off', async () => {
+test('a message about travel mode disappears once the gateway knows its state', async () => {
   const world = rider();
   world.answer = async () => { throw lost; };
   await world.travel.activate('one');

@@ -1,6 +1,6 @@
-// A WebSocket like a browser's, as far as enroute.js needs one: Node 18 and 20 have none. Text messages over TCP (RFC
-// 6455), what the peer sends unmasked, its pings answered. For tests on loopback, so without TLS, extensions or
-// messages in fragments.
+// A WebSocket with the browser's API, as far as enroute.js needs it, for Node 18 and 20. It sends text messages over TCP (RFC
+// 6455), reads unmasked frames and answers pings. It has no TLS, extensions or fragmentation, because tests use it on
+// loopback.
 
 import {createHash, randomBytes} from 'node:crypto';
 import {connect} from 'node:net';
@@ -41,7 +41,7 @@ export class Socket {
     this.#tcp.end();
   }
 
-  /** Cuts the connection as a network does: the peer is told nothing that it could read. */
+  /** Cuts the connection as a network failure does: the peer receives nothing. */
   cut() { this.#tcp.resetAndDestroy(); }
 
   #write(kind, payload) {

@@ -1,4 +1,5 @@
-// What a screen reader announces: changes of status, arrival times that moved and the arrival itself; no positions, no countdown.
+// What a screen reader announces: changes of status, arrival times that moved and the arrival itself; no positions, no
+// countdown.
 
 import assert from 'node:assert/strict';
 import {test} from 'node:test';

@@ -1,4 +1,4 @@
-// How old the first state of the customer's page is: what the service worker kept says so itself.
+// The age of the first state of the customer's page: a cached state names its own time.
 
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
@@ -8,7 +8,7 @@ import {Place, page} from './page.mjs';
 const HOUR = 3_600_000;
 const state = JSON.stringify({status: 'on_the_way', position: null});
 
-/** A page with a state in it. */
+/** A page that contains a state. */
 const withState = {
   querySelector: () => ({textContent: state}), querySelectorAll: () => [], getElementById: () => new Place(),
 };
@@ -16,7 +16,7 @@ globalThis.DOMParser = class { parseFromString() { return withState; } };
 page.getElementById = () => new Place();
 const {firstState} = await import('../../Sources/WebAssets/web/track-first.js');
 
-test('a state that the service worker kept is as old as it says, one of the network is new', async (run) => {
+test('a state from the service worker has the age it names, one from the network is new', async (run) => {
   const now = Date.now();
   run.mock.method(Date, 'now', () => now);
   run.mock.method(globalThis, 'fetch', async () => new Response('', {headers: {'Enroute-Kept': String(now - HOUR)}}));

@@ -1,4 +1,4 @@
-// Where the marker is between two positions: pages.md 3 to 6 and 16, without a map or a clock.
+// Where the marker is between two positions, without a map or a clock.
 
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
@@ -8,11 +8,11 @@ import {GLIDE, Movement, RECKONING, TURN, onward, turn} from '../../Sources/WebA
 const ROME = {lat: 41.9, lon: 12.5};
 const T = 1_000_000;
 
-/** Somebody who drives steadily from Rome, and is heard every second. */
+/** Somebody who drives steadily from Rome and reports every second. */
 const driving = (second) => ({...onward(ROME, 90, 10 * second), at: second * 1000, spd: 10, hdg: 90});
 const metresApart = (a, b) => distance(a, b);
 
-test('the first position is shown where it is, and drives on from there', () => {
+test('the first position is shown where it is, and the marker continues from there', () => {
   const movement = new Movement();
   assert.equal(movement.at(T), null);
   movement.take(driving(0), T);
@@ -20,7 +20,7 @@ test('the first position is shown where it is, and drives on from there', () => 
   assert.ok(Math.abs(metresApart(movement.at(T + 1_000), ROME) - 10) < 0.1);
 });
 
-test('between positions the marker moves in every frame, and never back while it drives steadily', () => {
+test('the marker moves in every frame and never goes back at a steady speed', () => {
   const movement = new Movement();
   let last = null;
   for (let ms = 0; ms < 10_000; ms += 16) {
@@ -35,7 +35,7 @@ test('between positions the marker moves in every frame, and never back while it
   }
 });
 
-test('a second after a position came, the marker is on its way and nowhere else', () => {
+test('a second after a position arrived the marker is on the route', () => {
   const movement = new Movement();
   movement.take(driving(0), T);
   const aside = {...onward(driving(2), 0, 25), at: 2000, spd: 10, hdg: 90};
@@ -46,7 +46,7 @@ test('a second after a position came, the marker is on its way and nowhere else'
   assert.ok(metresApart(movement.at(T + 2_000 + GLIDE), there) < 0.1);
 });
 
-test('without a position it goes on at the last speed for five seconds, then stands', () => {
+test('without a position the marker continues for five seconds and then stops', () => {
   const movement = new Movement();
   movement.take(driving(0), T);
   assert.ok(Math.abs(metresApart(movement.at(T + 4_900), ROME) - 49) < 0.2);
@@ -58,20 +58,20 @@ test('without a position it goes on at the last speed for five seconds, then sta
   }
 });
 
-test('what was old when it came is not driven after', () => {
+test('a position that is old on arrival is not extrapolated', () => {
   const movement = new Movement();
   movement.take(driving(0), T, {age: 40_000});
   assert.ok(metresApart(movement.at(T + 3_000), ROME) < 0.01);
   assert.equal(movement.isMoving(T + 3_000), false);
 });
 
-test('who stands is not moved, whatever its phone says of where it heads', () => {
+test('a marker at rest does not move, whatever heading the phone reports', () => {
   const movement = new Movement();
   movement.take({...ROME, at: 0, spd: 0.6, hdg: 200}, T);
   assert.ok(metresApart(movement.at(T + 4_000), ROME) < 0.01);
 });
 
-test('a phone that says no speed goes on as fast as its positions were apart', () => {
+test('without a reported speed the marker uses the distance between positions', () => {
   const movement = new Movement();
   const plain = (second) => { const {spd, hdg, ...rest} = driving(second); return rest; };
   movement.take(plain(0), T);
@@ -81,7 +81,7 @@ test('a phone that says no speed goes on as fast as its positions were apart', (
   assert.ok(Math.abs(turn(movement.heading(T + 4_000), 90)) < 1);
 });
 
-test('who stands elsewhere has not travelled there: it is not driven through the city', () => {
+test('a jump is shown without driving through the city', () => {
   const movement = new Movement();
   movement.take(driving(0), T);
   const far = {...onward(ROME, 10, 5_000), at: 2000, spd: 10, hdg: 10};
@@ -89,7 +89,7 @@ test('who stands elsewhere has not travelled there: it is not driven through the
   assert.ok(metresApart(movement.at(T + 2_000), far) < 0.1);
 });
 
-test('what begins anew does not glide from one rider to another', () => {
+test('a new rider\u2019s marker does not glide from the previous one', () => {
   const movement = new Movement();
   movement.take(driving(0), T);
   movement.forget();
@@ -101,7 +101,7 @@ test('what begins anew does not glide from one rider to another', () => {
   assert.ok(metresApart(movement.at(T + 3_000), driving(3)) < 0.1);
 });
 
-test('the icon points within 15 degrees of where it travels, and holds at a standstill', () => {
+test('the icon points within 15 degrees of the course and stays at a standstill', () => {
   const movement = new Movement();
   movement.take({...ROME, at: 0, spd: 8, hdg: 47}, T);
   assert.equal(movement.heading(T), 47);
@@ -113,7 +113,7 @@ test('the icon points within 15 degrees of where it travels, and holds at a stan
   }
 });
 
-test('the icon turns the short way round', () => {
+test('the icon rotates the short way round', () => {
   assert.equal(turn(350, 10), 20);
   assert.equal(turn(10, 350), -20);
   assert.equal(Math.abs(turn(0, 180)), 180);
@@ -126,7 +126,7 @@ test('the icon turns the short way round', () => {
   }
 });
 
-test('who asks for less motion sees steps', () => {
+test('with reduced motion the marker moves in steps', () => {
   const movement = new Movement({still: () => true});
   movement.take(driving(0), T);
   assert.deepEqual(movement.at(T + 3_000), ROME);
@@ -137,7 +137,7 @@ test('who asks for less motion sees steps', () => {
   assert.equal(movement.isMoving(T + 4_001), false);
 });
 
-test('a random ride is never a second behind its positions, and never moves while it stands', () => {
+test('in a random ride the marker lags less than a second and rests when the rider does', () => {
   let seed = 7;
   const random = () => { seed = (seed * 1_103_515_245 + 12_345) % 2 ** 31; return seed / 2 ** 31; };
   for (let ride = 0; ride < 200; ride += 1) {

@@ -1,4 +1,4 @@
-// The service worker of the pages, in a world of its own: what it keeps, for whom, and above all what it never does.
+// The service worker, in an isolated context: what it caches, for whom, and what it never caches.
 
 import assert from 'node:assert/strict';
 import {readFileSync} from 'node:fs';
@@ -10,7 +10,7 @@ import {Clock, settled} from './clock.mjs';
 const SOURCE = readFileSync(new URL('../../Sources/WebAssets/web/worker.js', import.meta.url), 'utf8');
 const ORIGIN = 'https://enroute.example';
 
-/** Caches as a browser has them, by name. */
+/** A browser's caches by name. */
 class Caches {
   all = new Map();
   async open(name) {
@@ -36,7 +36,7 @@ class Caches {
   get text() { return JSON.stringify([...this.all].map(([name, entries]) => [name, [...entries]])); }
 }
 
-/** A worker and its network, which answers what `network` says. */
+/** A worker and its network, which gives the answers of `network`. */
 function worker(network) {
   const listeners = {};
   const caches = new Caches();
@@ -52,7 +52,7 @@ function worker(network) {
     fetch: async (request) => { world.asked += 1; return world.network(request); },
   });
   vm.runInContext(SOURCE, context);
-  /** The answer, or undefined for what the worker lets go by. */
+  /** The response, or undefined for requests that the worker does not handle. */
   world.get = async (path, {authorization, mode = 'cors', method = 'GET', origin = ORIGIN} = {}) => {
     let answer;
     const headers = new Headers(authorization ? {authorization} : {});
@@ -85,7 +85,7 @@ const page = (first = snapshot) => new Response(
 const offline = () => { throw new TypeError('no network'); };
 const first = (html) => JSON.parse(/id="first">(.*?)<\/script>/s.exec(html)[1]);
 
-test('the interfaces, tiles, other sites and changes go by', async () => {
+test('APIs, tiles, other origins and changes are not handled', async () => {
   const {get} = worker(() => new Response('x'));
   for (const path of ['/api/v1/jobs/j1', '/v1', '/assets/tiles/1/0/0', '/openapi.json']) {
     assert.equal(await get(path), undefined, path);
@@ -96,7 +96,7 @@ test('the interfaces, tiles, other sites and changes go by', async () => {
   assert.equal(await get('/assets/page.css', {origin: 'https://other.example'}), undefined);
 });
 
-test('a page and what it loads are there without a network, and the newest with one', async () => {
+test('a page and its assets open offline, and are fresh online', async () => {
   const world = worker((request) => new Response(`one ${request.url}`));
   const text = async (path, options) => (await (await world.get(path, options)).text());
   await text('/track/j1', {mode: 'navigate'});
@@ -105,19 +105,19 @@ test('a page and what it loads are there without a network, and the newest with 
   assert.equal(await text('/assets/page.css'), 'two');
   world.network = offline;
   assert.equal(await text('/assets/page.css'), 'two');
-  // One shell for all jobs.
+  // One cached page for all jobs.
   assert.equal(await text('/track/j2', {mode: 'navigate'}), `one ${ORIGIN}/track/j1`);
   await assert.rejects(text('/rider', {mode: 'navigate'}));
 });
 
-test('an answer that is none is not kept', async () => {
+test('an error response is not cached', async () => {
   const world = worker(() => new Response('sorry', {status: 503}));
   assert.equal((await world.get('/assets/page.css')).status, 503);
   world.network = offline;
   await assert.rejects(world.get('/assets/page.css'));
 });
 
-test('the last state is kept without a place, for whom it was, and with its time', async () => {
+test('the last state is cached without locations, per person and with its time', async () => {
   const world = worker(() => page());
   const seen = await (await world.get('/track/j1', {authorization: ANNA})).text();
   assert.deepEqual(first(seen), snapshot);
@@ -125,7 +125,7 @@ test('the last state is kept without a place, for whom it was, and with its time
     assert.ok(!world.caches.text.includes(secret), secret);
   }
   world.network = offline;
-  // A newer token of the same person finds the same.
+  // A newer token of the same person finds the same state.
   const kept = await (await world.get('/track/j1', {authorization: bearer('anna', '2')})).text();
   assert.ok(kept.includes('<h1>On the way</h1>'));
   const {status, tracking, position, destination, kept: time} = first(kept);
@@ -135,7 +135,7 @@ test('the last state is kept without a place, for whom it was, and with its time
   await assert.rejects(world.get('/track/j1', {authorization: `Link ${'0'.repeat(32)}`}));
 });
 
-test('a gateway that can not tell is answered for by what is kept, and one that refuses ends it', async () => {
+test('a cached state replaces a gateway error, and a refusal deletes it', async () => {
   const world = worker(() => page());
   const link = {authorization: `Link ${'a'.repeat(32)}`};
   await world.get('/track/j1', link);
@@ -147,7 +147,7 @@ test('a gateway that can not tell is answered for by what is kept, and one that 
   await assert.rejects(world.get('/track/j1', link));
 });
 
-test('a state is kept for a day, twenty of them, and none after signing out', async () => {
+test('a state is cached for a day, at most twenty of them, and none after signing out', async () => {
   const world = worker(() => page());
   for (let job = 0; job < 30; job += 1) await world.get(`/track/j${job}`, {authorization: ANNA});
   assert.equal(world.caches.all.get('enroute-states-1').size, 20);
@@ -159,29 +159,29 @@ test('a state is kept for a day, twenty of them, and none after signing out', as
   assert.ok(!world.caches.all.has('enroute-states-1'));
 });
 
-test('what an older worker kept is thrown away, and nobody else\u2019s', async () => {
+test('caches of older workers are deleted, caches of others are not', async () => {
   const world = worker(offline);
   for (const name of ['enroute-shell-0', 'enroute-shell-1', 'others']) await world.caches.open(name);
   await world.dispatch('activate');
   assert.deepEqual((await world.caches.keys()).sort(), ['enroute-shell-1', 'others']);
 });
 
-test('a text of a page can not end the element it is kept in', async () => {
+test('a text cannot close the script element that contains it', async () => {
   const world = worker(() => page({...snapshot, epoch: 'a\u003c/b'}));
   await world.get('/track/j1', {authorization: ANNA});
   assert.ok(world.caches.text.includes('a\\\\u003c/b'));
 });
 
-/** Whether a promise has been kept by now. */
+/** Whether a promise has settled by now. */
 const settles = (promise) => Promise.race([promise.then(() => true), settled().then(() => false)]);
 
-/** An answer that comes when the test says so. */
+/** A response that arrives when the test says so. */
 const slow = () => {
   let comes;
   return {answer: new Promise((resolve) => { comes = resolve; }), comes: (response) => comes(response)};
 };
 
-test('where nothing is kept an answer is waited for, however late it comes, and kept', async () => {
+test('without a cached copy a late response is awaited and cached', async () => {
   for (const [path, options] of [
     ['/track/j1', {mode: 'navigate'}], ['/assets/page.css', {}], ['/track/j1', {authorization: ANNA}],
   ]) {
@@ -196,7 +196,7 @@ test('where nothing is kept an answer is waited for, however late it comes, and 
   }
 });
 
-test('where something is kept that is shown after 3 s, and what comes later is not kept in its place', async () => {
+test('a cached copy is used after 3 s, and the late response is not cached in its place', async () => {
   for (const options of [{mode: 'navigate'}, {authorization: ANNA}]) {
     const world = worker(() => page());
     await world.get('/track/j1', options);
@@ -214,21 +214,21 @@ test('where something is kept that is shown after 3 s, and what comes later is n
   }
 });
 
-test('a kept page loads what was kept with it, and a page of the network waits for what it loads', async () => {
+test('a cached page uses cached assets, and a page from the network waits for the network', async () => {
   const world = worker(() => new Response('old'));
   const text = async (path, options) => (await world.get(path, options)).text();
   await text('/rider', {mode: 'navigate'});
   for (const path of ['/assets/rider.js', '/assets/page.js']) await text(path);
-  // Deployed anew. The page is late, and what it loads would be quick.
+  // After a deployment the page is late and its assets would be quick.
   const late = slow();
   world.network = (request) => (request.mode === 'navigate' ? late.answer : new Response('new'));
   const opened = text('/rider', {mode: 'navigate'});
   await world.clock.pass(3_000);
   assert.equal(await opened, 'old');
   assert.deepEqual([await text('/assets/rider.js'), await text('/assets/page.js')], ['old', 'old']);
-  // What was not kept is asked for.
+  // An asset that is not cached is requested.
   assert.equal(await text('/assets/other.js'), 'new');
-  // The page is quick, and some of what it loads is late.
+  // The page is quick and some of its assets are late.
   const module = slow();
   world.network = (request) => (request.url.endsWith('page.js') ? module.answer : new Response('new'));
   assert.equal(await text('/rider', {mode: 'navigate'}), 'new');
