@@ -4,18 +4,18 @@ import Redis
 import TestSupport
 import Testing
 
-/// The master becomes another one. Nobody is disconnected, and in the end everybody has seen everything: `OutageStage`
+/// The master becomes another one. Nobody is disconnected, and in the end everybody has seen everything: `OutageScenario`
 /// claims it in each of these. Each fleet fails over `ENROUTE_FAILOVERS` times, once where that is not set.
 @Suite(.serialized, .needsMachine(for: .faults)) struct FailoverTests {
     // MARK: Sentinel
 
     private static func withSentinels(
-        _ failOver: @escaping @Sendable (OutageStage, SentinelFleet) async throws -> Void
+        _ failOver: @escaping @Sendable (OutageScenario, SentinelFleet) async throws -> Void
     ) async throws {
         try await SentinelFleet.running { fleet in
             let address = try RedisAddress(url: fleet.url)
-            try await OutageStage.run(live: address, ledger: address) { stage in
-                for _ in 0..<OutageStage.rounds {
+            try await OutageScenario.run(live: address, ledger: address) { stage in
+                for _ in 0..<OutageScenario.rounds {
                     // A replica may say that it is in step before it is sent what is written.
                     try await fleet.master().endpoint.write("probe", "1", replicas: 2)
                     try await failOver(stage, fleet)
@@ -53,16 +53,16 @@ import Testing
 
     // MARK: Cluster
 
-    private static let orderSlot = HashSlot.of("job:{\(OutageStage.order)}")
+    private static let orderSlot = HashSlot.of("job:{\(OutageScenario.order)}")
 
     private static func withCluster(
-        _ failOver: @escaping @Sendable (OutageStage, ClusterFleet) async throws -> Void
+        _ failOver: @escaping @Sendable (OutageScenario, ClusterFleet) async throws -> Void
     ) async throws {
         try await ClusterFleet.running { fleet in
             let address = try RedisAddress(url: fleet.url)
-            try await OutageStage.run(live: address, ledger: address) { stage in
-                for _ in 0..<OutageStage.rounds {
-                    let probe = "probe:{\(OutageStage.order)}"
+            try await OutageScenario.run(live: address, ledger: address) { stage in
+                for _ in 0..<OutageScenario.rounds {
+                    let probe = "probe:{\(OutageScenario.order)}"
                     try await fleet.master(of: Self.orderSlot).endpoint.write(probe, "1", replicas: 1)
                     try await failOver(stage, fleet)
                 }

@@ -6,16 +6,16 @@ import Redis
 import TestSupport
 import Testing
 
-/// What happens to one Redis, or two. Nobody is disconnected, and in the end everybody has seen everything: `OutageStage`
+/// What happens to one Redis, or two. Nobody is disconnected, and in the end everybody has seen everything: `OutageScenario`
 /// claims it in each of these.
 @Suite(.serialized, .needsMachine(for: .faults)) struct GatewayOutageTests {
     private static func withOne(
-        options: [String] = [], _ fault: @escaping @Sendable (OutageStage, RestartableRedis) async throws -> Void,
+        options: [String] = [], _ fault: @escaping @Sendable (OutageScenario, RestartableRedis) async throws -> Void,
         afterwards: @escaping @Sendable ([FollowerProbe.Seen]) throws -> Void = { _ in }
     ) async throws {
         try await RestartableRedis.running(options: options) { redis in
             let address = try redis.address
-            try await OutageStage.run(
+            try await OutageScenario.run(
                 live: address, ledger: address, fault: { try await fault($0, redis) }, afterwards: afterwards)
         }
     }
@@ -127,7 +127,7 @@ import Testing
     @Test func `the next position reopens a feed after the live instance lost its data`() async throws {
         try await RestartableRedis.running { live in
             try await RestartableRedis.running { ledger in
-                try await OutageStage.run(live: live.address, ledger: ledger.address) { stage in
+                try await OutageScenario.run(live: live.address, ledger: ledger.address) { stage in
                     await live.crash()
                     try await live.start(.empty)
                     _ = try await live.run("PING")
@@ -141,13 +141,14 @@ import Testing
     {
         try await RestartableRedis.running { live in
             try await RestartableRedis.running { ledger in
-                try await OutageStage.run(live: live.address, ledger: ledger.address) { stage in
+                try await OutageScenario.run(live: live.address, ledger: ledger.address) { stage in
                     await ledger.crash()
                     try await ledger.start(.empty)
                     try await becomes("the jobs are made anew") {
                         await !Result({ try await stage.makeJobs() }).isFailure
                     }
-                    _ = try await stage.gateway.ledger.startTravel(for: OutageStage.visit, by: OutageStage.rider).get()
+                    _ = try await stage.gateway.ledger.startTravel(for: OutageScenario.visit, by: OutageScenario.rider)
+                        .get()
                 } afterwards: { seen in
                     #expect(seen.allSatisfy { $0.resets >= 1 && $0.ended.isEmpty })
                 }
@@ -159,7 +160,7 @@ import Testing
         try await RestartableRedis.running { redis in
             try await LossyProxy.running(to: redis.endpoint) { proxy in
                 let address = try proxy.address
-                try await OutageStage.run(live: address, ledger: address) { stage in
+                try await OutageScenario.run(live: address, ledger: address) { stage in
                     try await proxy.lose(.channel("job:{order-1}:events"))
                     try await becomes("a message is lost", every: .milliseconds(50)) { try await proxy.lostCount > 0 }
                     try await proxy.lose(.none)
@@ -175,7 +176,7 @@ import Testing
         try await RestartableRedis.running { redis in
             try await LossyProxy.running(to: redis.endpoint) { proxy in
                 let address = try proxy.address
-                try await OutageStage.run(live: address, ledger: address) { stage in
+                try await OutageScenario.run(live: address, ledger: address) { stage in
                     try await proxy.hold()
                     try await stage.all { $0.degraded == 1 }
                     try await proxy.cut()

@@ -17,7 +17,7 @@ import Testing
     private static let revoked = ClientError.closed(code: CloseCode.forbidden.rawValue, reason: "access revoked")
 
     @Test func `a revocation without a channel message is found by polling`() async throws {
-        try await RevocationStage.run { stage in
+        try await RevocationScenario.run { stage in
             let token = try await stage.first.token("anna", .customer)
             let endings = try await stage.endings(token) {
                 try await Self.add("anna", "*", stage)
@@ -27,7 +27,7 @@ import Testing
     }
 
     @Test func `killing subscriber connections loses no revocation`() async throws {
-        try await RevocationStage.run { stage in
+        try await RevocationScenario.run { stage in
             let token = try await stage.first.token("anna", .customer)
             let endings = try await stage.endings(token) {
                 _ = try await stage.redis.run("CLIENT", "KILL", "TYPE", "pubsub")
@@ -38,7 +38,7 @@ import Testing
     }
 
     @Test func `the stream is read again from a master that lost entries and assigns smaller ids`() async throws {
-        try await RevocationStage.run { stage in
+        try await RevocationScenario.run { stage in
             try await stage.revoke(.user(PersonID("bert")!))
             let bert = try await stage.first.token("bert", .customer)
             let token = try await stage.first.token("anna", .customer)
@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    private static func add(_ user: String, _ id: String, _ stage: RevocationStage) async throws {
+    private static func add(_ user: String, _ id: String, _ stage: RevocationScenario) async throws {
         let now = Int64(Date.now.timeIntervalSince1970 * 1000)
         _ = try await stage.redis.run(
             "XADD", "control", id, "kind", "user", "id", user, "actor", "ops-1", "at", "\(now)", "reason", "")

@@ -16,7 +16,7 @@ import Testing
     private static let revoked = ClientError.closed(code: CloseCode.forbidden.rawValue, reason: "access revoked")
 
     @Test func `revoking a user closes its sessions on all gateways, and older tokens are refused`() async throws {
-        try await RevocationStage.run { stage in
+        try await RevocationScenario.run { stage in
             let token = try await stage.first.token("anna", .customer)
             let endings = try await stage.endings(token) { try await stage.revoke(.user(PersonID("anna")!)) }
             #expect(endings == [Self.revoked, Self.revoked])
@@ -35,7 +35,7 @@ import Testing
     }
 
     @Test func `revoking a token over REST leaves the person's other tokens valid`() async throws {
-        try await RevocationStage.run { stage in
+        try await RevocationScenario.run { stage in
             let (token, other) = (
                 try await stage.first.token("anna", .customer), try await stage.first.token("anna", .customer)
             )
@@ -56,10 +56,10 @@ import Testing
     }
 
     @Test func `revoking a link closes its viewers' sessions, and the link is refused afterwards`() async throws {
-        try await RevocationStage.run { stage in
+        try await RevocationScenario.run { stage in
             let links = TrackingLinks(ledger: stage.first.client, settings: stage.first.settings.liveState)
             let secret = try await links.issue(
-                for: RevocationStage.job, of: PersonID("anna")!, lifetime: .seconds(600), by: PersonID("service")!
+                for: RevocationScenario.job, of: PersonID("anna")!, lifetime: .seconds(600), by: PersonID("service")!
             ).get()
             let id = try #require(TrackingLinks.id(of: secret))
             for isFirst in [true, false] {
@@ -81,7 +81,7 @@ import Testing
     }
 
     @Test func `only services and operations staff can revoke, and malformed ids are refused`() async throws {
-        try await RevocationStage.run { stage in
+        try await RevocationScenario.run { stage in
             for (role, status) in [(Role.customer, 403), (.rider, 403), (.ops, 204), (.service, 204)] {
                 let token = try await stage.first.token("somebody", role)
                 let link = String(repeating: "0", count: 32)
@@ -111,24 +111,24 @@ import Testing
     }
 
     @Test func `a revoked job ends for its customer and its rider, and operations staff still see it`() async throws {
-        try await RevocationStage.run { stage in
+        try await RevocationScenario.run { stage in
             let second = stage.gateways[1]
             try await stage.first.connect("rider-1", .rider) { rider, heardByRider in
-                try await rider.send(.travel(job: RevocationStage.job, active: true))
+                try await rider.send(.travel(job: RevocationScenario.job, active: true))
                 #expect(try await heardByRider.travelAnswer() != nil)
                 try await second.connect("ops-1", .ops) { ops, heardByOps in
-                    try await ops.send(.subscribe(job: RevocationStage.job, since: nil))
+                    try await ops.send(.subscribe(job: RevocationScenario.job, since: nil))
                     _ = try await heardByOps.subscribed()
                     try await second.connect("anna", .customer) { anna, heard in
-                        try await anna.send(.subscribe(job: RevocationStage.job, since: nil))
+                        try await anna.send(.subscribe(job: RevocationScenario.job, since: nil))
                         _ = try await heard.subscribed()
-                        try await stage.revoke(.job(RevocationStage.job))
+                        try await stage.revoke(.job(RevocationScenario.job))
                         let reason = try await heard.first { message -> EndReason? in
                             if case .ended(_, let reason) = message { reason } else { nil }
                         }
                         #expect(reason == .revoked)
                         // The answer is the same as for another customer's job.
-                        try await anna.send(.subscribe(job: RevocationStage.job, since: nil))
+                        try await anna.send(.subscribe(job: RevocationScenario.job, since: nil))
                         #expect(try await heard.refusal().code == .notFound)
                     }
                     let told = try await heardByOps.first { message -> EndReason? in
@@ -139,13 +139,13 @@ import Testing
                         }
                     }
                     #expect(told == .revoked)
-                    try await ops.send(.unsubscribe(job: RevocationStage.job))
-                    try await ops.send(.subscribe(job: RevocationStage.job, since: nil))
+                    try await ops.send(.unsubscribe(job: RevocationScenario.job))
+                    try await ops.send(.subscribe(job: RevocationScenario.job, since: nil))
                     #expect(try await heardByOps.subscribed().tracking != .live)
                 }
-                try await rider.send(.travel(job: RevocationStage.job, active: true))
+                try await rider.send(.travel(job: RevocationScenario.job, active: true))
                 await #expect(throws: ErrorCode.notFound) { try await heardByRider.travelAnswer() }
-                try await rider.report(RevocationStage.job, step: 1)
+                try await rider.report(RevocationScenario.job, step: 1)
                 #expect(try await heardByRider.refusal().code == .notFound)
             }
             for gateway in stage.gateways {
@@ -157,13 +157,13 @@ import Testing
                     #expect(answer.status == status, "\(role)")
                 }
             }
-            let record = try await stage.first.ledger.recover(RevocationStage.job).get()?.record
+            let record = try await stage.first.ledger.recover(RevocationScenario.job).get()?.record
             #expect(record?.isTravelling == false)
         }
     }
 
     @Test func `a ticket or a refresh with a revoked token is refused`() async throws {
-        try await RevocationStage.run { stage in
+        try await RevocationScenario.run { stage in
             let (token, other) = (
                 try await stage.first.token("anna", .customer), try await stage.first.token("anna", .customer)
             )
@@ -202,7 +202,7 @@ import Testing
                 let address = try redis.address
                 let client = try await RedisClient.started(at: address)
                 defer { client.stop() }
-                let (job, rider, state) = (RevocationStage.job, PersonID("rider-1")!, LiveStateSettings())
+                let (job, rider, state) = (RevocationScenario.job, PersonID("rider-1")!, LiveStateSettings())
                 let feed = JobFeed(live: client, settings: state)
                 let deadline = Int64(Date.now.timeIntervalSince1970 * 1000) + 3_600_000
                 _ = try await feed.open(job, for: rider, until: deadline, fence: 1).get()
@@ -220,7 +220,7 @@ import Testing
     }
 
     @Test func `a starting gateway applies earlier revocations`() async throws {
-        try await RevocationStage.run { stage in
+        try await RevocationScenario.run { stage in
             let token = try await stage.first.token("anna", .customer)
             try await stage.revoke(.user(PersonID("anna")!))
             let address = try stage.redis.address

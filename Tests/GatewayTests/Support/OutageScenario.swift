@@ -13,7 +13,7 @@ import Redis
 import TestSupport
 import Testing
 
-struct OutageStage: Sendable {
+struct OutageScenario: Sendable {
     let gateway: RunningGateway
     let witnesses: [FollowerProbe]
     let traffic: Traffic
@@ -37,7 +37,7 @@ struct OutageStage: Sendable {
     static func run(
         live: RedisAddress, ledger: RedisAddress,
         _ change: @escaping @Sendable (inout GatewaySettings) -> Void = { _ in },
-        fault: @escaping @Sendable (OutageStage) async throws -> Void,
+        fault: @escaping @Sendable (OutageScenario) async throws -> Void,
         afterwards: @escaping @Sendable ([FollowerProbe.Seen]) throws -> Void = { _ in }
     ) async throws {
         try await within(.seconds(400) * Self.rounds) {
@@ -46,7 +46,7 @@ struct OutageStage: Sendable {
                 (settings.limits.positionsPerSecond, settings.limits.positionsBurst) = (1000, 1000)
                 change(&settings)
             } _: { gateway in
-                let stage = OutageStage(
+                let stage = OutageScenario(
                     gateway: gateway, witnesses: (0..<Self.followers).map { _ in FollowerProbe() }, traffic: Traffic())
                 try await stage.makeJobs()
                 try await withThrowingTaskGroup(of: Void.self) { group in

@@ -13,14 +13,14 @@ import Testing
 @testable import Gateway
 @testable import Realtime
 
-struct RevocationStage: Sendable {
+struct RevocationScenario: Sendable {
     let gateways: [RunningGateway]
     let redis: RestartableRedis
 
     static let job = JobID("job-1")!
 
     /// Each test needs a Redis that it may treat badly.
-    static func run(_ body: @escaping @Sendable (RevocationStage) async throws -> Void) async throws {
+    static func run(_ body: @escaping @Sendable (RevocationScenario) async throws -> Void) async throws {
         try await within {
             try await RestartableRedis.running { redis in
                 let address = try redis.address
@@ -31,7 +31,7 @@ struct RevocationStage: Sendable {
                 try await RunningGateway.run(isSecure: false, at: (address, address), change) { first in
                     try await RunningGateway.run(isSecure: false, at: (address, address), change) { second in
                         _ = try await first.travellingJob()
-                        try await body(RevocationStage(gateways: [first, second], redis: redis))
+                        try await body(RevocationScenario(gateways: [first, second], redis: redis))
                     }
                 }
             }
