@@ -108,10 +108,10 @@ private final class FailureLog: Sendable {
         guard let unsaid = self.said.withLock({ $0.record(kind, now: .now()) }) else { return }
         var metadata: Logger.Metadata = [LogKey.provider: "\(source.rawValue)", LogKey.reason: "\(failure)"]
         if unsaid > 0 { metadata[LogKey.count] = "\(unsaid)" }
-        if failure.needsSomebody {
-            self.logger.error("a service of arrival times is of no use", metadata: metadata)
+        if failure.needsOperator {
+            self.logger.error("ETA provider unusable; check its settings", metadata: metadata)
         } else {
-            self.logger.warning("a service of arrival times did not answer", metadata: metadata)
+            self.logger.warning("ETA provider unavailable", metadata: metadata)
         }
     }
 }

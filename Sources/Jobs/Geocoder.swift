@@ -49,7 +49,7 @@ package struct Geocoder: Sendable {
         } catch {
             if error != .noPlace {
                 self.logger.log(
-                    level: error.needsSomebody ? .error : .warning, "geocoding failed",
+                    level: error.needsOperator ? .error : .warning, "geocoding failed",
                     metadata: [LogKey.provider: "\(Self.name)", LogKey.reason: "\(error)"])
             }
             return (nil, .nothing)

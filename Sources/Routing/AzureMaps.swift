@@ -1,6 +1,6 @@
 // Azure Maps Route 2025-01-01: `POST /route/directions` with GeoJSON (Azure/azure-rest-api-specs,
-// specification/maps/data-plane/Route). Without `fastestWithTraffic` it answers for an empty road; version 1 of it, which
-// retires in 2028, has latitude first, this one longitude.
+// specification/maps/data-plane/Route). Without `fastestWithTraffic` it ignores traffic. Version 1, which retires in
+// 2028, expects latitude first; this version expects longitude first.
 
 internal import EnrouteWire
 internal import FoundationEssentials
@@ -17,7 +17,8 @@ package struct AzureMaps: RouteProvider {
     package init(key: ProviderKey, url: String = Self.usualURL) throws(InvalidProviderSetting) {
         guard let base = URLText.base(url, mustBeSecure: true) else {
             throw InvalidProviderSetting(
-                description: "The URL of Azure Maps must begin with https://: it is sent a key and places.")
+                description:
+                    "The URL of Azure Maps must begin with https://, because requests contain a key and positions.")
         }
         (self.base, self.key) = (base, key)
     }
@@ -50,7 +51,7 @@ package struct AzureMaps: RouteProvider {
                 geometry: .init(coordinates: [place.longitude, place.latitude]), properties: .init(pointIndex: index))
         }
         guard let body = try? JSONEncoder().encode(Question(features: features)) else {
-            preconditionFailure("a Coordinate holds finite numbers, which JSON can")
+            preconditionFailure("a Coordinate contains finite numbers, which JSON can represent")
         }
         return ProviderRequest(
             method: .post, url: "\(self.base)/route/directions?api-version=\(Self.version)",
@@ -76,7 +77,7 @@ package struct AzureMaps: RouteProvider {
         do {
             answer = try JSONDecoder().decode(Answer.self, from: Data(response.body))
         } catch {
-            throw .malformed("it is not the GeoJSON of Azure Maps")
+            throw .malformed("it is not Azure Maps GeoJSON")
         }
         guard let features = answer.features else { throw .malformed("it has no features") }
         guard let route = features.compactMap(\.properties).first(where: { $0.type == "RoutePath" }) else {

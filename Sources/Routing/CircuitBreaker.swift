@@ -1,18 +1,18 @@
-// Whether a provider is asked at all. One that failed several times in a row is left alone for a while, then asked once, and
-// left alone for longer if that fails too; one that said when it wants to be asked again is taken at its word.
+// A circuit breaker for one provider. After several failures in a row it opens for a while, then lets one request
+// through, and opens for longer if that fails too. It respects `Retry-After`.
 
-/// One provider's. Times are ns of a clock that never goes back.
+/// The circuit breaker of one provider. Times are ns of a monotonic clock.
 package struct CircuitBreaker: Hashable, Sendable {
     package struct Bounds: Hashable, Sendable {
-        /// Failures in a row that are too many.
+        /// The number of failures in a row that opens it.
         package var failures = 3
-        /// Left alone for the first at first, doubling up to the last, s.
+        /// How long it stays open, in seconds: the first time, and at most. The time doubles with each failure.
         package var firstRest = 10.0
         package var lastRest = 600.0
-        /// Left alone when the key is refused, or it asked to be without saying for how long, s.
+        /// How long it stays open, in seconds, after the key was rejected, and after a 429 without `Retry-After`.
         package var refusedRest = 300.0
         package var throttledRest = 60.0
-        /// The longest that it can ask for, s.
+        /// The longest accepted `Retry-After` in seconds.
         package var longestThrottle = 3600.0
 
         package init() {}
@@ -26,22 +26,21 @@ package struct CircuitBreaker: Hashable, Sendable {
 
     package init(bounds: Bounds = Bounds()) { self.bounds = bounds }
 
-    /// It is being left alone, or tried by somebody.
+    /// Whether it is open, or a trial request is running.
     package func isOpen(now: UInt64) -> Bool {
         guard let restsUntil = self.restsUntil else { return false }
         return now < restsUntil || self.isTrying
     }
 
-    /// Whoever may ask says what came of it, by `succeeded` or `failed`.
-    ///
-    /// - Returns: whether it may be asked. After a rest, one may try.
+    /// Returns whether a request may be sent. After the open time, one trial request may. The caller reports the
+    /// outcome with `succeeded` or `failed`.
     package mutating func mayAsk(now: UInt64) -> Bool {
         guard !self.isOpen(now: now) else { return false }
         if self.restsUntil != nil { self.isTrying = true }
         return true
     }
 
-    /// Whoever was to ask did not: the next one may.
+    /// Reports that the permitted request was not sent, so another one may be.
     package mutating func withdrawn() { self.isTrying = false }
 
     package mutating func succeeded() {
@@ -67,7 +66,7 @@ package struct CircuitBreaker: Hashable, Sendable {
         }
     }
 
-    /// A later end stands: who was asked before the last failure may answer after it.
+    /// The later end applies, because a request from before the last failure may fail after it.
     private mutating func rest(_ seconds: Double, _ now: UInt64) {
         self.restsUntil = max(self.restsUntil ?? 0, now + UInt64(seconds * 1e9))
     }

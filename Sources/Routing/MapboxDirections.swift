@@ -10,14 +10,15 @@ package struct MapboxDirections: RouteProvider {
     package init(key: ProviderKey, url: String = Self.usualURL) throws(InvalidProviderSetting) {
         guard let base = URLText.base(url, mustBeSecure: true) else {
             throw InvalidProviderSetting(
-                description: "The URL of Mapbox must begin with https://: it is sent a key and places.")
+                description: "The URL of Mapbox must begin with https://, because requests contain a key and positions."
+            )
         }
         (self.base, self.key) = (base, key)
     }
 
     package func request(_ question: RouteQuery) -> ProviderRequest {
         let places = question.places.map(URLText.longitudeFirst).joined(separator: ";")
-        // There is no header for it.
+        // Mapbox accepts the key only as a query parameter.
         let key = URLText.percentEncoded(self.key.text)
         return ProviderRequest(
             url: "\(self.base)/directions/v5/mapbox/driving-traffic/\(places)?overview=false&access_token=\(key)")

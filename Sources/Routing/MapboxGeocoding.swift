@@ -1,10 +1,11 @@
-// From an address to a place, once, when a job is created without: Mapbox Geocoding v6 (docs.mapbox.com/api/search/geocoding).
-// What is found is kept with the job, which is allowed only of answers that were asked for with `permanent=true`.
+// Looks up the location of an address, once, when a job is created with an address: Mapbox Geocoding v6
+// (docs.mapbox.com/api/search/geocoding). The result is stored with the job. Mapbox allows storing only results that
+// were requested with `permanent=true`.
 
 package import EnrouteWire
 internal import FoundationEssentials
 
-/// How sure a geocoder is; what is low is no place to send somebody to.
+/// How certain a geocoder is. With `low`, nobody is sent there.
 package enum GeocodeConfidence: String, Hashable, Sendable, CaseIterable, Comparable {
     case low, medium, high, exact
 
@@ -24,12 +25,12 @@ package struct GeocodedPlace: Hashable, Sendable {
     package let place: Coordinate
     package let confidence: GeocodeConfidence
 
-    /// A rider may be sent there.
+    /// Whether a rider may be sent there.
     package var isResolved: Bool { self.confidence >= .medium }
 }
 
 package struct MapboxGeocoding: Sendable {
-    /// Characters of an address, at most (as documented: 256).
+    /// The maximum length of an address, as documented by Mapbox.
     package static let longestAddress = 256
 
     private let base: String
@@ -38,7 +39,8 @@ package struct MapboxGeocoding: Sendable {
     package init(key: ProviderKey, url: String = MapboxDirections.usualURL) throws(InvalidProviderSetting) {
         guard let base = URLText.base(url, mustBeSecure: true) else {
             throw InvalidProviderSetting(
-                description: "The URL of Mapbox must begin with https://: it is sent a key and addresses.")
+                description: "The URL of Mapbox must begin with https://, because requests contain a key and addresses."
+            )
         }
         (self.base, self.key) = (base, key)
     }
@@ -73,12 +75,12 @@ package struct MapboxGeocoding: Sendable {
         do {
             answer = try JSONDecoder().decode(Answer.self, from: Data(response.body))
         } catch {
-            throw .malformed("it is not the GeoJSON of Mapbox")
+            throw .malformed("it is not Mapbox GeoJSON")
         }
         guard let found = answer.features.first?.properties else { throw .noPlace }
         guard let place = Coordinate(latitude: found.coordinates.latitude, longitude: found.coordinates.longitude)
-        else { throw .malformed("its coordinates are no place") }
-        // Only addresses have a code; a town is found for sure, and is no address.
+        else { throw .malformed("its coordinates are invalid") }
+        // Only addresses have a match code. A town is found with certainty, but is not an address.
         let confidence = found.match_code?.confidence.flatMap(GeocodeConfidence.init) ?? .low
         return GeocodedPlace(place: place, confidence: confidence)
     }

@@ -1,4 +1,5 @@
-// OSRM, run by oneself: `GET /route/v1/driving/{lon},{lat};…` (Project-OSRM/osrm-backend, docs/http.md). It knows no traffic.
+// A self-hosted OSRM: `GET /route/v1/driving/{lon},{lat};…` (Project-OSRM/osrm-backend, docs/http.md). It does not know
+// traffic.
 
 internal import FoundationEssentials
 
@@ -6,11 +7,11 @@ package struct OSRM: RouteProvider {
     package let source = ArrivalSource.osrm
     private let base: String
 
-    /// - Parameter url: where it is, like `http://osrm:5000`; in the clear only where that network is trusted with places.
+    /// - Parameter url: such as `http://osrm:5000`. Use http only in a network that may see positions.
     package init(url: String) throws(InvalidProviderSetting) {
         guard let base = URLText.base(url, mustBeSecure: false) else {
             throw InvalidProviderSetting(
-                description: "The URL of OSRM must be like http://osrm:5000, without user or query.")
+                description: "Invalid OSRM URL. Use a URL like http://osrm:5000, without user or query.")
         }
         self.base = base
     }
@@ -21,13 +22,13 @@ package struct OSRM: RouteProvider {
     }
 
     package func answer(_ response: ProviderResponse) throws(ProviderFailure) -> RouteAnswer {
-        // 400 with a code that says why.
+        // A 400 contains a code with the reason.
         try response.checkStatus(telling: [400])
         return try DirectionsAnswer(response).route(knowsTraffic: false)
     }
 }
 
-/// The answer of OSRM, and of Mapbox, whose Directions grew out of it.
+/// The answer of OSRM. Mapbox Directions uses the same format.
 struct DirectionsAnswer: Decodable {
     struct Route: Decodable {
         /// s
@@ -68,7 +69,7 @@ struct DirectionsAnswer: Decodable {
             guard self.status == 200 else { throw .status(self.status) }
             throw .malformed("its code is none that is known")
         }
-        // The first is the one it recommends.
+        // The first route is the recommended one.
         guard let route = self.routes?.first else { throw .noRoute }
         return try RouteAnswer(seconds: route.duration, meters: route.distance, knowsTraffic: knowsTraffic)
     }

@@ -1,18 +1,18 @@
-// Asks providers over HTTP/1.1: one question, one answer of bounded length within a bounded time, and no redirect is followed,
-// because where it leads was not configured and would be sent a key and places.
+// The HTTP/1.1 client for providers. Length and time of an answer are limited. Redirects are not followed, because
+// their target was not configured and would receive a key and positions.
 
 internal import OutboundHTTP
 
-/// Connections to all providers of a process. Ends with `shutdown`.
+/// The connections to all providers of a process. `shutdown` closes them.
 package final class ProviderClient: Sendable {
-    /// From a question to the last byte of its answer.
+    /// Maximum time from a request to the last byte of its answer.
     package static let longestWait = Duration.seconds(3)
-    /// Bytes of an answer, at most.
+    /// Maximum length of an answer in bytes.
     package static let longestAnswer = 1_048_576
 
     private let connections: OutboundConnections
 
-    /// - Parameter authorities: PEM file of those that may vouch for providers; `nil` for the system's.
+    /// - Parameter authorities: PEM file of the trusted certificate authorities; `nil` for the system's.
     /// - Throws: `InvalidProviderSetting`.
     package init(authorities: String? = nil, longestWait: Duration = ProviderClient.longestWait)
         throws(InvalidProviderSetting)
@@ -22,7 +22,9 @@ package final class ProviderClient: Sendable {
                 try OutboundHTTP(authorities: authorities, longestWait: longestWait, longestAnswer: Self.longestAnswer))
         } catch {
             throw InvalidProviderSetting(
-                description: "The authorities of providers name \(error.path), which holds no certificate in PEM.")
+                description:
+                    "The file of trusted certificate authorities for providers, \(error.path), contains no PEM certificate."
+            )
         }
     }
 

@@ -1,5 +1,5 @@
-// What goes to a provider and what comes back, as values: built and read without a socket. A request holds a key and the
-// places of people, so it does not describe itself.
+// Requests to a provider and its responses, as values that need no socket. A request contains a key and people's
+// positions, so its description is redacted.
 
 package import OutboundHTTP
 
@@ -15,13 +15,13 @@ package struct ProviderRequest: Hashable, Sendable, CustomStringConvertible, Cus
         (self.method, self.url, self.headers, self.body) = (method, url, headers, body)
     }
 
-    package var description: String { "<a question to a provider>" }
+    package var description: String { "<a request to a provider>" }
     package var customMirror: Mirror { Mirror(self, children: []) }
 }
 
 package struct ProviderResponse: Hashable, Sendable {
     package var status: Int
-    /// How long it asks to be left alone, s.
+    /// The value of `Retry-After` in seconds.
     package var retryAfterSeconds: Int?
     package var body: [UInt8]
 
@@ -29,7 +29,7 @@ package struct ProviderResponse: Hashable, Sendable {
         (self.status, self.retryAfterSeconds, self.body) = (status, retryAfterSeconds, body)
     }
 
-    /// - Throws: what a status means with every provider, but for those of which the body says more.
+    /// Throws unless the status is 200, or one of `telling`, for which the body contains the reason.
     func checkStatus(telling: Set<Int> = []) throws(ProviderFailure) {
         switch self.status {
         case 200: return
@@ -42,12 +42,12 @@ package struct ProviderResponse: Hashable, Sendable {
     }
 }
 
-/// A key of a provider; it does not describe itself.
+/// The API key of a provider. Its description is redacted.
 package struct ProviderKey: Hashable, Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable
 {
     let text: String
 
-    /// - Returns: `nil` for what can not stand in a header: empty, or with anything but printable ASCII.
+    /// - Returns: `nil` if the text is not valid in a header: empty, or with characters other than printable ASCII.
     package init?(_ text: String) {
         guard !text.isEmpty, text.utf8.allSatisfy({ (33...126).contains($0) }) else { return nil }
         self.text = text
@@ -58,28 +58,29 @@ package struct ProviderKey: Hashable, Sendable, CustomStringConvertible, CustomD
     package var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// Why there is no answer. All are expected; the next provider may have one. None holds a place or a key.
+/// Why a provider gave no answer. All of these are expected, and the next provider may answer. None contains a position
+/// or a key.
 package enum ProviderFailure: Error, Hashable, Sendable, CustomStringConvertible {
-    /// Not within the time.
+    /// No answer within the timeout.
     case late
     case unreachable(String)
-    /// Asked too often; not again before so many seconds.
+    /// Too many requests; retry after this many seconds.
     case throttled(retryAfterSeconds: Int?)
     case keyRefused
     case redirected
     case status(Int)
     case tooLong
     case malformed(String)
-    /// It works, and knows no way between these places.
+    /// The provider works, but there is no route between these points.
     case noRoute
-    /// It works, and does not know the address.
+    /// The provider works, but does not know the address.
     case noPlace
 
-    /// The provider is to blame, and asking it again at once is of no use.
+    /// Whether the provider failed, so that repeating the request immediately would not help.
     package var isFault: Bool { self != .noRoute && self != .noPlace }
 
-    /// It does not pass by itself: somebody has to change the address, the key or the provider.
-    package var needsSomebody: Bool {
+    /// Whether operations staff must act: correct the URL or the key, or change the provider.
+    package var needsOperator: Bool {
         switch self {
         case .keyRefused, .redirected, .malformed, .tooLong: true
         case .late, .unreachable, .throttled, .status, .noRoute, .noPlace: false
@@ -88,17 +89,18 @@ package enum ProviderFailure: Error, Hashable, Sendable, CustomStringConvertible
 
     package var description: String {
         switch self {
-        case .late: "The provider did not answer in time. See whether it is up, and reached from here."
-        case .unreachable(let reason): "The provider can not be reached: \(reason). See its address and the firewall."
+        case .late: "The provider did not answer within the timeout. Check that it is running and reachable."
+        case .unreachable(let reason): "Cannot connect to the provider: \(reason). Check its URL and the firewall."
         case .throttled(let seconds):
-            "The provider was asked too often\(seconds.map { " and asks to wait \($0) s" } ?? ""). "
-                + "Raise its quota, or lower the daily budget."
-        case .keyRefused: "The provider refuses the key. See whether it is right, and good for this service."
-        case .redirected: "The provider answers with a redirect, which is not followed. Set the address it leads to."
-        case .status(let status): "The provider answers with status \(status) in the place of 200."
-        case .tooLong: "The provider's answer is longer than \(ProviderClient.longestAnswer) bytes. See its address."
-        case .malformed(let reason): "The provider's answer can not be used: \(reason). See its address and version."
-        case .noRoute: "The provider knows no way between these places."
+            "The provider received too many requests\(seconds.map { " and asks to wait \($0) s" } ?? ""). "
+                + "Increase its quota or lower the daily limit."
+        case .keyRefused: "The provider rejected the key. Check that it is correct and valid for this service."
+        case .redirected:
+            "The provider answered with a redirect, which is not followed. Configure the URL it redirects to."
+        case .status(let status): "The provider answered with status \(status) instead of 200."
+        case .tooLong: "The provider's answer is longer than \(ProviderClient.longestAnswer) bytes. Check its URL."
+        case .malformed(let reason): "The provider's answer is invalid: \(reason). Check its URL and version."
+        case .noRoute: "The provider found no route between these points."
         case .noPlace: "The provider does not know the address."
         }
     }

@@ -1,11 +1,11 @@
-// Answers that are good for neighbours too: whoever asks from the same block to the same door within a minute is told what
-// the last one was. Bounded; of more, the oldest goes.
+// Caches routes for a minute, for queries that start and end close to earlier ones. The size is limited; the oldest
+// entry is removed first.
 
 internal import EnrouteWire
 
-/// Where a question begins and ends, as exactly as an arrival time needs it.
+/// The points of a query, rounded to the accuracy that an arrival time needs.
 package struct RouteCell: Hashable, Sendable {
-    /// Cells of a degree: 111 m from south to north, and less from west to east.
+    /// Cells per degree: 111 m from south to north, and less from west to east.
     static let perDegree = 1000.0
 
     private let indices: [Int32]
@@ -18,7 +18,7 @@ package struct RouteCell: Hashable, Sendable {
 }
 
 package struct RouteCache: Sendable {
-    /// s that an answer is good.
+    /// How long an answer is valid, in seconds.
     package static let goodSeconds = 45.0
     package static let maxAnswers = 10_000
 
@@ -28,7 +28,7 @@ package struct RouteCache: Sendable {
     }
 
     private var entries: [RouteCell: Entry] = [:]
-    /// As they came, the oldest first from `oldest` on.
+    /// The cells in the order they were added, the oldest at `oldest`.
     private var order: [(cell: RouteCell, at: UInt64)] = []
     private var oldest = 0
     private let most: Int
@@ -49,7 +49,7 @@ package struct RouteCache: Sendable {
         while self.oldest < self.order.count {
             let (cell, at) = self.order[self.oldest]
             guard self.entries.count > self.most || now >= at + expired else { break }
-            // One that was renewed stands further back as well.
+            // A renewed cell appears again further back.
             if self.entries[cell]?.at == at { self.entries[cell] = nil }
             self.oldest += 1
         }

@@ -1,7 +1,7 @@
-// Which provider is asked next: in the order they were configured, past those that are left alone or whose day is used up. At
-// the end of the chain there is none, and the built-in estimator answers.
+// Decides which provider to try next: in the configured order, skipping providers whose circuit breaker is open or
+// whose daily budget is used up. After the last one, the built-in estimator is used.
 
-/// Decides; `RouteFinder` asks.
+/// The order of the providers. `RouteFinder` sends the requests.
 package struct RouteChain: Sendable {
     package struct Link: Sendable {
         package let source: ArrivalSource
@@ -14,7 +14,7 @@ package struct RouteChain: Sendable {
     }
 
     package enum Step: Hashable, Sendable {
-        /// The provider at this place in the chain, which has been counted as asked.
+        /// Send the query to the provider at this index. It is already counted in the budget.
         case ask(Int)
         case exhausted
     }
@@ -24,8 +24,8 @@ package struct RouteChain: Sendable {
     package init(links: [Link]) { self.links = links }
 
     /// - Parameters:
-    ///   - index: the first to be considered.
-    ///   - now: ns of a clock that never goes back.
+    ///   - index: the first provider to consider.
+    ///   - now: ns of a monotonic clock.
     ///   - wall: ms since the epoch.
     package mutating func next(from index: Int, now: UInt64, wall: Int64) -> Step {
         for index in self.links.indices.dropFirst(index) {
@@ -38,9 +38,9 @@ package struct RouteChain: Sendable {
         return .exhausted
     }
 
-    /// Who was to be asked was not.
+    /// Reports that the query was not sent.
     ///
-    /// - Parameter isSpent: for want of budget, which there is none of until the day is over.
+    /// - Parameter isSpent: whether the shared daily budget is used up.
     package mutating func withheld(_ index: Int, isSpent: Bool, wall: Int64) {
         self.links[index].breaker.withdrawn()
         if isSpent { self.links[index].budget.exhaust(wall: wall) }

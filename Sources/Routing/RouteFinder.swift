@@ -1,21 +1,21 @@
-// Asks the providers of a chain one after the other until one answers, and not twice for what was answered just now. What to
-// ask, whom, and how long to leave somebody alone are values' to decide.
+// Queries the providers of a chain one after the other until one answers, and caches answers. Values decide what to
+// query, which provider to use and how long to avoid a failing one.
 
-/// The chain of one process.
+/// The route finder of one process.
 package actor RouteFinder {
-    /// What providers did, by what came of it: for metrics and logs.
+    /// What happened to a query, for metrics and logs.
     package enum Event: Hashable, Sendable {
         case answered(ArrivalSource, Duration)
         case failed(ArrivalSource, ProviderFailure)
         case cached(ArrivalSource)
-        /// It was not asked, for want of permission.
+        /// The query was not sent, because the budget did not permit it.
         case withheld(ArrivalSource)
     }
 
-    /// Whether a provider may be asked, by a count that processes share.
+    /// Whether a query is within the budget that gateways share.
     package enum Permission: Hashable, Sendable {
         case granted
-        /// The day is used up.
+        /// Today's budget is used up.
         case spent
         case unknown
     }
@@ -26,12 +26,12 @@ package actor RouteFinder {
     private let report: @Sendable (Event) -> Void
     private var chain: RouteChain
     private var cache = RouteCache()
-    /// Questions that are out.
+    /// The queries that are running.
     private var flights: [RouteCell: Task<SourcedRoute?, Never>] = [:]
 
     /// - Parameters:
-    ///   - providers: in the order they are asked, each with what it may be asked in a day.
-    ///   - clock: ns of a clock that never goes back, and ms since the epoch.
+    ///   - providers: in the order they are tried, each with its daily budget.
+    ///   - clock: ns of a monotonic clock, and ms since the epoch.
     package init(
         providers: [(provider: any RouteProvider, budget: DailyBudget)], client: ProviderClient,
         clock: @escaping @Sendable () -> (monotonic: UInt64, wall: Int64),
@@ -42,8 +42,10 @@ package actor RouteFinder {
         (self.client, self.clock, self.report) = (client, clock, report)
     }
 
-    /// - Parameter permit: asked before each question to a provider, and counted by it.
-    /// - Returns: `nil` when no provider has an answer: the built-in estimator is next.
+    /// Finds a route.
+    ///
+    /// - Parameter permit: called before each query to a provider; counts the query.
+    /// - Returns: `nil` if no provider has an answer. Then use the built-in estimator.
     package func find(
         _ question: RouteQuery, permit: @escaping @Sendable (ArrivalSource) async -> Permission = { _ in .granted }
     ) async -> SourcedRoute? {
@@ -53,8 +55,8 @@ package actor RouteFinder {
             return known
         }
         if let flight = self.flights[cell] { return await flight.value }
-        // Of its own, because whoever asked first may go while others wait. Nobody cancels it: each provider ends within
-        // the client's bound.
+        // A separate task, because the first caller may be cancelled while others wait. It is never cancelled: the
+        // client's timeout limits each query.
         let flight = Task { await self.search(question, cell, permit) }
         self.flights[cell] = flight
         return await flight.value

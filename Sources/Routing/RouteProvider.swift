@@ -1,5 +1,5 @@
-// One service that knows ways: how it is asked and how its answer is read. No sockets here, so that a test can hold each
-// against its documentation.
+// A routing provider: creates its requests and parses its answers. It uses no sockets, so tests can compare it with the
+// provider's documentation.
 
 package protocol RouteProvider: Sendable {
     var source: ArrivalSource { get }
@@ -7,7 +7,7 @@ package protocol RouteProvider: Sendable {
     func answer(_ response: ProviderResponse) throws(ProviderFailure) -> RouteAnswer
 }
 
-/// Why a setting can not be used; says how it should be.
+/// An invalid setting of a provider. The description says what is valid.
 package struct InvalidProviderSetting: Error, Hashable, CustomStringConvertible {
     package let description: String
 }

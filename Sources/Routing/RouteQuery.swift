@@ -1,22 +1,22 @@
-// How long from here to there, whoever is asked: the question, the answer, and who gave it.
+// A route query, its answer, and the source of the answer.
 
 package import EnrouteWire
 
-/// Who says when somebody arrives; a label of metrics.
+/// The source of an arrival time. Also a metric label.
 package enum ArrivalSource: String, Hashable, Sendable, CaseIterable {
     case osrm
     case azureMaps = "azure_maps"
     case mapbox
-    /// No service: `Tracking`'s own estimator, when all others fail or none is configured.
+    /// The estimator of `Tracking`, used when all providers fail or none is configured.
     case builtIn = "built_in"
 }
 
-/// A way by car that begins now.
+/// A route by car that starts now.
 package struct RouteQuery: Hashable, Sendable {
-    /// Where it begins, what it passes, where it ends.
+    /// The start, the points to pass, and the end.
     package let places: [Coordinate]
 
-    /// As many as every provider takes.
+    /// The maximum number of points that every provider accepts.
     package static let maxPlaces = 10
 
     /// - Returns: `nil` for fewer than two places, or more than `maxPlaces`.
@@ -29,18 +29,18 @@ package struct RouteQuery: Hashable, Sendable {
 package struct RouteAnswer: Hashable, Sendable {
     package let seconds: Double
     package let meters: Double
-    /// The time is with today's traffic, not with an empty road's.
+    /// Whether the time includes current traffic.
     package let knowsTraffic: Bool
 
-    /// m/s: what is faster is no way by car.
+    /// m/s. A faster route is invalid.
     static let fastest = 70.0
-    /// s: what is longer is no way of today.
+    /// Seconds. A longer route is invalid.
     static let longest = 86_400.0
 
-    /// - Throws: `malformed` for what can not be: numbers below zero, too fast, too long.
+    /// - Throws: `malformed` for impossible values: negative, too fast or too long.
     init(seconds: Double, meters: Double, knowsTraffic: Bool) throws(ProviderFailure) {
         guard (0...Self.longest).contains(seconds), meters >= 0, meters <= max(1, seconds) * Self.fastest else {
-            throw .malformed("it answers with a way that no car takes in that time")
+            throw .malformed("the time is impossible for a car on this route")
         }
         (self.seconds, self.meters, self.knowsTraffic) = (seconds, meters, knowsTraffic)
     }

@@ -1,18 +1,18 @@
-// Pictures of the map from a service of tiles: one address with {z}, {x} and {y} in it, and nowhere else is anything asked
-// for. What comes back is a picture by its first bytes, whatever it is called, or nothing.
+// Map tiles from a tile provider with a URL template that contains {z}, {x} and {y}. The type of an image is determined
+// by its first bytes, not by its media type.
 
 internal import OutboundHTTP
 
-/// One square of the map at a zoom (openstreetmap.org/wiki/Slippy_map_tilenames).
+/// A tile of the map at a zoom level (openstreetmap.org/wiki/Slippy_map_tilenames).
 package struct Tile: Hashable, Sendable {
     package let zoom: Int
     package let column: Int
     package let row: Int
 
-    /// Houses can be told apart before.
+    /// Higher zoom levels show no more than single houses.
     package static let deepestZoom = 20
 
-    /// `nil` for what is no square of the map.
+    /// - Returns: `nil` if there is no such tile.
     package init?(zoom: Int, column: Int, row: Int) {
         guard (0...Self.deepestZoom).contains(zoom) else { return nil }
         let squares = 0..<(1 << zoom)
@@ -25,7 +25,7 @@ package struct TileImage: Hashable, Sendable {
     package let bytes: [UInt8]
     package let mediaType: String
 
-    /// `nil` for what is no PNG, JPEG or WebP.
+    /// - Returns: `nil` unless the bytes are PNG, JPEG or WebP.
     package init?(_ bytes: [UInt8]) {
         if bytes.starts(with: [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]) {
             self.mediaType = "image/png"
@@ -40,15 +40,15 @@ package struct TileImage: Hashable, Sendable {
     }
 }
 
-/// A service of tiles. Its address may hold a key, so it does not describe itself.
+/// A tile provider. Its URL may contain a key, so its description is redacted.
 package struct TileSource: Sendable, CustomStringConvertible, CustomReflectable {
-    /// Bytes of a tile, at most.
+    /// Maximum length of a tile in bytes.
     package static let largestTile = 524_288
     private static let placeholders = ["{z}", "{x}", "{y}"]
 
     private let template: String
 
-    /// - Parameter template: `https://…/{z}/{x}/{y}…`; `http` on this machine alone.
+    /// - Parameter template: `https://…/{z}/{x}/{y}…`; `http` only for this machine.
     package init(template: String) throws(InvalidProviderSetting) {
         let isSecure = template.hasPrefix("https://")
         let rest = template.dropFirst(isSecure ? 8 : 7)
@@ -62,13 +62,13 @@ package struct TileSource: Sendable, CustomStringConvertible, CustomReflectable 
         else {
             throw InvalidProviderSetting(
                 description:
-                    "The address of tiles must be like https://tiles.example/{z}/{x}/{y}.png, with each of the "
-                    + "three once behind the host (http on this machine alone).")
+                    "Invalid tile URL. Use a URL like https://tiles.example/{z}/{x}/{y}.png that contains each of the "
+                    + "three placeholders once, after the host. http is allowed only for this machine.")
         }
         self.template = template
     }
 
-    package var description: String { "<a service of tiles>" }
+    package var description: String { "<a tile provider>" }
     package var customMirror: Mirror { Mirror(self, children: []) }
 
     package func request(_ tile: Tile) -> ProviderRequest {
@@ -78,12 +78,12 @@ package struct TileSource: Sendable, CustomStringConvertible, CustomReflectable 
         return ProviderRequest(url: url, headers: ["accept": "image/png, image/webp, image/jpeg"])
     }
 
-    /// - Throws: `noPlace` where the service has no such tile.
+    /// - Throws: `noPlace` if the provider has no such tile.
     package func image(_ response: ProviderResponse) throws(ProviderFailure) -> TileImage {
         try response.checkStatus(telling: [204, 404])
         guard response.status == 200, !response.body.isEmpty else { throw .noPlace }
         guard response.body.count <= Self.largestTile else { throw .tooLong }
-        guard let image = TileImage(response.body) else { throw .malformed("it is no PNG, JPEG or WebP") }
+        guard let image = TileImage(response.body) else { throw .malformed("it is not PNG, JPEG or WebP") }
         return image
     }
 }

@@ -1,11 +1,10 @@
-// Texts in a URL: degrees with a point whatever the machine's language is, and whatever may not stand there by itself as
-// percents (RFC 3986 section 2).
+// Formats parts of URLs: degrees with a decimal point in every locale, and percent-encoding (RFC 3986 section 2).
 
 import EnrouteWire
 internal import OutboundHTTP
 
 package enum URLText {
-    /// Six decimals, a tenth of a metre, POSIX.
+    /// Formats degrees with six decimals (0.1 m).
     package static func degrees(_ value: Double) -> String {
         let millionths = Int((value * 1e6).rounded())
         let fraction = String(abs(millionths) % 1_000_000)
@@ -34,15 +33,15 @@ package enum URLText {
         return encoded
     }
 
-    /// - Parameter host: `host`, `host:port` or `[IPv6]:port`. A port that is not 1 to 65535 would end the process when the
-    ///   service is asked.
+    /// - Parameter host: `host`, `host:port` or `[IPv6]:port`. A port outside of 1 to 65535 would crash the process
+    ///   when it is used.
     static func hasUsablePort(_ host: Substring) -> Bool {
         let behindAddress = host.split(separator: "]", omittingEmptySubsequences: false).last ?? host
         guard let colon = behindAddress.lastIndex(of: ":") else { return true }
         return (UInt16(behindAddress[behindAddress.index(after: colon)...]) ?? 0) != 0
     }
 
-    /// - Returns: without a slash at its end; `nil` for what is no address of a service.
+    /// - Returns: the URL without a slash at its end; `nil` if it is not the URL of a service.
     static func base(_ text: String, mustBeSecure: Bool) -> String? {
         let isSecure = text.hasPrefix("https://")
         guard isSecure || text.hasPrefix("http://"), text.utf8.allSatisfy({ (33...126).contains($0) }) else {

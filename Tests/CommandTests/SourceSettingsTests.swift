@@ -68,10 +68,10 @@ import Testing
             ["ENROUTE_TOKEN_JWKS_CA_FILE": "/no.pem"],
             ["ENROUTE_TOKEN_JWKS_CA_FILE is set", "but ENROUTE_TOKEN_JWKS_URL is not"]
         ),
-        (["ENROUTE_ETA_OSRM_URL": "osrm:5000"], ["ENROUTE_ETA_OSRM_URL", "must be like http://osrm:5000"]),
+        (["ENROUTE_ETA_OSRM_URL": "osrm:5000"], ["ENROUTE_ETA_OSRM_URL", "Use a URL like http://osrm:5000"]),
         (
             ["ENROUTE_ETA_AZURE_KEY": secret, "ENROUTE_ETA_AZURE_URL": "http://atlas.example"],
-            ["ENROUTE_ETA_AZURE_URL", "must begin with https://", "a key and places"]
+            ["ENROUTE_ETA_AZURE_URL", "must begin with https://", "a key and positions"]
         ),
         (["ENROUTE_ETA_MAPBOX_TOKEN": "\(secret) 2"], ["ENROUTE_ETA_MAPBOX_TOKEN", "printable ASCII"]),
         (["ENROUTE_ETA_MAPBOX_TOKEN_FILE": "/no.txt"], ["ENROUTE_ETA_MAPBOX_TOKEN_FILE names /no.txt"]),

@@ -103,7 +103,7 @@ import Testing
         }
         let town = try Self.geocoded("")
         #expect(town.confidence == .low && !town.isResolved)
-        #expect(throws: ProviderFailure.malformed("its coordinates are no place")) {
+        #expect(throws: ProviderFailure.malformed("its coordinates are invalid")) {
             try Self.geocoded("", latitude: "98.2")
         }
     }
@@ -120,15 +120,15 @@ import Testing
         ),
         (
             #"{"code":"Ok","routes":[{"duration":-1,"distance":1}]}"#, 200,
-            .malformed("it answers with a way that no car takes in that time")
+            .malformed("the time is impossible for a car on this route")
         ),
         (
             #"{"code":"Ok","routes":[{"duration":10,"distance":9000}]}"#, 200,
-            .malformed("it answers with a way that no car takes in that time")
+            .malformed("the time is impossible for a car on this route")
         ),
         (
             #"{"code":"Ok","routes":[{"duration":1e9,"distance":1}]}"#, 200,
-            .malformed("it answers with a way that no car takes in that time")
+            .malformed("the time is impossible for a car on this route")
         ), ("", 500, .status(500)), ("", 429, .throttled(retryAfterSeconds: nil)), ("", 302, .redirected),
     ])
     func `an answer that can not be used says why`(text: String, status: Int, failure: ProviderFailure) throws {
@@ -138,7 +138,7 @@ import Testing
 
     @Test(arguments: [
         (#"{"features":[]}"#, ProviderFailure.noRoute), ("{}", .malformed("it has no features")),
-        ("[]", .malformed("it is not the GeoJSON of Azure Maps")),
+        ("[]", .malformed("it is not Azure Maps GeoJSON")),
         (
             #"{"features":[{"properties":{"type":"RoutePath"}}]}"#,
             .malformed("its route has no distance or no duration")

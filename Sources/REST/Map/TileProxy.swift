@@ -97,7 +97,7 @@ package actor TileProxy {
             } else if self.breaker.isOpen(now: now) {
                 // Logged once each time the circuit breaker opens.
                 self.logger.log(
-                    level: error.needsSomebody ? .error : .warning, "tile provider unavailable",
+                    level: error.needsOperator ? .error : .warning, "tile provider unavailable",
                     metadata: [LogKey.provider: "tiles", LogKey.reason: "\(error)"])
             }
             return nil

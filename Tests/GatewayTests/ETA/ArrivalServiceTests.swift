@@ -224,7 +224,7 @@ import Testing
             #expect(server.questions.count > 3)
         }
         let text = lines.withLock { $0 }
-        #expect(text.contains("a service of arrival times"))
+        #expect(text.contains("ETA provider"))
         for secret in [ProviderFixtures.keyText, "a-key", "48.18", "16.37", "48.235", "16.41"] {
             #expect(!text.contains(secret), "\(secret)")
         }

@@ -71,7 +71,7 @@ import Testing
             }
             #expect(!server.questions.isEmpty)
         }
-        let said = lines.all.filter { $0.message == "a service of arrival times is of no use" }
+        let said = lines.all.filter { $0.message == "ETA provider unusable; check its settings" }
         #expect(said.count == 1 && said.first?.level == .error, "\(said)")
         #expect(said.first?.metadata["provider"] == "osrm")
     }
@@ -94,7 +94,7 @@ import Testing
                 }
             }
         }
-        let said = lines.all.filter { $0.message == "a service of arrival times did not answer" }
+        let said = lines.all.filter { $0.message == "ETA provider unavailable" }
         #expect(said.count == 1 && said.first?.level == .warning, "\(said)")
     }
 }
