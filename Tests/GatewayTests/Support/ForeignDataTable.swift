@@ -9,16 +9,16 @@ import TestSupport
 @testable import Gateway
 @testable import Realtime
 
-extension ForeignData {
+extension MalformedData {
     private static let fieldsOfJobs: [(name: String, tolerated: Set<HostileValue>)] = [
         ("kind", []), ("customer", HostileValue.names), ("rider", HostileValue.names.union([.empty])), ("status", []),
         ("status_at", []), ("epoch", HostileValue.names), ("head", []), ("travel_deadline", [.empty]),
         ("fence", [.empty]),
     ]
 
-    private static let jobs: [ForeignData] =
+    private static let jobs: [MalformedData] =
         Self.fieldsOfJobs.map { field, tolerated in
-            ForeignData(
+            MalformedData(
                 name: "job", tolerated: tolerated,
                 plant: { trial, value in
                     _ = try await trial.gateway.travellingJob(trial.job.text, rider: trial.rider.text)
@@ -29,10 +29,10 @@ extension ForeignData {
         }
 
     /// What holds a job, and who shares its position.
-    static let ofJobs: [ForeignData] = Self.jobs + Self.besideJobs
+    static let ofJobs: [MalformedData] = Self.jobs + Self.besideJobs
 
-    private static let besideJobs: [ForeignData] = [
-        ForeignData(
+    private static let besideJobs: [MalformedData] = [
+        MalformedData(
             name: "log",
             plant: { trial, value in
                 _ = try await trial.gateway.travellingJob(trial.job.text, rider: trial.rider.text)
@@ -42,7 +42,7 @@ extension ForeignData {
                     ["XADD", .text(key), "*", "status", "assigned", "source", "rest", "at", nil])
             },
             meet: { _ = try await $0.ask("GET", $0.path + "/log") }, key: { $0.keyspace.log(of: $0.job) }),
-        ForeignData(
+        MalformedData(
             name: "travel",
             plant: { trial, value in
                 try await trial.travel()
@@ -59,7 +59,7 @@ extension ForeignData {
                 _ = try await trial.ask("GET", trial.path)
                 try await trial.report()
             }, key: { $0.keyspace.travel(of: $0.job) }),
-        ForeignData(
+        MalformedData(
             name: "position",
             plant: { trial, value in
                 try await trial.travel()
@@ -74,7 +74,7 @@ extension ForeignData {
                 try await trial.report()
             }, key: { $0.keyspace.position(of: $0.job) }),
         // MGET answers a list like nothing at all.
-        ForeignData(
+        MalformedData(
             name: "eta", tolerated: [.wrongType],
             plant: { trial, value in
                 try await trial.travel()
@@ -84,7 +84,7 @@ extension ForeignData {
             },
             meet: { _ = try await $0.ask("GET", $0.path) }, key: { $0.keyspace.eta(of: $0.job) }),
         // That it is there is all that counts.
-        ForeignData(
+        MalformedData(
             name: "etaLease", tolerated: Set(HostileValue.allCases),
             plant: { trial, value in
                 let key = trial.keyspace.etaLease(of: trial.job)
@@ -97,7 +97,7 @@ extension ForeignData {
                 }
                 guard !isClaimed else { throw Missing() }
             }, key: { $0.keyspace.etaLease(of: $0.job) }),
-        ForeignData(
+        MalformedData(
             name: "stopsBefore", tolerated: HostileValue.names.union([.empty, .truncated]),
             plant: { trial, value in
                 let key = trial.keyspace.stopsBefore(trial.job)
@@ -110,7 +110,7 @@ extension ForeignData {
                 }
             }, key: { $0.keyspace.stopsBefore($0.job) }),
         // The one number that can be counted on from: INCR of the least is still a number, and not one of ours.
-        ForeignData(
+        MalformedData(
             name: "etaBudget",
             plant: { trial, value in
                 let key = trial.keyspace.etaBudget(of: "osrm", day: Int64(trial.number))
@@ -122,7 +122,7 @@ extension ForeignData {
                         .count("osrm", day: Int64(trial.number)).get()
                 }
             }, key: { $0.keyspace.etaBudget(of: "osrm", day: Int64($0.number)) }),
-        ForeignData(
+        MalformedData(
             name: "verdicts",
             plant: { trial, value in
                 _ = try await trial.gateway.travellingJob(trial.job.text, rider: trial.rider.text)
@@ -134,10 +134,10 @@ extension ForeignData {
     ]
 
     /// What opens something.
-    static let ofSecrets: [ForeignData] = Self.codes + Self.links + [Self.viewers, Self.idempotency]
+    static let ofSecrets: [MalformedData] = Self.codes + Self.links + [Self.viewers, Self.idempotency]
 
-    private static let codes: [ForeignData] = [
-        ForeignData(
+    private static let codes: [MalformedData] = [
+        MalformedData(
             name: "ticket",
             plant: { trial, value in
                 let key = trial.keyspace.ticket(Self.name(of: Self.secret(trial)))
@@ -161,7 +161,7 @@ extension ForeignData {
                     return try socket.read()
                 }
             }, key: { $0.keyspace.ticket(Self.name(of: Self.secret($0))) }),
-        ForeignData(
+        MalformedData(
             name: "signIn",
             plant: { trial, value in
                 let made = try await trial.ask("POST", "/api/v1/sign-ins", by: trial.rider.text, .rider)
@@ -179,10 +179,10 @@ extension ForeignData {
             }, key: { _ in "signin:" }),
     ]
 
-    private static let links: [ForeignData] = ["job", "customer", "expires"].map { field -> ForeignData in
+    private static let links: [MalformedData] = ["job", "customer", "expires"].map { field -> MalformedData in
         // Over since long before the epoch is over.
         let tolerated: Set<HostileValue> = field == "expires" ? [.least] : HostileValue.names
-        return ForeignData(
+        return MalformedData(
             name: "link", tolerated: tolerated,
             plant: { trial, value in
                 let key = trial.keyspace.link(Self.name(of: Self.secret(trial)))
@@ -198,7 +198,7 @@ extension ForeignData {
     }
 
     // Whatever else lies there is a place that somebody may hold.
-    private static let viewers = ForeignData(
+    private static let viewers = MalformedData(
         name: "viewers", tolerated: Set(HostileValue.allCases).subtracting([.wrongType]),
         plant: { trial, value in
             let id = Self.name(of: Self.secret(trial))
@@ -214,7 +214,7 @@ extension ForeignData {
         }, key: { $0.keyspace.viewers(ofLink: Self.name(of: Self.secret($0))) })
 
     /// The sealed answer of a request; when its claim ends is as good as any number.
-    private static let idempotency = ForeignData(
+    private static let idempotency = MalformedData(
         name: "idempotency",
         plant: { trial, value in
             _ = try await trial.client(.ledger) { try await Self.claim($0, trial) }

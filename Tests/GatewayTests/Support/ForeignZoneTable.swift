@@ -10,18 +10,18 @@ import TestSupport
 @testable import HTTPValues
 @testable import Realtime
 
-extension ForeignData {
+extension MalformedData {
     /// What holds a rider and its zone.
-    static let ofZones: [ForeignData] = Self.riders + Self.besideRiders
+    static let ofZones: [MalformedData] = Self.riders + Self.besideRiders
 
     private static let fieldsOfRiders: [(name: String, tolerated: Set<HostileValue>)] = [
         ("status", []), ("capacity", []), ("heartbeat", []), ("device", HostileValue.names.union([.empty])),
         ("version", []), ("status_at", [.empty]),
     ]
 
-    private static let riders: [ForeignData] =
+    private static let riders: [MalformedData] =
         Self.fieldsOfRiders.map { field, tolerated in
-            ForeignData(
+            MalformedData(
                 name: "rider", tolerated: tolerated,
                 plant: { trial, value in
                     try await trial.gateway.registerRider(trial.rider.text, in: trial.zone.text)
@@ -32,8 +32,8 @@ extension ForeignData {
                 key: { $0.keyspace.rider($0.rider, in: $0.zone) })
         }
 
-    private static let besideRiders: [ForeignData] = [
-        ForeignData(
+    private static let besideRiders: [MalformedData] = [
+        MalformedData(
             name: "tasks",
             plant: { trial, value in
                 try await trial.gateway.registerRider(trial.rider.text, in: trial.zone.text)
@@ -43,7 +43,7 @@ extension ForeignData {
             meet: { _ = try await $0.ask("GET", "/api/v1/riders/\($0.rider)") },
             key: { $0.keyspace.rider($0.rider, in: $0.zone) }),
         // Whatever stands there is the answer to another question: 409, as it is for one of ours.
-        ForeignData(
+        MalformedData(
             name: "request", tolerated: Set(HostileValue.allCases).subtracting([.wrongType]),
             plant: { trial, value in
                 try await trial.gateway.registerRider(trial.rider.text, in: trial.zone.text)
@@ -55,7 +55,7 @@ extension ForeignData {
                     "PATCH", "/api/v1/riders/me/status", by: trial.rider.text, .rider, #"{"status":"online"}"#,
                     headers: ["Idempotency-Key: r"])
             }, key: { $0.keyspace.request("r", of: $0.rider, in: $0.zone) }),
-        ForeignData(
+        MalformedData(
             name: "home", tolerated: HostileValue.names.union([.truncated]),
             plant: { trial, value in
                 let key = trial.keyspace.home(of: trial.rider)
@@ -63,7 +63,7 @@ extension ForeignData {
             },
             meet: { _ = try await $0.ask("GET", "/api/v1/riders/\($0.rider)") },
             key: { $0.keyspace.home(of: $0.rider) }),
-        ForeignData(
+        MalformedData(
             name: "available", tolerated: HostileValue.names.union([.truncated]),
             plant: { trial, value in
                 let key = trial.keyspace.available(in: trial.zone)
@@ -72,7 +72,7 @@ extension ForeignData {
             meet: { _ = try await $0.ask("GET", "/api/v1/zones/\($0.zone)/riders/available") },
             key: { $0.keyspace.available(in: $0.zone) }),
         // As found: a score that is no time.
-        ForeignData(
+        MalformedData(
             name: "available", tolerated: Set(HostileValue.allCases).subtracting([.infinite, .vast, .least]),
             plant: { trial, value in
                 let key = trial.keyspace.available(in: trial.zone)
@@ -81,7 +81,7 @@ extension ForeignData {
             },
             meet: { _ = try await $0.ask("GET", "/api/v1/zones/\($0.zone)/riders/available") },
             key: { $0.keyspace.available(in: $0.zone) }),
-        ForeignData(
+        MalformedData(
             name: "due", tolerated: HostileValue.names.union([.truncated]),
             plant: { trial, value in
                 let key = trial.keyspace.due(in: trial.zone)
@@ -89,7 +89,7 @@ extension ForeignData {
             },
             meet: { _ = try await $0.ask("GET", "/api/v1/zones/\($0.zone)/riders") },
             key: { $0.keyspace.due(in: $0.zone) }),
-        ForeignData(
+        MalformedData(
             name: "taskOwners", tolerated: HostileValue.names.union([.truncated]),
             plant: { trial, value in
                 let key = trial.keyspace.taskOwners(in: trial.zone)
@@ -101,7 +101,7 @@ extension ForeignData {
                         .owner(of: JobID("job-1")!, in: trial.zone).get()
                 }
             }, key: { $0.keyspace.taskOwners(in: $0.zone) }),
-        ForeignData(
+        MalformedData(
             name: "changeLog", tolerated: HostileValue.names.union([.truncated]),
             plant: { trial, value in
                 let key = trial.keyspace.changeLog(of: trial.zone)
@@ -111,7 +111,7 @@ extension ForeignData {
             meet: { _ = try await $0.ask("GET", "/api/v1/zones/\($0.zone)/audit") },
             key: { $0.keyspace.changeLog(of: $0.zone) }),
         // As found: an id of which no version comes.
-        ForeignData(
+        MalformedData(
             name: "changeLog", tolerated: Set(HostileValue.allCases).subtracting([.most]),
             plant: { trial, value in
                 let key = trial.keyspace.changeLog(of: trial.zone)
@@ -128,7 +128,7 @@ extension ForeignData {
                         .read(trial.zone, since: 1_795_000_000_000_001).get()
                 }
             }, key: { $0.keyspace.changeLog(of: $0.zone) }),
-        ForeignData(
+        MalformedData(
             name: "places", tolerated: HostileValue.names.union([.truncated]),
             plant: { trial, value in
                 let key = trial.keyspace.places(in: trial.zone)
@@ -137,7 +137,7 @@ extension ForeignData {
             meet: { _ = try await $0.ask("GET", "/api/v1/zones/\($0.zone)/riders/available?near=41.9,12.5") },
             key: { $0.keyspace.places(in: $0.zone) }),
         // A member or a score of another's is swept, or is nobody's place.
-        ForeignData(
+        MalformedData(
             name: "placesSeen", tolerated: Set(HostileValue.allCases).subtracting([.wrongType]),
             plant: { trial, value in
                 try await trial.gateway.registerRider(trial.rider.text, in: trial.zone.text)
@@ -150,7 +150,7 @@ extension ForeignData {
                 _ = try await trial.ask(
                     "PUT", "/api/v1/riders/me/presence", by: trial.rider.text, .rider, #"{"lat":41.9,"lon":12.5}"#)
             }, key: { $0.keyspace.placesSeen(in: $0.zone) }),
-        ForeignData(
+        MalformedData(
             name: "jobs", tolerated: HostileValue.names.union([.truncated]),
             plant: { trial, value in
                 let key = trial.keyspace.jobs(in: trial.zone)
@@ -161,8 +161,8 @@ extension ForeignData {
     ]
 
     /// Names that are the same for everybody.
-    static let ofAll: [ForeignData] = [
-        ForeignData(
+    static let ofAll: [MalformedData] = [
+        MalformedData(
             name: "zones", tolerated: HostileValue.names.union([.truncated]),
             plant: { trial, value in
                 let key = trial.own.keyspace.zones
@@ -171,7 +171,7 @@ extension ForeignData {
             meet: { trial in
                 _ = try? await trial.client(.ledger) { try await Riders(ledger: $0, settings: trial.own).zones().get() }
             }, key: { $0.own.keyspace.zones }),
-        ForeignData(
+        MalformedData(
             name: "zonesOfJobs", tolerated: HostileValue.names.union([.truncated]),
             plant: { trial, value in
                 let key = trial.own.keyspace.zonesOfJobs
@@ -183,7 +183,7 @@ extension ForeignData {
                 }
             }, key: { $0.own.keyspace.zonesOfJobs }),
         // As found: the score inf; and members that would be the name of another key.
-        ForeignData(
+        MalformedData(
             name: "gateways", tolerated: HostileValue.names.union([.truncated]),
             plant: { trial, value in
                 let key = trial.own.keyspace.gateways
@@ -194,7 +194,7 @@ extension ForeignData {
                     try await GatewayRegistry(live: $0, settings: trial.own).reports(now: 1_795_000_000_000).get()
                 }
             }, key: { $0.own.keyspace.gateways }),
-        ForeignData(
+        MalformedData(
             name: "gateways",
             tolerated: Set(HostileValue.allCases).subtracting([.infinite, .vast, .least, .most]),
             plant: { trial, value in
@@ -207,7 +207,7 @@ extension ForeignData {
                     try await GatewayRegistry(live: $0, settings: trial.own).reports(now: .now).get()
                 }
             }, key: { $0.own.keyspace.gateways }),
-        ForeignData(
+        MalformedData(
             name: "gateway",
             plant: { trial, value in
                 let (key, id) = (trial.keyspace.gateway("g-\(trial.number)"), "g-\(trial.number)")
@@ -220,7 +220,7 @@ extension ForeignData {
                 _ = try await trial.ask("GET", "/api/v1/gateways")
                 try await trial.run(["ZREM", .text(trial.keyspace.gateways), .text("g-\(trial.number)")])
             }, key: { $0.keyspace.gateway("g-\($0.number)") }),
-        ForeignData(
+        MalformedData(
             name: "followed", tolerated: [.empty],
             plant: { trial, value in
                 try await trial.run(["ZADD", .text(trial.own.keyspace.gateways), "1", "g-1"])
@@ -237,7 +237,7 @@ extension ForeignData {
                     try await GatewayRegistry(live: $0, settings: trial.own).followers().get()
                 }
             }, key: { $0.own.keyspace.followed(atGateway: "g-1") }),
-        ForeignData(
+        MalformedData(
             name: "stream", tolerated: HostileValue.names.union([.truncated]),
             plant: { trial, value in
                 let key = trial.own.keyspace.stream(.access)

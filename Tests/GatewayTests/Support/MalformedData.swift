@@ -1,5 +1,5 @@
 // Hostile values for every name of Keyspace: where each lies, how it is planted, and how a gateway is made to meet it. A
-// table: a name of Keyspace that is not in it fails ForeignDataTests.
+// table: a name of Keyspace that is not in it fails MalformedDataTests.
 
 import Access
 import EnrouteWire
@@ -111,7 +111,7 @@ struct Trial: Sendable {
 }
 
 /// One name of Keyspace.
-struct ForeignData: Sendable {
+struct MalformedData: Sendable {
     /// The function or variable of Keyspace that spells it.
     let name: String
     /// Values that are ours as far as anybody can tell, or that nothing reads.

@@ -14,11 +14,11 @@ import Testing
 
 /// Redis is a peer like any other: nothing that lies there ends the process, and what is not ours is refused, said and
 /// counted.
-@Suite struct ForeignDataTests {
+@Suite struct MalformedDataTests {
     private static let message = "ignoring unknown or malformed data in redis"
 
     private static let table =
-        ForeignData.ofJobs + ForeignData.ofSecrets + ForeignData.ofZones + ForeignData.ofAll
+        MalformedData.ofJobs + MalformedData.ofSecrets + MalformedData.ofZones + MalformedData.ofAll
 
     /// A new name has to be in the table before it is in Keyspace.
     @Test func `B27: every key and channel of Keyspace is in the table of malformed values`() throws {
@@ -28,7 +28,7 @@ import Testing
         let variables = source.matches(of: /package var (\w+): String/).map { String($0.1) }
         let names = Set(functions + variables)
         #expect(names.count > 30)
-        #expect(Set(Self.table.map(\.name)).union(ForeignData.elsewhere) == names)
+        #expect(Set(Self.table.map(\.name)).union(MalformedData.elsewhere) == names)
     }
 
     /// What the metrics say was refused, of all kinds.
@@ -38,7 +38,7 @@ import Testing
             .reduce(0) { $0 + (Int($1.split(separator: " ").last ?? "") ?? 0) }
     }
 
-    private static func run(_ entries: [ForeignData]) async throws {
+    private static func run(_ entries: [MalformedData]) async throws {
         let lines = RecordedLines()
         try await within {
             try await RunningGateway.run(isSecure: false, logger: lines.logger) { settings in
@@ -82,21 +82,21 @@ import Testing
     @Test func `B27, B48: a malformed value in a job's keys is refused, logged and counted`()
         async throws
     {
-        try await Self.run(ForeignData.ofJobs)
+        try await Self.run(MalformedData.ofJobs)
     }
 
     @Test func `B27, B48: a malformed ticket, link or sign-in code is refused, logged and counted`() async throws {
-        try await Self.run(ForeignData.ofSecrets)
+        try await Self.run(MalformedData.ofSecrets)
     }
 
     @Test func `B27, B48: a malformed value in the keys of a rider or zone is refused, logged and counted`()
         async throws
     {
-        try await Self.run(ForeignData.ofZones)
+        try await Self.run(MalformedData.ofZones)
     }
 
     @Test func `B27, B48: a malformed value in the shared keys is refused, logged and counted`() async throws {
-        try await Self.run(ForeignData.ofAll)
+        try await Self.run(MalformedData.ofAll)
     }
 
     // MARK: channels
