@@ -20,13 +20,14 @@ import Testing
 
     private static func assign(
         _ name: String, to rider: String, _ gateway: RunningGateway, insteadOf: String? = nil
-    ) async throws -> RESTAnswer {
+    ) async throws -> RESTResponse {
         let holder = insteadOf.map { #","insteadOf":"\#($0)""# } ?? ""
         return try await gateway.rest(
             "PUT", "/api/v1/jobs/\(name)/assignment", by: "allocation", .service, #"{"rider":"\#(rider)"\#(holder)}"#)
     }
 
-    private static func declare(_ status: String, _ rider: String, _ gateway: RunningGateway) async throws -> RESTAnswer
+    private static func declare(_ status: String, _ rider: String, _ gateway: RunningGateway) async throws
+        -> RESTResponse
     {
         try await gateway.rest(
             "PATCH", "/api/v1/riders/me/status", by: rider, .rider, #"{"status":"\#(status)"}"#)

@@ -17,13 +17,13 @@ import Testing
 
     private static func declare(
         _ status: String, _ gateway: RunningGateway, headers: [String] = [], more: String = ""
-    ) async throws -> RESTAnswer {
+    ) async throws -> RESTResponse {
         try await gateway.rest(
             "PATCH", "/api/v1/riders/me/status", by: "rider-1", .rider, #"{"status":"\#(status)"\#(more)}"#,
             headers: headers)
     }
 
-    private static func me(_ gateway: RunningGateway) async throws -> RESTAnswer {
+    private static func me(_ gateway: RunningGateway) async throws -> RESTResponse {
         try await gateway.rest("GET", "/api/v1/riders/me", by: "rider-1", .rider)
     }
 
@@ -47,7 +47,7 @@ import Testing
 
     private static func step(
         _ state: String, _ gateway: RunningGateway, _ name: String = "order-1"
-    ) async throws -> RESTAnswer {
+    ) async throws -> RESTResponse {
         try await gateway.rest(
             "POST", "/api/v1/jobs/\(name)/task", by: "rider-1", .rider, #"{"state":"\#(state)"}"#)
     }

@@ -26,13 +26,13 @@ import Testing
 
     private static func write(
         _ gateway: RunningGateway, _ job: String, _ members: String
-    ) async throws -> RESTAnswer {
+    ) async throws -> RESTResponse {
         try await gateway.rest(
             "PUT", "/api/v1/jobs/\(job)", by: "orders", .service,
             #"{"kind":"service","customer":"anna",\#(members)}"#)
     }
 
-    private static func geocoding(_ answer: RESTAnswer) throws -> String? {
+    private static func geocoding(_ answer: RESTResponse) throws -> String? {
         try JSONValue(json: Array(answer.text.utf8))["geocoding"]?.text
     }
 
@@ -87,7 +87,7 @@ import Testing
         try await ProviderServer.running(ProviderFixtures.mapbox) { server in
             try await Self.run(server) { gateway in
                 try await gateway.registerRider()
-                func tell() async throws -> RESTAnswer {
+                func tell() async throws -> RESTResponse {
                     try await gateway.rest(
                         "POST", "/api/v1/events", by: "orders", .service,
                         EventRoutesTests.event(
@@ -150,7 +150,7 @@ import Testing
     @Test func `a job created by an event is geocoded once`() async throws {
         try await ProviderServer.running(ProviderFixtures.mapbox) { server in
             try await Self.run(server) { gateway in
-                func tell(_ id: String, _ members: String) async throws -> RESTAnswer {
+                func tell(_ id: String, _ members: String) async throws -> RESTResponse {
                     try await gateway.rest(
                         "POST", "/api/v1/events", by: "orders", .service,
                         EventRoutesTests.event(

@@ -46,16 +46,16 @@ import Testing
     }
 
     /// Opens all connections, then sends all requests, then reads all answers.
-    private static func ask(_ ports: [Int], _ requests: [String]) async throws -> [RESTAnswer] {
+    private static func ask(_ ports: [Int], _ requests: [String]) async throws -> [RESTResponse] {
         try await blocking {
             let sockets = try requests.indices.map { try RawSocket(port: ports[$0 % ports.count]) }
             for (socket, request) in zip(sockets, requests) { try socket.send(request) }
-            return try sockets.map { RESTAnswer(try $0.readToEnd()) }
+            return try sockets.map { RESTResponse(try $0.readToEnd()) }
         }
     }
 
     private static func request(_ status: JobStatus, as token: String, _ headers: [String] = []) -> String {
-        RESTAnswer.request(
+        RESTResponse.request(
             "POST", "/api/v1/jobs/\(Self.job)/status", as: token, #"{"status":"\#(status.rawValue)"}"#, headers: headers
         )
     }
@@ -66,7 +66,7 @@ import Testing
         let previous: String
         let status: JobStatus
 
-        init?(_ answer: RESTAnswer) {
+        init?(_ answer: RESTResponse) {
             guard answer.status == 200, let id: String = answer.member("id"),
                 let previous: String = answer.member("prev"),
                 let name: String = answer.member("status"), let status = JobStatus(rawValue: name)

@@ -14,7 +14,8 @@ import Testing
     private static let job =
         #"{"kind":"service","customer":"anna","rider":"rider-1","destination":{"lat":41.9,"lon":12.5}}"#
 
-    private static func put(_ gateway: RunningGateway, _ body: String, _ path: String = path) async throws -> RESTAnswer
+    private static func put(_ gateway: RunningGateway, _ body: String, _ path: String = path) async throws
+        -> RESTResponse
     {
         try await gateway.rest("PUT", path, by: "orders", .service, body)
     }

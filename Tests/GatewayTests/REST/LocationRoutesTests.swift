@@ -37,7 +37,7 @@ import Testing
     }
 
     private static func send(_ gateway: RunningGateway, _ body: String, as rider: String = "rider-1") async throws
-        -> RESTAnswer
+        -> RESTResponse
     {
         try await gateway.rest("POST", "/api/v1/jobs/job-1/locations", by: rider, .rider, body)
     }
@@ -110,7 +110,7 @@ import Testing
 
     @Test func `batches over the rate limit are refused with a retry time`() async throws {
         try await Self.travelling(["job-1"], { $0.limits.positionsBurst = 2 }) { gateway in
-            var answers: [RESTAnswer] = []
+            var answers: [RESTResponse] = []
             let start = Self.now - 20
             for step in 0..<12 { answers.append(try await Self.send(gateway, Self.body([start + Int64(step)]))) }
             #expect(answers.prefix(2).allSatisfy { $0.status == 200 })

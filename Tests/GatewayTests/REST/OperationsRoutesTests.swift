@@ -24,7 +24,7 @@ import Testing
         }
     }
 
-    private static func rows(_ answer: RESTAnswer) throws -> [String: [String: Any]] {
+    private static func rows(_ answer: RESTResponse) throws -> [String: [String: Any]] {
         let rows: [[String: Any]] = try #require(answer.member("jobs"), "\(answer)")
         return Dictionary(rows.map { ($0["job"] as? String ?? "", $0) }) { $1 }
     }

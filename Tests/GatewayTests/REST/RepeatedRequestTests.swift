@@ -27,7 +27,7 @@ import Testing
 
     private static func send(
         _ ask: Ask, _ key: String, to gateway: RunningGateway, body: String? = nil
-    ) async throws -> RESTAnswer {
+    ) async throws -> RESTResponse {
         try await gateway.rest(
             ask.method, ask.path, by: ask.person, ask.role, body ?? ask.body, headers: ["Idempotency-Key: \(key)"])
     }
@@ -109,7 +109,7 @@ import Testing
                 let body = #"{"job":"j-1","kind":"delivery","customer":"anna"}"#
                 _ = try await gateway.rest("POST", "/api/v1/jobs", by: "orders", .service, body)
                 let ask = Ask("POST", "/api/v1/jobs/j-1/links", "anna", .customer)
-                let answers = try await withThrowingTaskGroup(of: RESTAnswer.self) { group in
+                let answers = try await withThrowingTaskGroup(of: RESTResponse.self) { group in
                     for _ in 0..<8 { group.addTask { try await Self.send(ask, Self.key("race"), to: gateway) } }
                     return try await group.reduce(into: []) { $0.append($1) }
                 }

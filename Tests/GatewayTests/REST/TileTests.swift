@@ -33,7 +33,7 @@ import Testing
         }
     }
 
-    private static func tile(_ gateway: RunningGateway, _ path: String) async throws -> RESTAnswer {
+    private static func tile(_ gateway: RunningGateway, _ path: String) async throws -> RESTResponse {
         try await gateway.rest("GET", "/assets/tiles/\(path)", as: nil)
     }
 

@@ -29,7 +29,7 @@ import Testing
         return try #require(made.member("link", as: String.self))
     }
 
-    private static func first(_ page: RESTAnswer) throws -> JSONValue {
+    private static func first(_ page: RESTResponse) throws -> JSONValue {
         let json = try #require(
             page.text.firstMatch(of: /<script type="application\/json" id="first">(.*?)<\/script>/)?.1)
         return try JSONValue(json: Array(json.utf8))

@@ -22,7 +22,7 @@ actor DocumentedClient {
     ///   - status: what is to be answered; `nil`: whatever is documented.
     ///   - request: who asks for what.
     @discardableResult
-    func ask(_ status: Int?, _ request: SampleRequest) async throws -> RESTAnswer {
+    func ask(_ status: Int?, _ request: SampleRequest) async throws -> RESTResponse {
         let operation = try #require(
             self.openAPI.operation(request.method, request.path), "\(request.method) \(request.path) is not documented")
         var token = request.token

@@ -52,7 +52,7 @@ final class EventStreamReader: @unchecked Sendable {
             }
             try reader.socket.send(lines.joined(separator: "\r\n") + "\r\n\r\n")
             let head = try reader.socket.readUntil(Array("\r\n\r\n".utf8))
-            let answer = RESTAnswer(head)
+            let answer = RESTResponse(head)
             (reader.status, reader.headers) = (answer.status, answer.headers)
             if reader.headers["transfer-encoding"] == nil, let length = Int(reader.headers["content-length"] ?? "0") {
                 while reader.body.utf8.count < length {

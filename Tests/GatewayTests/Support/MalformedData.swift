@@ -78,7 +78,7 @@ struct Trial: Sendable {
 
     func ask(
         _ method: String, _ path: String, by person: String = "olga", _ role: Role = .ops, _ body: String? = nil
-    ) async throws -> RESTAnswer {
+    ) async throws -> RESTResponse {
         try await self.gateway.rest(method, path, by: person, role, body)
     }
 

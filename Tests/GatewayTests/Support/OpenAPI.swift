@@ -40,7 +40,7 @@ struct OpenAPI: Sendable {
         }
 
         /// What is wrong with an answer: its status, a header, its media type, its body.
-        func faults(of answer: RESTAnswer) -> [String] {
+        func faults(of answer: RESTResponse) -> [String] {
             let name = "\(self.id) \(answer.status)"
             guard let documented = self.value["responses"]?["\(answer.status)"] else {
                 return ["\(name) is not documented: \(answer.text)"]
@@ -63,7 +63,7 @@ struct OpenAPI: Sendable {
             return faults + self.faults(ofBodyOf: answer, response, name)
         }
 
-        private func faults(ofBodyOf answer: RESTAnswer, _ response: JSONValue, _ name: String) -> [String] {
+        private func faults(ofBodyOf answer: RESTResponse, _ response: JSONValue, _ name: String) -> [String] {
             let content = self.content(response)
             guard !content.isEmpty else { return answer.text.isEmpty ? [] : ["\(name): a body is not documented"] }
             let mediaType = answer.headers["content-type"].map { String($0.prefix { $0 != ";" }) } ?? ""

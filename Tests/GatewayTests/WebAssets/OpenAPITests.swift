@@ -11,7 +11,7 @@ import Testing
     private static func faults(_ status: Int, _ headers: [String], _ body: String) throws -> [String] {
         let operation = try #require(try OpenAPI().operation("POST", "/api/v1/tickets"))
         let head = (["HTTP/1.1 \(status) Whatever"] + headers).joined(separator: "\r\n")
-        return operation.faults(of: RESTAnswer(Array("\(head)\r\n\r\n\(body)".utf8)))
+        return operation.faults(of: RESTResponse(Array("\(head)\r\n\r\n\(body)".utf8)))
     }
 
     @Test func `an answer that is as documented has no faults`() throws {

@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    private static func read(_ gateway: RunningGateway, _ job: JobID) async throws -> RESTAnswer {
+    private static func read(_ gateway: RunningGateway, _ job: JobID) async throws -> RESTResponse {
         try await gateway.rest("GET", "/api/v1/jobs/\(job)", by: "anna", .customer)
     }
 

@@ -144,7 +144,7 @@ import Testing
         try await within {
             try await RunningGateway.run(isSecure: false, { $0.limits.requestsPerPersonBurst = 1_000 }) { gateway in
                 let orders = try await gateway.token("orders", .service)
-                func ask(_ query: String) async throws -> RESTAnswer {
+                func ask(_ query: String) async throws -> RESTResponse {
                     try await gateway.rest("GET", "/api/v1/zones/rome/riders/available?\(query)", as: orders)
                 }
                 for place in [

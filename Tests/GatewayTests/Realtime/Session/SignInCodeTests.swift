@@ -26,7 +26,7 @@ import Testing
         return try #require(made.member("code", as: String.self), "\(made)")
     }
 
-    private static func redeem(_ gateway: RunningGateway, _ code: String) async throws -> RESTAnswer {
+    private static func redeem(_ gateway: RunningGateway, _ code: String) async throws -> RESTResponse {
         try await gateway.rest("POST", "\(Self.path)/redeem", as: nil, #"{"code":"\#(code)"}"#)
     }
 

@@ -153,7 +153,7 @@ import Testing
 
     @Test func `US-072: REST batches get the same verdicts, each as a whole`() async throws {
         try await Self.run { gateway, job in
-            func send(_ fixes: [Fix]) async throws -> RESTAnswer {
+            func send(_ fixes: [Fix]) async throws -> RESTResponse {
                 try await gateway.rest("POST", "/api/v1/jobs/\(job)/locations", by: "rider-1", .rider, Self.body(fixes))
             }
             let now = Int64.now
@@ -242,7 +242,7 @@ import Testing
                     #expect(answer == expected)
                 }
             }
-            func send(_ fixes: String) async throws -> RESTAnswer {
+            func send(_ fixes: String) async throws -> RESTResponse {
                 try await gateway.rest(
                     "POST", "/api/v1/jobs/\(job)/locations", by: "rider-1", .rider, #"{"fixes":[\#(fixes)]}"#)
             }

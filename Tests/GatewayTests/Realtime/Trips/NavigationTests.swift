@@ -107,12 +107,12 @@ import Testing
 
     private static func navigate(
         _ gateway: RunningGateway, _ query: String, by rider: String = "rider-1", agent: String = ""
-    ) async throws -> RESTAnswer {
+    ) async throws -> RESTResponse {
         try await gateway.rest(
             "GET", "/api/v1/jobs/order-1/navigation?\(query)", by: rider, .rider, headers: ["User-Agent: \(agent)"])
     }
 
-    private static func apps(_ answer: RESTAnswer) throws -> [String] {
+    private static func apps(_ answer: RESTResponse) throws -> [String] {
         try JSONValue(json: Array(answer.text.utf8))["candidates"]?.array?.compactMap { $0["app"]?.text } ?? []
     }
 

@@ -46,13 +46,13 @@ import Testing
 
     private static func send(
         _ gateway: RunningGateway, _ fix: String, to job: String = "job-1", others: String = ""
-    ) async throws -> RESTAnswer {
+    ) async throws -> RESTResponse {
         try await gateway.rest(
             "POST", "/api/v1/jobs/\(job)/locations", by: "rider-1", .rider, #"{\#(others)"fixes":[\#(fix)]}"#)
     }
 
     private static func explain(_ gateway: RunningGateway, _ reason: String, as rider: String = "rider-1")
-        async throws -> RESTAnswer
+        async throws -> RESTResponse
     {
         try await gateway.rest(
             "PUT", "/api/v1/jobs/job-1/unavailable", by: rider, .rider, #"{"reason":"\#(reason)"}"#)

@@ -37,7 +37,7 @@ import Testing
     private static func send(
         _ gateway: RunningGateway, _ job: String, south meters: Double = 400, ago: Int64, speed: Double = 1,
         others: String = ""
-    ) async throws -> RESTAnswer {
+    ) async throws -> RESTResponse {
         let latitude = 41.9 - meters / Self.metersOfDegree
         let fix = #"{"at":\#(Int64.now - ago),"lat":\#(latitude),"lon":12.5,"acc":5,"spd":\#(speed)}"#
         return try await gateway.rest(

@@ -5,7 +5,7 @@ import Access
 import Foundation
 import TestSupport
 
-struct RESTAnswer: Sendable {
+struct RESTResponse: Sendable {
     let status: Int
     /// By their names in small letters.
     let headers: [String: String]
@@ -46,19 +46,19 @@ extension RunningGateway {
     /// - Parameter headers: whole lines.
     func rest(
         _ method: String, _ path: String, as token: String?, _ body: String? = nil, headers: [String] = []
-    ) async throws -> RESTAnswer {
+    ) async throws -> RESTResponse {
         let port = self.port
         return try await blocking {
             let socket = try RawSocket(port: port)
-            try socket.send(RESTAnswer.request(method, path, as: token, body, headers: headers))
-            return RESTAnswer(try socket.readToEnd())
+            try socket.send(RESTResponse.request(method, path, as: token, body, headers: headers))
+            return RESTResponse(try socket.readToEnd())
         }
     }
 
     func rest(
         _ method: String, _ path: String, by person: String, _ role: Role, _ body: String? = nil,
         headers: [String] = []
-    ) async throws -> RESTAnswer {
+    ) async throws -> RESTResponse {
         try await self.rest(method, path, as: try await self.token(person, role), body, headers: headers)
     }
 }
