@@ -268,7 +268,7 @@ import Testing
             let name = String(match.1)
             #expect(types.contains(name), "\(name) is not a metric")
             guard let labels = match.2 else { continue }
-            let sample = try Regex<(Substring, Substring)>("(?m)^\(name)(?:_bucket)?\\{([^}]*)\\}")
+            let sample = try Regex<(Substring, Substring)>("(?m)^\(name)(?:_bucket)?\\{(.*)\\} ")
             let samples = text.matches(of: sample)
             for label in labels.matches(of: /([a-z_]+)(?:=|,|$)/) where !samples.isEmpty {
                 #expect(samples.allSatisfy { $0.output.1.contains("\(label.1)=\"") }, "\(name) has no label \(label.1)")
