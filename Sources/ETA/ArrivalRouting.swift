@@ -41,7 +41,7 @@ package struct ArrivalRouting: Sendable {
         let client = try ProviderClient(authorities: settings.authorities, longestWait: settings.longestWait)
         let finder = RouteFinder(
             providers: settings.services.map { ($0.provider, DailyBudget(questions: $0.dailyBudget)) }, client: client,
-            clock: { (NIODeadline.now().uptimeNanoseconds, .now) }
+            clock: { (NIODeadline.now().uptimeNanoseconds, WallClock.nowMilliseconds) }
         ) { event in
             counts.note(event)
             failures.note(event)
@@ -78,7 +78,10 @@ package struct ArrivalRouting: Sendable {
     /// Whether a service may be asked once more today. When that can not be known it may not: a budget is a promise.
     private func permit(_ source: ArrivalSource, _ store: ETAStore) async -> RouteFinder.Permission {
         guard let budget = self.budgets[source] else { return .granted }
-        guard let asked = try? await store.count(source.rawValue, day: DailyBudget.day(of: .now)).get() else {
+        guard
+            let asked = try? await store.count(source.rawValue, day: DailyBudget.day(of: WallClock.nowMilliseconds))
+                .get()
+        else {
             return .unknown
         }
         self.counts.budget(of: source, left: max(0, budget - Int(clamping: asked)))

@@ -40,7 +40,9 @@ package final class ArrivalTimes {
     package init(
         eventLoop: any EventLoop, store: ETAStore, before: PrecedingStops, settings: ArrivalSettings,
         freshness: Duration, routing: ArrivalRouting, logger: Logger,
-        clock: @escaping () -> (monotonic: UInt64, wall: Int64) = { (NIODeadline.now().uptimeNanoseconds, .now) }
+        clock: @escaping () -> (monotonic: UInt64, wall: Int64) = {
+            (NIODeadline.now().uptimeNanoseconds, WallClock.nowMilliseconds)
+        }
     ) {
         self.eventLoop = eventLoop
         self.store = store

@@ -3,9 +3,10 @@
 internal import FoundationEssentials
 package import NIOCore
 
-extension Int64 {
-    /// Milliseconds since the Unix epoch, by this machine's clock.
-    package static var now: Int64 { Int64(Date.now.timeIntervalSince1970 * 1000) }
+/// The wall clock of this machine.
+package enum WallClock {
+    /// Milliseconds since the Unix epoch.
+    package static var nowMilliseconds: Int64 { Int64(Date.now.timeIntervalSince1970 * 1000) }
 }
 
 extension TimeAmount {
@@ -13,7 +14,7 @@ extension TimeAmount {
     ///
     /// - Parameter moment: milliseconds since the Unix epoch; any value is allowed.
     package static func until(_ moment: Int64) -> TimeAmount {
-        let (left, isAbsurd) = moment.subtractingReportingOverflow(.now)
+        let (left, isAbsurd) = moment.subtractingReportingOverflow(WallClock.nowMilliseconds)
         return isAbsurd ? .zero : .milliseconds(max(0, left))
     }
 }

@@ -58,7 +58,7 @@ package struct Geocoder: Sendable {
 
     private func mayAsk() async -> Bool {
         guard let budget = self.dailyBudget else { return true }
-        let asked = try? await self.store.count(Self.name, day: DailyBudget.day(of: .now)).get()
+        let asked = try? await self.store.count(Self.name, day: DailyBudget.day(of: WallClock.nowMilliseconds)).get()
         // The count reaches each number once, so only one gateway logs this.
         if asked == Int64(budget) + 1 {
             self.logger.warning(

@@ -207,7 +207,7 @@ extension JobService {
     /// - Returns: how many were released.
     package func releaseStaleTasks(_ jobs: [JobID], of rider: PersonID, in zone: ZoneID) -> EventLoopFuture<Int> {
         self.riders.read(rider, in: zone).flatMap { record in
-            guard let record, .now - record.version / 1000 > Self.longestAssignment else {
+            guard let record, WallClock.nowMilliseconds - record.version / 1000 > Self.longestAssignment else {
                 return self.loop.makeSucceededFuture(0)
             }
             let looks = jobs.map { self.releaseIfStale($0, of: rider, in: zone) }

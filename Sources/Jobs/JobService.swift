@@ -44,7 +44,7 @@ package struct JobService: Sendable {
     package func view(_ job: JobID, since: ResumePoint? = nil) -> EventLoopFuture<JobView?> {
         let recovery = self.ledger.recover(job, since: since)
         return recovery.and(self.feed.read(job).and(self.notes.read(job))).map { recovery, live in
-            recovery.map { JobView($0, live.0, live.1, now: .now, freshness: self.freshness) }
+            recovery.map { JobView($0, live.0, live.1, now: WallClock.nowMilliseconds, freshness: self.freshness) }
         }
     }
 
@@ -187,5 +187,7 @@ package struct JobService: Sendable {
 
     /// Updates the zone's list after a change of the job. Nothing waits for it: after a failure the next change corrects the
     /// list.
-    package func updateZoneListing(of job: JobID) { _ = self.ledger.listing.update(job, now: .now) }
+    package func updateZoneListing(of job: JobID) {
+        _ = self.ledger.listing.update(job, now: WallClock.nowMilliseconds)
+    }
 }

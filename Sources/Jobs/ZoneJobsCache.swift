@@ -123,9 +123,10 @@ package actor ZoneJobsCache {
             : self.jobs.feed.read(open.job).and(self.jobs.notes.read(open.job))
         let (freshness, settings) = (self.jobs.freshness, self.jobs.settings)
         return live.map { feed, notes in
-            let view = JobView(open.recovery, feed, notes, now: .now, freshness: freshness)
+            let view = JobView(open.recovery, feed, notes, now: WallClock.nowMilliseconds, freshness: freshness)
             let shown = isRevocationStateStale ? view.withoutPosition : view
-            let row = JobRow(open, shown, shown.tracking(now: .now, settings), notes, followers: followers)
+            let row = JobRow(
+                open, shown, shown.tracking(now: WallClock.nowMilliseconds, settings), notes, followers: followers)
             return ReadJob(row: row, verdicts: notes)
         }
     }

@@ -23,7 +23,7 @@ struct JWKSRefreshMiddleware: RouterMiddleware {
             !self.routes.isLockedOut(request, context)
         {
             do throws(TokenRefusal) {
-                _ = try await self.keys.verify(token, now: .now / 1000)
+                _ = try await self.keys.verify(token, now: WallClock.nowMilliseconds / 1000)
             } catch .keyUnavailable {
                 throw Problem(
                     Refused(

@@ -50,7 +50,7 @@ extension Routes {
         }
         let grant: Grant
         do throws(TokenRefusal) {
-            grant = try self.settings.tokens.verify(bearer: header, now: .now / 1000)
+            grant = try self.settings.tokens.verify(bearer: header, now: WallClock.nowMilliseconds / 1000)
         } catch {
             if error != .expired { self.quotas.recordInvalidToken(of: address, at: now) }
             throw Problem(error)

@@ -11,7 +11,7 @@ package final class DependencyStates: Sendable {
     private let states = Mutex([Dependency: DependencyState]())
 
     /// - Parameter now: milliseconds since the Unix epoch.
-    package func record(_ dependency: Dependency, isUp: Bool, now: Int64 = .now) {
+    package func record(_ dependency: Dependency, isUp: Bool, now: Int64 = WallClock.nowMilliseconds) {
         self.states.withLock {
             $0[dependency, default: DependencyState(dependency, isUp: isUp, since: now)].observe(isUp: isUp, since: now)
         }

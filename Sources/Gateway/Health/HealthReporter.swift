@@ -15,7 +15,7 @@ package actor HealthReporter {
     private let name: String
     private let gatewayLoops: GatewayLoops
     private let registry: GatewayRegistry
-    private let startedAt = Int64.now
+    private let startedAt = WallClock.nowMilliseconds
     private var (live, ledger) = (RoundTrips(), RoundTrips())
 
     /// The number of round-time times to keep: those of the last five minutes.
@@ -52,8 +52,10 @@ package actor HealthReporter {
             self.ledger.add(roundTripTimes.ledger)
             let (health, followed) = await self.health()
             // Failures are ignored: the next report replaces this one anyway.
-            try? await self.registry.report(self.id, try JSONDocument.bytes(health), followed: followed, now: .now)
-                .get()
+            try? await self.registry.report(
+                self.id, try JSONDocument.bytes(health), followed: followed, now: WallClock.nowMilliseconds
+            )
+            .get()
             try? await Task.sleep(for: GatewayRegistry.reportInterval)
         }
         // Not awaited, because the connections to Redis close soon.

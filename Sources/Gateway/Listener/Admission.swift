@@ -69,7 +69,8 @@ enum Admission {
             return
         }
         do throws(TokenRefusal) {
-            let admitted = AuthenticatedClient(try loop.settings.tokens.verify(bearer: header, now: .now / 1000))
+            let admitted = AuthenticatedClient(
+                try loop.settings.tokens.verify(bearer: header, now: WallClock.nowMilliseconds / 1000))
             self =
                 loop.isRevoked(admitted)
                 ? .refused(Refusal(status: .unauthorized, problem: .revoked)) : .session(admitted)

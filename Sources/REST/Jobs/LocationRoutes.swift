@@ -164,7 +164,7 @@ extension Routes {
 
     /// - Parameter isRepeat: whether this is the second attempt, after the job's feed was opened again.
     private func publish(_ fix: Fix, _ trip: TripValidators.Key, isRepeat: Bool = false) async throws -> BatchOutcome {
-        let receivedAt = Int64.now
+        let receivedAt = WallClock.nowMilliseconds
         let verdict = try await self.answer(
             self.publisher.publish(fix, for: trip.job, by: trip.rider, receivedAt: receivedAt))
         switch verdict {

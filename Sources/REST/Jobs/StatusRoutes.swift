@@ -47,7 +47,9 @@ extension Routes {
                 .forbidden, status: 403,
                 detail: "The role \(grant.role.rawValue) cannot set the status \(status.rawValue).")
         }
-        if let occurredAt = body.occurredAt?.milliseconds, occurredAt > .now + Self.furthestAheadMilliseconds {
+        if let occurredAt = body.occurredAt?.milliseconds,
+            occurredAt > WallClock.nowMilliseconds + Self.furthestAheadMilliseconds
+        {
             throw Self.unprocessable(
                 "occurredAt is in the future. Send the time at which the status changed, and check the sender's clock.")
         }

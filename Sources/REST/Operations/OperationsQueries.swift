@@ -80,10 +80,12 @@ package struct OperationsQueries: Sendable {
     /// Returns all gateways. `isComplete` is `false` if Redis is unavailable; then the list contains only this gateway.
     func gateways() async -> (gateways: [Gateway], isComplete: Bool) {
         let own: Gateway? =
-            if let healthSource { Gateway(id: healthSource.id, at: .now, health: await healthSource.health()) } else {
+            if let healthSource {
+                Gateway(id: healthSource.id, at: WallClock.nowMilliseconds, health: await healthSource.health())
+            } else {
                 nil
             }
-        let heard = try? await self.registry.reports(now: .now).get()
+        let heard = try? await self.registry.reports(now: WallClock.nowMilliseconds).get()
         let others = (heard ?? []).filter { $0.id != own?.id }.map { heard in
             let health = heard.facts.flatMap { JSONDocument.value(GatewayHealth.self, of: $0) }
             if heard.facts != nil, health == nil { self.registry.rejectReport(of: heard.id) }

@@ -88,8 +88,10 @@ extension Routes {
     /// Verifies the token of a code. If its signing key is unknown, the key is fetched, because the code is used up and cannot
     /// be redeemed again.
     private func grant(signedIn token: String) async -> Grant? {
-        if let keys = self.settings.issuerKeys { return try? await keys.verify(token, now: .now / 1000) }
-        return try? self.settings.tokens.verify(token, now: .now / 1000)
+        if let keys = self.settings.issuerKeys {
+            return try? await keys.verify(token, now: WallClock.nowMilliseconds / 1000)
+        }
+        return try? self.settings.tokens.verify(token, now: WallClock.nowMilliseconds / 1000)
     }
 
     /// Checks the limits of requests without a token.

@@ -43,7 +43,7 @@ final class AuditTrail {
         self.eventLoop.preconditionInEventLoop()
         var entry = entry
         self.lastNumber += 1
-        entry.stamp(gateway: self.gateway, at: .now, number: "\(self.origin)-\(self.lastNumber)")
+        entry.stamp(gateway: self.gateway, at: WallClock.nowMilliseconds, number: "\(self.origin)-\(self.lastNumber)")
         guard self.buffer.add(entry) else {
             self.counts.add(.auditEntriesLost)
             guard !self.hasLoggedOverflow else { return }
@@ -117,7 +117,8 @@ extension AuditTrail {
     func recordFollowed(_ job: JobID, by session: Session) -> FollowedAccess? {
         guard let admitted = session.life.admitted else { return nil }
         let access = FollowedAccess(
-            job: job, person: admitted.grant.person, role: admitted.grant.role.rawValue, credential: admitted.credential,
+            job: job, person: admitted.grant.person, role: admitted.grant.role.rawValue,
+            credential: admitted.credential,
             link: admitted.grant.link, session: session.id)
         self.record(access.followed)
         return access

@@ -46,7 +46,7 @@ package final class LoopState {
     private let writes: RedisClient
     private let witnesses: RedisFaultMonitors
     private var outage = Outage()
-    package private(set) var redisAvailability = RedisAvailability(now: .now)
+    package private(set) var redisAvailability = RedisAvailability(now: WallClock.nowMilliseconds)
     /// Shared by all loops.
     package let quotas: Quotas
     package let load: SharedLoad
@@ -286,7 +286,7 @@ package final class LoopState {
             self.revocationReader.unresponsiveSince,
             self.witnesses.ledger.refusingSince,
         ].compactMap { $0 }.min()
-        self.redisAvailability.observe(live: live, ledger: ledger, now: now, time: .now)
+        self.redisAvailability.observe(live: live, ledger: ledger, now: now, time: WallClock.nowMilliseconds)
         let notice = self.outage.observe(
             unresponsiveSince: [live, ledger].compactMap { $0 }.min()?.uptimeNanoseconds,
             isSettled: self.relay.isSettled && !self.revocationReader.isRevocationStateStale,

@@ -198,7 +198,9 @@ package final class LoopRelay {
     }
 
     /// How long ago a position was published, by the clock of Redis: its id is a Redis time in µs.
-    private static func age(of id: UInt64) -> TimeAmount { .milliseconds(max(0, .now - Int64(clamping: id / 1000))) }
+    private static func age(of id: UInt64) -> TimeAmount {
+        .milliseconds(max(0, WallClock.nowMilliseconds - Int64(clamping: id / 1000)))
+    }
 
     /// Notifies the followers of a job that its positions are live or stale, unless they already know.
     private func sendTrackingState(_ state: TrackingState, _ job: JobID) {

@@ -16,12 +16,12 @@ internal import TrafficControl
 extension LoopState {
     /// - Parameter isFirst: the gateway is starting and has no sessions yet.
     package func apply(_ revocations: [Revocation], isFirst: Bool) {
-        let new = self.revocations.apply(revocations, now: .now)
+        let new = self.revocations.apply(revocations, now: WallClock.nowMilliseconds)
         self.counts.add(.revocationsApplied, new.count)
         // The first loop that learns of a revoked job closes its feed for the whole gateway. Every gateway does so, because one
         // of its riders may just have switched travel mode on. A starting gateway also closes feeds that may still be open, in
         // case no gateway was running when the job was revoked.
-        let firstOn = Int64.now - self.settings.liveState.maxSharingDuration.milliseconds
+        let firstOn = WallClock.nowMilliseconds - self.settings.liveState.maxSharingDuration.milliseconds
         for revocation in new where !isFirst || revocation.at >= firstOn {
             if case .job(let job) = revocation.subject { self.close(job) }
         }

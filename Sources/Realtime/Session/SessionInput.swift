@@ -168,7 +168,7 @@ extension Session {
         case .availability(let status, let device): self.rider.declare(status, device, grant, ref)
         case .presence(let place, let device): self.rider.presence.presenceReported(at: place, device, grant, ref)
         case .unavailable(let job, let reason): self.rider.guidance.reported(reason, for: job, grant, ref)
-        case .ping: self.send(.pong(serverTime: .now))
+        case .ping: self.send(.pong(serverTime: WallClock.nowMilliseconds))
         case .auth: self.refuse("auth", nil, .badRequest, "This connection is already signed in.", ref)
         case .refresh(let token): self.refresh(token, admitted, ref)
         }

@@ -66,7 +66,11 @@ extension Session {
         let ping = self.limits.pingSeconds
         var limits = self.limits
         limits.subscriptions = limits.subscriptions(of: admitted.grant.role)
-        self.send(.welcome(Welcome(session: self.id, serverTime: .now, pingIntervalSeconds: ping, limits: limits)))
+        self.send(
+            .welcome(
+                Welcome(
+                    session: self.id, serverTime: WallClock.nowMilliseconds, pingIntervalSeconds: ping, limits: limits))
+        )
         if self.loop.isDegraded { self.send(.degraded) }
         if admitted.grant.allows(.beAvailable), self.framing == .webSocket { self.rider.presence.start() }
         self.handleDeferred(waiting)
@@ -96,7 +100,7 @@ extension Session {
     /// Closes the session shortly before the token expires, with a margin for clock differences; nothing is sent after the
     /// expiry itself. The system clock may jump, so the time is checked again when the timer fires.
     private func startExpiryTimer(at seconds: Int64) {
-        let left = (seconds + TokenVerifier.skew) * 1000 - .now
+        let left = (seconds + TokenVerifier.skew) * 1000 - WallClock.nowMilliseconds
         guard left > Self.expiryMargin else {
             return self.close(.tokenExpired, "token expired", discardsUnsent: true)
         }

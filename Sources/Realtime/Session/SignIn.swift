@@ -71,7 +71,7 @@ extension LoopState {
         case .token(let token):
             do throws(TokenRefusal) {
                 admitted = self.eventLoop.makeSucceededFuture(
-                    AuthenticatedClient(try self.settings.tokens.verify(token, now: .now / 1000)))
+                    AuthenticatedClient(try self.settings.tokens.verify(token, now: WallClock.nowMilliseconds / 1000)))
             } catch {
                 admitted = self.signInAfterKeyFetch(token, refusedBecause: error)
             }
@@ -90,7 +90,9 @@ extension LoopState {
         }
         let admitted = self.tickets.redeem(ticket).flatMapThrowing { holder in
             guard let holder, let role = Role(rawValue: holder.role) else { throw SignInRefusal.badTicket }
-            guard holder.expiresAt + TokenVerifier.skew >= .now / 1000 else { throw SignInRefusal.tokenExpired }
+            guard holder.expiresAt + TokenVerifier.skew >= WallClock.nowMilliseconds / 1000 else {
+                throw SignInRefusal.tokenExpired
+            }
             return AuthenticatedClient(
                 Grant(
                     person: holder.person, role: role, job: holder.job, rider: holder.rider,

@@ -17,7 +17,7 @@ extension LoopState {
             return self.eventLoop.makeFailedFuture(SignInRefusal(refusal))
         }
         // The task ends with the fetch, within seconds. `JWKSSource.maxWaiting` limits the number of waiting tasks.
-        return self.eventLoop.makeFutureWithTask { try await keys.verify(token, now: .now / 1000) }
+        return self.eventLoop.makeFutureWithTask { try await keys.verify(token, now: WallClock.nowMilliseconds / 1000) }
             .flatMapThrowing { AuthenticatedClient($0) }
             .flatMapErrorThrowing { throw SignInRefusal($0 as? TokenRefusal ?? refusal) }
     }

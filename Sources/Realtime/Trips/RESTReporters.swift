@@ -81,7 +81,7 @@ package final class RESTReporters {
     /// A new master of the live instance may lack positions that the previous one accepted.
     func republish() {
         for rider in Array(self.entries.keys) {
-            for (job, taken) in self.entries[rider]?.published.recent(now: .now) ?? [:] {
+            for (job, taken) in self.entries[rider]?.published.recent(now: WallClock.nowMilliseconds) ?? [:] {
                 self.loop.republish(taken, of: job, by: rider)
             }
         }

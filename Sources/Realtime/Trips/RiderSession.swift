@@ -81,7 +81,9 @@ package final class RiderSession {
             self.refuse(refuted, .implausibleSpeed)
         }
         self.decide(
-            self.queue.validated(answer, validated.verdict, at: NIODeadline.now().uptimeNanoseconds, receivedAt: .now),
+            self.queue.validated(
+                answer, validated.verdict, at: NIODeadline.now().uptimeNanoseconds,
+                receivedAt: WallClock.nowMilliseconds),
             grant)
     }
 
@@ -173,7 +175,8 @@ package final class RiderSession {
     /// published immediately. If the master already has a position, nothing changes.
     func republish() {
         guard self.session.isOpen, let grant = self.session.grant else { return }
-        let returned = self.queue.masterReturned(at: NIODeadline.now().uptimeNanoseconds, time: .now)
+        let returned = self.queue.masterReturned(
+            at: NIODeadline.now().uptimeNanoseconds, time: WallClock.nowMilliseconds)
         for (job, taken) in returned.again { self.loop.republish(taken, of: job, by: grant.person) }
         self.setQueueTimer(returned.timer, grant)
     }

@@ -62,7 +62,8 @@ package final class TripValidators {
         self.scheduleCount(key)
         self.entries.values[index].trip.reportReceived(battery: battery)
         let validated = self.entries.values[index].trip.validate(
-            fixes, invalidFixes: invalidFixes, received: .init(monotonic: now.uptimeNanoseconds, wall: .now))
+            fixes, invalidFixes: invalidFixes,
+            received: .init(monotonic: now.uptimeNanoseconds, wall: WallClock.nowMilliseconds))
         if case .refused = validated.verdict { self.entries.values[index].trip.refused(now: now.uptimeNanoseconds) }
         return validated
     }

@@ -68,7 +68,7 @@ struct DemoPerformance: Sendable {
                     for try await message in connection.messages {
                         // This process sent it too, so both times are from the same clock.
                         guard case .location(let location) = message else { continue }
-                        self.controls.note(latency: .now - location.fix.at)
+                        self.controls.note(latency: WallClock.nowMilliseconds - location.fix.at)
                     }
                 }
             } catch  where !Task.isCancelled {

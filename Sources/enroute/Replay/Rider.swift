@@ -159,7 +159,7 @@ struct Rider: Sendable {
                 continue
             }
             let fix = self.journey.fixes[trip.next]
-            trip.reportedAt = max(trip.reportedAt + 1, .now)
+            trip.reportedAt = max(trip.reportedAt + 1, WallClock.nowMilliseconds)
             if unavailableReason == nil, let reading = Self.reading(of: fix, at: trip.reportedAt) {
                 try await connection.send(
                     .location(LocationReport(job: self.job, sequence: Int64(trip.next), fixes: [reading])))

@@ -119,7 +119,7 @@ struct HTTPHeadReference {
         guard let header = head.headers["authorization"].first else { return .session }
         let token = header.split(separator: " ", maxSplits: 1, omittingEmptySubsequences: false)
         guard token.count == 2, token[0].lowercased() == "bearer", !token[1].isEmpty,
-            (try? settings.tokens.verify(String(token[1]), now: .now / 1000)) != nil
+            (try? settings.tokens.verify(String(token[1]), now: WallClock.nowMilliseconds / 1000)) != nil
         else { return .refused(401) }
         return .session
     }

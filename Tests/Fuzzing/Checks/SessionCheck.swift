@@ -109,7 +109,9 @@ struct SessionCheck {
     private func role(signingInWith message: ClientMessage, _ answers: inout [Answer]) -> Role? {
         switch message {
         case .auth(.token(let token)):
-            guard let grant = try? self.gateway.state.settings.tokens.verify(token, now: .now / 1000) else {
+            guard
+                let grant = try? self.gateway.state.settings.tokens.verify(token, now: WallClock.nowMilliseconds / 1000)
+            else {
                 answers.append(.close(self.refusal(of: token)))
                 return nil
             }
@@ -124,7 +126,7 @@ struct SessionCheck {
 
     private func refusal(of token: String) -> UInt16 {
         do throws(TokenRefusal) {
-            _ = try self.gateway.state.settings.tokens.verify(token, now: .now / 1000)
+            _ = try self.gateway.state.settings.tokens.verify(token, now: WallClock.nowMilliseconds / 1000)
         } catch {
             return error == .expired ? CloseCode.tokenExpired.rawValue : CloseCode.invalidToken.rawValue
         }
@@ -152,7 +154,7 @@ struct SessionCheck {
     private func answer(toRefresh token: String, of role: Role) -> Answer {
         switch self.refusal(of: token) {
         case 0:
-            let grant = try? self.gateway.state.settings.tokens.verify(token, now: .now / 1000)
+            let grant = try? self.gateway.state.settings.tokens.verify(token, now: WallClock.nowMilliseconds / 1000)
             return grant?.role == role ? .ok("refresh") : .error("refresh", .forbidden)
         case CloseCode.tokenExpired.rawValue: return .error("refresh", .tokenExpired)
         default: return .error("refresh", .unauthorized)

@@ -75,12 +75,13 @@ import Testing
                 _ = try await feed.open(Self.job, for: Self.rider, until: deadline, fence: fence).get()
                 let place = Coordinate(latitude: 41.915, longitude: 12.5)!
                 _ = try await LocationPublisher(live: client, settings: settings).publish(
-                    Fix(at: .now, place: place), for: Self.job, by: Self.rider, receivedAt: .now
+                    Fix(at: WallClock.nowMilliseconds, place: place), for: Self.job, by: Self.rider,
+                    receivedAt: WallClock.nowMilliseconds
                 ).get()
                 let (recovery, state) = (
                     try #require(try await ledger.recover(Self.job).get()), try await feed.read(Self.job).get()
                 )
-                let view = JobView(recovery, state, now: .now, freshness: .seconds(600))
+                let view = JobView(recovery, state, now: WallClock.nowMilliseconds, freshness: .seconds(600))
                 let loop = client.eventLoop
                 let bound = try await loop.submit {
                     (
@@ -147,7 +148,8 @@ import Testing
                 // Whoever wants to calculate may.
                 _ = try await client.run("DEL", "job:{job-1}:eta:lease")
                 _ = try await publisher.publish(
-                    Fix(at: .now, place: place), for: Self.job, by: Self.rider, receivedAt: .now
+                    Fix(at: WallClock.nowMilliseconds, place: place), for: Self.job, by: Self.rider,
+                    receivedAt: WallClock.nowMilliseconds
                 ).get()
                 let position = try #require(try await feed.read(Self.job).get().position)
                 try await client.eventLoop.submit {

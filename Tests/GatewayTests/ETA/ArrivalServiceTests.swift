@@ -181,7 +181,7 @@ import Testing
                 let job = try await Self.visit(gateway)
                 // Others have asked twice.
                 let arrivals = ETAStore(live: gateway.client, settings: gateway.settings.liveState)
-                let day = DailyBudget.day(of: .now)
+                let day = DailyBudget.day(of: WallClock.nowMilliseconds)
                 for _ in 0..<2 { _ = try await arrivals.count("osrm", day: day).get() }
                 try await ArrivalTimesTests.trip(gateway, job) { _, messages, rider in
                     var sources: [String?] = []

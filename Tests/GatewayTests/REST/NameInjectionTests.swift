@@ -63,7 +63,7 @@ import Testing
                 for place in Self.places {
                     for byte in Self.foreign {
                         let name = Self.name(byte, at: place, Self.escaped)
-                        let fix = #"{"at":\#(Int64.now),"lat":1,"lon":1}"#
+                        let fix = #"{"at":\#(WallClock.nowMilliseconds),"lat":1,"lon":1}"#
                         let messages = [
                             #"{"type":"subscribe","job":"\#(name)"}"#, #"{"type":"unsubscribe","job":"\#(name)"}"#,
                             #"{"type":"travel","job":"\#(name)","active":true}"#,

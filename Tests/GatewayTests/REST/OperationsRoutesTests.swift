@@ -152,7 +152,7 @@ import Testing
                 try await Self.jobs(gateway, in: "rome", "it has not begun") {
                     $0["job-1"]?["tracking"] as? String == "waiting"
                 }
-                let before = Int64.now
+                let before = WallClock.nowMilliseconds
                 try await gateway.connect("rider-1", .rider) { connection, messages in
                     try await connection.send(.travel(job: JobID("job-1")!, active: true))
                     _ = try await messages.travelAnswer()
@@ -163,7 +163,8 @@ import Testing
                 try await Self.jobs(gateway, in: "rome", "it is lost, and when it was seen is known") { rows in
                     guard let row = rows["job-1"], row["tracking"] as? String == "lost" else { return false }
                     let seenAt = (row["seenAt"] as? Int).map(Int64.init) ?? 0
-                    return (before...Int64.now).contains(seenAt) && row["unavailable"] is String && row["lat"] == nil
+                    return (before...WallClock.nowMilliseconds).contains(seenAt) && row["unavailable"] is String
+                        && row["lat"] == nil
                 }
                 let lost = try await gateway.rest("GET", "/api/v1/zones/rome/jobs?tracking=lost", by: "olga", .ops)
                 #expect(try Self.rows(lost).keys.sorted() == ["job-1"])

@@ -204,7 +204,8 @@ extension MalformedData {
             },
             meet: { trial in
                 _ = try? await trial.client(.live) {
-                    try await GatewayRegistry(live: $0, settings: trial.own).reports(now: .now).get()
+                    try await GatewayRegistry(live: $0, settings: trial.own).reports(now: WallClock.nowMilliseconds)
+                        .get()
                 }
             }, key: { $0.own.keyspace.gateways }),
         MalformedData(
@@ -212,7 +213,7 @@ extension MalformedData {
             plant: { trial, value in
                 let (key, id) = (trial.keyspace.gateway("g-\(trial.number)"), "g-\(trial.number)")
                 try await trial.run([
-                    "ZADD", .text(trial.keyspace.gateways), .integer(Int64.now), .text(id),
+                    "ZADD", .text(trial.keyspace.gateways), .integer(WallClock.nowMilliseconds), .text(id),
                 ])
                 try await trial.plant(key, value, good: #"{"name":"g","version":"0.1.0"}"#, ["SET", .text(key), nil])
             },

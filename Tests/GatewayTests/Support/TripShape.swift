@@ -79,7 +79,7 @@ enum TripShape: String, Sendable {
 extension [EnrouteWire.Fix] {
     /// The same trip, ended a second ago.
     var endedJustNow: [EnrouteWire.Fix] {
-        let shift = Int64.now - (self.last?.at ?? 0) - 1000
+        let shift = WallClock.nowMilliseconds - (self.last?.at ?? 0) - 1000
         return self.map { fix in
             var fix = fix
             fix.at += shift

@@ -196,7 +196,9 @@ import Testing
                     _ = try await answers.travelAnswer()
                     for (meters, ago) in [(450.0, 50_000 as Int64), (20, 40_000), (20, 15_000)] {
                         let place = Coordinate(latitude: 41.9 - meters / 111_195, longitude: 12.5)!
-                        let fix = Fix(at: .now - ago, place: place, accuracyMeters: 5, speedMetersPerSecond: 1)
+                        let fix = Fix(
+                            at: WallClock.nowMilliseconds - ago, place: place, accuracyMeters: 5,
+                            speedMetersPerSecond: 1)
                         try await rider.send(.location(LocationReport(job: job, sequence: 1, fixes: [fix])))
                     }
                     _ = try await answers.first { if case .proximity(_, .arrived) = $0 { true } else { nil } }

@@ -42,7 +42,7 @@ import Testing
 
     /// Every request that reads or changes a job. The event stream is read like the other requests.
     private static func requests(_ job: JobID) -> [(method: String, path: String, body: String?)] {
-        let fix = #"{"at":\#(Int64.now),"lat":41.9,"lon":12.5}"#
+        let fix = #"{"at":\#(WallClock.nowMilliseconds),"lat":41.9,"lon":12.5}"#
         let ofJob: [(String, String, String?)] = [
             ("GET", "", nil), ("GET", "/log", nil), ("GET", "/verdicts", nil),
             ("GET", "/navigation?to=destination", nil), ("PUT", "/unavailable", #"{"reason":"hidden"}"#),

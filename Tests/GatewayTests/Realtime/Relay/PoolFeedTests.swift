@@ -297,7 +297,7 @@ import Testing
                 try await gateway.connect("allocation", .service) { connection, messages in
                     try await connection.send(.watch(zone: Stage.rome, since: nil))
                     _ = try await messages.pool()
-                    let now = Int64.now / 1000
+                    let now = WallClock.nowMilliseconds / 1000
                     let narrow = try await gateway.mint.token(
                         for: PersonID("allocation")!, role: .service, now: now + 1, lifetime: 1800, job: JobID("j")!)
                     try await connection.send(.refresh(token: narrow))

@@ -79,7 +79,7 @@ import Testing
                 try await gateway.connect("rider-1", .rider) { rider, answers in
                     try await rider.send(.travel(job: job, active: true))
                     _ = try await answers.travelAnswer()
-                    let now = Int64.now
+                    let now = WallClock.nowMilliseconds
                     let refuted = "implausible_position implausible_speed"
                     let steps: [([Fix], [String])] = [
                         ([Self.fix(now - 30_000)], ["ok"]),
@@ -136,7 +136,7 @@ import Testing
                 try await gateway.connect("rider-1", .rider) { rider, answers in
                     try await rider.send(.travel(job: job, active: true))
                     _ = try await answers.travelAnswer()
-                    let start = Int64.now - 30_000
+                    let start = WallClock.nowMilliseconds - 30_000
                     try await rider.send(Self.report(job, 0, [Self.fix(start)]))
                     _ = try await Self.answer(&answers)
                     for second in 1...11 as ClosedRange<Int64> {
@@ -156,7 +156,7 @@ import Testing
             func send(_ fixes: [Fix]) async throws -> RESTResponse {
                 try await gateway.rest("POST", "/api/v1/jobs/\(job)/locations", by: "rider-1", .rider, Self.body(fixes))
             }
-            let now = Int64.now
+            let now = WallClock.nowMilliseconds
             let off = try await send([Self.fix(now - 40_000)])
             #expect(off.status == 403 && off.member("code") == "travel_mode_off")
             _ = try await gateway.rest("PUT", "/api/v1/jobs/\(job)/travel", by: "rider-1", .rider)
@@ -195,7 +195,7 @@ import Testing
                 let addresses = (first.settings.live, first.settings.ledger)
                 try await RunningGateway.run(isSecure: false, at: addresses, Self.unbounded) { second in
                     let job = try await first.travellingJob()
-                    let now = Int64.now
+                    let now = WallClock.nowMilliseconds
                     try await first.connect("rider-1", .rider) { rider, answers in
                         try await rider.send(.travel(job: job, active: true))
                         _ = try await answers.travelAnswer()
@@ -224,7 +224,7 @@ import Testing
         async throws
     {
         try await Self.run { gateway, job in
-            let now = Int64.now
+            let now = WallClock.nowMilliseconds
             try await gateway.connect("rider-1", .rider) { rider, answers in
                 try await rider.send(.travel(job: job, active: true))
                 _ = try await answers.travelAnswer()
@@ -261,7 +261,7 @@ import Testing
     @Test func `fixes of an unassigned rider are not counted for the job`() async throws {
         try await Self.run { gateway, job in
             try await gateway.connect("rider-2", .rider) { thief, answers in
-                try await thief.send(Self.report(job, 1, [Self.fix(.now)]))
+                try await thief.send(Self.report(job, 1, [Self.fix(WallClock.nowMilliseconds)]))
                 let answer = try await Self.answer(&answers)
                 #expect(answer == "travel_mode_off travel_mode_off")
             }

@@ -32,7 +32,7 @@ import Testing
     func `T1: followers see increasing times, whatever order positions arrive in`(seed: UInt64) async throws {
         try await Self.run { gateway, job in
             var random = SeededGenerator(seed: seed)
-            let now = Int64.now
+            let now = WallClock.nowMilliseconds
             // Some are duplicates, some too old, some too far in the future.
             let offsets = (0..<120).map { _ in Int64.random(in: -90_000...20_000, using: &random) }
             let times = (offsets + offsets.prefix(30) + [3_600_000, 60_000, -86_400_000]).map { now + $0 }
@@ -44,7 +44,7 @@ import Testing
                     try await rider.send(.travel(job: job, active: true))
                     _ = try await answers.travelAnswer()
                     for time in times { try await rider.send(.location(Self.report(job, at: time))) }
-                    try await rider.send(.location(Self.report(job, at: .now + 25_000)))
+                    try await rider.send(.location(Self.report(job, at: WallClock.nowMilliseconds + 25_000)))
                     var last: Int64 = 0
                     while last <= now + 20_000 {
                         let next = try await seen.location().fix.at
@@ -64,7 +64,7 @@ import Testing
                     try await rider.send(.travel(job: job, active: isActive))
                     _ = try await answers.travelAnswer()
                 }
-                try await rider.send(.location(Self.report(job, at: .now - 61_000)))
+                try await rider.send(.location(Self.report(job, at: WallClock.nowMilliseconds - 61_000)))
                 #expect(try await answers.refusal().code == .stalePosition)
                 #expect(try await gateway.feed.read(job).get().position == nil)
             }
@@ -81,13 +81,14 @@ import Testing
                     _ = try await answers.travelAnswer()
                     try await gateway.connect("rider-2", .rider) { thief, refusals in
                         for second in 0..<20 {
-                            try await thief.send(.location(Self.report(job, at: .now + Int64(second))))
+                            try await thief.send(
+                                .location(Self.report(job, at: WallClock.nowMilliseconds + Int64(second))))
                             let code = try await refusals.refusal().code
                             #expect([.forbidden, .notFound, .travelModeOff].contains(code))
                         }
                     }
                     #expect(try await gateway.feed.read(job).get().position == nil)
-                    let own = Int64.now
+                    let own = WallClock.nowMilliseconds
                     try await rider.send(.location(Self.report(job, at: own)))
                     // The first position to arrive is the rider's own.
                     #expect(try await seen.location().fix.at == own)

@@ -18,7 +18,7 @@ import Testing
     /// A position this many metres south of the destination.
     private static func fix(south meters: Double, ago: Int64, speed: Double = 1) -> String {
         let latitude = 41.9 - meters / Self.metersOfDegree
-        return #"{"at":\#(Int64.now - ago),"lat":\#(latitude),"lon":12.5,"acc":5,"spd":\#(speed)}"#
+        return #"{"at":\#(WallClock.nowMilliseconds - ago),"lat":\#(latitude),"lon":12.5,"acc":5,"spd":\#(speed)}"#
     }
 
     private static func run(
@@ -120,7 +120,9 @@ import Testing
     {
         try await Self.run(["job-1", "job-2"]) { gateway in
             try await gateway.connect("rider-1", .rider) { rider, answers in
-                let fix = Fix(at: .now, place: Coordinate(latitude: 41.89, longitude: 12.5)!, accuracyMeters: 5)
+                let fix = Fix(
+                    at: WallClock.nowMilliseconds, place: Coordinate(latitude: 41.89, longitude: 12.5)!,
+                    accuracyMeters: 5)
                 var report = LocationReport(job: JobID("job-1")!, sequence: 1, fixes: [fix])
                 report.otherJobs = [JobID("job-2")!]
                 try await rider.send(.location(report))

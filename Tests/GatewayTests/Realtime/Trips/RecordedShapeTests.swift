@@ -66,7 +66,7 @@ import Tracking
                 var trip = TripState(bounds: gateway.settings.validation)
                 for (index, fix) in fixes.enumerated() {
                     let judged = trip.validate(
-                        [fix], received: .init(monotonic: UInt64(fix.at) * 1_000_000, wall: .now))
+                        [fix], received: .init(monotonic: UInt64(fix.at) * 1_000_000, wall: WallClock.nowMilliseconds))
                     guard case .publish = judged.verdict else { continue }
                     let silence = last.map { fix.at - $0.at } ?? 0
                     let isShort = keepsShort && silence > 20_000 && silence <= Self.stale

@@ -43,7 +43,7 @@ import Testing
                         ///
                         /// - Returns: whether the rider was notified that the time limit was reached.
                         func report() async throws -> Bool {
-                            last = max(last + 1, .now)
+                            last = max(last + 1, WallClock.nowMilliseconds)
                             let seconds = Double(last - start) / Double(Self.cap.milliseconds) * Self.limitSeconds
                             var fix = fixes[(offsets.firstIndex { $0 > seconds } ?? fixes.count) - 1]
                             fix.at = last
@@ -62,7 +62,7 @@ import Testing
                         // Nobody may see the rest of the trip, and switching travel mode does not bring it back.
                         for fix in fixes.suffix(20) {
                             var fix = fix
-                            last = max(last + 1, .now)
+                            last = max(last + 1, WallClock.nowMilliseconds)
                             fix.at = last
                             try await rider.send(.location(LocationReport(job: job, sequence: last, fixes: [fix])))
                             let refusal = try await answers.refusal()

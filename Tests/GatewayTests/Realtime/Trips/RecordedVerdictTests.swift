@@ -20,7 +20,7 @@ import Testing
 
     private static func fixes(_ name: String) throws -> [EnrouteWire.Fix] {
         let recorded = try Journey.load(path: Self.folder.appending(path: "\(name).gpx.gz").path).fixes
-        let shift = Int64.now - (recorded.last?.at ?? 0) - 1000
+        let shift = WallClock.nowMilliseconds - (recorded.last?.at ?? 0) - 1000
         var last: Int64 = 0
         return recorded.compactMap { fix in
             guard let place = Coordinate(latitude: fix.latitude, longitude: fix.longitude), fix.at > last else {

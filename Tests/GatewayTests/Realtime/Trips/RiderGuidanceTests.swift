@@ -38,7 +38,7 @@ import Testing
                 job: job, sequence: 1,
                 fixes: [
                     Fix(
-                        at: .now - ago,
+                        at: WallClock.nowMilliseconds - ago,
                         place: Coordinate(latitude: 41.9 - meters / Self.metersOfDegree, longitude: 12.5)!,
                         accuracyMeters: 5, speedMetersPerSecond: speed)
                 ], battery: battery))

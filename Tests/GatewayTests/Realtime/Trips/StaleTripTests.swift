@@ -39,7 +39,7 @@ import Testing
         others: String = ""
     ) async throws -> RESTResponse {
         let latitude = 41.9 - meters / Self.metersOfDegree
-        let fix = #"{"at":\#(Int64.now - ago),"lat":\#(latitude),"lon":12.5,"acc":5,"spd":\#(speed)}"#
+        let fix = #"{"at":\#(WallClock.nowMilliseconds - ago),"lat":\#(latitude),"lon":12.5,"acc":5,"spd":\#(speed)}"#
         return try await gateway.rest(
             "POST", "/api/v1/jobs/\(job)/locations", by: "rider-1", .rider, #"{\#(others)"fixes":[\#(fix)]}"#)
     }
