@@ -11,7 +11,7 @@ import Testing
 #endif
 
 /// Messages of SNS with true signatures, made by a key and an HTTPS server of the test's own.
-@Suite struct TopicRoutesTests {
+@Suite struct SNSRoutesTests {
     private struct Stage: Sendable {
         let sender: EventRoutesTests.Sender
         let issuer: KeyIssuer
