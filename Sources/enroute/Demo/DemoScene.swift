@@ -21,7 +21,7 @@ struct DemoScene: Sendable {
             self.streets = try Self.load(given)
         } else {
             let grid = StreetGrid.generate(seed: seed)
-            self.journey = grid.trip(seed: seed, startingAt: .now)
+            self.journey = grid.trip(seed: seed, startingAt: WallClock.nowMilliseconds)
             self.streets = try Self.load(given) ?? Array(grid.geoJSON.utf8)
         }
     }
