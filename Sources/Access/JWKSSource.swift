@@ -14,7 +14,7 @@ package actor JWKSSource {
         /// The issuer returned a valid set.
         case fresh
         /// Nothing was fetched: the last fetch is too recent, or too many callers are waiting.
-        case asked
+        case throttled
         /// The previous set stays in use. The error comes from `Fetch`, or is a `JWKSet.Rejection`.
         case failed(any Error)
     }
@@ -100,14 +100,14 @@ package actor JWKSSource {
 
     private func renew(for reason: KeyRefresh.Reason) async -> Outcome {
         switch self.refresh.decide(reason, now: self.now()) {
-        case .keep: return .asked
+        case .keep: return .throttled
         case .wait: break
         case .fetch:
             // An unstructured task, because the caller that started it may leave while others wait. Nothing cancels it:
             // `Fetch` is bounded.
             self.flight = Task { await self.fetchOnce() }
         }
-        guard let flight, self.waiting < Self.maxWaiting else { return .asked }
+        guard let flight, self.waiting < Self.maxWaiting else { return .throttled }
         self.waiting += 1
         defer { self.waiting -= 1 }
         return await flight.value

@@ -21,15 +21,15 @@ struct KeyRefresh: Hashable, Sendable {
         case keep
     }
 
-    private var begun: ContinuousClock.Instant?
+    private var startedAt: ContinuousClock.Instant?
     private var succeeded: ContinuousClock.Instant?
     private(set) var isFetching = false
 
     mutating func decide(_ reason: Reason, now: ContinuousClock.Instant) -> Decision {
         guard !self.isFetching else { return .wait }
-        if let begun, now < begun + Self.shortestInterval { return .keep }
+        if let startedAt, now < startedAt + Self.shortestInterval { return .keep }
         if reason == .age, let succeeded, now < succeeded + Self.longestAge { return .keep }
-        (self.begun, self.isFetching) = (now, true)
+        (self.startedAt, self.isFetching) = (now, true)
         return .fetch
     }
 

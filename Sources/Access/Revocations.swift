@@ -117,7 +117,7 @@ package struct RevocationTable: Sendable {
     package func isRevoked(_ job: JobID) -> Bool { self.times[.job(job)] != nil }
 
     /// Removes entries older than `time`, ms since the epoch. O(n).
-    package mutating func forget(before time: Int64) { self.times = self.times.filter { $0.value >= time } }
+    package mutating func removeEntries(before time: Int64) { self.times = self.times.filter { $0.value >= time } }
 }
 
 /// The revocation table of one gateway, shared by all loops. The lock is held for one dictionary lookup.
@@ -146,7 +146,7 @@ package final class Revocations: Sendable {
             if now >= state.forgotAt + Self.forgettingPause {
                 state.forgotAt = now
                 // The clocks of the gateway and of Redis may differ by as much as is tolerated for tokens.
-                state.table.forget(before: now - self.retention - TokenVerifier.skew * 1000)
+                state.table.removeEntries(before: now - self.retention - TokenVerifier.skew * 1000)
             }
             return revocations.filter { state.table.apply($0) }
         }

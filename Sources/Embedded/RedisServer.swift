@@ -46,7 +46,7 @@ package struct RedisServer: Sendable {
         configuration: String? = nil, options: [String] = [], _ body: (RedisServer) async throws -> Result
     ) async throws -> Result {
         try await TemporaryFolder.holding("enroute-redis") { folder in
-            let words = Self.words(in: folder, keepsNothing: configuration == nil)
+            let words = Self.arguments(in: folder, isEphemeral: configuration == nil)
             return try await Self.running(in: folder, words: [configuration].compactMap { $0 } + words + options, body)
         }
     }
@@ -54,12 +54,12 @@ package struct RedisServer: Sendable {
     /// Returns the arguments of a server that persists nothing and listens only on a Unix socket in its folder. Arguments
     /// that follow these take precedence.
     ///
-    /// - Parameter keepsNothing: `false` leaves persistence to a configuration file.
-    package static func words(in folder: String, keepsNothing: Bool = true) -> [String] {
+    /// - Parameter isEphemeral: `false` leaves persistence to a configuration file.
+    package static func arguments(in folder: String, isEphemeral: Bool = true) -> [String] {
         [
             "--port", "0", "--unixsocket", Self.socketPath(in: folder), "--dir", folder, "--pidfile",
             "\(folder)/redis.pid", "--loglevel", "notice",
-        ] + (keepsNothing ? ["--save", "", "--appendonly", "no"] : [])
+        ] + (isEphemeral ? ["--save", "", "--appendonly", "no"] : [])
     }
 
     /// The longest socket path that SwiftNIO accepts, in bytes (`sockaddr_un`).

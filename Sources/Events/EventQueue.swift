@@ -102,7 +102,7 @@ package struct EventQueue: Sendable {
         struct Answer: Decodable {
             var Messages: [Message]?
         }
-        let answer = try await self.ask(
+        let answer = try await self.request(
             "ReceiveMessage", Question(QueueUrl: self.url), Self.longPoll + Self.longestWait)
         do {
             return try JSONDecoder().decode(Answer.self, from: Data(answer)).Messages ?? []
@@ -119,18 +119,18 @@ package struct EventQueue: Sendable {
 
     /// Deletes a message that has been processed.
     package func delete(_ message: Message) async throws {
-        _ = try await self.ask(
+        _ = try await self.request(
             "DeleteMessage", Receipt(QueueUrl: self.url, ReceiptHandle: message.receipt), Self.longestWait)
     }
 
     /// Returns a message to the queue for this many seconds. The queue's redrive policy limits how often.
-    package func giveBack(_ message: Message, seconds: Int) async throws {
-        _ = try await self.ask(
+    package func returnMessage(_ message: Message, seconds: Int) async throws {
+        _ = try await self.request(
             "ChangeMessageVisibility",
             Receipt(QueueUrl: self.url, ReceiptHandle: message.receipt, VisibilityTimeout: seconds), Self.longestWait)
     }
 
-    private func ask(_ action: String, _ question: some Encodable, _ wait: Duration) async throws -> [UInt8] {
+    private func request(_ action: String, _ question: some Encodable, _ wait: Duration) async throws -> [UInt8] {
         let body = Array(try JSONEncoder().encode(question))
         let headers = self.signature.signed(
             path: "/",

@@ -32,11 +32,11 @@ package actor SNSVerifier {
     /// Maximum number of cached certificates; a new one replaces the oldest. SNS changes its certificate about once a year.
     static let maxCertificates = 16
     /// Maximum number of certificates being fetched at the same time.
-    static let maxQuestions = 4
+    static let maxFetches = 4
     /// How long a certificate is cached, even if it is valid for longer.
-    static let longestKept = Duration.seconds(24 * 3600)
+    static let maxCacheAge = Duration.seconds(24 * 3600)
 
-    private struct Kept {
+    private struct CachedKey {
         let key: Certificate.PublicKey
         let until: ContinuousClock.Instant
         let notAfter: Date
@@ -50,8 +50,8 @@ package actor SNSVerifier {
     private let hosts: Set<String>
     private let authorities: [Certificate]?
     private let fetch: SNSFetcher
-    private var kept: [String: Kept] = [:]
-    private var asking: [String: Task<Kept, any Error>] = [:]
+    private var cached: [String: CachedKey] = [:]
+    private var fetching: [String: Task<CachedKey, any Error>] = [:]
 
     /// - Parameters:
     ///   - topics: Amazon Resource Names.
@@ -149,25 +149,26 @@ package actor SNSVerifier {
     }
 
     private func key(_ url: String) async throws -> Certificate.PublicKey {
-        if let kept = self.kept[url], kept.until > .now, kept.notAfter > .now { return kept.key }
-        if let asking = self.asking[url] { return try await asking.value.key }
-        guard self.asking.count < Self.maxQuestions else {
+        if let cached = self.cached[url], cached.until > .now, cached.notAfter > .now { return cached.key }
+        if let fetching = self.fetching[url] { return try await fetching.value.key }
+        guard self.fetching.count < Self.maxFetches else {
             throw Refusal.unreachable("too many certificates are being fetched")
         }
         let (fetch, authorities, isOfSNS) = (self.fetch, self.authorities, self.hosts.isEmpty)
         // Bounded by the time limit of the fetch; concurrent callers share the same task.
-        let question = Task { () throws -> Kept in
+        let task = Task { () throws -> CachedKey in
             let leaf = try await Self.trusted(try await fetch(url), by: authorities, isOfSNS: isOfSNS)
-            return Kept(key: leaf.publicKey, until: .now + Self.longestKept, notAfter: leaf.notValidAfter)
+            return CachedKey(key: leaf.publicKey, until: .now + Self.maxCacheAge, notAfter: leaf.notValidAfter)
         }
-        self.asking[url] = question
-        defer { self.asking[url] = nil }
-        let found = try await question.value
-        if self.kept.count >= Self.maxCertificates, let oldest = self.kept.min(by: { $0.value.until < $1.value.until })
+        self.fetching[url] = task
+        defer { self.fetching[url] = nil }
+        let found = try await task.value
+        if self.cached.count >= Self.maxCertificates,
+            let oldest = self.cached.min(by: { $0.value.until < $1.value.until })
         {
-            self.kept[oldest.key] = nil
+            self.cached[oldest.key] = nil
         }
-        self.kept[url] = found
+        self.cached[url] = found
         return found.key
     }
 

@@ -64,7 +64,7 @@ struct QueueConsumer: Sendable {
                 return
             }
             let delay = problem.statusCode == 409 ? Self.notYetDelay : Self.outageDelay
-            return try await self.queue.giveBack(message, seconds: delay)
+            return try await self.queue.returnMessage(message, seconds: delay)
         }
         try await self.queue.delete(message)
     }

@@ -39,7 +39,7 @@ struct ClusterMap: Hashable, Sendable {
     }
 
     /// Records a new owner. A redirection says nothing about the other slots.
-    mutating func learn(_ redirection: Redirection) {
+    mutating func apply(_ redirection: Redirection) {
         self.owners[redirection.slot] = self.number(of: redirection.node)
         self.nodes.insert(redirection.node)
     }

@@ -89,36 +89,36 @@ final class ClusterRoute: RedisRoute {
         if let refreshing { return refreshing }
         guard !self.isStopped else { return self.eventLoop.makeFailedFuture(RedisError.disconnected) }
         let bound = NIOLoopBound(self, eventLoop: self.eventLoop)
-        let standing = self.masters.filter { $0.value.link.unresponsiveSince == nil }.keys.shuffled()
-        let asked = self.ask(standing + self.seeds, last: nil).map { bound.value.take($0) }
-        self.refreshing = asked
-        asked.whenComplete { _ in bound.value.refreshing = nil }
-        return asked
+        let connected = self.masters.filter { $0.value.link.unresponsiveSince == nil }.keys.shuffled()
+        let query = self.query(connected + self.seeds, last: nil).map { bound.value.adopt($0) }
+        self.refreshing = query
+        query.whenComplete { _ in bound.value.refreshing = nil }
+        return query
     }
 
-    private func ask(_ nodes: [RedisAddress.Node], last: RedisError?) -> EventLoopFuture<ClusterMap> {
+    private func query(_ nodes: [RedisAddress.Node], last: RedisError?) -> EventLoopFuture<ClusterMap> {
         guard let node = nodes.first else {
             return self.eventLoop.makeFailedFuture(
                 last ?? RedisError.unreachable(address: self.address.description, reason: "no node answers"))
         }
         let bound = NIOLoopBound(self, eventLoop: self.eventLoop)
-        let isStranger = self.masters[node] == nil
+        let isUnknownNode = self.masters[node] == nil
         let link = NIOLoopBound(
             self.masters[node]?.link ?? self.createLink(node, needsMaster: false), eventLoop: self.eventLoop)
-        let stands = isStranger ? link.value.start() : link.value.whenConnected()
-        return stands.flatMap { link.value.send(["CLUSTER", "SLOTS"]) }.flatMapThrowing { answer in
-            if isStranger { link.value.stop() }
+        let connected = isUnknownNode ? link.value.start() : link.value.whenConnected()
+        return connected.flatMap { link.value.send(["CLUSTER", "SLOTS"]) }.flatMapThrowing { answer in
+            if isUnknownNode { link.value.stop() }
             guard let map = ClusterMap(answer, from: node) else {
                 throw RedisError.unexpectedAnswer(command: "CLUSTER SLOTS")
             }
             return map
         }.flatMapError { error in
-            if isStranger { link.value.stop() }
-            return bound.value.ask(Array(nodes.dropFirst()), last: error as? RedisError)
+            if isUnknownNode { link.value.stop() }
+            return bound.value.query(Array(nodes.dropFirst()), last: error as? RedisError)
         }
     }
 
-    private func take(_ map: ClusterMap) {
+    private func adopt(_ map: ClusterMap) {
         guard map != self.map, !self.isStopped else { return }
         let before = self.map
         self.map = map
@@ -151,7 +151,7 @@ final class ClusterRoute: RedisRoute {
             if self?.hasStarted == true { self?.onReturned?() }
         }
         self.masters[node] = Master(link: link, part: part)
-        link.begin()
+        link.connectWithRetries()
     }
 
     private func createLink(_ node: RedisAddress.Node, needsMaster: Bool) -> RedisLink {
@@ -213,7 +213,7 @@ final class ClusterRoute: RedisRoute {
         let node = redirection.node
         if self.masters[node] == nil { self.addMaster(node) }
         if redirection.isPermanent {
-            self.map.learn(redirection)
+            self.map.apply(redirection)
             _ = self.refresh()
         }
         guard let master = self.masters[node] else {
@@ -236,10 +236,10 @@ final class ClusterRoute: RedisRoute {
         self.map.owner(of: HashSlot.of(channel)).map { .node($0) }
     }
 
-    func learn(_ error: RedisError, at location: ChannelLocation) {
+    func noteRedirection(_ error: RedisError, at location: ChannelLocation) {
         guard case .node(let node) = location else { return }
         if let redirection = Redirection(error, asked: node), redirection.isPermanent {
-            self.map.learn(redirection)
+            self.map.apply(redirection)
             if self.masters[redirection.node] == nil { self.addMaster(redirection.node) }
         }
         _ = self.refresh()

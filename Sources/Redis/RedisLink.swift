@@ -63,7 +63,7 @@ final class RedisLink {
     }
 
     /// Connects, with retries.
-    func begin() {
+    func connectWithRetries() {
         self.eventLoop.preconditionInEventLoop()
         guard self.core.handle(.start, now: Self.now) == .connect else { return }
         self.startTimer()

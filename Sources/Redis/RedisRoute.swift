@@ -34,7 +34,7 @@ protocol RedisRoute: AnyObject {
     /// All current channel locations.
     var locations: [ChannelLocation] { get }
     /// Records an error that may say that a channel is elsewhere.
-    func learn(_ error: RedisError, at location: ChannelLocation)
+    func noteRedirection(_ error: RedisError, at location: ChannelLocation)
     /// Channel locations may have changed, or the master behind one.
     var onMoved: (() -> Void)? { get set }
     /// A connection to a master was replyTo-established. It may be another master, which may lack the latest writes.
@@ -106,7 +106,7 @@ final class MasterRoute: RedisRoute {
     var unresponsiveSince: NIODeadline? { self.link.unresponsiveSince }
     func location(ofChannel channel: String) -> ChannelLocation? { .singleMaster }
     var locations: [ChannelLocation] { [.singleMaster] }
-    func learn(_ error: RedisError, at location: ChannelLocation) {}
+    func noteRedirection(_ error: RedisError, at location: ChannelLocation) {}
     func locate(_ location: ChannelLocation) -> EventLoopFuture<RedisAddress> {
         self.watch?.locate() ?? self.link.eventLoop.makeSucceededFuture(self.address)
     }

@@ -33,12 +33,12 @@ package struct RecentReplicas: Sendable {
 
     package init() {}
 
-    package mutating func saw(_ count: Int, now: NIODeadline) {
+    package mutating func record(_ count: Int, now: NIODeadline) {
         self.seen.removeAll { now - $0.at >= Self.memory || $0.count <= count }
         self.seen.append((count, now))
     }
 
-    package func most(now: NIODeadline) -> Int {
+    package func maximum(now: NIODeadline) -> Int {
         self.seen.first { now - $0.at < Self.memory }?.count ?? 0
     }
 }

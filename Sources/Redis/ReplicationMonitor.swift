@@ -50,7 +50,7 @@ final class ReplicationMonitor {
     }
 
     private func received(_ fields: InfoFields) {
-        self.replicas.saw(fields.onlineReplicas, now: .now())
+        self.replicas.record(fields.onlineReplicas, now: .now())
         self.isKnown = true
         let before = self.history
         self.history = fields["master_replid"]
@@ -64,7 +64,7 @@ final class ReplicationMonitor {
 
     // MARK: Writes
 
-    private var neededReplicas: Int { self.link.timing.quorum.needed(of: self.replicas.most(now: .now())) }
+    private var neededReplicas: Int { self.link.timing.quorum.needed(of: self.replicas.maximum(now: .now())) }
 
     /// Sends a command. A durable write is followed by WAIT on the same connection if there are replicas.
     func send(_ command: RedisCommand, isDurable: Bool) -> EventLoopFuture<Durable<RESPValue>> {

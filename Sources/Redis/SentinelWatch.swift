@@ -16,7 +16,7 @@ final class SentinelWatch {
     private let logger: Logger
     /// The Sentinel to query first: the last one that answered.
     private var preferred = 0
-    private var asking: EventLoopFuture<RedisAddress>?
+    private var querying: EventLoopFuture<RedisAddress>?
     private var subscriber: RedisLink?
     private var nextSentinel = 0
     /// Notifies the owner that the master has changed.
@@ -38,15 +38,15 @@ final class SentinelWatch {
 
     /// Returns the address of the master. Concurrent callers share one query.
     func locate() -> EventLoopFuture<RedisAddress> {
-        if let asking { return asking }
+        if let querying { return querying }
         let bound = NIOLoopBound(self, eventLoop: self.eventLoop)
-        let answer = self.ask(self.preferred, left: self.sentinels.count, last: nil)
-        self.asking = answer
-        answer.whenComplete { _ in bound.value.asking = nil }
+        let answer = self.query(self.preferred, left: self.sentinels.count, last: nil)
+        self.querying = answer
+        answer.whenComplete { _ in bound.value.querying = nil }
         return answer
     }
 
-    private func ask(_ index: Int, left: Int, last: RedisError?) -> EventLoopFuture<RedisAddress> {
+    private func query(_ index: Int, left: Int, last: RedisError?) -> EventLoopFuture<RedisAddress> {
         guard left > 0 else {
             return self.eventLoop.makeFailedFuture(
                 last
@@ -75,7 +75,7 @@ final class SentinelWatch {
         }.flatMapError { error in
             let watch = bound.value
             bounded.value.stop()
-            return watch.ask((index + 1) % watch.sentinels.count, left: left - 1, last: error as? RedisError)
+            return watch.query((index + 1) % watch.sentinels.count, left: left - 1, last: error as? RedisError)
         }
     }
 
@@ -98,7 +98,7 @@ final class SentinelWatch {
             handler.sendSubscription(.subscribe, [Self.switched])
         }
         self.subscriber = subscriber
-        subscriber.begin()
+        subscriber.connectWithRetries()
     }
 
     /// The payload of +switch-master: `<name> <old host> <old port> <new host> <new port>`.

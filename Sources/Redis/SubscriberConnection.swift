@@ -41,7 +41,7 @@ final class SubscriberConnection {
     }
 
     func start() -> EventLoopFuture<Void> { self.link.start() }
-    func begin() { self.link.begin() }
+    func connectWithRetries() { self.link.connectWithRetries() }
     /// Succeeds when connected; fails when the attempt under way, or the next one, fails.
     func whenConnected() -> EventLoopFuture<Void> { self.link.whenConnected() }
     func stop() { self.link.stop() }

@@ -132,7 +132,7 @@ package final class Subscriptions {
         if let there = self.connections[location] { return there }
         let made = (0..<self.spread).map { _ in self.makeConnection(at: location) }
         self.connections[location] = made
-        if begin { made.forEach { $0.begin() } }
+        if begin { made.forEach { $0.connectWithRetries() } }
         return made
     }
 
@@ -174,7 +174,7 @@ package final class Subscriptions {
     private func evicted(_ channel: String, _ error: RedisError?, from connection: SubscriberConnection) {
         guard self.subscriptions[channel]?.connection === connection else { return }
         self.subscriptions[channel]?.connection = nil
-        self.route.learn(
+        self.route.noteRedirection(
             error ?? .refused(code: "SUNSUBSCRIBE", message: "the server ended the subscription"),
             at: connection.location)
         // A node that loses its last slot ends the subscriptions before it redirects.

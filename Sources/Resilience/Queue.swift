@@ -9,7 +9,7 @@ struct Queue<Element: Sendable>: Sendable {
 
     mutating func append(_ element: Element) { self.elements.append(element) }
 
-    mutating func take() -> Element? {
+    mutating func popFirst() -> Element? {
         guard self.first < self.elements.count else { return nil }
         defer {
             self.first += 1

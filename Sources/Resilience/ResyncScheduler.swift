@@ -33,7 +33,7 @@ package struct ResyncScheduler<Job: Hashable & Sendable>: Sendable {
         /// Distinguishes it from an earlier read of the same job, whose answer may still arrive.
         fileprivate let number: UInt64
         /// The time that what is read is at least as new as, however long the answer takes. The next check counts from here.
-        fileprivate let begun: UInt64
+        fileprivate let startedAt: UInt64
     }
 
     package enum Answer: Hashable, Sendable {
@@ -107,7 +107,7 @@ package struct ResyncScheduler<Job: Hashable & Sendable>: Sendable {
     }
 
     /// Removes a job that nobody follows. A read under way still counts until it is answered.
-    package mutating func leave(_ job: Job) {
+    package mutating func unfollow(_ job: Job) {
         guard let entry = self.entries.removeValue(forKey: job) else { return }
         if entry.isRepair { self.repairsOutstanding -= 1 }
     }
@@ -145,13 +145,13 @@ package struct ResyncScheduler<Job: Hashable & Sendable>: Sendable {
         var reads: [Read] = []
         while self.inFlight < self.bounds.maxInFlight {
             let purpose: Purpose = self.repairs.isEmpty ? .check : .repair
-            guard let job = purpose == .repair ? self.repairs.take() : self.checks.take() else { break }
+            guard let job = purpose == .repair ? self.repairs.popFirst() : self.checks.popFirst() else { break }
             // Skip jobs that were left, left and followed again, or promoted from a check to a repair.
             guard self.entries[job]?.phase == .queued(purpose) else { continue }
             self.lastNumber += 1
             self.entries[job]?.phase = .reading(purpose, again: false, number: self.lastNumber)
             self.inFlight += 1
-            reads.append(Read(job: job, purpose: purpose, number: self.lastNumber, begun: now))
+            reads.append(Read(job: job, purpose: purpose, number: self.lastNumber, startedAt: now))
         }
         return reads
     }
@@ -187,7 +187,7 @@ package struct ResyncScheduler<Job: Hashable & Sendable>: Sendable {
         case .matches:
             if purpose == .repair { self.repairsOutstanding -= 1 }
             self.entries[job] = Entry(phase: .queued(.check))
-            self.rest(job, self.checkDelay, .check, now: read.begun)
+            self.rest(job, self.checkDelay, .check, now: read.startedAt)
         }
         return answer != .failed
     }

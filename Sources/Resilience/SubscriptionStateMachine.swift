@@ -6,7 +6,7 @@
 package struct SubscriptionStateMachine<Channel: Hashable & Sendable>: Sendable {
     private enum State {
         /// To be sent, or sent but not acknowledged. A repair restores a lost subscription.
-        case asked(isRepair: Bool)
+        case requested(isRepair: Bool)
         case acknowledged
     }
 
@@ -52,14 +52,14 @@ package struct SubscriptionStateMachine<Channel: Hashable & Sendable>: Sendable 
     package mutating func subscribe(_ channel: Channel, isRepair: Bool = false) -> Bool {
         switch self.channels[channel] {
         case .acknowledged: return true
-        case .asked(let wasRepair):
+        case .requested(let wasRepair):
             if isRepair && !wasRepair {
-                self.channels[channel] = .asked(isRepair: true)
+                self.channels[channel] = .requested(isRepair: true)
                 self.unrestored += 1
             }
             return false
         case nil:
-            self.channels[channel] = .asked(isRepair: isRepair)
+            self.channels[channel] = .requested(isRepair: isRepair)
             self.unacknowledged += 1
             if isRepair { self.unrestored += 1 }
             if self.isConnected { self.toSubscribe.append(channel) }
@@ -104,17 +104,17 @@ package struct SubscriptionStateMachine<Channel: Hashable & Sendable>: Sendable 
         (self.toSubscribe, self.toUnsubscribe, self.leaving) = ([], [], [:])
         var givenUp: [Channel] = []
         for (channel, state) in self.channels {
-            if case .asked(isRepair: false) = state { givenUp.append(channel) }
+            if case .requested(isRepair: false) = state { givenUp.append(channel) }
         }
         for channel in givenUp { self.channels[channel] = nil }
-        for channel in self.channels.keys { self.channels[channel] = .asked(isRepair: true) }
+        for channel in self.channels.keys { self.channels[channel] = .requested(isRepair: true) }
         self.unacknowledged = self.channels.count
         self.unrestored = self.channels.count
         return givenUp
     }
 
     package mutating func acknowledged(_ channel: Channel) -> Acknowledged {
-        guard self.leaving[channel] == nil, case .asked(let isRepair)? = self.channels[channel] else {
+        guard self.leaving[channel] == nil, case .requested(let isRepair)? = self.channels[channel] else {
             return .outdated
         }
         self.channels[channel] = .acknowledged
@@ -140,7 +140,9 @@ package struct SubscriptionStateMachine<Channel: Hashable & Sendable>: Sendable 
     package mutating func refused(_ channels: [Channel]) -> (givenUp: [Channel], again: [Channel]) {
         var (givenUp, again) = ([Channel](), [Channel]())
         for channel in channels {
-            guard self.leaving[channel] == nil, case .asked(let isRepair)? = self.channels[channel] else { continue }
+            guard self.leaving[channel] == nil, case .requested(let isRepair)? = self.channels[channel] else {
+                continue
+            }
             if isRepair {
                 again.append(channel)
             } else {
@@ -156,7 +158,7 @@ package struct SubscriptionStateMachine<Channel: Hashable & Sendable>: Sendable 
     /// - Returns: the channels that were requested here and are no longer tracked.
     package mutating func redirected(_ channels: [Channel]) -> [Channel] {
         channels.filter { channel in
-            guard self.leaving[channel] == nil, case .asked? = self.channels[channel] else { return false }
+            guard self.leaving[channel] == nil, case .requested? = self.channels[channel] else { return false }
             return self.remove(channel)
         }
     }
@@ -164,13 +166,13 @@ package struct SubscriptionStateMachine<Channel: Hashable & Sendable>: Sendable 
     package mutating func requestAgain(_ channels: [Channel]) {
         guard self.isConnected else { return }
         self.toSubscribe += channels.filter { channel in
-            if case .asked? = self.channels[channel] { true } else { false }
+            if case .requested? = self.channels[channel] { true } else { false }
         }
     }
 
     private mutating func remove(_ channel: Channel) -> Bool {
         guard let state = self.channels.removeValue(forKey: channel) else { return false }
-        guard case .asked(let isRepair) = state else { return true }
+        guard case .requested(let isRepair) = state else { return true }
         self.unacknowledged -= 1
         if isRepair { self.unrestored -= 1 }
         return true

@@ -9,18 +9,18 @@ struct KeyUpdateBudget {
     static let most = 32
     static let window = TimeAmount.minutes(1)
 
-    private var begun: NIODeadline?
+    private var windowStart: NIODeadline?
     private var count = 0
 
     /// - Parameters:
     ///   - updates: the number just received.
     ///   - now: evaluated only when there are any.
     /// - Returns: whether the number is within the limit.
-    mutating func take(_ updates: Int, at now: () -> NIODeadline) -> Bool {
+    mutating func record(_ updates: Int, at now: () -> NIODeadline) -> Bool {
         guard updates > 0 else { return true }
         let now = now()
-        let isOver = self.begun.map { now - $0 >= Self.window } ?? true
-        if isOver { (self.begun, self.count) = (now, 0) }
+        let isOver = self.windowStart.map { now - $0 >= Self.window } ?? true
+        if isOver { (self.windowStart, self.count) = (now, 0) }
         // One call into libssl reads a few KB, so the sum cannot overflow.
         self.count += updates
         return self.count <= Self.most

@@ -133,10 +133,10 @@ final class SocketWriter {
             self.sendQueueLater()
             return
         }
-        let taken = self.bytesInChannel == 0 ? self.offer(bytes) : 0
-        guard taken < bytes.count else { return }
-        self.queue.writeBytes(UnsafeRawBufferPointer(rebasing: bytes[taken...]))
-        self.hold()
+        let accepted = self.bytesInChannel == 0 ? self.offer(bytes) : 0
+        guard accepted < bytes.count else { return }
+        self.queue.writeBytes(UnsafeRawBufferPointer(rebasing: bytes[accepted...]))
+        self.queueForChannel()
     }
 
     /// Sends an answer of libssl, like `sendNow`. Returns whether the peer leaves too many unread, and must be disconnected.
@@ -167,16 +167,16 @@ final class SocketWriter {
             guard let promise = self.promise.take() else { return }
             self.loop?.execute { promise.succeed(()) }
         } else {
-            self.hold()
+            self.queueForChannel()
         }
     }
 
     /// Returns whether the kernel has accepted the whole queue.
     private func offerQueue() -> Bool {
         guard self.bytesInChannel == 0 && !self.isHeld else { return false }
-        let taken = self.queue.withUnsafeReadableBytes { self.offer($0) }
-        guard taken == self.queue.readableBytes else {
-            self.queue.moveReaderIndex(forwardBy: taken)
+        let accepted = self.queue.withUnsafeReadableBytes { self.offer($0) }
+        guard accepted == self.queue.readableBytes else {
+            self.queue.moveReaderIndex(forwardBy: accepted)
             return false
         }
         // Released rather than cleared: most connections write through the pipeline only at the beginning.
@@ -190,14 +190,14 @@ final class SocketWriter {
             return 0
         }
         while true {
-            let taken = send(descriptor, bytes.baseAddress, bytes.count, Self.flags)
-            guard taken < 0 else { return taken }
+            let accepted = send(descriptor, bytes.baseAddress, bytes.count, Self.flags)
+            guard accepted < 0 else { return accepted }
             // Any other error: the channel will meet it too; see above.
             guard errno == EINTR else { return 0 }
         }
     }
 
-    private func hold() {
+    private func queueForChannel() {
         guard !self.isHeld else { return }
         self.isHeld = true
         guard self.state == .open, let loop = self.loop else { return }

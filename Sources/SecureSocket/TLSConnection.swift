@@ -80,7 +80,7 @@ final class TLSConnection {
             self.loop.withInput(bytes) {
                 forgetErrors()
                 let reading = self.decrypt(into: &plaintext)
-                let isStorm = !self.keyUpdates.take(self.loop.keyUpdatesReceived, at: { .now() })
+                let isStorm = !self.keyUpdates.record(self.loop.keyUpdatesReceived, at: { .now() })
                 if self.records != nil {
                     if reading == .open, !isStorm { self.answerKeyUpdate() }
                     guard self.resendMessages() else { return .failed("a record could not be encrypted") }

@@ -131,7 +131,7 @@ package final class TLSLoop {
         self.buffer = .allocate(byteCount: Self.usualCapacityBytes, alignment: 16)
     }
 
-    fileprivate func take(into destination: UnsafeMutableRawPointer, atMost limit: Int) -> Int {
+    fileprivate func read(into destination: UnsafeMutableRawPointer, atMost limit: Int) -> Int {
         let taken = min(limit, self.input.count)
         guard taken > 0, let start = self.input.baseAddress else { return 0 }
         destination.copyMemory(from: start, byteCount: taken)
@@ -178,7 +178,7 @@ private let readFromLoop: @convention(c) (OpaquePointer?, UnsafeMutablePointer<C
     bio, destination, limit in
     guard let bio, let destination, let loop = loop(of: bio) else { return -1 }
     enroute_BIO_clear_retry_flags(bio)
-    let taken = loop.take(into: destination, atMost: Int(limit))
+    let taken = loop.read(into: destination, atMost: Int(limit))
     guard taken > 0 else {
         enroute_BIO_set_retry_read(bio)
         return -1

@@ -51,7 +51,7 @@ import Testing
 
     @Test func `a permanent redirection changes only the owner of its slot`() throws {
         var map = try #require(ClusterMap(.array([Self.range(0, 16_383, "10.0.0.1", 7000)]), from: Self.a))
-        map.learn(try #require(Redirection(RedisError(errorLine: "MOVED 3999 b:7001"), asked: Self.a)))
+        map.apply(try #require(Redirection(RedisError(errorLine: "MOVED 3999 b:7001"), asked: Self.a)))
         #expect(map.owner(of: 3999) == Self.b)
         #expect(map.owner(of: 3998) == Self.a && map.owner(of: 4000) == Self.a)
     }

@@ -91,7 +91,7 @@ import Testing
             let link = RedisLink(
                 eventLoop: eventLoop, timing: .patient, logger: .quiet,
                 locate: { eventLoop.makeSucceededFuture(nowhere) })
-            link.begin()
+            link.connectWithRetries()
             let before = link.whenConnected()
             link.stop()
             return [before, link.whenConnected()]

@@ -122,8 +122,8 @@ import Testing
         _ = core.answered(reading[0], .failed, now: 0)
         _ = core.repair(3, now: 0)
         #expect(core.count == 6 && core.repairsOutstanding == 4)
-        for job in 0..<6 { core.leave(job) }
-        core.leave(0)
+        for job in 0..<6 { core.unfollow(job) }
+        core.unfollow(0)
         #expect(core.count == 0 && core.repairsOutstanding == 0)
         #expect(core.repair(0, now: 0) == false)
         #expect(core.count == 0 && core.repairsOutstanding == 0)
@@ -136,7 +136,7 @@ import Testing
         var core = Self.following()
         _ = core.repair(0, now: 0)
         let old = try #require(Self.next(&core, from: 0))
-        core.leave(0)
+        core.unfollow(0)
         core.follow(0, now: old.at)
         core.follow(0, now: old.at)
         #expect(core.count == 1)

@@ -78,7 +78,7 @@ import Testing
         var core = Self.following(0..<3, maxInFlight: 1)
         _ = core.repair(0, now: 0)
         let reads = core.due(now: 0)
-        core.leave(0)
+        core.unfollow(0)
         #expect(core.repairsOutstanding == 0)
         _ = core.repair(1, now: 0)
         #expect(core.due(now: 0) == [])

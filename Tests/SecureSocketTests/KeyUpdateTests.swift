@@ -87,7 +87,7 @@ import Testing
         let start = NIODeadline.uptimeNanoseconds(1)
         var isTaken: [Bool] = []
         for (updates, seconds) in [(KeyUpdateBudget.most, 0), (1, 59), (KeyUpdateBudget.most, 60), (0, 61), (1, 119)] {
-            isTaken.append(budget.take(updates, at: { start + .seconds(Int64(seconds)) }))
+            isTaken.append(budget.record(updates, at: { start + .seconds(Int64(seconds)) }))
         }
         #expect(isTaken == [true, false, true, true, false])
     }

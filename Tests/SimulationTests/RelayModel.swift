@@ -93,7 +93,7 @@ extension GatewayModel {
             let link = self.link(of: channel)
             if link.subscribing.unsubscribe(channel) { self.flushSoon(link) }
         }
-        self.scheduler.leave(follower.job)
+        self.scheduler.unfollow(follower.job)
     }
 
     /// The client learns that following is currently impossible, and retries.

@@ -33,7 +33,7 @@ package struct FleetSite: Sendable {
         let folder = try self.folder(name)
         let port = try await freePort()
         let words =
-            RedisServer.words(in: folder) + [
+            RedisServer.arguments(in: folder) + [
                 "--port", "\(port)", "--bind", "127.0.0.1", "--repl-diskless-sync", "yes",
                 "--repl-diskless-sync-delay", "0", "--repl-diskless-load", "swapdb",
             ]

@@ -58,7 +58,7 @@ package actor RestartableRedis {
         let keeping = ["--appendonly", "yes", "--appendfsync", "no"]
         self.init(
             at: port.map { .tcp(port: $0) } ?? .unix(path: "\(folder)/redis.sock"), in: folder,
-            words: RedisServer.words(in: folder) + listening + keeping + options, servers: servers)
+            words: RedisServer.arguments(in: folder) + listening + keeping + options, servers: servers)
     }
 
     /// Starts it; it is ready when this returns.

@@ -54,7 +54,7 @@ final class JobResync {
     func follow(_ job: JobID) { self.scheduler.follow(job, now: Self.now) }
 
     func unfollow(_ job: JobID) {
-        self.scheduler.leave(job)
+        self.scheduler.unfollow(job)
         self.missingSince[job] = nil
         self.wronglyOpen.remove(job)
     }

@@ -43,7 +43,7 @@ final class ZoneResync {
     func follow(_ zone: ZoneID) { self.scheduler.follow(zone, now: Self.now) }
 
     func unfollow(_ zone: ZoneID) {
-        self.scheduler.leave(zone)
+        self.scheduler.unfollow(zone)
         self.looks[zone] = nil
     }
 

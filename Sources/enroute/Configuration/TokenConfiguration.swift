@@ -77,7 +77,7 @@ extension ProcessConfiguration {
 
     private static func report(_ outcome: JWKSSource.Outcome, _ logger: Logger) {
         switch outcome {
-        case .asked: break
+        case .throttled: break
         case .fresh: logger.debug("JWKS refreshed")
         case .failed(let error):
             logger.warning("JWKS refresh failed; keeping previous keys", metadata: [LogKey.reason: "\(error)"])

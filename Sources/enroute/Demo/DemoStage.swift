@@ -96,7 +96,7 @@ struct DemoStage: Sendable {
         let folder = self.socket(of: role)
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         // Only the ledger writes to disk.
-        let arguments = RedisServer.words(in: folder, keepsNothing: role == .live)
+        let arguments = RedisServer.arguments(in: folder, isEphemeral: role == .live)
         let persistence = role == .live ? [] : ["--save", "", "--appendonly", "yes", "--appendfsync", "everysec"]
         try await RedisServer.running(in: folder, words: arguments + persistence) { _ in await body() }
     }
