@@ -1,4 +1,5 @@
-// Requests to a running gateway, each answer held to what the document says of it; and which answers there were.
+// A client that validates every response of a running gateway against the OpenAPI document, and records which documented
+// responses it has received.
 
 import Access
 import EnrouteWire
@@ -11,7 +12,7 @@ import Testing
 actor DocumentedClient {
     nonisolated let gateway: RunningGateway
     nonisolated let openAPI: OpenAPI
-    /// `<operation> <status>` of what was answered.
+    /// The responses received so far: `<operation> <status>`.
     private(set) var exercised: Set<String> = []
 
     init(with gateway: RunningGateway) throws {
@@ -19,8 +20,8 @@ actor DocumentedClient {
     }
 
     /// - Parameters:
-    ///   - status: what is to be answered; `nil`: whatever is documented.
-    ///   - request: who asks for what.
+    ///   - status: the expected status; `nil` for any documented one.
+    ///   - request: the request to send.
     @discardableResult
     func ask(_ status: Int?, _ request: SampleRequest) async throws -> RESTResponse {
         let operation = try #require(
@@ -44,7 +45,7 @@ actor DocumentedClient {
         return answer
     }
 
-    /// All answers with one of these statuses that the document has.
+    /// Returns all documented responses with one of these statuses.
     nonisolated func documented(_ isMeant: (Int) -> Bool) -> Set<String> {
         Set(
             self.openAPI.operations.flatMap { operation in
@@ -53,19 +54,19 @@ actor DocumentedClient {
     }
 }
 
-/// One request, as its own operation would have it.
+/// A request for one operation of the document.
 struct SampleRequest: Sendable {
     var method: String
     var path: String
-    /// Who asks; `nil`: nobody.
+    /// The caller; `nil` for a request without a token.
     var role: Role?
     var person: String
     var body: String?
     var headers: [String]
     var mediaType: String
-    /// The only job that the token reaches.
+    /// The only job that the token covers.
     var onlyFor: JobID?
-    /// In the place of a good one.
+    /// Used instead of a valid token.
     var token: String?
 
     init(
@@ -101,9 +102,9 @@ struct SampleRequest: Sendable {
         #"{"at":\#(Int64(Date.now.timeIntervalSince1970 * 1000)),"lat":41.9,"lon":12.5,"acc":5}"#
     }
 
-    /// One that can succeed, by somebody who may, for the operation of this id.
+    /// Returns a request that can succeed, with a caller who has permission, for the operation with this ID.
     ///
-    /// - Parameter round: another one changes something else.
+    /// - Parameter round: requests of different rounds change different things.
     static func good(_ id: String, round: Int = 0) throws -> SampleRequest {
         switch id {
         case "createJob":

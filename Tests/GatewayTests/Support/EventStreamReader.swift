@@ -1,18 +1,18 @@
-// A client of server-sent events, byte for byte: chunks become lines, lines become events (html.spec.whatwg.org, 9.2.6).
+// A client for server-sent events that parses chunks, lines and events itself (html.spec.whatwg.org, 9.2.6).
 
 import Access
 import EnrouteWire
 import Foundation
 import TestSupport
 
-/// One stream. Used by one task at a time.
+/// One event stream. Must be used by one task at a time.
 final class EventStreamReader: @unchecked Sendable {
     struct Event: Hashable, Sendable {
-        /// The id it came with; `nil` when it came with none.
+        /// The ID of the event; `nil` if it has none.
         var id: String?
         var name = "message"
         var data = ""
-        /// ms
+        /// The retry time in milliseconds.
         var retry: Int?
 
         var message: ServerMessage? { Array(self.data.utf8).withUnsafeBytes { try? ServerMessage($0) } }
@@ -21,18 +21,18 @@ final class EventStreamReader: @unchecked Sendable {
     private let socket: RawSocket
     private(set) var status = 0
     private(set) var headers: [String: String] = [:]
-    /// Of an answer that is no stream.
+    /// The body of a response that is not a stream.
     private(set) var body = ""
     private var bytes: [UInt8] = []
     private var isOver = false
-    /// Of the last event that had one.
+    /// The ID of the last event that had one.
     private(set) var lastEventID: String?
 
     private init(_ socket: RawSocket) { self.socket = socket }
 
     /// - Parameters:
-    ///   - authorization: value of the header.
-    ///   - before: a request that is answered on the same connection first.
+    ///   - authorization: the value of the header.
+    ///   - before: a request to send on the same connection first.
     static func open(
         _ gateway: RunningGateway, _ job: JobID, authorization: String?, lastEventID: String? = nil,
         after before: String? = nil
@@ -72,12 +72,12 @@ final class EventStreamReader: @unchecked Sendable {
             after: before)
     }
 
-    /// The next event; comments are passed over. `nil` at the end of a stream that ended as one should.
+    /// Returns the next event, skipping comments, or `nil` at the regular end of the stream.
     func next() async throws -> Event? {
         try await blocking { try self.read() }
     }
 
-    /// The next message that `choose` makes something of.
+    /// Returns the next message for which `choose` returns a value.
     func first<Result: Sendable>(_ choose: @escaping @Sendable (ServerMessage) -> Result?) async throws -> Result {
         while let event = try await self.next() {
             if let result = event.message.flatMap(choose) { return result }
@@ -129,6 +129,6 @@ final class EventStreamReader: @unchecked Sendable {
         }
     }
 
-    /// Nothing more is sent by us, as when a page is closed.
+    /// Closes the client's side of the connection, as a browser does when a page is closed.
     func finish() { self.socket.finish() }
 }

@@ -1,15 +1,15 @@
-// What one follower is shown while things go wrong, and what of it the promise does not allow.
+// Records what one follower receives during a fault, and the violations of the guarantees.
 
 import EnrouteWire
 import TestSupport
 
-/// Watches one follower's messages as they come.
+/// Observes the messages of one follower.
 actor FollowerProbe {
-    /// All that has been shown so far, as far as it counts.
+    /// The relevant state received so far.
     struct Seen: Sendable {
-        /// Epoch and id of the newest status, by job.
+        /// The epoch and ID of the newest status, by job.
         var status: [JobID: (epoch: String, id: StatusID)] = [:]
-        /// The newest position's id, and when it was captured.
+        /// The ID of the newest position, and when it was captured.
         var positionID: [JobID: UInt64] = [:]
         var capturedAt: [JobID: Int64] = [:]
         var snapshots = 0
@@ -17,14 +17,14 @@ actor FollowerProbe {
         var degraded = 0
         var restored = 0
         var ended: [JobID: EndReason] = [:]
-        /// What may not happen, in a sentence each.
+        /// The violations, one sentence each.
         var violations: [String] = []
     }
 
     private(set) var seen = Seen()
     private var waiting: [(isEnough: @Sendable (Seen) -> Bool, continuation: CheckedContinuation<Void, any Error>)] = []
 
-    /// Returns as soon as `isEnough`; throws when the follower's connection ended instead.
+    /// Waits until `isEnough` returns `true`; throws if the follower's connection closes before.
     func wait(until isEnough: @escaping @Sendable (Seen) -> Bool) async throws {
         if isEnough(self.seen) { return }
         try await withTaskCancellationHandler {
@@ -33,12 +33,12 @@ actor FollowerProbe {
                 self.waiting.append((isEnough, continuation))
             }
         } onCancel: {
-            // Ends at once: there is nothing left to wait for.
+            // Ends immediately, because there is nothing left to wait for.
             Task { await self.ended(CancellationError()) }
         }
     }
 
-    /// The connection ended, which it must not while anybody waits.
+    /// The connection closed while a test was waiting.
     func ended(_ error: any Error) {
         let waiting = self.waiting
         self.waiting = []

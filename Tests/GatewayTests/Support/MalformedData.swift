@@ -1,5 +1,5 @@
-// Hostile values for every name of Keyspace: where each lies, how it is planted, and how a gateway is made to meet it. A
-// table: a name of Keyspace that is not in it fails MalformedDataTests.
+// Malformed values for every key and channel of Keyspace: where to write them, and how to make a gateway read them.
+// MalformedDataTests fails if a key or channel of Keyspace is missing in the table.
 
 import Access
 import EnrouteWire
@@ -13,14 +13,14 @@ import TestSupport
 @testable import Gateway
 @testable import Realtime
 
-/// What is put where something of ours should be.
+/// A malformed value that replaces one of Enroute's.
 enum HostileValue: String, CaseIterable, Sendable {
-    /// A list: nothing of ours is one.
+    /// A Redis list, a type that Enroute never uses.
     case wrongType
     case empty, notUTF8, most, least, infinite, notANumber, vast, huge, truncated, others
 
     /// - Parameters:
-    ///   - good: what would be right there, to be cut off.
+    ///   - good: a valid value, to be truncated.
     var bytes: (_ good: String) -> [UInt8] {
         { good in
             switch self {
@@ -38,17 +38,17 @@ enum HostileValue: String, CaseIterable, Sendable {
         }
     }
 
-    /// As a name these are as good as any: `inf` may be somebody.
+    /// Values that are valid identifiers: a user may be called `inf`.
     static let names: Set<HostileValue> = [.most, .least, .infinite, .notANumber, .vast]
 }
 
-/// One trial's names: no two share any, so that each has a line of its own in the log.
+/// The names used by one trial. Trials share no names, so each one has its own log messages.
 struct Trial: Sendable {
     let gateway: RunningGateway
-    /// Where it counts and says what it does: of calls that no request leads to.
+    /// The monitor that counts and logs malformed values, for code that is called directly and not through a gateway.
     let faults: RedisFaultMonitors
     let number: Int
-    /// Names that are the same for all trials stand behind a prefix of their own.
+    /// A keyspace with its own prefix, for keys that are the same for all trials.
     var own: LiveStateSettings {
         var settings = self.gateway.settings.liveState
         settings.keyspace = Keyspace(prefix: "trial-\(self.number):")
@@ -65,7 +65,7 @@ struct Trial: Sendable {
         try await self.gateway.client.send(RedisCommand(words)).get()
     }
 
-    /// Replaces the key by a list, or plants the bytes with these words, of which `nil` is the bytes.
+    /// Replaces the key by a list, or writes the bytes with this command, in which `nil` stands for the bytes.
     func plant(_ key: String, _ value: HostileValue, good: String, _ words: [RedisCommand.Word?]) async throws {
         guard value != .wrongType else {
             try await self.run(["DEL", .text(key)])
@@ -82,7 +82,7 @@ struct Trial: Sendable {
         try await self.gateway.rest(method, path, by: person, role, body)
     }
 
-    /// The rider reports a position, which the script at the live instance has to take.
+    /// Reports a position of the rider, so that the script at the live instance runs.
     func report() async throws {
         let at = Int64(Date.now.timeIntervalSince1970 * 1000)
         _ = try await self.ask(
@@ -95,7 +95,7 @@ struct Trial: Sendable {
         _ = try await self.ask("PUT", "\(self.path)/travel", by: self.rider.text, .rider)
     }
 
-    /// A client whose failures are heard by `faults`.
+    /// A Redis client that reports its failures to `faults`.
     func client<Result: Sendable>(
         _ role: RedisMetrics.Role, _ body: (RedisClient) async throws -> Result
     ) async throws -> Result {
@@ -110,16 +110,16 @@ struct Trial: Sendable {
     }
 }
 
-/// One name of Keyspace.
+/// One key or channel of Keyspace.
 struct MalformedData: Sendable {
-    /// The function or variable of Keyspace that spells it.
+    /// The function or variable of Keyspace that returns it.
     let name: String
-    /// Values that are ours as far as anybody can tell, or that nothing reads.
+    /// Values that cannot be distinguished from valid ones, or that are never read.
     var tolerated: Set<HostileValue> = []
-    /// Puts the value there, and everything beside it that a reader needs.
+    /// Writes the value, and everything else that its reader needs.
     let plant: @Sendable (Trial, HostileValue) async throws -> Void
-    /// Makes a gateway, or its code, read it.
+    /// Makes a gateway, or its code, read the value.
     let meet: @Sendable (Trial) async throws -> Void
-    /// The key as it stands in the log.
+    /// The key as it appears in the log.
     let key: @Sendable (Trial) -> String
 }

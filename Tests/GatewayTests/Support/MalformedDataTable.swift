@@ -28,7 +28,7 @@ extension MalformedData {
                 meet: { _ = try await $0.ask("GET", $0.path) }, key: { $0.keyspace.job($0.job) })
         }
 
-    /// What holds a job, and who shares its position.
+    /// The keys of a job and of the rider who shares a location for it.
     static let ofJobs: [MalformedData] = Self.jobs + Self.besideJobs
 
     private static let besideJobs: [MalformedData] = [
@@ -47,7 +47,7 @@ extension MalformedData {
             plant: { trial, value in
                 try await trial.travel()
                 let key = trial.keyspace.travel(of: trial.job)
-                // As found: a deadline that is no time, in a value that is right but for it.
+                // A regression: a value that is valid except for its deadline.
                 if [.most, .least].contains(value) {
                     let deadline = String(decoding: value.bytes(""), as: UTF8.self)
                     try await trial.run(["SET", .text(key), .text("1 \(deadline) \(trial.rider)")])
@@ -73,7 +73,7 @@ extension MalformedData {
                 _ = try await trial.ask("GET", trial.path)
                 try await trial.report()
             }, key: { $0.keyspace.position(of: $0.job) }),
-        // MGET answers a list like nothing at all.
+        // MGET returns nil for a list, as for a missing key.
         MalformedData(
             name: "eta", tolerated: [.wrongType],
             plant: { trial, value in
@@ -83,7 +83,7 @@ extension MalformedData {
                 try await trial.plant(key, value, good: good, ["SET", .text(key), nil])
             },
             meet: { _ = try await $0.ask("GET", $0.path) }, key: { $0.keyspace.eta(of: $0.job) }),
-        // That it is there is all that counts.
+        // Only the existence of this key matters.
         MalformedData(
             name: "etaLease", tolerated: Set(HostileValue.allCases),
             plant: { trial, value in
@@ -109,7 +109,7 @@ extension MalformedData {
                         .stops(before: trial.job).get()
                 }
             }, key: { $0.keyspace.stopsBefore($0.job) }),
-        // The one number that can be counted on from: INCR of the least is still a number, and not one of ours.
+        // The only number that INCR accepts here: incrementing the minimum yields a number, but not a valid one.
         MalformedData(
             name: "etaBudget",
             plant: { trial, value in
@@ -133,7 +133,7 @@ extension MalformedData {
             key: { $0.keyspace.verdicts(of: $0.job) }),
     ]
 
-    /// What opens something.
+    /// The keys of credentials.
     static let ofSecrets: [MalformedData] = Self.codes + Self.links + [Self.viewers, Self.idempotency]
 
     private static let codes: [MalformedData] = [
@@ -180,7 +180,7 @@ extension MalformedData {
     ]
 
     private static let links: [MalformedData] = ["job", "customer", "expires"].map { field -> MalformedData in
-        // Over since long before the epoch is over.
+        // A time before the Unix epoch: expired.
         let tolerated: Set<HostileValue> = field == "expires" ? [.least] : HostileValue.names
         return MalformedData(
             name: "link", tolerated: tolerated,
@@ -197,7 +197,7 @@ extension MalformedData {
             }, key: { $0.keyspace.link(Self.name(of: Self.secret($0))) })
     }
 
-    // Whatever else lies there is a place that somebody may hold.
+    // Any other member could be a valid lease.
     private static let viewers = MalformedData(
         name: "viewers", tolerated: Set(HostileValue.allCases).subtracting([.wrongType]),
         plant: { trial, value in
@@ -213,7 +213,7 @@ extension MalformedData {
             }
         }, key: { $0.keyspace.viewers(ofLink: Self.name(of: Self.secret($0))) })
 
-    /// The sealed answer of a request; when its claim ends is as good as any number.
+    /// The encrypted response of a request. The end of its claim may be any number.
     private static let idempotency = MalformedData(
         name: "idempotency",
         plant: { trial, value in
@@ -247,6 +247,6 @@ extension MalformedData {
         return String(repeating: "0", count: 32 - digits.count) + digits
     }
 
-    /// As TrackingLinks and Tickets do it.
+    /// The digest as TrackingLinks and Tickets calculate it.
     private static func name(of secret: String) -> String { TrackingLinks.id(of: secret) ?? "" }
 }

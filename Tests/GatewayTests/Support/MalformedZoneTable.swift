@@ -11,7 +11,7 @@ import TestSupport
 @testable import Realtime
 
 extension MalformedData {
-    /// What holds a rider and its zone.
+    /// The keys of a rider and a zone.
     static let ofZones: [MalformedData] = Self.riders + Self.besideRiders
 
     private static let fieldsOfRiders: [(name: String, tolerated: Set<HostileValue>)] = [
@@ -42,7 +42,7 @@ extension MalformedData {
             },
             meet: { _ = try await $0.ask("GET", "/api/v1/riders/\($0.rider)") },
             key: { $0.keyspace.rider($0.rider, in: $0.zone) }),
-        // Whatever stands there is the answer to another question: 409, as it is for one of ours.
+        // Any value there counts as the result of another request: 409, as for a valid one.
         MalformedData(
             name: "request", tolerated: Set(HostileValue.allCases).subtracting([.wrongType]),
             plant: { trial, value in
@@ -71,7 +71,7 @@ extension MalformedData {
             },
             meet: { _ = try await $0.ask("GET", "/api/v1/zones/\($0.zone)/riders/available") },
             key: { $0.keyspace.available(in: $0.zone) }),
-        // As found: a score that is no time.
+        // A regression: a score that is not a time.
         MalformedData(
             name: "available", tolerated: Set(HostileValue.allCases).subtracting([.infinite, .vast, .least]),
             plant: { trial, value in
@@ -110,7 +110,7 @@ extension MalformedData {
             },
             meet: { _ = try await $0.ask("GET", "/api/v1/zones/\($0.zone)/audit") },
             key: { $0.keyspace.changeLog(of: $0.zone) }),
-        // As found: an id of which no version comes.
+        // A regression: an ID that contains no version.
         MalformedData(
             name: "changeLog", tolerated: Set(HostileValue.allCases).subtracting([.most]),
             plant: { trial, value in
@@ -136,7 +136,7 @@ extension MalformedData {
             },
             meet: { _ = try await $0.ask("GET", "/api/v1/zones/\($0.zone)/riders/available?near=41.9,12.5") },
             key: { $0.keyspace.places(in: $0.zone) }),
-        // A member or a score of another's is swept, or is nobody's place.
+        // A foreign member or score is removed by the sweep, or holds no lease.
         MalformedData(
             name: "placesSeen", tolerated: Set(HostileValue.allCases).subtracting([.wrongType]),
             plant: { trial, value in
@@ -160,7 +160,7 @@ extension MalformedData {
             key: { $0.keyspace.jobs(in: $0.zone) }),
     ]
 
-    /// Names that are the same for everybody.
+    /// Keys that all jobs, riders and zones share.
     static let ofAll: [MalformedData] = [
         MalformedData(
             name: "zones", tolerated: HostileValue.names.union([.truncated]),
@@ -182,7 +182,7 @@ extension MalformedData {
                     try await ZoneJobs(ledger: $0, settings: trial.own).zones().get()
                 }
             }, key: { $0.own.keyspace.zonesOfJobs }),
-        // As found: the score inf; and members that would be the name of another key.
+        // Regressions: the score inf, and members that form the name of another key.
         MalformedData(
             name: "gateways", tolerated: HostileValue.names.union([.truncated]),
             plant: { trial, value in
@@ -227,7 +227,7 @@ extension MalformedData {
                 try await trial.run(["ZADD", .text(trial.own.keyspace.gateways), "1", "g-1"])
                 let key = trial.own.keyspace.followed(atGateway: "g-1")
                 try await trial.plant(key, value, good: "job-1 2 job-2", ["SET", .text(key), nil])
-                // As found: counts whose sum is no number.
+                // A regression: counts whose sum overflows.
                 if [.most, .least].contains(value) {
                     let count = String(decoding: value.bytes(""), as: UTF8.self)
                     try await trial.run(["SET", .text(key), .text("job-1 \(count) job-1 \(count)")])
@@ -251,7 +251,7 @@ extension MalformedData {
             }, key: { $0.own.keyspace.stream(.access) }),
     ]
 
-    /// Names that no key has, or all: a test of their own says what becomes of their messages, and of the stream that every loop
-    /// of every gateway reads.
+    /// Members of Keyspace that are not keys, or that stand for several. Separate tests cover the messages of channels and the
+    /// stream of revocations.
     static let elsewhere: Set<String> = ["feed", "events", "changes", "control", "everyKey"]
 }

@@ -1,4 +1,4 @@
-// The OpenAPI document as a test reads it: its operations, and what is wrong with an answer by what one of them says.
+// Reads the OpenAPI document, and validates responses against its operations.
 
 import Foundation
 import TestSupport
@@ -9,9 +9,9 @@ import TestSupport
 
 struct OpenAPI: Sendable {
     struct Operation: Sendable {
-        /// In capitals.
+        /// The method in upper case.
         let method: String
-        /// With its parameters in braces.
+        /// The path with parameters in braces.
         let path: String
         let document: JSONValue
         private let value: JSONValue
@@ -21,15 +21,15 @@ struct OpenAPI: Sendable {
         }
 
         var id: String { self.value["operationId"]?.text ?? "" }
-        /// All that may be answered.
+        /// The documented responses by status.
         var statuses: Set<Int> { Set(self.value["responses"]?.object?.keys.compactMap { Int($0) } ?? []) }
         var needsToken: Bool { self.value["security"] == nil }
         var hasBody: Bool { self.value["requestBody"] != nil }
 
-        /// By media type.
+        /// The schemas of the request body by media type.
         private func content(_ value: JSONValue?) -> [String: JSONValue] { value?["content"]?.object ?? [:] }
 
-        /// What is wrong with the body of a request that is to succeed.
+        /// Returns the violations of a request body by its schema.
         func faults(ofBody body: String, _ mediaType: String) -> [String] {
             guard let content = self.content(self.value["requestBody"])[mediaType], let schema = content["schema"]
             else {
@@ -39,7 +39,7 @@ struct OpenAPI: Sendable {
             return JSONSchema(document: self.document, isClosed: true).faults(of: json, by: schema, at: self.id)
         }
 
-        /// What is wrong with an answer: its status, a header, its media type, its body.
+        /// Returns the violations of a response: in its status, headers, media type and body.
         func faults(of answer: RESTResponse) -> [String] {
             let name = "\(self.id) \(answer.status)"
             guard let documented = self.value["responses"]?["\(answer.status)"] else {
@@ -75,7 +75,7 @@ struct OpenAPI: Sendable {
             return JSONSchema(document: self.document, isClosed: true).faults(of: body, by: schema, at: name)
         }
 
-        /// Whether a request for `path` is this one's.
+        /// Returns whether the operation's path matches `path`.
         func matches(_ method: String, _ path: String) -> Bool {
             let wanted = self.path.split(separator: "/")
             let parts = path.prefix { $0 != "?" }.split(separator: "/")
@@ -95,7 +95,7 @@ struct OpenAPI: Sendable {
         }.sorted { ($0.path, $0.method) < ($1.path, $1.method) }
     }
 
-    /// The operation that a request is for.
+    /// Returns the operation of a request.
     func operation(_ method: String, _ path: String) -> Operation? {
         self.operations.first { $0.matches(method, path) }
     }

@@ -1,6 +1,6 @@
-// Followers, a rider and somebody who changes statuses, around one gateway, while something happens to Redis. What they
-// must have been shown in the end is the same whatever happened: nobody disconnected, no status lost, doubled or out of
-// order (or a `reset` in between), the newest position on every map.
+// Followers, a rider and a client that changes statuses use one gateway while a fault is injected into Redis. Whatever the
+// fault, in the end nobody was disconnected, no follower has missed a status, received one twice or out of order (except after
+// a `reset`), and every follower has the newest position.
 
 import EnrouteClient
 import EnrouteWire
@@ -18,22 +18,22 @@ struct OutageScenario: Sendable {
     let witnesses: [FollowerProbe]
     let traffic: Traffic
 
-    /// Its statuses change all the time.
+    /// The job whose status changes all the time.
     static let order = JobID("order-1")!
-    /// Its rider travels all the time.
+    /// The job whose rider reports positions all the time.
     static let visit = JobID("visit-1")!
     static let customer = PersonID("anna")!
     static let rider = PersonID("rider-1")!
     static let service = PersonID("service")!
     static let followers = 4
-    /// How often a fleet fails over in a run.
+    /// The number of failovers in a test.
     static let rounds = ProcessInfo.processInfo.environment["ENROUTE_FAILOVERS"].flatMap { Int($0) } ?? 1
-    /// Between two positions, and between two attempts to change a status that was refused.
+    /// The time between two positions, and between two attempts to make a refused change.
     static let pace = TimeAmount.milliseconds(100)
 
     /// - Parameters:
-    ///   - fault: what happens, while all of them are at it.
-    ///   - afterwards: more to be claimed, once everything has been shown.
+    ///   - fault: injects the fault during the traffic.
+    ///   - afterwards: further checks, after all followers have caught up.
     static func run(
         live: RedisAddress, ledger: RedisAddress,
         _ change: @escaping @Sendable (inout GatewaySettings) -> Void = { _ in },
@@ -82,7 +82,7 @@ struct OutageScenario: Sendable {
         }
     }
 
-    /// Creates the jobs, as an order system would; again, after Redis forgot them.
+    /// Creates the jobs, as an order system would; also after Redis has lost its data.
     func makeJobs() async throws {
         let ledger = self.gateway.ledger
         for (job, kind) in [(Self.order, JobKind.delivery), (Self.visit, .service)] {
@@ -128,7 +128,7 @@ struct OutageScenario: Sendable {
                 guard !isLast else { break }
                 try await self.wait(Self.pace)
             }
-            // The connection stays, with what it may still hold.
+            // The connection stays open, because it may still have unread messages.
             while let message = try await messages.next() {
                 if case .error(let refusal) = message { Issue.record("a position was refused: \(refusal)") }
             }
@@ -136,9 +136,9 @@ struct OutageScenario: Sendable {
         }
     }
 
-    /// One change after another, each seen by a follower before the next, but where no replica is known to have it: that one
-    /// may be lost. What was refused, or got no answer, is repeated under the same request id until it is accepted; the
-    /// last one until a replica is known to have it.
+    /// Changes the status again and again. A follower must receive each change before the next one, except if no replica has
+    /// confirmed it, because it may then be lost. A change that was refused or not answered is repeated with the same
+    /// idempotency key until it is accepted; the last one until a replica has confirmed it.
     private func changeStatuses() async throws {
         for number in 1... {
             let status: JobStatus = number.isMultiple(of: 2) ? .allocationFailed : .preparing
@@ -168,7 +168,7 @@ struct OutageScenario: Sendable {
                 switch answer.value {
                 case .published(let event), .repeated(let event):
                     return Durable(value: event, replicas: answer.replicas)
-                // The job was made anew, or went back, and stands elsewhere.
+                // The job was created again, or has lost a change, so it has another status.
                 case .notAllowed(from: .accepted), .notAllowed(from: .allocationFailed):
                     return try await self.change(to: .preparing, request: request)
                 case .notAllowed(from: .preparing):
@@ -184,25 +184,25 @@ struct OutageScenario: Sendable {
 
     // MARK: waiting
 
-    /// Lets so much time pass: the length of a fault, or the pace of traffic, never a wait for an outcome.
+    /// Waits for the length of a fault or the pace of traffic, never for an outcome.
     func wait(_ time: TimeAmount) async throws {
         await pause(.nanoseconds(time.nanoseconds))
         try Task.checkCancellation()
     }
 
-    /// Returns when every follower has seen enough.
+    /// Waits until every follower has received enough.
     func all(_ isEnough: @escaping @Sendable (FollowerProbe.Seen) -> Bool) async throws {
         for witness in self.witnesses { try await witness.wait(until: isEnough) }
     }
 
-    /// Waits until every follower was told of an outage.
+    /// Waits until every follower was notified of an outage.
     func allAreTold(of what: String) async throws {
         let began = ContinuousClock.now
         try await self.all { $0.degraded > $0.restored }
         Self.report("\(what): degraded after \(ContinuousClock.now - began)")
     }
 
-    /// Waits until every follower has seen a status and a position of after now, and was told that all is well.
+    /// Waits until every follower was notified of the recovery, and has received a status and a position from after this call.
     func allRecover(from what: String) async throws {
         let (began, now) = (ContinuousClock.now, Int64(Date.now.timeIntervalSince1970 * 1000))
         try await self.all { $0.capturedAt[Self.visit] ?? 0 > now }
@@ -213,12 +213,12 @@ struct OutageScenario: Sendable {
         Self.report("\(what): restored \(ContinuousClock.now - began) after its end")
     }
 
-    /// Times are reported, with ENROUTE_REPORT=1, and never claimed: the machine may be busy.
+    /// Prints times if ENROUTE_REPORT=1 is set. They are never asserted, because the machine may be busy.
     private static func report(_ line: String) {
         if ProcessInfo.processInfo.environment["ENROUTE_REPORT"] != nil { print("measured: \(line)") }
     }
 
-    /// Lets traffic end, and waits until everybody has seen all of it.
+    /// Stops the traffic, and waits until every follower has received all of it.
     private func settle() async throws -> [FollowerProbe.Seen] {
         let (event, capturedAt) = try await self.traffic.end()
         try await self.all { seen in
@@ -235,10 +235,10 @@ struct OutageScenario: Sendable {
     }
 }
 
-/// What goes on until a test lets it end.
+/// The traffic of a scenario, which continues until a test stops it.
 actor Traffic {
     private(set) var isEnding = false
-    /// Changes of status that Redis would not take.
+    /// The number of status changes that were refused.
     private(set) var refused = 0
     private var status: StatusEvent?
     private var capturedAt: Int64?
@@ -246,7 +246,7 @@ actor Traffic {
 
     func wasRefused() { self.refused += 1 }
 
-    /// The last change and the last position there will be.
+    /// The last change and the last position of the traffic.
     func end() async throws -> (StatusEvent, Int64) {
         self.isEnding = true
         return try await withTaskCancellationHandler {
@@ -255,7 +255,7 @@ actor Traffic {
                 self.answer()
             }
         } onCancel: {
-            // Ends at once: there is nothing left to wait for.
+            // Ends immediately, because there is nothing left to wait for.
             Task { await self.abandon() }
         }
     }

@@ -1,5 +1,5 @@
-// What the tests of the pool share: riders at a running gateway's ledger, and a watcher that holds what it is shown
-// to the promise.
+// Shared by the tests of zone pools: riders in the ledger of a running gateway, and a watcher that checks what it receives
+// against the guarantees.
 
 import EnrouteClient
 import EnrouteWire
@@ -17,7 +17,7 @@ extension RunningGateway {
     var riders: Riders { Riders(ledger: self.client, settings: self.settings.liveState) }
     var pool: ZonePool { ZonePool(ledger: self.client, live: self.client, settings: self.settings.liveState) }
 
-    /// A rider that may go online.
+    /// Creates a rider that may go online.
     func register(_ rider: PersonID, capacity: Int = 1) async throws {
         _ = try await self.riders.describe(
             rider, in: Self.rome, isApproved: true, capacity: capacity, by: Self.allocation
@@ -32,7 +32,7 @@ extension RunningGateway {
         _ = try await self.riders.setOffline(rider, in: Self.rome, by: .init(rider)).get()
     }
 
-    /// Goes online, and the message about it is lost: it is told in a channel that nobody hears.
+    /// Takes a rider online without a message to watchers: it is published to a channel without subscribers.
     func goOnlineUnheard(_ rider: PersonID) async throws {
         let (keyspace, zone) = (self.settings.liveState.keyspace, Self.rome)
         let keys = [
@@ -47,7 +47,7 @@ extension RunningGateway {
         ).get()
     }
 
-    /// As if the rider had been heard from last so long ago, and somebody were to look now.
+    /// Runs the sweep as if the rider's last heartbeat were this long ago.
     func silence(_ rider: PersonID, for time: Duration) async throws {
         let keyspace = self.settings.liveState.keyspace
         let heartbeat = Int64(Date.now.timeIntervalSince1970 * 1000) - time.milliseconds
@@ -55,7 +55,7 @@ extension RunningGateway {
         try await self.client.run("ZADD", keyspace.due(in: Self.rome), "1", rider.text)
     }
 
-    /// Versions of every change since one, however many, as the log has them.
+    /// Returns the versions of all changes since a version, from the log.
     func versions(since version: Int64) async throws -> [Int64] {
         let log = self.settings.liveState.keyspace.changeLog(of: Self.rome)
         let entries = try await self.client.run("XRANGE", log, "(\(version / 1000)-\(version % 1000)", "+").array ?? []
@@ -68,10 +68,10 @@ extension PersonID {
     static func rider(_ number: Int) -> PersonID { PersonID("rider-\(number)")! }
 }
 
-/// What one watcher has been shown of a zone, and what of it the promise does not allow.
+/// What one watcher has received of a zone, and the violations of the guarantees.
 struct PoolWitness {
     private(set) var version: Int64 = 0
-    /// Every change since the last pool that was shown whole.
+    /// The changes since the last complete pool.
     private(set) var changes: [RiderChange] = []
     private(set) var members: Set<PersonID> = []
     private(set) var snapshots = 0
@@ -106,12 +106,12 @@ struct PoolWitness {
         if change.isAvailable { self.members.insert(change.rider) } else { self.members.remove(change.rider) }
     }
 
-    /// As it was seen by who comes back.
+    /// The state with which a returning watcher resumes.
     init(since version: Int64 = 0) { self.version = version }
 }
 
 extension GatewayConnection.Messages.AsyncIterator {
-    /// The next view of a pool, or the refusal.
+    /// Returns the next view of a pool, or the refusal.
     mutating func pool() async throws -> PoolView {
         try await self.first { message in
             switch message {
@@ -123,7 +123,7 @@ extension GatewayConnection.Messages.AsyncIterator {
         }
     }
 
-    /// Takes what comes until it is enough.
+    /// Receives messages until `isEnough` returns `true`.
     mutating func watch(_ witness: inout PoolWitness, until isEnough: (PoolWitness) -> Bool) async throws {
         while !isEnough(witness) {
             guard let message = try await self.next() else { throw Missing() }
@@ -132,7 +132,7 @@ extension GatewayConnection.Messages.AsyncIterator {
     }
 }
 
-/// A change came where the pool was to come first.
+/// A change arrived before the complete pool.
 struct Unexpected: Error {
     let change: RiderChange
 }

@@ -1,5 +1,4 @@
-// A request of REST and its answer, byte for byte: headers that URLSession would change, or keep for itself, go through
-// as they are.
+// Sends REST requests and parses the responses itself, because URLSession would change or hide some headers.
 
 import Access
 import Foundation
@@ -7,11 +6,11 @@ import TestSupport
 
 struct RESTResponse: Sendable {
     let status: Int
-    /// By their names in small letters.
+    /// The headers by lower-case name.
     let headers: [String: String]
     let text: String
 
-    /// - Parameter bytes: of a whole answer whose body is neither chunked nor followed by another.
+    /// - Parameter bytes: one complete response whose body is not chunked.
     init(_ bytes: [UInt8]) {
         let answer = String(decoding: bytes, as: UTF8.self)
         let parts = answer.split(separator: "\r\n\r\n", maxSplits: 1, omittingEmptySubsequences: false)
@@ -25,13 +24,13 @@ struct RESTResponse: Sendable {
         self.text = parts.count > 1 ? String(parts[1]) : ""
     }
 
-    /// A member of the body, which is a JSON object.
+    /// Returns a member of the body, which must be a JSON object.
     func member<Value>(_ name: String, as type: Value.Type = Value.self) -> Value? {
         let object = try? JSONSerialization.jsonObject(with: Data(self.text.utf8)) as? [String: Any]
         return object?[name] as? Value
     }
 
-    /// The bytes of a request, after whose answer the connection ends.
+    /// Returns the bytes of a request with `Connection: close`.
     static func request(
         _ method: String, _ path: String, as token: String?, _ body: String? = nil, headers: [String] = []
     ) -> String {
@@ -43,7 +42,7 @@ struct RESTResponse: Sendable {
 }
 
 extension RunningGateway {
-    /// - Parameter headers: whole lines.
+    /// - Parameter headers: complete header lines.
     func rest(
         _ method: String, _ path: String, as token: String?, _ body: String? = nil, headers: [String] = []
     ) async throws -> RESTResponse {
@@ -64,6 +63,6 @@ extension RunningGateway {
 }
 
 extension String {
-    /// All but the id of the trace, which is another for each request.
+    /// The text without the trace ID, which differs for each request.
     var withoutTrace: String { self.replacing(/[0-9a-f]{32}/, with: "") }
 }

@@ -1,4 +1,4 @@
-// Two gateways over one Redis, and what a test of revocations does with them.
+// Two gateways that share a Redis, for tests of revocation.
 
 import Access
 import EnrouteClient
@@ -19,7 +19,7 @@ struct RevocationScenario: Sendable {
 
     static let job = JobID("job-1")!
 
-    /// Each test needs a Redis that it may treat badly.
+    /// Each test needs its own Redis, because it injects faults.
     static func run(_ body: @escaping @Sendable (RevocationScenario) async throws -> Void) async throws {
         try await within {
             try await RestartableRedis.running { redis in
@@ -46,7 +46,7 @@ struct RevocationScenario: Sendable {
         #expect(answer.value == .revoked)
     }
 
-    /// Signs in at every gateway with the same token, follows the job, then calls `act`, and says how each session ended.
+    /// Signs in at every gateway with the same token, follows the job, calls `act`, and returns how each session ended.
     func endings(_ token: String, act: @escaping @Sendable () async throws -> Void) async throws -> [ClientError?] {
         let ready = AsyncStream.makeStream(of: Void.self)
         return try await withThrowingTaskGroup(of: ClientError?.self) { group in
@@ -78,7 +78,7 @@ struct RevocationScenario: Sendable {
         }
     }
 
-    /// What each gateway says to whoever comes with this token now.
+    /// Returns the response of each gateway to a sign-in with this token.
     func arrivals(_ token: String) async throws -> [(upgrade: ClientError?, message: ClientError?, rest: Int)] {
         var all: [(upgrade: ClientError?, message: ClientError?, rest: Int)] = []
         for gateway in self.gateways {
@@ -95,7 +95,7 @@ struct RevocationScenario: Sendable {
         return all
     }
 
-    /// Why a connection was not let in; `nil` when it was.
+    /// Returns why a connection was refused; `nil` if it was accepted.
     private static func refusal(
         _ open: ((GatewayConnection) async throws -> Void) async throws -> Void
     ) async throws -> ClientError? {
@@ -112,7 +112,7 @@ struct RevocationScenario: Sendable {
 }
 
 extension String {
-    /// `jti` of a token.
+    /// The `jti` of a token.
     var tokenID: String {
         get throws {
             let part = self.split(separator: ".")[1].replacing("-", with: "+").replacing("_", with: "/")

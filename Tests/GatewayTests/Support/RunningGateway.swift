@@ -1,4 +1,4 @@
-// A real gateway on a free port, with a real redis-server behind it and real TLS in front, for as long as a test runs.
+// A real gateway on a free port, with a real redis-server and real TLS, for the duration of a test.
 
 import Access
 import Embedded
@@ -18,20 +18,20 @@ import TestSupport
 
 struct RunningGateway: Sendable {
     let port: Int
-    /// Where probes and metrics are asked for, in plain HTTP.
+    /// The port of the management listener.
     let management: Int
-    /// The server made for it; `nil` where the test brought its own.
+    /// The Redis server started for it; `nil` if the test has its own.
     let redis: RedisServer?
     let settings: GatewaySettings
-    /// PEM file to trust.
+    /// The PEM file of the CA to trust.
     let certificate: String
     let mint: TokenMint
     let client: RedisClient
-    /// The loops that it runs on.
+    /// The event loops that it runs on.
     let loops: [any EventLoop]
-    /// Ends the gateway at once.
+    /// Stops the gateway immediately.
     let stop: @Sendable () -> Void
-    /// Asks the gateway to end, as SIGTERM does.
+    /// Starts a graceful shutdown, like SIGTERM.
     let drain: @Sendable () -> Void
 
     var ledger: JobLedger { JobLedger(ledger: self.client, settings: self.settings.liveState) }
@@ -39,10 +39,10 @@ struct RunningGateway: Sendable {
     var url: String { "\(self.settings.credentials == nil ? "ws" : "wss")://localhost:\(self.port)" }
 
     /// - Parameters:
-    ///   - isSecure: with TLS, or plain as behind a balancer.
-    ///   - addresses: of servers of the test's own; without them one is started.
-    ///   - logger: of the gateway; `nil`: what ENROUTE_TEST_LOG says, on standard output.
-    ///   - change: what differs from the defaults.
+    ///   - isSecure: whether to use TLS; `false` is like a gateway behind a load balancer.
+    ///   - addresses: the test's own Redis servers; without them one is started.
+    ///   - logger: the gateway's logger; `nil` for standard output with the level in ENROUTE_TEST_LOG.
+    ///   - change: changes the default settings.
     static func run(
         isSecure: Bool = true, at addresses: (live: RedisAddress, ledger: RedisAddress)? = nil, logger: Logger? = nil,
         _ change: @escaping @Sendable (inout GatewaySettings) -> Void = { _ in },
@@ -63,15 +63,15 @@ struct RunningGateway: Sendable {
             settings.drainAccept = .zero
             settings.drain = .seconds(1)
             settings.management = ("127.0.0.1", 0)
-            // What takes its time on a busy machine is not meant where these bounds are not the matter.
+            // Generous limits, so that tests of other things do not fail on a busy machine.
             settings.limits.signInSeconds = 30
             settings.revocationPatience = .seconds(30)
-            // One machine is every client here.
+            // All clients of a test have the same address.
             settings.limits.sessionsPerAddress = 0
             change(&settings)
             try await self.run(settings, redis, files.certificate, mint, logger, body)
         }
-        // A gateway is the work of a server or two: not all tests at once.
+        // A gateway costs as much as one or two servers, so the number of concurrent tests is limited.
         try await Turns.servers.take {
             if let addresses { return try await run(addresses.live, addresses.ledger, nil) }
             try await RedisServer.running { redis in
@@ -98,7 +98,7 @@ struct RunningGateway: Sendable {
         try await client.start().get()
         let (ports, listening) = AsyncStream.makeStream(of: GatewayServer.Ports.self)
         let gateway = GatewayServer(settings: settings, group: group, logger: logger) { listening.yield($0) }
-        // Ended below, or before by a test that wants to see it end.
+        // Stopped below, or earlier by a test of the shutdown.
         let process = ServiceGroup(
             configuration: .init(
                 services: [.init(service: gateway, successTerminationBehavior: .ignore)], logger: logger))
@@ -111,7 +111,7 @@ struct RunningGateway: Sendable {
                 port: ports.gateway, management: ports.management ?? 0, redis: redis, settings: settings,
                 certificate: certificate, mint: mint, client: client, loops: Array(group.makeIterator()),
                 stop: { running.cancel() },
-                // Awaited by nobody: the gateway ends, or is ended below.
+                // Not awaited, because the gateway stops by itself or is stopped below.
                 drain: { Task { await process.triggerGracefulShutdown() } })
             let outcome = await Result { try await body(gateway) }
             running.cancel()
@@ -122,7 +122,7 @@ struct RunningGateway: Sendable {
         try await group.shutdownGracefully()
     }
 
-    /// What the management listener answers.
+    /// Returns the response of the management listener.
     func manage(_ path: String) async throws -> (status: Int, text: String) {
         let management = self.management
         let answer = try await blocking {
@@ -134,7 +134,7 @@ struct RunningGateway: Sendable {
         return (Int(answer.dropFirst(9).prefix(3)) ?? 0, parts.count > 1 ? String(parts[1]) : "")
     }
 
-    /// Asks until `isSo`, at a pace that leaves the gateway its processor.
+    /// Polls until `isSo` returns `true`, slowly enough to leave the CPU to the gateway.
     func eventually(
         _ path: String, _ isSo: ((status: Int, text: String)) -> Bool
     ) async throws -> Bool {
@@ -144,14 +144,14 @@ struct RunningGateway: Sendable {
         return true
     }
 
-    /// Waits until the metrics have such a line.
+    /// Waits until the metrics contain this line.
     func waitForMetric(_ line: String) async throws {
         try await becomes("the metrics have \(line)", within: Self.patience, every: Self.pace) {
             try await self.manage("/metrics").text.contains(line)
         }
     }
 
-    /// Some of what is waited for comes once a minute.
+    /// The maximum time to wait; some events occur only once a minute.
     private static let patience = Duration.seconds(240)
     private static let pace = Duration.milliseconds(10)
 
@@ -160,7 +160,7 @@ struct RunningGateway: Sendable {
             for: PersonID(person)!, role: role, now: Int64(Date.now.timeIntervalSince1970), lifetime: lifetime)
     }
 
-    /// A service visit on its way: its rider may switch travel mode on.
+    /// Creates a service visit that is on its way, so its rider may switch travel mode on.
     func travellingJob(_ name: String = "job-1", customer: String = "anna", rider: String = "rider-1") async throws
         -> JobID
     {
@@ -175,7 +175,7 @@ struct RunningGateway: Sendable {
         return job
     }
 
-    /// A rider that may go online.
+    /// Creates a rider that may go online.
     func registerRider(
         _ rider: String = "rider-1", in zone: String = "rome", isApproved: Bool = true, capacity: Int = 1
     ) async throws {
@@ -199,7 +199,7 @@ struct RunningGateway: Sendable {
 }
 
 extension Limits {
-    /// For tests that are about something else than how fast a client speaks.
+    /// Disables rate limits, for tests of other things.
     mutating func allowManyMessages() {
         (self.messagesPerSecond, self.messagesBurst) = (1_000_000, 1_000_000)
         (self.messagesPerPersonPerSecond, self.messagesPerPersonBurst) = (1_000_000, 1_000_000)
@@ -207,14 +207,14 @@ extension Limits {
     }
 }
 
-/// A message that was waited for and did not come before the connection ended.
+/// The connection closed before the expected message arrived.
 struct Missing: Error {}
 
-/// What took longer than a healthy gateway ever does.
+/// An operation took longer than it ever should.
 struct TookTooLong: Error {}
 
-/// Fails when `body` is not done in time: the bound of a hanging test, which may have waited for its turn, never a
-/// measurement.
+/// Fails if `body` does not finish in time. This only stops hanging tests; it is not a measurement, because a test may have had
+/// to wait for its turn.
 func within<Result: Sendable>(
     _ bound: Duration = .seconds(400), _ body: @escaping @Sendable () async throws -> Result
 ) async throws -> Result {
@@ -231,7 +231,7 @@ func within<Result: Sendable>(
 }
 
 extension GatewayConnection.Messages.AsyncIterator {
-    /// The next message that `choose` makes something of; what comes before is passed over.
+    /// Returns the next message for which `choose` returns a value, skipping earlier ones.
     mutating func first<Result>(_ choose: (ServerMessage) throws -> Result?) async throws -> Result {
         while let message = try await self.next() {
             if let result = try choose(message) { return result }
@@ -257,7 +257,7 @@ extension GatewayConnection.Messages.AsyncIterator {
         try await self.first { if case .location(let location) = $0 { location } else { nil } }
     }
 
-    /// Switched on, or refused with a code.
+    /// Switches travel mode on, or returns the error code.
     mutating func travelAnswer() async throws -> Int64? {
         try await self.first { message -> Int64?? in
             switch message {
@@ -270,7 +270,7 @@ extension GatewayConnection.Messages.AsyncIterator {
 }
 
 extension GatewayConnection {
-    /// Reports one fix, `step` hundred-thousandths of a degree along a street, captured now.
+    /// Reports one fix captured now, `step` hundred-thousandths of a degree along a street.
     func report(_ job: JobID, step: Int, sequence: Int? = nil) async throws {
         let place = Coordinate(latitude: 41.9 + Double(step) / 100_000, longitude: 12.5)!
         try await self.send(
@@ -283,7 +283,7 @@ extension GatewayConnection {
     private static let captureTime = CaptureTimes()
 }
 
-/// Times that grow by at least a millisecond, as a phone's fixes do.
+/// Times that increase by at least a millisecond, like those of a phone's fixes.
 private final class CaptureTimes: @unchecked Sendable {
     private let lock = NSLock()
     private var last: Int64 = 0

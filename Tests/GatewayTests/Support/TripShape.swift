@@ -1,15 +1,15 @@
-// Trips with one fault each: as somebody recorded them, where the recordings are, and made up with the same fault, always.
+// Trips with one fault each: recorded ones, if the recordings exist on this machine, and generated ones with the same faults.
 
 import EnrouteWire
 import Foundation
 import Journeys
 import TestSupport
 
-/// Named as the recording is.
+/// The fault of a trip; the name is that of the recording.
 enum TripShape: String, Sendable {
     case clean = "rome-clean-1hz"
     case jumps = "moscow-jumps"
-    /// A gap that is not long enough to be called one.
+    /// A pause that is too short to count as a gap.
     case shortSilence = "kyoto-25s-gap"
     case sevenSilences = "petersburg-seven-gaps"
     case overFourHours = "amsterdam-over-four-hours"
@@ -17,15 +17,15 @@ enum TripShape: String, Sendable {
     enum Origin: Sendable { case recorded, made }
 
     private static let folder = Checkout.root.appending(path: "../shared/data/trips").standardized
-    /// Where trips come from on this machine.
+    /// The sources of trips on this machine.
     static let origins: [Origin] =
         FileManager.default.fileExists(atPath: Self.folder.path) ? [.recorded, .made] : [.made]
 
     private static let start: Int64 = 1_795_000_000_000
-    /// Readings of a made-up trip that stand where nobody gets to.
+    /// The indexes of fixes in a generated trip that are at impossible places.
     static let jumpingReadings = [20, 55, 56, 120, 200]
 
-    /// Readings in their order, each later than the one before.
+    /// The fixes in order, each later than the previous one.
     func fixes(_ origin: Origin) throws -> [EnrouteWire.Fix] {
         let readings =
             switch origin {
@@ -56,17 +56,17 @@ enum TripShape: String, Sendable {
         }
     }
 
-    /// A reading a second, some five minutes or more.
+    /// One fix a second for at least five minutes.
     private static func trip(seed: UInt64) -> [Journeys.Fix] {
         StreetGrid.generate(seed: seed).trip(seed: seed, startingAt: self.start).fixes
     }
 
-    /// Without the readings of some seconds; those around them are a second further apart.
+    /// Removes the fixes of some seconds; the fixes around them are one second further apart.
     private static func silent(_ seconds: [Range<Int>]) -> [Journeys.Fix] {
         self.trip(seed: 5).filter { reading in !seconds.contains { $0.contains(Int(reading.at - self.start) / 1000) } }
     }
 
-    /// Five hours to and fro, a reading every ten seconds.
+    /// Five hours back and forth, with one fix every ten seconds.
     private static var shuttle: [Journeys.Fix] {
         (0..<5 * 360).map { step in
             Journeys.Fix(
@@ -77,7 +77,7 @@ enum TripShape: String, Sendable {
 }
 
 extension [EnrouteWire.Fix] {
-    /// The same trip, ended a second ago.
+    /// The same trip, shifted so that it ended a second ago.
     var endedJustNow: [EnrouteWire.Fix] {
         let shift = WallClock.nowMilliseconds - (self.last?.at ?? 0) - 1000
         return self.map { fix in
@@ -89,7 +89,7 @@ extension [EnrouteWire.Fix] {
 }
 
 extension EnrouteWire.Fix {
-    /// m/s that somebody has taken who was there and is here; closer than a second is jitter.
+    /// The speed between two fixes in m/s. Times less than a second apart count as one second, because they are jitter.
     func metersPerSecond(since earlier: EnrouteWire.Fix) -> Double {
         let north = (self.place.latitude - earlier.place.latitude) * 111_195
         let east = (self.place.longitude - earlier.place.longitude) * 111_195 * cos(earlier.place.latitude * .pi / 180)
