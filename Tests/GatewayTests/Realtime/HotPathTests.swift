@@ -36,10 +36,10 @@ import Testing
                         // The script runs in Redis. Its traces are the position's id and the stored message, which is the one
                         // the follower received.
                         let settings = gateway.settings.liveState
-                        let kept = try await gateway.client.send([
+                        let stored = try await gateway.client.send([
                             "GET", .text(settings.keyspace.position(of: job)),
                         ]).get()
-                        #expect(kept.text?.contains(#""id":"\#(location.id)""#) == true)
+                        #expect(stored.text?.contains(#""id":"\#(location.id)""#) == true)
                     }
                 }
             }

@@ -16,7 +16,7 @@ import Testing
 /// A stopped gateway leaves nothing behind. Otherwise a process with many gateways, such as this test process, would grow.
 @Suite struct LoopEndTests {
     /// A weak reference that is read on the loop, and once more after the loop has ended.
-    private final class FollowerProbe: @unchecked Sendable {
+    private final class WeakLoopState: @unchecked Sendable {
         weak var state: LoopState?
     }
 
@@ -38,7 +38,7 @@ import Testing
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         let loop = group.next()
         let owner = NIOLoopBoundBox.makeEmptyBox(valueType: LoopState.self, eventLoop: loop)
-        let witness = FollowerProbe()
+        let weakState = WeakLoopState()
         try await loop.flatSubmit {
             let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
             let state = LoopState(
@@ -47,21 +47,21 @@ import Testing
                 load: SharedLoad(loops: 1), revocations: Revocations(), routing: .alone,
                 witnesses: RedisFaultMonitors(keyspace: settings.liveState.keyspace, logger: logger), logger: logger)
             owner.value = state
-            witness.state = state
+            weakState.state = state
             return state.start()
         }.get()
-        let isThere = try await loop.submit { witness.state != nil }.get()
+        let isThere = try await loop.submit { weakState.state != nil }.get()
         #expect(isThere)
         try await loop.submit {
             owner.value?.stop()
             owner.value = nil
         }.get()
         // Redis may still answer pending requests, so the state is retained until then.
-        let isKept = try await loop.submit { witness.state != nil }.get()
-        #expect(isKept)
+        let isRetained = try await loop.submit { weakState.state != nil }.get()
+        #expect(isRetained)
         // Shutting down the event loop cancels its scheduled tasks.
         try await group.shutdownGracefully()
-        let isGone = witness.state == nil
-        #expect(isGone, "somebody owns the loop's state")
+        let isGone = weakState.state == nil
+        #expect(isGone, "the loop's state is still referenced")
     }
 }

@@ -75,15 +75,15 @@ import Testing
         _ stream: AuditEntry.Stream, _ gateway: RunningGateway, count: Int, _ names: [String], type: String? = nil
     ) async throws -> [[String]] {
         let streams = AuditStreams(ledger: gateway.client, settings: gateway.settings.liveState)
-        var kept: [AuditStreams.StoredEntry] = []
+        var written: [AuditStreams.StoredEntry] = []
         let isThere = await eventually {
-            kept = (try? await streams.read(stream, from: .since(0)).get()) ?? []
-            if let type { kept.removeAll { $0.value("type") != type } }
-            return kept.count >= count
+            written = (try? await streams.read(stream, from: .since(0)).get()) ?? []
+            if let type { written.removeAll { $0.value("type") != type } }
+            return written.count >= count
         }
-        #expect(isThere, "\(kept)")
-        #expect(Set(kept.map { $0.value("entry") }).count == kept.count)
-        return kept.map { entry in names.map { entry.value($0) ?? "-" } }
+        #expect(isThere, "\(written)")
+        #expect(Set(written.map { $0.value("entry") }).count == written.count)
+        return written.map { entry in names.map { entry.value($0) ?? "-" } }
     }
 
     @Test func `the audit trail records who followed and unfollowed, their credential, and no coordinates`()
@@ -257,9 +257,9 @@ import Testing
                     }
                 }
             }
-            let kept = try await AuditStreams(ledger: client, settings: LiveStateSettings())
+            let written = try await AuditStreams(ledger: client, settings: LiveStateSettings())
                 .read(.access, from: .since(0)).get()
-            #expect(kept.map { $0.value("type") } == ["followed", "left"])
+            #expect(written.map { $0.value("type") } == ["followed", "left"])
         }
     }
 
@@ -288,7 +288,7 @@ import Testing
     @Test func `without a ledger, 1,000 entries are buffered and dropped ones are counted`() async throws {
         let loop = MultiThreadedEventLoopGroup.singleton.next()
         let address = try RedisAddress(url: "unix:/nowhere.sock")
-        let lost = try await loop.submit {
+        let dropped = try await loop.submit {
             let counts = LoopCounts()
             let client = RedisClient(address: address, eventLoop: loop, logger: .quiet)
             let trail = AuditTrail(
@@ -299,6 +299,6 @@ import Testing
             }
             return counts.values[.auditEntriesLost]
         }.get()
-        #expect(lost == 200)
+        #expect(dropped == 200)
     }
 }

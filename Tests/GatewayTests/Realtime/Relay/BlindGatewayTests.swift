@@ -26,40 +26,40 @@ import Testing
                     case .on(let deadline, let fence) = try await gateway.ledger.startTravel(for: job, by: rider).get()
                 else { throw Missing() }
                 _ = try await gateway.feed.open(job, for: rider, until: deadline, fence: fence).get()
-                try await gateway.connect("anna", .customer) { anna, heard in
+                try await gateway.connect("anna", .customer) { anna, received in
                     try await anna.send(.subscribe(job: job, since: nil))
-                    _ = try await heard.subscribed()
+                    _ = try await received.subscribed()
                     // Not a stream, so it cannot be read; all other keys can.
                     _ = try await gateway.client.run("SET", gateway.settings.liveState.keyspace.control, "blind")
-                    _ = try await heard.first { if case .degraded = $0 { true } else { nil } }
+                    _ = try await received.first { if case .degraded = $0 { true } else { nil } }
                     let id = try await Self.publish(gateway, job, rider)
                     // The message of the position is the first; the check of every followed job reads the position once more.
                     let isChecked = try await eventually(within: .seconds(60)) {
                         try await gateway.manage("/metrics").text.contains("enroute_positions_suppressed_total 2\n")
                     }
                     #expect(isChecked)
-                    try await gateway.connect("anna", .customer) { other, heardByOther in
+                    try await gateway.connect("anna", .customer) { other, receivedByOther in
                         try await other.send(.subscribe(job: job, since: nil))
-                        let snapshot = try await heardByOther.subscribed()
+                        let snapshot = try await receivedByOther.subscribed()
                         #expect(snapshot.position == nil && snapshot.tracking == .waiting)
                         let token = try await gateway.token("anna", .customer)
                         let answer = try await JobRoutesTests.ask(gateway, "GET", "/api/v1/jobs/\(job)", as: token)
                         #expect(answer.status == 200 && !answer.text.contains("47.25"), "\(answer.text)")
                         try await anna.send(.ping)
-                        let isWithheld = try await heard.first { message -> Bool? in
+                        let isSuppressed = try await received.first { message -> Bool? in
                             switch message {
                             case .pong: true
                             case .location: false
                             default: nil
                             }
                         }
-                        #expect(isWithheld)
+                        #expect(isSuppressed)
 
                         _ = try await gateway.client.run("DEL", gateway.settings.liveState.keyspace.control)
-                        #expect(try await heard.location().id == id)
-                        #expect(try await heardByOther.location().id == id)
+                        #expect(try await received.location().id == id)
+                        #expect(try await receivedByOther.location().id == id)
                         // REST uses another loop, whose state becomes fresh independently.
-                        try await becomes("REST shows it too") {
+                        try await becomes("REST shows the position too") {
                             let late = try await JobRoutesTests.ask(gateway, "GET", "/api/v1/jobs/\(job)", as: token)
                             return late.text.contains("47.25")
                         }
@@ -102,10 +102,10 @@ import Testing
                         }
                     }
                     defer { rereading.cancel() }
-                    try await gateway.connect("anna", .customer) { connection, heard in
+                    try await gateway.connect("anna", .customer) { connection, received in
                         for _ in 0..<200 {
                             try await connection.send(.subscribe(job: job, since: nil))
-                            let code = try await heard.first { message -> ErrorCode? in
+                            let code = try await received.first { message -> ErrorCode? in
                                 switch message {
                                 case .error(let refusal): return refusal.code
                                 case .subscribed, .reset, .status, .ended: throw Missing()

@@ -54,14 +54,14 @@ import Testing
                 async let stranger = gateway.connect("bert", .customer) { connection, messages -> [ServerMessage] in
                     try await connection.send(.subscribe(job: other, since: nil))
                     _ = try await messages.subscribed()
-                    var heard: [ServerMessage] = []
+                    var received: [ServerMessage] = []
                     _ = await over.first { true }
                     try await connection.send(.ping)
                     while let message = try await messages.next() {
                         if case .pong = message { break }
-                        heard.append(message)
+                        received.append(message)
                     }
-                    return heard
+                    return received
                 }
 
                 try await gateway.connect("rider-1", .rider) { connection, messages in

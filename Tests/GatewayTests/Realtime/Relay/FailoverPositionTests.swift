@@ -23,7 +23,7 @@ import Testing
                 let _: Bool = try await messages.first { message in
                     if case .ok(replyTo: "location", _, _, _, _) = message { true } else { nil }
                 }
-                try await Self.isKept(live, job)
+                try await Self.checkRepublished(live, job)
             }
         }
     }
@@ -38,7 +38,7 @@ import Testing
             let answer = try await gateway.rest(
                 "POST", "/api/v1/jobs/\(job)/locations", by: "rider-1", .rider, #"{"fixes":[\#(fix)]}"#)
             #expect(answer.status == 200 && answer.text.contains(#""accepted":["\#(job)"]"#), "\(answer)")
-            try await Self.isKept(live, job)
+            try await Self.checkRepublished(live, job)
         }
     }
 
@@ -70,11 +70,11 @@ import Testing
     }
 
     /// The live instance's next master is empty. It receives the same fix again, under another id.
-    private static func isKept(_ live: RestartableRedis, _ job: JobID) async throws {
+    private static func checkRepublished(_ live: RestartableRedis, _ job: JobID) async throws {
         let key = Keyspace().position(of: job)
         let before = try #require(try await live.run("GET", key).text)
         try await live.restart(.empty)
-        try await becomes("the position is there again", within: .seconds(30)) {
+        try await becomes("the position is shown again", within: .seconds(30)) {
             try await live.run("GET", key).text != nil
         }
         let after = try #require(try await live.run("GET", key).text)

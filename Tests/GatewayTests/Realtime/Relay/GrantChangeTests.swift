@@ -263,13 +263,13 @@ import Testing
                 for job in [first, second, off] {
                     _ = try await gateway.ledger.publish(.cancelled, of: job, by: PersonID("s")!, source: "rest").get()
                 }
-                for (heard, own) in [(try await anna, first), (try await bert, second), (try await carl, off)] {
+                for (received, own) in [(try await anna, first), (try await bert, second), (try await carl, off)] {
                     let others = Set(["job-1", "job-2", "job-3"]).subtracting([own.text])
-                    for message in heard {
+                    for message in received {
                         let text = "\(message)"
                         #expect(others.allSatisfy { !text.contains($0) }, "\(text)")
                     }
-                    let places = heard.compactMap {
+                    let places = received.compactMap {
                         if case .location(let location) = $0 { location.fix.place } else { nil }
                     }
                     #expect(places.last?.latitude == (own == off ? nil : 41.0005), "\(own)")

@@ -22,22 +22,22 @@ import Testing
     }
 
     /// The positions and arrival times received until the gateway answered.
-    private static func said(
+    private static func trackingMessages(
         to connection: GatewayConnection, _ messages: inout GatewayConnection.Messages.AsyncIterator
     ) async throws -> [String] {
         try await connection.send(.ping)
-        var said: [String] = []
+        var trackingMessages: [String] = []
         _ = try await messages.first { message -> Bool? in
             switch message {
-            case .location: said.append("location")
-            case .eta: said.append("eta")
-            case .tracking(_, let state, _): said.append(state.rawValue)
+            case .location: trackingMessages.append("location")
+            case .eta: trackingMessages.append("eta")
+            case .tracking(_, let state, _): trackingMessages.append(state.rawValue)
             case .pong: return true
             default: break
             }
             return nil
         }
-        return said
+        return trackingMessages
     }
 
     /// Every request that reads or changes a job. The event stream is read like the other requests.
@@ -66,8 +66,8 @@ import Testing
                         #expect(refusal.code == .notFound)
                         try await rider.report(job, step: 2)
                         _ = try await answers.first { if case .ok("location", _, _, _, _) = $0 { true } else { nil } }
-                        let said = try await Self.said(to: stranger, &messages)
-                        #expect(said.isEmpty)
+                        let trackingMessages = try await Self.trackingMessages(to: stranger, &messages)
+                        #expect(trackingMessages.isEmpty)
                     }
                     for (method, path, body) in Self.requests(job) {
                         let answer = try await gateway.rest(method, path, by: person, role, body)
@@ -94,32 +94,34 @@ import Testing
         async throws
     {
         try await Self.run { gateway, annas, berts in
-            try await gateway.connect("bert", .customer) { bert, heardByBert in
+            try await gateway.connect("bert", .customer) { bert, receivedByBert in
                 try await bert.send(.subscribe(job: berts, since: nil))
-                _ = try await heardByBert.subscribed()
-                try await gateway.connect("anna", .customer) { anna, heardByAnna in
+                _ = try await receivedByBert.subscribed()
+                try await gateway.connect("anna", .customer) { anna, receivedByAnna in
                     try await anna.send(.subscribe(job: annas, since: nil))
-                    _ = try await heardByAnna.subscribed()
+                    _ = try await receivedByAnna.subscribed()
                     try await gateway.connect("rider-1", .rider) { rider, answers in
                         try await rider.send(.travel(job: annas, active: true))
                         _ = try await answers.travelAnswer()
                         try await rider.report(annas, step: 1000)
-                        _ = try await heardByAnna.location()
+                        _ = try await receivedByAnna.location()
                         try await rider.report(berts, step: 1000)
                         let refusal = try await answers.refusal()
                         #expect(refusal.code == .travelModeOff && refusal.job == berts)
-                        let said = try await Self.said(to: bert, &heardByBert)
-                        #expect(said.isEmpty)
+                        let trackingMessages = try await Self.trackingMessages(to: bert, &receivedByBert)
+                        #expect(trackingMessages.isEmpty)
                         let read = try await gateway.rest("GET", "/api/v1/jobs/\(berts)", by: "bert", .customer)
                         #expect(read.status == 200 && read.text.contains(#""position":null"#))
                         // The other customer sees the position only while travel mode is on.
                         try await rider.send(.travel(job: annas, active: false))
-                        _ = try await heardByAnna.first { if case .tracking(_, .paused, _) = $0 { true } else { nil } }
+                        _ = try await receivedByAnna.first {
+                            if case .tracking(_, .paused, _) = $0 { true } else { nil }
+                        }
                         try await rider.report(annas, step: 999)
                         let late = try await answers.refusal()
                         #expect(late.code == .travelModeOff && late.job == annas)
-                        let saidToAnna = try await Self.said(to: anna, &heardByAnna)
-                        #expect(saidToAnna.isEmpty)
+                        let messagesToAnna = try await Self.trackingMessages(to: anna, &receivedByAnna)
+                        #expect(messagesToAnna.isEmpty)
                         let after = try await gateway.rest("GET", "/api/v1/jobs/\(annas)", by: "anna", .customer)
                         #expect(after.text.contains(#""position":null"#) && !after.text.contains(#""eta""#))
                     }
@@ -136,14 +138,14 @@ import Testing
                 _ = try await answers.travelAnswer()
                 let ending = try await Self.ending {
                     try await GatewayConnection.open(gateway.url, token: token) { anna in
-                        var heard = anna.messages.makeAsyncIterator()
+                        var received = anna.messages.makeAsyncIterator()
                         try await anna.send(.subscribe(job: job, since: nil))
-                        _ = try await heard.subscribed()
+                        _ = try await received.subscribed()
                         try await rider.report(job, step: 1)
-                        _ = try await heard.location()
+                        _ = try await received.location()
                         let revoked = try await gateway.rest("DELETE", "/api/v1/grants/users/anna", by: "olga", .ops)
                         #expect(revoked.status / 100 == 2, "\(revoked)")
-                        while try await heard.next() != nil {}
+                        while try await received.next() != nil {}
                     }
                 }
                 #expect(ending == .closed(code: CloseCode.forbidden.rawValue, reason: "access revoked"))

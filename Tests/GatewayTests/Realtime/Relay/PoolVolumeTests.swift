@@ -80,8 +80,8 @@ import Testing
                 let keyspace = gateway.settings.liveState.keyspace
                 for zone in zones {
                     let members = (0..<count).flatMap { ["\(1_700_000_000_000 + $0)", "rider-\($0)"] }
-                    let words = ["ZADD", keyspace.available(in: zone)] + members
-                    _ = try await gateway.client.send(RedisCommand(words.map { .text($0) })).get()
+                    let arguments = ["ZADD", keyspace.available(in: zone)] + members
+                    _ = try await gateway.client.send(RedisCommand(arguments.map { .text($0) })).get()
                 }
                 try await gateway.connect("allocation", .service) { connection, messages in
                     for zone in zones { try await connection.send(.watch(zone: zone, since: nil)) }

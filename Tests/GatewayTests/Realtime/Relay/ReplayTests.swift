@@ -30,7 +30,7 @@ import Testing
         return events
     }
 
-    private enum Return: Equatable {
+    private enum Resumption: Equatable {
         case replay([StatusEvent])
         case reset(StatusID)
 
@@ -76,16 +76,16 @@ import Testing
                     }
                     let missed = try await Self.change(count, second)
                     // The log holds 64 events and must include the last one seen.
-                    let expected: Return = count < 64 ? .replay(missed) : .reset(missed[count - 1].id)
+                    let expected: Resumption = count < 64 ? .replay(missed) : .reset(missed[count - 1].id)
                     let resumed = try await second.connect("anna", .customer) { anna, messages in
                         try await anna.send(
                             .subscribe(job: Self.order, since: ResumePoint(epoch: seen.epoch, id: seen.id)))
-                        return try await messages.first { Return($0) }
+                        return try await messages.first { Resumption($0) }
                     }
                     #expect(resumed == expected)
                     let again = try await EventStreamReader.open(
                         second, Self.order, by: "anna", .customer, lastEventID: stream.lastEventID)
-                    let streamed = try await again.first { Return($0) }
+                    let streamed = try await again.first { Resumption($0) }
                     #expect(streamed == expected)
                 }
             }

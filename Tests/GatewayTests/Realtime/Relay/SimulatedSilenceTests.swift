@@ -17,8 +17,8 @@ import Testing
         let (start, first) = (now, fixes[0].at)
         let deadlines = Deadlines(now: start)
         let watch = FreshnessTracker(deadlines: deadlines, freshness: .seconds(30)) { now }
-        var (trip, told) = (TripState(bounds: .init()), [String: Int]())
-        watch.onStale = { _ in told["stale", default: 0] += 1 }
+        var (trip, notified) = (TripState(bounds: .init()), [String: Int]())
+        watch.onStale = { _ in notified["stale", default: 0] += 1 }
         for fix in fixes {
             let taken = start + .milliseconds(fix.at - first)
             while now + Deadlines.tick < taken {
@@ -30,9 +30,9 @@ import Testing
             guard case .publish = judged.verdict else { continue }
             let before = watch.state(of: Self.job)
             watch.positionReceived(Self.job)
-            if before == .stale, watch.state(of: Self.job) == .live { told["live", default: 0] += 1 }
+            if before == .stale, watch.state(of: Self.job) == .live { notified["live", default: 0] += 1 }
         }
-        return told
+        return notified
     }
 
     /// The trip shapes, and how often each becomes stale and live again.
@@ -45,19 +45,19 @@ import Testing
         origin: TripShape.Origin, index: Int
     ) throws {
         let (shape, recorded, made) = Self.shapes[index]
-        let told = Self.changes(try shape.fixes(origin))
+        let notified = Self.changes(try shape.fixes(origin))
         let times = origin == .recorded ? recorded : made
-        #expect(told == (times == 0 ? [:] : ["stale": times, "live": times]), "\(shape)")
+        #expect(notified == (times == 0 ? [:] : ["stale": times, "live": times]), "\(shape)")
     }
 
     @Test func `US-072 AC-005: a position is not stale after 30 s, and is stale one tick later`() throws {
         let fixes = try TripShape.clean.fixes(.made)
-        func silent(_ milliseconds: Int64) -> [Fix] {
+        func fixesAroundSilence(_ milliseconds: Int64) -> [Fix] {
             var late = fixes[101]
             late.at = fixes[100].at + milliseconds
             return Array(fixes[...100]) + [late]
         }
-        #expect(Self.changes(silent(30_000)) == [:])
-        #expect(Self.changes(silent(30_101)) == ["stale": 1, "live": 1])
+        #expect(Self.changes(fixesAroundSilence(30_000)) == [:])
+        #expect(Self.changes(fixesAroundSilence(30_101)) == ["stale": 1, "live": 1])
     }
 }

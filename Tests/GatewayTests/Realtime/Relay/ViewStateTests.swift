@@ -53,13 +53,13 @@ import Testing
                 try await gateway.connect("rider-1", .rider) { rider, answers in
                     try await rider.send(.travel(job: job, active: true))
                     _ = try await answers.travelAnswer()
-                    var told: [String] = []
+                    var notified: [String] = []
                     for step in 1...2 {
                         try await rider.report(job, step: step)
-                        for _ in 0..<(step == 1 ? 3 : 2) { told.append(try await Self.state(&seen)) }
+                        for _ in 0..<(step == 1 ? 3 : 2) { notified.append(try await Self.state(&seen)) }
                     }
                     // Travel mode on; then twice a position followed by silence.
-                    #expect(told == ["waiting", "live", "stale", "live", "stale"])
+                    #expect(notified == ["waiting", "live", "stale", "live", "stale"])
                     // A new follower receives the same state, and the last position.
                     try await gateway.connect("olga", .ops) { other, messages in
                         try await other.send(.subscribe(job: job, since: nil))
@@ -88,9 +88,9 @@ import Testing
                         try await rider.send(.travel(job: job, active: isActive))
                         _ = try await answers.travelAnswer()
                     }
-                    var told: [String] = []
-                    for _ in 0..<2 { told.append(try await Self.state(&seen)) }
-                    #expect(told == ["waiting", "paused deactivated"])
+                    var notified: [String] = []
+                    for _ in 0..<2 { notified.append(try await Self.state(&seen)) }
+                    #expect(notified == ["waiting", "paused deactivated"])
                     // A later request returns the same.
                     let paused = try await Self.read(gateway, job).text
                     #expect(
@@ -135,14 +135,14 @@ import Testing
                     try await rider.report(job, step: step)
                     try await gateway.connect("anna-\(step)", .ops) { customer, seen in
                         try await customer.send(.subscribe(job: job, since: nil))
-                        var told = try await seen.subscribed().tracking
+                        var notified = try await seen.subscribed().tracking
                         try await rider.report(job, step: step + 1)
                         // Only changes are sent, and unchanged states are not.
                         while true {
                             guard let message = try await seen.next() else { throw Missing() }
                             if case .tracking(_, let state, _) = message {
-                                #expect(state != told)
-                                told = state
+                                #expect(state != notified)
+                                notified = state
                             }
                             if case .location(let location) = message,
                                 location.fix.place.latitude > 41.9 + (Double(step) + 0.5) / 100_000

@@ -21,7 +21,7 @@ import Testing
         case travelModeOff, ended, otherCustomer
 
         /// Whether the metrics show that the gateway has applied the change.
-        fileprivate func isHeard(_ metrics: Counted, since before: Counted) -> Bool {
+        fileprivate func isApplied(_ metrics: RelayCounts, since before: RelayCounts) -> Bool {
             switch self {
             case .travelModeOff, .ended: metrics.relayed > before.relayed
             case .otherCustomer: metrics.repairs > before.repairs
@@ -36,8 +36,8 @@ import Testing
         }
     }
 
-    fileprivate struct Counted {
-        let relayed, waited, repairs: Int
+    fileprivate struct RelayCounts {
+        let relayed, queued, repairs: Int
 
         init(_ metrics: String) {
             func value(_ name: String) -> Int {
@@ -45,7 +45,7 @@ import Testing
                 return line.flatMap { Int($0.dropFirst(name.count + 1)) } ?? 0
             }
             self.relayed = value("enroute_messages_relayed_total")
-            self.waited = value("enroute_messages_queued_total")
+            self.queued = value("enroute_messages_queued_total")
             self.repairs = value(#"enroute_resyncs_total{kind="job",reason="repair"}"#)
         }
     }
@@ -75,9 +75,9 @@ import Testing
             _ = try follower.readUntil(Array(#""type":"subscribed""#.utf8))
             socket.value = follower
         }
-        let newest = try await Self.publishUntilOneWaits(gateway, job, rider)
+        let newest = try await Self.publishUntilOneIsQueued(gateway, job, rider)
 
-        let before = Counted(try await gateway.manage("/metrics").text)
+        let before = RelayCounts(try await gateway.manage("/metrics").text)
         switch change {
         case .travelModeOff: _ = try await gateway.feed.close(job, because: .deactivated).get()
         case .ended:
@@ -87,7 +87,7 @@ import Testing
             #expect(answer.value == .assigned(fence: fence + 1))
         }
         #expect(
-            try await gateway.eventually("/metrics") { change.isHeard(Counted($0.text), since: before) })
+            try await gateway.eventually("/metrics") { change.isApplied(RelayCounts($0.text), since: before) })
         let (rest, wasReset) = try await blocking {
             var bytes: [UInt8] = []
             do {
@@ -104,12 +104,12 @@ import Testing
         // A client that lost access to the job has 300 ms to read what the kernel holds, and is then reset (B46). A reset
         // discards data in flight. Without a reset, all of it arrives, followed by the last message.
         #expect(!wasReset || change == .otherCustomer)
-        #expect(wasReset || rest.contains(#""type":"location""#), "what was on its way arrives")
-        #expect(!rest.contains(#""id":"\#(newest)""#), "what waited does not")
+        #expect(wasReset || rest.contains(#""type":"location""#), "data in flight arrives")
+        #expect(!rest.contains(#""id":"\#(newest)""#), "the queued position does not arrive")
     }
 
     /// - Returns: the id of the newest position, which is queued at the gateway.
-    private static func publishUntilOneWaits(
+    private static func publishUntilOneIsQueued(
         _ gateway: RunningGateway, _ job: JobID, _ rider: PersonID
     ) async throws -> UInt64 {
         let publisher = LocationPublisher(live: gateway.client, settings: gateway.settings.liveState)
@@ -126,8 +126,8 @@ import Testing
                 else { throw Missing() }
                 (published, newest) = (published + 1, id)
             }
-            #expect(try await gateway.eventually("/metrics") { Counted($0.text).relayed >= published })
-            if Counted(try await gateway.manage("/metrics").text).waited > 0 { return newest }
+            #expect(try await gateway.eventually("/metrics") { RelayCounts($0.text).relayed >= published })
+            if RelayCounts(try await gateway.manage("/metrics").text).queued > 0 { return newest }
         }
     }
 }

@@ -19,17 +19,17 @@ import Testing
                 let keys = try await gateway.client.run("KEYS", "*").array?.compactMap(\.text) ?? []
                 let key = try #require(keys.first { $0.hasPrefix("ticket:") })
                 #expect(!keys.contains { $0.contains(ticket) })
-                let kept = try await gateway.client.run("GET", key).text
-                #expect(kept?.contains(ticket) == false)
+                let stored = try await gateway.client.run("GET", key).text
+                #expect(stored?.contains(ticket) == false)
                 // The part of a key after the colon, as found in Redis, presented as a ticket.
-                #expect(try await !Self.isLetIn(String(key.dropFirst(7)), gateway))
-                #expect(try await Self.isLetIn(ticket, gateway))
-                #expect(try await !Self.isLetIn(ticket, gateway))
+                #expect(try await !Self.isAccepted(String(key.dropFirst(7)), gateway))
+                #expect(try await Self.isAccepted(ticket, gateway))
+                #expect(try await !Self.isAccepted(ticket, gateway))
             }
         }
     }
 
-    private static func isLetIn(_ ticket: String, _ gateway: RunningGateway) async throws -> Bool {
+    private static func isAccepted(_ ticket: String, _ gateway: RunningGateway) async throws -> Bool {
         let port = gateway.port
         return try await blocking {
             let socket = try RawSocket(port: port)
@@ -68,7 +68,7 @@ import Testing
                 ]
                 #expect(
                     try await gateway.rest("DELETE", "/api/v1/grants/jobs/\(job)", by: "olga", .ops).status == 204)
-                try await becomes("the revocation is known", every: .milliseconds(10)) {
+                try await becomes("the revocation is applied", every: .milliseconds(10)) {
                     try await gateway.rest("GET", path, by: "anna", .customer).status == 404
                 }
                 for (person, role, method, path, body) in asked {

@@ -89,14 +89,14 @@ import Testing
         )
         .get()
         let positions = Positions(live, gateway, job)
-        try await gateway.connect("anna", .customer) { anna, heard in
+        try await gateway.connect("anna", .customer) { anna, received in
             try await anna.send(.subscribe(job: job, since: nil))
-            _ = try await heard.subscribed()
+            _ = try await received.subscribed()
             let shown = try await positions.next()
-            #expect(try await heard.location().id == shown)
+            #expect(try await received.location().id == shown)
 
             try await ledger.freeze()
-            _ = try await heard.first { if case .degraded = $0 { true } else { nil } }
+            _ = try await received.first { if case .degraded = $0 { true } else { nil } }
             var newest: UInt64 = 0
             for _ in 0..<3 { newest = try await positions.next() }
             #expect(
@@ -104,21 +104,21 @@ import Testing
                     $0.text.contains("enroute_positions_suppressed_total 3\n")
                 })
             try await anna.send(.ping)
-            let isWithheld = try await heard.first { message -> Bool? in
+            let isSuppressed = try await received.first { message -> Bool? in
                 switch message {
                 case .pong: true
                 case .location: false
                 default: nil
                 }
             }
-            #expect(isWithheld)
+            #expect(isSuppressed)
 
             try await ledger.thaw()
-            let seen = try await heard.first { message -> UInt64? in
+            let seen = try await received.first { message -> UInt64? in
                 if case .location(let location) = message { location.id } else { nil }
             }
             #expect(seen == newest)
-            _ = try await heard.first { if case .restored = $0 { true } else { nil } }
+            _ = try await received.first { if case .restored = $0 { true } else { nil } }
         }
     }
 
@@ -154,16 +154,16 @@ import Testing
 /// Positions buffered while a loop's revocation state is stale.
 @Suite struct WithheldPositionsTests {
     @Test func `the newest position of each job is buffered, and returned once`() {
-        var withheld = SuppressedPositions()
+        var suppressed = SuppressedPositions()
         let (one, two) = (JobID("a")!, JobID("b")!)
-        #expect(withheld.isEmpty)
-        withheld.keep(5, [5], of: one)
-        withheld.keep(4, [4], of: one)
-        withheld.keep(7, [7], of: one)
-        withheld.keep(1, [1], of: two)
-        withheld.drop(two)
-        let all = withheld.takeAll()
+        #expect(suppressed.isEmpty)
+        suppressed.keep(5, [5], of: one)
+        suppressed.keep(4, [4], of: one)
+        suppressed.keep(7, [7], of: one)
+        suppressed.keep(1, [1], of: two)
+        suppressed.drop(two)
+        let all = suppressed.takeAll()
         #expect(all.count == 1 && all[one]?.id == 7 && all[one]?.frame == [7])
-        #expect(withheld.isEmpty)
+        #expect(suppressed.isEmpty)
     }
 }

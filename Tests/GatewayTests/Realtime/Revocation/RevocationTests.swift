@@ -113,40 +113,40 @@ import Testing
     @Test func `a revoked job ends for its customer and its rider, and operations staff still see it`() async throws {
         try await RevocationScenario.run { stage in
             let second = stage.gateways[1]
-            try await stage.first.connect("rider-1", .rider) { rider, heardByRider in
+            try await stage.first.connect("rider-1", .rider) { rider, receivedByRider in
                 try await rider.send(.travel(job: RevocationScenario.job, active: true))
-                #expect(try await heardByRider.travelAnswer() != nil)
-                try await second.connect("ops-1", .ops) { ops, heardByOps in
+                #expect(try await receivedByRider.travelAnswer() != nil)
+                try await second.connect("ops-1", .ops) { ops, receivedByOps in
                     try await ops.send(.subscribe(job: RevocationScenario.job, since: nil))
-                    _ = try await heardByOps.subscribed()
-                    try await second.connect("anna", .customer) { anna, heard in
+                    _ = try await receivedByOps.subscribed()
+                    try await second.connect("anna", .customer) { anna, received in
                         try await anna.send(.subscribe(job: RevocationScenario.job, since: nil))
-                        _ = try await heard.subscribed()
+                        _ = try await received.subscribed()
                         try await stage.revoke(.job(RevocationScenario.job))
-                        let reason = try await heard.first { message -> EndReason? in
+                        let reason = try await received.first { message -> EndReason? in
                             if case .ended(_, let reason) = message { reason } else { nil }
                         }
                         #expect(reason == .revoked)
                         // The answer is the same as for another customer's job.
                         try await anna.send(.subscribe(job: RevocationScenario.job, since: nil))
-                        #expect(try await heard.refusal().code == .notFound)
+                        #expect(try await received.refusal().code == .notFound)
                     }
-                    let told = try await heardByOps.first { message -> EndReason? in
+                    let reasonForOps = try await receivedByOps.first { message -> EndReason? in
                         switch message {
                         case .tracking(_, .ended, let reason): reason
                         case .ended: throw Missing()
                         default: nil
                         }
                     }
-                    #expect(told == .revoked)
+                    #expect(reasonForOps == .revoked)
                     try await ops.send(.unsubscribe(job: RevocationScenario.job))
                     try await ops.send(.subscribe(job: RevocationScenario.job, since: nil))
-                    #expect(try await heardByOps.subscribed().tracking != .live)
+                    #expect(try await receivedByOps.subscribed().tracking != .live)
                 }
                 try await rider.send(.travel(job: RevocationScenario.job, active: true))
-                await #expect(throws: ErrorCode.notFound) { try await heardByRider.travelAnswer() }
+                await #expect(throws: ErrorCode.notFound) { try await receivedByRider.travelAnswer() }
                 try await rider.report(RevocationScenario.job, step: 1)
-                #expect(try await heardByRider.refusal().code == .notFound)
+                #expect(try await receivedByRider.refusal().code == .notFound)
             }
             for gateway in stage.gateways {
                 for (person, role, status) in [

@@ -94,9 +94,9 @@ import Testing
                     if case .subscribed(_, let snapshot) = message { snapshot } else { nil }
                 }
                 #expect(snapshot.missed == [event])
-                let lost = try await EventStreamReader.open(
+                let outdated = try await EventStreamReader.open(
                     gateway, job, by: "anna", .customer, lastEventID: "other-epoch.1-1")
-                let reset = try await lost.first { message in
+                let reset = try await outdated.first { message in
                     if case .reset(_, let snapshot) = message { snapshot } else { nil }
                 }
                 #expect(reset.status == .workInProgress && reset.missed.isEmpty)

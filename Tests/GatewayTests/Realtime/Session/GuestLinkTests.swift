@@ -19,7 +19,7 @@ import Testing
     }
 
     /// Two gateways on one Redis.
-    private static func two(
+    private static func withTwoGateways(
         _ body: @escaping @Sendable (RunningGateway, RunningGateway) async throws -> Void
     ) async throws {
         try await within {
@@ -31,14 +31,14 @@ import Testing
     }
 
     /// Opens one session with the link on each of the given gateways while `body` runs.
-    private static func guests(
+    private static func withViewers(
         of secret: String, at gateways: ArraySlice<RunningGateway>, _ body: () async throws -> Void
     ) async throws {
         guard let gateway = gateways.first else { return try await body() }
         try await gateway.unsigned { connection, messages in
             try await connection.send(.auth(.link(secret)))
             _ = try await messages.welcome()
-            try await Self.guests(of: secret, at: gateways.dropFirst(), body)
+            try await Self.withViewers(of: secret, at: gateways.dropFirst(), body)
         }
     }
 
@@ -57,16 +57,16 @@ import Testing
         }
     }
 
-    private static let isOver = ClientError.closed(code: 4500, reason: "link invalid or expired")
+    private static let isInvalid = ClientError.closed(code: 4500, reason: "link invalid or expired")
     private static let isFull = ClientError.closed(code: 4009, reason: "viewer limit of this link reached")
 
     @Test func `a link's viewer limit applies across gateways`() async throws {
-        try await Self.two { first, second in
+        try await Self.withTwoGateways { first, second in
             let job = try await first.travellingJob()
             let links = Self.links(first)
             let link = try await links.issueDurably(for: job, of: PersonID("anna")!, viewers: 3, by: Self.service).get()
                 .value
-            try await Self.guests(of: link.secret, at: [first, second, first]) {
+            try await Self.withViewers(of: link.secret, at: [first, second, first]) {
                 for gateway in [first, second] {
                     let refusal = try await Self.refusal(of: link.secret, at: gateway)
                     #expect(refusal == Self.isFull)
@@ -75,19 +75,19 @@ import Testing
                 }
                 // Another link has its own viewer leases.
                 let other = try await links.issue(for: job, of: PersonID("anna")!, viewers: 1, by: Self.service).get()
-                try await Self.guests(of: other, at: [second]) {}
+                try await Self.withViewers(of: other, at: [second]) {}
             }
             let isFree = try await eventually {
                 try await first.client.run("ZCARD", first.settings.liveState.keyspace.viewers(ofLink: link.id))
                     == .integer(0)
             }
             #expect(isFree)
-            try await Self.guests(of: link.secret, at: [second, second, second]) {}
+            try await Self.withViewers(of: link.secret, at: [second, second, second]) {}
         }
     }
 
     @Test func `an expired link ends its viewers' sessions and refuses new ones`() async throws {
-        try await Self.two { first, second in
+        try await Self.withTwoGateways { first, second in
             let job = try await first.travellingJob()
             let secret = try await Self.links(first).issue(
                 for: job, of: PersonID("anna")!, lifetime: .seconds(4), by: Self.service
@@ -95,15 +95,15 @@ import Testing
             try await first.unsigned { connection, messages in
                 try await connection.send(.auth(.link(secret)))
                 _ = try await messages.welcome()
-                await #expect(throws: Self.isOver) { while try await messages.next() != nil {} }
+                await #expect(throws: Self.isInvalid) { while try await messages.next() != nil {} }
             }
             let later = try await Self.refusal(of: secret, at: second)
-            #expect(later == Self.isOver)
+            #expect(later == Self.isInvalid)
         }
     }
 
     @Test func `I1: a link made by the previous customer is refused after the job is reassigned`() async throws {
-        try await Self.two { first, second in
+        try await Self.withTwoGateways { first, second in
             let job = try await first.travellingJob()
             let anna = PersonID("anna")!
             let before = try await Self.links(first).issue(for: job, of: anna, by: anna).get()
@@ -121,26 +121,26 @@ import Testing
             }
             for gateway in [first, second] {
                 let refusal = try await Self.refusal(of: before, at: gateway)
-                #expect(refusal == Self.isOver)
+                #expect(refusal == Self.isInvalid)
             }
             let now = try await Self.links(first).issue(for: job, of: PersonID("bert")!, by: Self.service).get()
-            try await Self.guests(of: now, at: [second]) {}
+            try await Self.withViewers(of: now, at: [second]) {}
         }
     }
 
     @Test func `a link ends with its job, and is then refused like an unknown link`() async throws {
-        try await Self.two { first, second in
+        try await Self.withTwoGateways { first, second in
             let job = try await first.travellingJob()
             let link = try await Self.links(first).issueDurably(for: job, of: PersonID("anna")!, by: Self.service).get()
                 .value
             for status in [JobStatus.workInProgress, .completed] {
                 // The link ends with the job, not before.
-                try await Self.guests(of: link.secret, at: [first]) {}
+                try await Self.withViewers(of: link.secret, at: [first]) {}
                 _ = try await first.ledger.publish(status, of: job, by: Self.service, source: "event").get()
             }
             for secret in [link.secret, String(repeating: "0", count: 32)] {
                 let refusal = try await Self.refusal(of: secret, at: second)
-                #expect(refusal == Self.isOver)
+                #expect(refusal == Self.isInvalid)
             }
             // The lease that the session acquired for a moment is available again.
             let isFree = try await eventually {
@@ -171,7 +171,7 @@ import Testing
                     let isRenewed = try await eventually { try await until() > first }
                     #expect(isRenewed)
                     #expect(try await Self.links(gateway).revoke(link.id).get())
-                    await #expect(throws: Self.isOver) { while try await messages.next() != nil {} }
+                    await #expect(throws: Self.isInvalid) { while try await messages.next() != nil {} }
                 }
             }
         }
@@ -192,7 +192,9 @@ import Testing
                         try await gateway.unsigned { connection, messages in
                             try await connection.send(.auth(.link(secret)))
                             _ = try await messages.welcome()
-                            try await becomes("the gateway is back at the live instance", every: .milliseconds(200)) {
+                            try await becomes(
+                                "the gateway is connected to the live instance again", every: .milliseconds(200)
+                            ) {
                                 try await connection.send(.subscribe(job: job, since: nil))
                                 do {
                                     return try await messages.subscribed().status == .onTheWay
@@ -233,7 +235,7 @@ import Testing
                         let all = try await gateway.client.dump().map { key, value in
                             key + String(decoding: value.content, as: UTF8.self)
                         }.joined()
-                        #expect(all.contains(id), "what is there is found")
+                        #expect(all.contains(id), "existing jobs are found")
                         #expect(!all.contains(secret))
                     }
                 }

@@ -21,13 +21,13 @@ import Testing
         return try await blocking {
             let socket = try RawSocket.session(port: port, token: token)
             try socket.send(messages.flatMap(self.frame))
-            var heard: [UInt8] = []
+            var received: [UInt8] = []
             var answers: [[String: String]] = []
             while answers.count < count, answers.last?["type"] != "close" {
                 let more = try socket.read()
                 if more.isEmpty { break }
-                heard += more
-                answers = self.objects(in: heard).filter {
+                received += more
+                answers = self.objects(in: received).filter {
                     ["ok", "error", "subscribed", "close"].contains($0["type"])
                 }
             }
@@ -137,10 +137,10 @@ import Testing
                 let subscribe = (0..<205).map { #"{"type":"subscribe","job":"job-\#($0)","ref":"\#($0)"}"# }
                 let answers = try await Self.answers(gateway, "orders", .service, subscribe, count: 205)
                 let answered = answers.filter { $0["code"] == "not_found" }
-                let lost = answers.filter { $0["code"] == "rate_limited" }
+                let dropped = answers.filter { $0["code"] == "rate_limited" }
                 let burst = gateway.settings.limits.messagesBurst
-                #expect(answered.count >= burst && lost.count == 2 * burst)
-                #expect((answered + lost).allSatisfy { $0["job"] == $0["ref"].map { "job-\($0)" } })
+                #expect(answered.count >= burst && dropped.count == 2 * burst)
+                #expect((answered + dropped).allSatisfy { $0["job"] == $0["ref"].map { "job-\($0)" } })
                 #expect(answers.last?["type"] == "close")
             }
         }

@@ -72,8 +72,8 @@ import Testing
         }
         let deferral = life.deferUntilSignedIn(Self.request, most: 3)
         #expect(deferral == .tooMany)
-        let waited = life.signIn(Self.anna)
-        #expect(waited?.count == 3)
+        let deferred = life.signIn(Self.anna)
+        #expect(deferred?.count == 3)
         let again = life.signIn(Self.ben)
         #expect(again == nil)
     }
@@ -83,8 +83,8 @@ import Testing
         var life = Self.life(stage)
         let isAwaited = stage == .opening || stage == .signingIn
         #expect(life.awaitsSignIn == isAwaited)
-        let waited = life.signIn(Self.ben)
-        #expect((waited != nil) == isAwaited)
+        let deferred = life.signIn(Self.ben)
+        #expect((deferred != nil) == isAwaited)
         #expect(Self.stage(of: life) == (isAwaited ? .signedIn : stage))
         let expected = isAwaited ? "ben" : stage == .signedIn ? "anna" : nil
         #expect(life.admitted?.grant.person.text == expected)

@@ -66,9 +66,9 @@ import Testing
         try await Self.run { gateway in
             let token = try await gateway.token("anna", .customer)
             let code = try await Self.make(gateway, as: token, #"{"expiresInSeconds":300}"#)
-            let kept = try await gateway.client.dump().filter { $0.key.hasPrefix("signin:") }
-            let (name, value) = try #require(kept.first)
-            #expect(kept.count == 1 && !name.contains(code))
+            let stored = try await gateway.client.dump().filter { $0.key.hasPrefix("signin:") }
+            let (name, value) = try #require(stored.first)
+            #expect(stored.count == 1 && !name.contains(code))
             let content = String(decoding: value.content, as: UTF8.self)
             #expect(!content.contains(code) && !content.contains(token) && !content.contains(token.prefix(20)))
             let left = try await gateway.client.timeLeft(of: name)
@@ -87,7 +87,7 @@ import Testing
             let code = try await Self.make(gateway, as: try await gateway.token("anna", .customer))
             let revoked = try await gateway.rest("DELETE", "/api/v1/grants/users/anna", by: "olga", .ops)
             #expect(revoked.status == 204)
-            try await becomes("the gateway knows of the revocation") {
+            try await becomes("the gateway has applied the revocation") {
                 let token = try await gateway.rest("POST", Self.path, by: "anna", .customer)
                 return token.status == 401
             }
@@ -110,7 +110,7 @@ import Testing
                 let refused = try await gateway.rest("POST", Self.path, as: token, #"{"expiresInSeconds":\#(wish)}"#)
                 #expect(refused.status == 422)
             }
-            try await becomes("guesses are refused") {
+            try await becomes("wrong codes are rate limited") {
                 let guess = try await Self.redeem(gateway, String(repeating: "0", count: 32))
                 if guess.status == 429 { #expect(guess.headers["retry-after"] != nil) }
                 return guess.status == 429
@@ -123,7 +123,7 @@ import Testing
             (settings.limits.visitsPerAddressPerSecond, settings.limits.visitsPerAddressBurst) = (1, 2)
             settings.limits.refusalsPerAddressBurst = 1000
         } _: { gateway in
-            try await becomes("the address is told to wait") {
+            try await becomes("the address is rate limited") {
                 let answer = try await Self.redeem(gateway, String(repeating: "0", count: 32))
                 #expect(answer.status == 404 || answer.status == 429 && answer.headers["retry-after"] != nil)
                 return answer.status == 429

@@ -14,18 +14,18 @@ import Testing
     private static func message(_ json: String) -> [UInt8] { RawSocket.frame(0x81, Array(json.utf8)) }
 
     /// Reads until the received text contains `end`, or the connection closes.
-    private static func heard(_ socket: RawSocket, until end: String) throws -> String {
-        var heard: [UInt8] = []
-        while !String(decoding: heard, as: UTF8.self).contains(end) {
+    private static func readText(_ socket: RawSocket, until end: String) throws -> String {
+        var received: [UInt8] = []
+        while !String(decoding: received, as: UTF8.self).contains(end) {
             let more = try socket.read()
             if more.isEmpty { break }
-            heard += more
+            received += more
         }
-        return String(decoding: heard, as: UTF8.self)
+        return String(decoding: received, as: UTF8.self)
     }
 
-    private static func places(_ words: [String], in text: String) -> [String.Index] {
-        words.compactMap { text.range(of: $0)?.lowerBound }
+    private static func positions(_ texts: [String], in text: String) -> [String.Index] {
+        texts.compactMap { text.range(of: $0)?.lowerBound }
     }
 
     @Test func `B1: a link's auth and subscribe sent together are answered in order`() async throws {
@@ -51,9 +51,10 @@ import Testing
                         socket.value = connected
                     }
                 }
-                let text = try await blocking { try Self.heard(socket.value!, until: #""type":"subscribed""#) }
-                #expect(Self.places([#""type":"welcome""#, #""type":"subscribed""#], in: text).count == 2, "\(text)")
-                let both = Self.places([#""type":"welcome""#, #""ref":"last""#], in: text)
+                let text = try await blocking { try Self.readText(socket.value!, until: #""type":"subscribed""#) }
+                #expect(
+                    Self.positions([#""type":"welcome""#, #""type":"subscribed""#], in: text).count == 2, "\(text)")
+                let both = Self.positions([#""type":"welcome""#, #""ref":"last""#], in: text)
                 #expect(both.count == 2 && both == both.sorted(), "\(text)")
             }
         }
@@ -70,9 +71,9 @@ import Testing
                     let socket = try RawSocket(port: port)
                     let request = RawSocket.upgrade("/v1", "Sec-WebSocket-Protocol: enroute.v1, ticket.\(ticket)\r\n")
                     try socket.send(Array(request.utf8) + Self.message(#"{"type":"ping"}"#))
-                    return try Self.heard(socket, until: #""type":"pong""#)
+                    return try Self.readText(socket, until: #""type":"pong""#)
                 }
-                let both = Self.places([#""type":"welcome""#, #""type":"pong""#], in: text)
+                let both = Self.positions([#""type":"welcome""#, #""type":"pong""#], in: text)
                 #expect(both.count == 2 && both == both.sorted(), "\(text)")
             }
         }
@@ -88,7 +89,7 @@ import Testing
                 ).get()
                 let port = gateway.port
                 try await gateway.whileWritesWait {
-                    let heard = try await blocking {
+                    let received = try await blocking {
                         let socket = try RawSocket(port: port)
                         try socket.send(RawSocket.upgrade("/v1", "Sec-WebSocket-Protocol: enroute.v1\r\n"))
                         _ = try socket.readUntil(Array("\r\n\r\n".utf8))
@@ -98,7 +99,7 @@ import Testing
                         return try socket.readToEnd()
                     }
                     #expect(
-                        heard == Frame.close(4006, "too many messages before welcome"))
+                        received == Frame.close(4006, "too many messages before welcome"))
                     #expect(CloseCode(rawValue: 4006)?.reconnects == true)
                 }
             }

@@ -13,17 +13,17 @@ import Testing
     private static let (tickets, lanes) = (1_000, 4)
 
     /// Whether the gateway accepts this ticket.
-    private static func isLetIn(_ ticket: String, port: Int) async throws -> Bool {
+    private static func isAccepted(_ ticket: String, port: Int) async throws -> Bool {
         try await blocking {
             let socket = try RawSocket(port: port)
             try socket.send(RawSocket.upgrade("/v1", "Sec-WebSocket-Protocol: enroute.v1, ticket.\(ticket)\r\n"))
-            var heard = ""
+            var received = ""
             while true {
                 let bytes = try socket.read()
                 guard !bytes.isEmpty else { throw Missing() }
-                heard += String(decoding: bytes, as: UTF8.self)
-                if heard.contains(#""type":"welcome""#) { return true }
-                if heard.contains("ticket invalid or expired") { return false }
+                received += String(decoding: bytes, as: UTF8.self)
+                if received.contains(#""type":"welcome""#) { return true }
+                if received.contains("ticket invalid or expired") { return false }
             }
         }
     }
@@ -51,8 +51,8 @@ import Testing
                                 var opened: [Int] = []
                                 for _ in 0..<Self.tickets / Self.lanes {
                                     let ticket = try await issuer.issue(to: holder).get()
-                                    async let one = Self.isLetIn(ticket, port: first.port)
-                                    async let other = Self.isLetIn(ticket, port: second.port)
+                                    async let one = Self.isAccepted(ticket, port: first.port)
+                                    async let other = Self.isAccepted(ticket, port: second.port)
                                     opened.append(try await [one, other].count { $0 })
                                 }
                                 return opened

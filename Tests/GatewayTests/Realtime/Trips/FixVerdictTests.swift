@@ -208,10 +208,10 @@ import Testing
                         try await rider.send(Self.report(job, 2, [Self.fix(now - 25_000)]))
                         try await rider.send(Self.report(job, 3, [Self.fix(now - 19_000, north: 8000)]))
                         try await rider.send(Self.report(job, 4, [Self.fix(now - 18_000, north: 20)]))
-                        var told: [String] = []
-                        for _ in 0..<4 { told.append(try await Self.answer(&answers)) }
+                        var notified: [String] = []
+                        for _ in 0..<4 { notified.append(try await Self.answer(&answers)) }
                         let refuted = "implausible_position implausible_speed"
-                        #expect(told == ["stale_position out_of_order", "ok", refuted, "ok"])
+                        #expect(notified == ["stale_position out_of_order", "ok", refuted, "ok"])
                     }
                     let position = try #require(try await first.feed.read(job).get().position)
                     #expect(String(decoding: position, as: UTF8.self).contains(#""at":\#(now - 18_000)"#))

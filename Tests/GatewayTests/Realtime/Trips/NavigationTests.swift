@@ -204,7 +204,7 @@ import Testing
     @Test func `the vendor's place is sent to the rider and never to a customer, in snapshots and resyncs`()
         async throws
     {
-        @Sendable func told(_ message: ServerMessage) -> Snapshot? {
+        @Sendable func snapshot(in message: ServerMessage) -> Snapshot? {
             switch message {
             case .subscribed(_, let snapshot), .reset(_, let snapshot): snapshot
             default: nil
@@ -217,11 +217,11 @@ import Testing
                     for connection in [rider, customer] {
                         try await connection.send(.subscribe(job: JobID("order-1")!, since: nil))
                     }
-                    let first = try await (riders.first { told($0) }, customers.first { told($0) })
+                    let first = try await (riders.first { snapshot(in: $0) }, customers.first { snapshot(in: $0) })
                     #expect(first.0.vendorAddress == "Via Appia 1" && first.1.vendorAddress == nil)
                     try await Self.write(gateway, #","vendor":{"name":"Da Gino","address":"Via Ostia 2"}"#)
                     try await gateway.client.run("CLIENT", "KILL", "TYPE", "pubsub")
-                    let after = try await (riders.first { told($0) }, customers.first { told($0) })
+                    let after = try await (riders.first { snapshot(in: $0) }, customers.first { snapshot(in: $0) })
                     #expect(after.0.vendorAddress == "Via Ostia 2" && after.1.vendorAddress == nil)
                     #expect(after.1.vendor == "Da Gino")
                 }

@@ -38,7 +38,7 @@ import Testing
     }
 
     /// Positions become stale after 0.2 s, and the rate is not limited.
-    static func oldSoon(_ settings: inout GatewaySettings) {
+    static func quicklyStale(_ settings: inout GatewaySettings) {
         settings.freshness = .milliseconds(200)
         (settings.limits.positionsPerSecond, settings.limits.positionsBurst) = (1_000_000, 1_000_000)
         (settings.limits.requestsPerPersonPerSecond, settings.limits.requestsPerPersonBurst) = (10_000, 10_000)
@@ -51,7 +51,7 @@ import Testing
             "POST", "/api/v1/jobs/\(job)/locations", by: "rider-1", .rider, #"{\#(others)"fixes":[\#(fix)]}"#)
     }
 
-    private static func explain(_ gateway: RunningGateway, _ reason: String, as rider: String = "rider-1")
+    private static func reportUnavailable(_ gateway: RunningGateway, _ reason: String, as rider: String = "rider-1")
         async throws -> RESTResponse
     {
         try await gateway.rest(
@@ -61,7 +61,7 @@ import Testing
     private static func becomesUnavailable(
         _ reason: UnavailableReason, _ messages: inout GatewayConnection.Messages.AsyncIterator
     ) async throws {
-        try await messages.first { if case .unavailable(_, _, let told) = $0, told == reason { () } else { nil } }
+        try await messages.first { if case .unavailable(_, _, let answer) = $0, answer == reason { () } else { nil } }
     }
 
     @Test func `US-072: an answer's report interval depends on followers, distance and battery`()
@@ -88,17 +88,17 @@ import Testing
 
     @Test func `US-072: every answer contains the proximity state while it applies`() async throws {
         try await Self.run(["job-1"], { $0.limits.positionsBurst = 100 }) { gateway in
-            func suggested(_ meters: Double, ago: Int64) async throws -> String? {
+            func proximity(_ meters: Double, ago: Int64) async throws -> String? {
                 let answer = try await Self.send(gateway, Self.fix(south: meters, ago: ago))
                 #expect(answer.text.contains(#""accepted":["job-1"]"#), "\(answer)")
                 return try JSONValue(json: Array(answer.text.utf8))["proximity"]?.array?.first?["state"]?.text
             }
-            var said: [String?] = []
+            var proximities: [String?] = []
             for (meters, ago) in [(720, 52_000), (480, 46_000), (5, 36_000), (5, 35_000), (5, 15_500), (5, 15_000)] {
-                said.append(try await suggested(Double(meters), ago: Int64(ago)))
+                proximities.append(try await proximity(Double(meters), ago: Int64(ago)))
             }
-            #expect(said == [nil, "approaching", "approaching", "approaching", "arrived", "arrived"])
-            let away = try await suggested(710, ago: 500)
+            #expect(proximities == [nil, "approaching", "approaching", "approaching", "arrived", "arrived"])
+            let away = try await proximity(710, ago: 500)
             #expect(away == nil)
         }
     }
@@ -131,7 +131,7 @@ import Testing
                 }
             }
             let rounds = StopSequenceStore(live: gateway.client, settings: gateway.settings.liveState)
-            try await becomes("its stops are known") {
+            try await becomes("the stops are stored") {
                 try await rounds.stops(before: JobID("job-2")!).get().map(\.text) == ["job-1"]
             }
         }
@@ -140,7 +140,7 @@ import Testing
     @Test func `US-072: the unavailable reason is network until the next batch, unless the phone reports another`()
         async throws
     {
-        try await Self.run(["job-1"], Self.oldSoon) { gateway in
+        try await Self.run(["job-1"], Self.quicklyStale) { gateway in
             try await gateway.connect("olga", .ops) { operations, seen in
                 try await operations.send(.subscribe(job: JobID("job-1")!, since: nil))
                 _ = try await seen.subscribed()
@@ -156,19 +156,19 @@ import Testing
                 }
                 let over = try await notes.read(JobID("job-1")!).get().unavailable
                 #expect(over == nil)
-                let told = try await Self.explain(gateway, "services_disabled")
-                #expect(told.status == 204)
+                let answer = try await Self.reportUnavailable(gateway, "services_disabled")
+                #expect(answer.status == 204)
                 try await Self.becomesUnavailable(.servicesDisabled, &seen)
             }
         }
     }
 
     @Test func `US-072: refused fixes are the unavailable reason as soon as a position is stale`() async throws {
-        try await Self.run(["job-1"], Self.oldSoon) { gateway in
+        try await Self.run(["job-1"], Self.quicklyStale) { gateway in
             let shown = try await Self.send(gateway, Self.fix(south: 400, ago: 40_000))
             #expect(shown.status == 200)
             let notes = ValidationSummaryStore(live: gateway.client, settings: gateway.settings.liveState)
-            try await becomes("it is told that its readings are of no use") {
+            try await becomes("it is answer that its readings are of no use") {
                 let older = try await Self.send(gateway, Self.fix(south: 390, ago: 50_000))
                 #expect(older.status == 422 || older.status == 200, "\(older)")
                 return try await notes.read(JobID("job-1")!).get().unavailable == .noFix
@@ -178,11 +178,11 @@ import Testing
 
     @Test func `only the job's rider can report an unavailable reason, and only in travel mode`() async throws {
         try await Self.run { gateway in
-            let foreign = try await Self.explain(gateway, "hidden", as: "rider-2")
+            let foreign = try await Self.reportUnavailable(gateway, "hidden", as: "rider-2")
             #expect(foreign.status == 404)
             let off = try await gateway.rest("DELETE", "/api/v1/jobs/job-1/travel", by: "rider-1", .rider)
             #expect(off.status == 200)
-            let late = try await Self.explain(gateway, "hidden")
+            let late = try await Self.reportUnavailable(gateway, "hidden")
             #expect(late.status == 403 && late.member("code") == "travel_mode_off")
             let notes = ValidationSummaryStore(live: gateway.client, settings: gateway.settings.liveState)
             let known = try await notes.read(JobID("job-1")!).get()
@@ -207,11 +207,13 @@ import Testing
                         let on = try await gateway.rest("PUT", "/api/v1/jobs/job-1/travel", by: "rider-1", .rider)
                         #expect(on.status == 200)
                         await live.crash()
-                        let lost = try await Self.explain(gateway, "hidden")
-                        #expect(lost.status == 503 && lost.headers["retry-after"] != nil, "\(lost)")
+                        let refused = try await Self.reportUnavailable(gateway, "hidden")
+                        #expect(refused.status == 503 && refused.headers["retry-after"] != nil, "\(refused)")
                         try await live.start(.empty)
-                        try await becomes("the gateway is back at the live instance", every: .milliseconds(200)) {
-                            try await Self.explain(gateway, "hidden").status == 204
+                        try await becomes(
+                            "the gateway is connected to the live instance again", every: .milliseconds(200)
+                        ) {
+                            try await Self.reportUnavailable(gateway, "hidden").status == 204
                         }
                         let noted = try await live.run("HGET", "job:{job-1}:verdicts", "unavailable")
                         #expect(noted.text == "hidden")

@@ -77,7 +77,9 @@ import Tracking
                         }
                     } else if isShort, let last {
                         let end = last.sent + freshness * Double(silence) / Double(Self.stale)
-                        try await becomes("the silence is over", every: .milliseconds(5)) { clock.now >= end }
+                        try await becomes("the location is available again", every: .milliseconds(5)) {
+                            clock.now >= end
+                        }
                     }
                     let (before, sent) = (silences.stale, clock.now)
                     try await rider.send(.location(LocationReport(job: job, sequence: Int64(index), fixes: [fix])))
@@ -139,7 +141,7 @@ import Tracking
 
     // MARK: validation
 
-    private struct Journey {
+    private struct ReplayedTrip {
         var sent: [Fix]
         /// The fixes that followers should be shown, in order.
         var accepted: [Fix] = []
@@ -147,12 +149,12 @@ import Tracking
     }
 
     /// Replays a trip as if it had just ended.
-    private static func travel(_ gateway: RunningGateway, _ job: JobID, _ fixes: [Fix]) async throws -> Journey {
-        var journey = Journey(sent: fixes.endedJustNow)
+    private static func travel(_ gateway: RunningGateway, _ job: JobID, _ fixes: [Fix]) async throws -> ReplayedTrip {
+        var trip = ReplayedTrip(sent: fixes.endedJustNow)
         try await gateway.connect("rider-1", .rider) { rider, answers in
             try await rider.send(.travel(job: job, active: true))
             _ = try await answers.travelAnswer()
-            for (index, fix) in journey.sent.enumerated() {
+            for (index, fix) in trip.sent.enumerated() {
                 try await rider.send(.location(LocationReport(job: job, sequence: Int64(index), fixes: [fix])))
                 _ = try await answers.first { message -> Bool? in
                     switch message {
@@ -166,19 +168,19 @@ import Tracking
                 }
                 let position = try await gateway.feed.read(job).get().position
                 let shown = try position.map { try $0.withUnsafeBytes { try ServerMessage($0) } }
-                if case .location(let location)? = shown, location.fix.at != journey.accepted.last?.at {
-                    journey.accepted.append(location.fix)
+                if case .location(let location)? = shown, location.fix.at != trip.accepted.last?.at {
+                    trip.accepted.append(location.fix)
                 }
             }
         }
         let notes = ValidationSummaryStore(live: gateway.client, settings: gateway.settings.liveState)
         // A fix that was held and then refuted counts twice.
         func isAllCounted() -> Bool {
-            let all = journey.counts.values.reduce(0, +) - journey.counts["implausible_speed", default: 0]
-            return all >= journey.sent.count
+            let all = trip.counts.values.reduce(0, +) - trip.counts["implausible_speed", default: 0]
+            return all >= trip.sent.count
         }
-        while !isAllCounted() { journey.counts = try await notes.read(job).get().counts }
-        return journey
+        while !isAllCounted() { trip.counts = try await notes.read(job).get().counts }
+        return trip
     }
 
     @Test(arguments: TripShape.origins)
@@ -187,14 +189,14 @@ import Tracking
     {
         try await Self.run { _ in
         } _: { gateway, job in
-            let journey = try await Self.travel(gateway, job, try TripShape.jumps.fixes(origin))
-            let speeds = zip(journey.accepted.dropFirst(), journey.accepted).map { $0.metersPerSecond(since: $1) }
+            let trip = try await Self.travel(gateway, job, try TripShape.jumps.fixes(origin))
+            let speeds = zip(trip.accepted.dropFirst(), trip.accepted).map { $0.metersPerSecond(since: $1) }
             #expect((speeds.max() ?? .infinity) <= 60.01)
-            #expect(journey.counts["accepted"] == journey.accepted.count)
-            #expect(journey.counts["held", default: 0] > 0 && journey.accepted.count > journey.sent.count - 10)
+            #expect(trip.counts["accepted"] == trip.accepted.count)
+            #expect(trip.counts["held", default: 0] > 0 && trip.accepted.count > trip.sent.count - 10)
             if origin == .made {
-                let jumped = Set(TripShape.jumpingReadings.map { journey.sent[$0].at })
-                #expect(journey.accepted.allSatisfy { !jumped.contains($0.at) })
+                let jumped = Set(TripShape.jumpingReadings.map { trip.sent[$0].at })
+                #expect(trip.accepted.allSatisfy { !jumped.contains($0.at) })
             }
         }
     }
@@ -203,9 +205,9 @@ import Tracking
     func `US-072: of a trip without jumps, followers see every position`(origin: TripShape.Origin) async throws {
         try await Self.run { _ in
         } _: { gateway, job in
-            let journey = try await Self.travel(gateway, job, try TripShape.clean.fixes(origin))
-            #expect(journey.accepted.map(\.at) == journey.sent.map(\.at))
-            #expect(journey.counts == ["accepted": journey.sent.count])
+            let trip = try await Self.travel(gateway, job, try TripShape.clean.fixes(origin))
+            #expect(trip.accepted.map(\.at) == trip.sent.map(\.at))
+            #expect(trip.counts == ["accepted": trip.sent.count])
         }
     }
 }

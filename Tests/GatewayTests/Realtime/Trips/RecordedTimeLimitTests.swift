@@ -88,8 +88,8 @@ import Testing
                     let read = try await gateway.rest("GET", "/api/v1/jobs/\(job)", by: "anna", .customer)
                     #expect(read.text.contains(#""position":null"#) && read.text.contains(#""reason":"time_limit""#))
                 }
-                let kept = try await gateway.client.run("EXISTS", "job:{job-1}:position")
-                #expect(kept == .integer(0))
+                let exists = try await gateway.client.run("EXISTS", "job:{job-1}:position")
+                #expect(exists == .integer(0))
             }
         }
     }

@@ -78,8 +78,8 @@ import Tracking
         _ = self.offer(2, Self.first)
         _ = self.offer(3, Self.second)
         #expect(self.offer(4, Self.third) == .refuseTooMany(Self.answer(4, Self.third)))
-        let lost = self.queue.settle(Self.report(1, Self.third), .noAnswer, at: 0)
-        #expect(lost == .refuseTooMany)
+        let refused = self.queue.settle(Self.report(1, Self.third), .noAnswer, at: 0)
+        #expect(refused == .refuseTooMany)
         #expect(self.queue.count == 2)
     }
 

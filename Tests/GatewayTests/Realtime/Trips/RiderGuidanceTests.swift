@@ -102,18 +102,19 @@ import Testing
                     for (meters, ago) in [(600.0, 55_000), (450, 50_000), (20, 40_000), (20, 30_000), (20, 15_000)] {
                         try await rider.send(Self.report(job, south: meters, ago: Int64(ago)))
                     }
-                    var told: [ProximityState] = []
+                    var notified: [ProximityState] = []
                     for _ in 0..<2 {
-                        told.append(
+                        notified.append(
                             try await answers.first { if case .proximity(_, let state) = $0 { state } else { nil } })
                     }
-                    #expect(told == [.approaching, .arrived])
+                    #expect(notified == [.approaching, .arrived])
                 }
-                var told: [ProximityState] = []
+                var notified: [ProximityState] = []
                 for _ in 0..<2 {
-                    told.append(try await seen.first { if case .proximity(_, let state) = $0 { state } else { nil } })
+                    notified.append(
+                        try await seen.first { if case .proximity(_, let state) = $0 { state } else { nil } })
                 }
-                #expect(told == [.approaching, .arrived])
+                #expect(notified == [.approaching, .arrived])
             }
             let text = try await gateway.rest("GET", "/api/v1/jobs/\(job)/verdicts", by: "olga", .ops).text
             #expect(text.contains(#""proximity":"arrived""#), "\(text)")
@@ -170,8 +171,8 @@ import Testing
                         try await rider.send(.travel(job: job, active: true))
                         _ = try await answers.travelAnswer()
                         try await rider.send(.unavailable(job: job, .permissionDenied))
-                        let (told, reported) = (try await unavailable(&seen), try await unavailable(&known))
-                        #expect(told == (.unavailablePermissionDenied, nil))
+                        let (notified, reported) = (try await unavailable(&seen), try await unavailable(&known))
+                        #expect(notified == (.unavailablePermissionDenied, nil))
                         #expect(reported == (.unavailablePermissionDenied, .permissionDenied))
                         // A later request returns the same.
                         let text = try await gateway.rest("GET", "/api/v1/jobs/\(job)", by: "anna", .customer).text

@@ -38,10 +38,10 @@ import Testing
                         #expect(riders.count == count && Set(riders).count == count, "\(kind)")
                     }
                     for outcome in ["unreachable", "expired"] {
-                        let sum = try await first.lost(outcome) + second.lost(outcome)
+                        let sum = try await first.ridersTimedOut(outcome) + second.ridersTimedOut(outcome)
                         #expect(sum == count, "\(outcome)")
                     }
-                    let none = try await first.lost("unreachable_with_task")
+                    let none = try await first.ridersTimedOut("unreachable_with_task")
                     #expect(none == 0)
                 }
             }
@@ -71,12 +71,12 @@ import Testing
                     try await messages.watch(&witness) { $0.changes.count == 3 }
                     #expect(witness.changes.map(\.rider) == [.rider(1), .rider(2), .rider(2)])
                     #expect(witness.changes.map(\.kind) == [.unreachableWithTask, .unreachable, .offline])
-                    let told = witness.changes[0]
-                    #expect(told.status == .online && !told.isReachable && !told.isAvailable && told.tasks == 1)
+                    let change = witness.changes[0]
+                    #expect(change.status == .online && !change.isReachable && !change.isAvailable && change.tasks == 1)
                     let record = try await gateway.riders.read(.rider(1), in: RunningGateway.rome).get()
                     #expect(record?.status == .online)
                 }
-                let count = try await gateway.lost("unreachable_with_task")
+                let count = try await gateway.ridersTimedOut("unreachable_with_task")
                 #expect(count == 1)
             }
         }
@@ -126,7 +126,7 @@ extension RunningGateway {
     }
 
     /// The number of silent riders this gateway has found.
-    fileprivate func lost(_ outcome: String) async throws -> Int {
+    fileprivate func ridersTimedOut(_ outcome: String) async throws -> Int {
         let text = try await self.manage("/metrics").text
         let line = text.split(separator: "\n").first {
             $0.hasPrefix("enroute_rider_timeouts_total{outcome=\"\(outcome)\"}")

@@ -18,7 +18,7 @@ import Testing
 
     private static func run(_ body: @escaping @Sendable (RunningGateway) async throws -> Void) async throws {
         try await within {
-            try await RunningGateway.run(isSecure: false, RESTReporterTests.oldSoon) { gateway in
+            try await RunningGateway.run(isSecure: false, RESTReporterTests.quicklyStale) { gateway in
                 for name in ["job-1", "job-2"] {
                     _ = try await gateway.travellingJob(name)
                     try await Self.travel(gateway, name, "PUT")
@@ -79,7 +79,7 @@ import Testing
             }
             try await Self.end(gateway, "job-1", by: .completed)
             var ago: Int64 = 50_000
-            try await becomes("nobody watching means slow", every: .milliseconds(20)) {
+            try await becomes("without followers the interval is long", every: .milliseconds(20)) {
                 ago -= 1
                 return try await Self.send(gateway, "job-2", ago: ago).member("intervalSeconds") == 20
             }
@@ -95,12 +95,12 @@ import Testing
             }
             try await Self.end(gateway, "job-1", by: end)
             // Fixes that are refused for both jobs. A reason for the first job would be published before that of the second.
-            try await becomes("it is said of the job that goes on") {
+            try await becomes("a reason is published for the other job") {
                 _ = try await Self.send(gateway, "job-1", ago: 50_000, others: #""jobs":["job-2"],"#)
                 return try await Self.unavailable(gateway, "job-2") == .noFix
             }
-            let said = try await Self.unavailable(gateway, "job-1")
-            #expect(said == nil)
+            let reason = try await Self.unavailable(gateway, "job-1")
+            #expect(reason == nil)
         }
     }
 
@@ -140,15 +140,15 @@ import Testing
         async throws
     {
         try await Self.run { gateway in
-            let told = try await gateway.rest(
+            let answer = try await gateway.rest(
                 "PUT", "/api/v1/jobs/job-1/unavailable", by: "rider-1", .rider, #"{"reason":"permission_denied"}"#)
-            #expect(told.status == 204)
+            #expect(answer.status == 204)
             try await becomes("the reason is known") {
                 try await Self.unavailable(gateway, "job-1") == .permissionDenied
             }
             try await Self.travel(gateway, "job-1", "DELETE")
             try await Self.travel(gateway, "job-1", "PUT")
-            try await becomes("the reason is over") { try await Self.unavailable(gateway, "job-1") == nil }
+            try await becomes("the reason is cleared") { try await Self.unavailable(gateway, "job-1") == nil }
         }
     }
 
@@ -167,7 +167,7 @@ import Testing
                     try await rider.send(.travel(job: job, active: isOn))
                     _ = try await answers.travelAnswer()
                 }
-                try await becomes("followers are shown no reason") {
+                try await becomes("followers receive no reason") {
                     let read = try await gateway.rest("GET", "/api/v1/jobs/job-1", by: "anna", .customer)
                     return read.text.contains(#""tracking":"waiting""#) && !read.text.contains(#""unavailable""#)
                 }

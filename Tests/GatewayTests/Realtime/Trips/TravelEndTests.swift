@@ -107,10 +107,10 @@ import Testing
                     try await connection.send(.travel(job: job, active: true))
                     #expect(try await messages.travelAnswer() == deadline)
                     try await connection.report(job, step: 1)
-                    let told = try await messages.first {
+                    let notified = try await messages.first {
                         if case .tracking(let job, .ended, let reason) = $0 { (job, reason) } else { nil }
                     }
-                    #expect(told == (job, .timeLimit))
+                    #expect(notified == (job, .timeLimit))
                     #expect(Int64(Date.now.timeIntervalSince1970 * 1000) >= deadline)
                     try await connection.report(job, step: 2)
                     #expect(try await messages.refusal().code == .travelModeOff)
