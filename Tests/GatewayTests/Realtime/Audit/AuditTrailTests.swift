@@ -16,7 +16,7 @@ import Testing
 @testable import Realtime
 @testable import TrafficControl
 
-@Suite struct TrailQueueTests {
+@Suite struct AuditBufferTests {
     private typealias Queue = AuditBuffer<Int>
 
     /// Whether each number was added, rather than dropped.

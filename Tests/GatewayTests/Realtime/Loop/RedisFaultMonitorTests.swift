@@ -7,7 +7,7 @@ import Testing
 
 @testable import Realtime
 
-@Suite struct RedisFaultsTests {
+@Suite struct RedisFaultMonitorTests {
     private let start = NIODeadline.uptimeNanoseconds(1_000_000_000_000)
 
     @Test func `B35: a refused write is an outage until a write succeeds or the refusal expires`() {

@@ -152,7 +152,7 @@ import Testing
 }
 
 /// Positions buffered while a loop's revocation state is stale.
-@Suite struct WithheldPositionsTests {
+@Suite struct SuppressedPositionsTests {
     @Test func `the newest position of each job is buffered, and returned once`() {
         var suppressed = SuppressedPositions()
         let (one, two) = (JobID("a")!, JobID("b")!)
