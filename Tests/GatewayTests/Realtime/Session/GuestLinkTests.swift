@@ -235,7 +235,7 @@ import Testing
                         let all = try await gateway.client.dump().map { key, value in
                             key + String(decoding: value.content, as: UTF8.self)
                         }.joined()
-                        #expect(all.contains(id), "existing jobs are found")
+                        #expect(all.contains(id), "the stored values are readable")
                         #expect(!all.contains(secret))
                     }
                 }
