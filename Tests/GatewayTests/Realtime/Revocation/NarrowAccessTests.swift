@@ -140,7 +140,7 @@ import Testing
         }
     }
 
-    @Test func `B7: no request for the nearest riders is answered 500`() async throws {
+    @Test func `B7: extreme and malformed query values are never answered 500`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false, { $0.limits.requestsPerPersonBurst = 1_000 }) { gateway in
                 let orders = try await gateway.token("orders", .service)

@@ -9,7 +9,7 @@ import Testing
 
 /// Every verb by every role, over every interface, against a table that is repeated here on purpose.
 @Suite struct RoleMatrixTests {
-    /// The allowed combinations (security.md, E1). All others must be refused.
+    /// The allowed combinations (threat E1). All others must be refused.
     private static let allowed: [Verb: Set<Role>] = [
         .followJob: [.customer, .rider, .ops, .service],
         .readJob: [.customer, .rider, .ops, .service],
@@ -100,7 +100,7 @@ import Testing
         .customer: "anna", .rider: "rider-1", .ops: "olga", .service: "orders",
     ]
 
-    @Test func `E1: the table of roles and verbs matches the documented one and is complete`() {
+    @Test func `E1: grants match the table in this suite, which covers every role and verb`() {
         #expect(Set(Self.allowed.keys) == Set(Verb.allCases))
         for verb in Verb.allCases {
             for role in Role.allCases {

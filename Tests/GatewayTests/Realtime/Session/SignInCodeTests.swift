@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    @Test func `S6: Redis stores neither a code nor its token, and only for the requested lifetime`()
+    @Test func `S6: Redis stores neither a code nor its token in plain text, and only for the requested lifetime`()
         async throws
     {
         try await Self.run { gateway in

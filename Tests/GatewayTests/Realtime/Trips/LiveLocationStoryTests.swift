@@ -10,7 +10,7 @@ import Testing
 @testable import Realtime
 
 /// The acceptance criteria of US-072, as a customer of a running gateway experiences them. AC-003, AC-004 and AC-007 are in
-/// ViewStateTests and ArrivalServiceTests, BR-001 in LocationSharingTests, BR-002 in RecordedShapeTests.
+/// ViewStateTests and ArrivalServiceTests, BR-001 in LocationSharingTests, BR-002 in RecordedTimeLimitTests.
 @Suite struct LiveLocationStoryTests {
     private static let job = JobID("job-1")!
     private static let service = PersonID("service")!

@@ -116,7 +116,7 @@ import Testing
         try JSONValue(json: Array(answer.text.utf8))["candidates"]?.array?.compactMap { $0["app"]?.text } ?? []
     }
 
-    @Test func `RDR-014 AC-001: links are for the apps the phone reports, the default one first`() async throws {
+    @Test func `RDR-014 AC-001: links are for the apps of the phone's platform, the default one first`() async throws {
         try await Self.run { gateway in
             try await Self.write(gateway, #","vendor":{"lat":41.8,"lon":12.4,"name":"Da Gino & Söhne"}"#)
             for (query, agent, apps) in [
