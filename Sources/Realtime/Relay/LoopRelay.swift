@@ -39,7 +39,7 @@ package final class LoopRelay {
     private let arrivals: ArrivalTimes
     private let freshness: FreshnessTracker
 
-    private var withheld = SuppressedPositions()
+    private var suppressed = SuppressedPositions()
 
     /// Whether the revocation state is stale. No positions are shown then.
     private let isRevocationStateStale: () -> Bool
@@ -116,7 +116,7 @@ package final class LoopRelay {
         guard self.table.unfollow(followed.job, by: followed) == .unsubscribe else { return }
         self.jobResync.unfollow(followed.job)
         self.limits.forget(followed.job)
-        self.withheld.drop(followed.job)
+        self.suppressed.drop(followed.job)
         self.arrivals.leave(followed.job)
         self.freshness.forget(followed.job)
         self.feeds.unsubscribe(self.keyspace.feed(of: followed.job))
@@ -164,7 +164,7 @@ package final class LoopRelay {
 
     /// Arrival times are suppressed while the revocation state is stale. `showSuppressedPositions` sends them later.
     private func offerETA(_ frame: [UInt8], of job: JobID, to followers: ContiguousArray<FollowedJob>) {
-        guard !self.isRevocationStateStale() else { return self.withheld.keepArrival(of: job) }
+        guard !self.isRevocationStateStale() else { return self.suppressed.storeETA(of: job) }
         for follower in followers { follower.offerETA(frame) }
     }
 
@@ -177,7 +177,7 @@ package final class LoopRelay {
         switch message {
         case .tracking(job, let state, let reason):
             if state.endsPositions {
-                self.withheld.drop(job)
+                self.suppressed.drop(job)
                 self.freshness.forget(job)
                 self.arrivals.ended(job, because: reason)
             }
@@ -218,7 +218,7 @@ package final class LoopRelay {
         self.arrivals.heard(position: frame, of: job)
         guard !self.isRevocationStateStale() else {
             self.counts.add(.positionsSuppressed)
-            return self.withheld.keep(id, frame, of: job)
+            return self.suppressed.store(id, frame, of: job)
         }
         var (isNews, isTold) = (false, true)
         let now = NIODeadline.now()
@@ -273,10 +273,10 @@ package final class LoopRelay {
 
     /// Offers suppressed positions to the clients that still follow.
     func showSuppressedPositions() {
-        guard !self.withheld.isEmpty else { return }
-        var arrivals = self.withheld.takeArrivals()
+        guard !self.suppressed.isEmpty else { return }
+        var arrivals = self.suppressed.removeETAs()
         let now = NIODeadline.now()
-        for (job, position) in self.withheld.takeAll() {
+        for (job, position) in self.suppressed.removePositions() {
             for follower in self.table.followers(of: job) {
                 follower.offerPosition(position.id, position.frame, at: now)
             }
@@ -286,7 +286,7 @@ package final class LoopRelay {
     }
 
     func revoke(_ job: JobID) {
-        self.withheld.drop(job)
+        self.suppressed.drop(job)
         for follower in self.table.followers(of: job) { follower.revoke() }
     }
 
@@ -294,7 +294,7 @@ package final class LoopRelay {
 
     /// Reads a job again for all its followers on this loop and sends them a `reset`.
     func resync(_ job: JobID) {
-        self.withheld.drop(job)
+        self.suppressed.drop(job)
         self.jobResync.schedule(job, within: 0)
     }
 

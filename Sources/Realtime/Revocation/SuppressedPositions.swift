@@ -7,29 +7,29 @@ internal import EnrouteWire
 struct SuppressedPositions {
     private var newest: [JobID: (id: UInt64, frame: [UInt8])] = [:]
     /// Jobs with a suppressed arrival time.
-    private var arrivals: Set<JobID> = []
+    private var etas: Set<JobID> = []
 
-    var isEmpty: Bool { self.newest.isEmpty && self.arrivals.isEmpty }
+    var isEmpty: Bool { self.newest.isEmpty && self.etas.isEmpty }
 
-    mutating func keep(_ id: UInt64, _ frame: [UInt8], of job: JobID) {
+    mutating func store(_ id: UInt64, _ frame: [UInt8], of job: JobID) {
         if let held = self.newest[job], held.id >= id { return }
         self.newest[job] = (id, frame)
     }
 
-    mutating func keepArrival(of job: JobID) { self.arrivals.insert(job) }
+    mutating func storeETA(of job: JobID) { self.etas.insert(job) }
 
     mutating func drop(_ job: JobID) {
         self.newest[job] = nil
-        self.arrivals.remove(job)
+        self.etas.remove(job)
     }
 
-    mutating func takeAll() -> [JobID: (id: UInt64, frame: [UInt8])] {
+    mutating func removePositions() -> [JobID: (id: UInt64, frame: [UInt8])] {
         defer { self.newest = [:] }
         return self.newest
     }
 
-    mutating func takeArrivals() -> Set<JobID> {
-        defer { self.arrivals = [] }
-        return self.arrivals
+    mutating func removeETAs() -> Set<JobID> {
+        defer { self.etas = [] }
+        return self.etas
     }
 }

@@ -26,8 +26,8 @@ import Testing
                 deadlines.advance(to: now)
             }
             now = taken
-            let judged = trip.validate([fix], received: .init(monotonic: now.uptimeNanoseconds, wall: fix.at))
-            guard case .publish = judged.verdict else { continue }
+            let validated = trip.validate([fix], received: .init(monotonic: now.uptimeNanoseconds, wall: fix.at))
+            guard case .publish = validated.verdict else { continue }
             let before = watch.state(of: Self.job)
             watch.positionReceived(Self.job)
             if before == .stale, watch.state(of: Self.job) == .live { notified["live", default: 0] += 1 }

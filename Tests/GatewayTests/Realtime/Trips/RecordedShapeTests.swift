@@ -65,9 +65,9 @@ import Tracking
                 var last: (at: Int64, sent: ContinuousClock.Instant)?
                 var trip = TripState(bounds: gateway.settings.validation)
                 for (index, fix) in fixes.enumerated() {
-                    let judged = trip.validate(
+                    let validated = trip.validate(
                         [fix], received: .init(monotonic: UInt64(fix.at) * 1_000_000, wall: WallClock.nowMilliseconds))
-                    guard case .publish = judged.verdict else { continue }
+                    guard case .publish = validated.verdict else { continue }
                     let silence = last.map { fix.at - $0.at } ?? 0
                     let isShort = keepsShort && silence > 20_000 && silence <= Self.stale
                     if silence > Self.stale {
