@@ -1,4 +1,4 @@
-// Finds riders that have not been heard from, on one loop of each gateway. A rider whose heartbeats time out leaves the pool.
+// Finds riders whose heartbeats have stopped, on one loop of each gateway. A rider whose heartbeats time out leaves the pool.
 // Later, if the rider has no task, it is set offline.
 //
 // Any number of gateways may sweep at the same time, because the script checks again before it decides. There is no leader, so

@@ -28,7 +28,7 @@ package final class LoopRelay {
     private let events: Subscriptions
     private let counts: LoopCounts
     private let logger: Logger
-    /// Jobs that lost their channels together are resynced within this time rather than all at once.
+    /// Jobs that lost their channels together are resynced within this time, not all together.
     private static let resyncSpread = UInt64.milliseconds(250)
 
     private var table = FollowTable<JobID, FollowedJob>()

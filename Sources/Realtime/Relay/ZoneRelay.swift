@@ -22,7 +22,7 @@ final class ZoneRelay {
     private let counts: LoopCounts
     private var table = FollowTable<ZoneID, WatchedZone>()
     private let zoneResync: ZoneResync
-    /// Zones that lost their channels together are resynced within this time rather than all at once.
+    /// Zones that lost their channels together are resynced within this time, not all together.
     private static let resyncSpread = UInt64.milliseconds(250)
 
     /// - Parameter channels: the ledger's channels, shared with the status events of jobs. Their owner passes the messages of

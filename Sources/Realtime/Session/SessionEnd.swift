@@ -37,8 +37,8 @@ extension Session {
         self.close(.overloaded, "gateway overloaded; retry later")
     }
 
-    /// - Parameter discardsUnsent: data that the kernel still holds for the client must not reach it either, apart from a short
-    ///   grace period.
+    /// - Parameter discardsUnsent: data that the kernel still holds for the client must not reach it either, except during a
+    ///   short grace period.
     func close(_ code: CloseCode, _ reason: String, discardsUnsent: Bool = false) {
         guard let identity = self.life.close() else { return }
         if case .signedIn(let admitted) = identity { self.releaseResources(of: admitted) }

@@ -15,7 +15,7 @@ internal import TrafficControl
 internal import WebSocket
 
 extension Session {
-    /// What a session has received so far, apart from messages that were handled immediately.
+    /// What a session has received so far, except messages that were handled immediately.
     package struct InputState {
         /// The number of malformed messages.
         var badMessages = 0
@@ -41,7 +41,7 @@ extension Session {
             case .pong: _ = self.admit(.pong)
             case .binary: self.close(.unsupportedData, "binary messages are not supported")
             case .close(let frame): return self.peerCloses(frame)
-            // Later data is discarded, apart from the answer to our close frame.
+            // Later data is discarded, except the answer to our close frame.
             case .refused(let code, let reason):
                 self.input.hasBrokenRules = true
                 self.close(code, reason)

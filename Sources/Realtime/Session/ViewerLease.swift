@@ -24,7 +24,7 @@ package final class ViewerLease {
         self.links = session.loop.links
     }
 
-    /// Renews the lease from now on, and closes the session when the link expires; immediately if it already has.
+    /// Starts renewing the lease, and closes the session when the link expires; immediately if it already has.
     func start() {
         self.renewLater()
         self.scheduleExpiry()

@@ -168,7 +168,7 @@ import Testing
             let shown = try await Self.send(gateway, Self.fix(south: 400, ago: 40_000))
             #expect(shown.status == 200)
             let notes = ValidationSummaryStore(live: gateway.client, settings: gateway.settings.liveState)
-            try await becomes("it is answer that its readings are of no use") {
+            try await becomes("the refused fixes are the unavailable reason") {
                 let older = try await Self.send(gateway, Self.fix(south: 390, ago: 50_000))
                 #expect(older.status == 422 || older.status == 200, "\(older)")
                 return try await notes.read(JobID("job-1")!).get().unavailable == .noFix

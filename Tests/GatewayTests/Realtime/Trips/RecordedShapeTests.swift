@@ -10,7 +10,7 @@ import Tracking
 @testable import Realtime
 
 /// Recorded trips, replayed through a running gateway in less time than they took. Silences last as long as the gateway's
-/// `freshness`; everything in between is sent at once. SimulatedSilenceTests covers what is exact to the second.
+/// `freshness`; everything in between is sent without a pause. SimulatedSilenceTests covers what is exact to the second.
 @Suite(.needsMachine(for: .faults)) struct RecordedShapeTests {
     /// ms; longer silences are stale (US-072: 30 s).
     private static let stale: Int64 = 30_000

@@ -10,7 +10,8 @@ import Testing
 @testable import HTTPValues
 @testable import Realtime
 
-/// Recorded trips, sent to a running gateway at once as if they had just ended, and what their followers would have seen.
+/// Recorded trips, sent to a running gateway without a pause, as if they had just ended, and what their followers would have
+/// seen.
 @Suite struct RecordedVerdictTests {
     private static let folder = Checkout.root.appending(path: "../shared/data/trips").standardized
     static let isThere = FileManager.default.fileExists(atPath: Self.folder.path)
