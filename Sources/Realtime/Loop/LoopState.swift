@@ -252,11 +252,11 @@ package final class LoopState {
     /// configuration.
     package func refused(origin: String) {
         self.counts.add(.originsRefused)
-        guard let unsaid = self.originNotices.record(at: NIODeadline.now().uptimeNanoseconds) else { return }
+        guard let unlogged = self.originNotices.record(at: NIODeadline.now().uptimeNanoseconds) else { return }
         self.logger.warning(
             "websocket refused: origin not allowed",
             metadata: [
-                LogKey.origin: "\(origin.prefix(AllowedOrigins.maxLoggedCharacters))", LogKey.count: "\(unsaid + 1)",
+                LogKey.origin: "\(origin.prefix(AllowedOrigins.maxLoggedCharacters))", LogKey.count: "\(unlogged + 1)",
             ])
     }
 

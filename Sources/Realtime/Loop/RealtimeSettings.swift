@@ -37,7 +37,7 @@ package struct RealtimeSettings: Sendable {
     package var sweepPace: Duration = .seconds(3)
     /// The maximum age of the revocation state. If it is older, no positions are shown. Part of the promise that a revocation
     /// takes effect within a second.
-    package var revocationPatience: Duration = .seconds(1)
+    package var maxRevocationAge: Duration = .seconds(1)
 
     package init(live: RedisAddress, ledger: RedisAddress, tokens: TokenVerifier) {
         (self.live, self.ledger, self.tokens) = (live, ledger, tokens)

@@ -124,21 +124,21 @@ final class RiderSweep {
         let (riders, jobs, loop) = (self.riders, self.jobs, self.eventLoop)
         let bound = NIOLoopBound(self, eventLoop: loop)
         let ofZone = riders.tasks(in: zone).flatMap { tasks in
-            let looks = tasks.shuffled().prefix(Self.maxTasksCompared).map { job in
+            let releases = tasks.shuffled().prefix(Self.maxTasksCompared).map { job in
                 riders.owner(of: job, in: zone).flatMap { rider in
                     rider.map { jobs.releaseStaleTasks([job], of: $0, in: zone) } ?? loop.makeSucceededFuture(0)
                 }
             }
-            return EventLoopFuture.whenAllSucceed(looks, on: loop)
+            return EventLoopFuture.whenAllSucceed(releases, on: loop)
         }
         return ofZone.and(
             riders.onlineIDs(in: zone).flatMap { listed in
-                let looks = listed.shuffled().prefix(Self.maxTasksCompared).map { rider in
+                let releases = listed.shuffled().prefix(Self.maxTasksCompared).map { rider in
                     riders.tasks(of: rider, in: zone).flatMap { tasks in
                         tasks.isEmpty ? loop.makeSucceededFuture(0) : jobs.releaseStaleTasks(tasks, of: rider, in: zone)
                     }
                 }
-                return EventLoopFuture.whenAllSucceed(looks, on: loop)
+                return EventLoopFuture.whenAllSucceed(releases, on: loop)
             }
         ).map { bound.value.counts.add(.tasksReleased, ($0 + $1).reduce(0, +)) }
     }

@@ -19,7 +19,7 @@ final class FollowedJob {
     unowned let session: Session
     /// The client's reference for its `subscribe` message.
     let ref: MessageRef?
-    private var following = FollowerSyncState<StatusID>()
+    private var syncState = FollowerSyncState<StatusID>()
     /// Positions of the job may be shown, because its rider is on the way.
     private var isUnderway = true
     /// The follower has been notified that the rider shares its position.
@@ -59,11 +59,11 @@ final class FollowedJob {
     /// - Returns: whether to read it again.
     func shouldRereadFirstView() -> Bool {
         self.firstViewReads += 1
-        guard !self.hasSentSnapshot, self.following.needsNewSnapshot, self.firstViewReads < Self.maxFirstViewReads
+        guard !self.hasSentSnapshot, self.syncState.needsNewSnapshot, self.firstViewReads < Self.maxFirstViewReads
         else {
             return false
         }
-        self.following.restartWaiting()
+        self.syncState.restartWaiting()
         self.newestPendingStatus = nil
         return true
     }
@@ -73,7 +73,7 @@ final class FollowedJob {
     @discardableResult
     func offerPosition(_ id: UInt64, _ frame: [UInt8], at now: NIODeadline) -> Bool {
         // A position that arrives before the snapshot is buffered, and sent with the snapshot if it is newer.
-        guard self.isUnderway, self.isTracking || !self.following.isLive, self.following.position(id, frame) else {
+        guard self.isUnderway, self.isTracking || !self.syncState.isLive, self.syncState.position(id, frame) else {
             return false
         }
         HotPath.pass(.followedJob)
@@ -87,21 +87,21 @@ final class FollowedJob {
     /// Sends a message that is neither a position nor an end. Followers that do not qualify can miss it without losing
     /// anything.
     func sendNotice(_ frame: [UInt8], isForAll: Bool) {
-        guard self.following.isLive, self.showsPositions, isForAll || self.seesOperationalDetails else { return }
+        guard self.syncState.isLive, self.showsPositions, isForAll || self.seesOperationalDetails else { return }
         self.session.send(frame, .kept)
     }
 
     /// Sends that positions have become current or stale, unless the follower already knows.
     func sendTrackingState(_ state: TrackingState, _ frame: [UInt8]) {
-        guard self.following.isLive, self.showsPositions, self.lastSentState != state else { return }
+        guard self.syncState.isLive, self.showsPositions, self.lastSentState != state else { return }
         self.lastSentState = state
         self.session.send(frame, .kept)
     }
 
     func offerTracking(_ state: TrackingState, _ frame: [UInt8]) {
         if state.endsPositions { self.session.dropQueuedPosition(of: self.job) }
-        guard self.following.tracking() else { return }
-        if state.endsPositions { self.following.forgetPosition() }
+        guard self.syncState.tracking() else { return }
+        if state.endsPositions { self.syncState.forgetPosition() }
         self.isTracking = !state.endsPositions
         self.lastSentState = state
         self.session.send(frame, .kept)
@@ -109,17 +109,17 @@ final class FollowedJob {
 
     /// A follower that is not live yet receives the newest arrival time with its snapshot.
     func offerETA(_ frame: [UInt8]) {
-        if self.following.isLive, self.showsPositions { self.session.send(frame, .kept) }
+        if self.syncState.isLive, self.showsPositions { self.session.send(frame, .kept) }
     }
 
     func offerStatus(_ event: StatusEvent, _ status: FollowerSyncState<StatusID>.Status)
         -> FollowerSyncState<StatusID>.StatusVerdict
     {
-        let verdict = self.following.status(status)
+        let verdict = self.syncState.status(status)
         if verdict == .show {
             self.session.send(status.frame, .kept)
             self.statusChanged(to: event.status)
-        } else if !self.following.isLive {
+        } else if !self.syncState.isLive {
             self.newestPendingStatus = event
         }
         return verdict
@@ -127,42 +127,42 @@ final class FollowedJob {
 
     func invalidate() {
         self.session.dropQueuedPosition(of: self.job)
-        self.following.invalidate()
+        self.syncState.invalidate()
     }
 
     /// The role of the following client.
     var role: Role? { self.session.grant?.role }
 
     /// Only data read after the last desynchronisation may be sent next.
-    var needsResync: Bool { self.following.needsResync }
+    var needsResync: Bool { self.syncState.needsResync }
 
     /// Sends the whole state, and the messages that arrived while it was read. Ends the subscription if the client is no longer
     /// authorized.
     ///
     /// - Returns: `false` if messages between the two are missing and the job has to be read again.
     func sendSnapshot(_ view: JobView, _ frame: [UInt8]) -> Bool {
-        guard !self.following.isLive, self.reauthorize(view.parties) else { return true }
+        guard !self.syncState.isLive, self.reauthorize(view.parties) else { return true }
         self.hasSentSnapshot = true
         self.isTracking = view.isTracking
         self.lastSentState = view.snapshot.tracking
-        let waited = self.following.snapshot(
+        let buffered = self.syncState.snapshot(
             position: view.positionID, epoch: view.record.epoch, status: view.record.head)
         self.session.send(frame, .kept)
-        for frame in waited?.statuses ?? [] { self.session.send(frame, .kept) }
-        let isNewer = self.newestPendingStatus.map { $0.id == self.following.seen?.id } ?? false
+        for frame in buffered?.statuses ?? [] { self.session.send(frame, .kept) }
+        let isNewer = self.newestPendingStatus.map { $0.id == self.syncState.seen?.id } ?? false
         self.statusChanged(to: isNewer ? self.newestPendingStatus?.status ?? view.record.status : view.record.status)
         self.newestPendingStatus = nil
-        if let position = waited?.position, self.showsPositions {
+        if let position = buffered?.position, self.showsPositions {
             self.session.send(position, .replaceable(self.job))
             self.sendTrackingState(.live, Frame.text(ServerMessage.tracking(job: self.job, .live, nil).encoded))
         }
-        return waited != nil
+        return buffered != nil
     }
 
     /// Whether the follower has seen the current state. A follower without a first snapshot is about to receive it.
     func agrees(with check: JobCheck) -> Bool {
         guard self.hasSentSnapshot else { return true }
-        return self.following.isLive && self.following.agrees(epoch: check.head.epoch, status: check.head.id)
+        return self.syncState.isLive && self.syncState.agrees(epoch: check.head.epoch, status: check.head.id)
             && self.isTracking == check.isTracking
     }
 

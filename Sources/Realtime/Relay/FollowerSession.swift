@@ -87,7 +87,7 @@ package final class FollowerSession {
         guard self.followed[followed.job] === followed else { return }
         switch result {
         case .success(let view):
-            let view = self.loop.relay.showable(view, of: followed.job)
+            let view = self.loop.relay.visiblePart(view, of: followed.job)
             self.loop.relay.limits.setLimit(followed.job, to: view.deadline)
             followed.access = self.loop.trail.recordFollowed(followed.job, by: self.session)
             let (job, snapshot) = (followed.job, view.snapshot(for: self.session.grant?.role))

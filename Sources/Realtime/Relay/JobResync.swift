@@ -29,7 +29,7 @@ final class JobResync {
     /// The followers of a job on this loop.
     package var followers: (JobID) -> ContiguousArray<FollowedJob> = { _ in [] }
     /// The part of a view that may be shown now.
-    var showable: (JobView, JobID) -> JobView = { view, _ in view }
+    var visiblePart: (JobView, JobID) -> JobView = { view, _ in view }
     /// Called with a position that was read, because its message may have been lost.
     var onPosition: (_ id: UInt64, _ frame: [UInt8], _ job: JobID) -> Void = { _, _, _ in }
 
@@ -92,7 +92,7 @@ final class JobResync {
             guard self.scheduler.answered(read, .matches, now: Self.now) else { break }
             self.missingSince[job] = nil
             self.limits.setLimit(job, to: view.deadline)
-            let view = self.showable(view, job)
+            let view = self.visiblePart(view, job)
             // Most followers are customers, who all receive the same frame.
             let frame = Frame.text(ServerMessage.reset(job: job, view.snapshot(for: .customer)).encoded)
             var isWhole = true

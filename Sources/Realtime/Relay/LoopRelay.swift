@@ -66,7 +66,7 @@ package final class LoopRelay {
         self.jobResync = JobResync(
             eventLoop: eventLoop, jobs: jobs, counts: counts, bounds: bounds, limits: limits, logger: logger)
         self.jobResync.followers = { [unowned self] in self.table.followers(of: $0) }
-        self.jobResync.showable = { [unowned self] in self.showable($0, of: $1) }
+        self.jobResync.visiblePart = { [unowned self] in self.visiblePart($0, of: $1) }
         self.jobResync.onPosition = { [unowned self] id, frame, job in
             self.offerPosition(id, frame, of: job, to: self.table.followers(of: job), age: Self.age(of: id))
         }
@@ -188,9 +188,9 @@ package final class LoopRelay {
         case .proximity(job, _):
             for follower in followers { follower.sendNotice(frame, isForAll: false) }
         case .unavailable(job, let text, _):
-            let words = Frame.text(ServerMessage.unavailable(job: job, text, nil).encoded)
+            let publicFrame = Frame.text(ServerMessage.unavailable(job: job, text, nil).encoded)
             for follower in followers {
-                follower.sendNotice(follower.seesOperationalDetails ? frame : words, isForAll: true)
+                follower.sendNotice(follower.seesOperationalDetails ? frame : publicFrame, isForAll: true)
             }
         default: return false
         }
@@ -231,7 +231,7 @@ package final class LoopRelay {
     }
 
     /// The part of a view that may be shown now. While the revocation state is stale, its position is buffered instead.
-    func showable(_ view: JobView, of job: JobID) -> JobView {
+    func visiblePart(_ view: JobView, of job: JobID) -> JobView {
         let view = self.arrivals.saw(view, of: job)
         guard self.isRevocationStateStale() else {
             guard let id = view.positionID, view.isTracking else { return view }
@@ -282,7 +282,7 @@ package final class LoopRelay {
             }
             arrivals.insert(job)
         }
-        for job in arrivals { if let told = self.arrivals.told(of: job) { self.offerEstimate(told, of: job) } }
+        for job in arrivals { if let estimate = self.arrivals.told(of: job) { self.offerEstimate(estimate, of: job) } }
     }
 
     func revoke(_ job: JobID) {

@@ -16,25 +16,25 @@ final class WatchedZone {
     unowned let session: Session
     /// The client's reference for its `watch` message.
     let ref: MessageRef?
-    private var watching: PoolSyncState
+    private var syncState: PoolSyncState
 
     init(zone: ZoneID, since version: Int64?, session: Session, ref: MessageRef?) {
         self.zone = zone
         self.ref = ref
         self.session = session
-        self.watching = PoolSyncState(since: version)
+        self.syncState = PoolSyncState(since: version)
     }
 
     /// The newest version the client has seen.
-    var seen: Int64? { self.watching.seen }
-    var isLive: Bool { self.watching.isLive }
+    var seen: Int64? { self.syncState.seen }
+    var isLive: Bool { self.syncState.isLive }
     /// Only data read after the last desynchronisation may be sent next.
-    var needsResync: Bool { self.watching.needsResync }
+    var needsResync: Bool { self.syncState.needsResync }
 
-    func invalidate() { self.watching.invalidate() }
+    func invalidate() { self.syncState.invalidate() }
 
     func offerChange(_ change: PoolSyncState.Change) -> PoolSyncState.Verdict {
-        let verdict = self.watching.change(change)
+        let verdict = self.syncState.change(change)
         if verdict == .show { self.session.send(change.frame, .kept) }
         return verdict
     }
@@ -43,11 +43,11 @@ final class WatchedZone {
     ///
     /// - Returns: `false` if changes between the two are missing and the zone has to be read again.
     func sendView(at version: Int64, _ frame: [UInt8]) -> Bool {
-        guard !self.watching.isLive else { return true }
-        let waited = self.watching.view(at: version)
+        guard !self.syncState.isLive else { return true }
+        let buffered = self.syncState.view(at: version)
         self.session.send(frame, .kept)
-        for frame in waited ?? [] { self.session.send(frame, .kept) }
-        return waited != nil
+        for frame in buffered ?? [] { self.session.send(frame, .kept) }
+        return buffered != nil
     }
 }
 

@@ -18,7 +18,7 @@ final class ZoneResync {
     private let counts: LoopCounts
     private let logger: Logger
     private var scheduler: ResyncScheduler<ZoneID>
-    private var looks: [ZoneID: PoolConsistencyCheck] = [:]
+    private var comparisons: [ZoneID: PoolConsistencyCheck] = [:]
 
     /// The watchers of a zone on this loop.
     var watchers: (ZoneID) -> ContiguousArray<WatchedZone> = { _ in [] }
@@ -44,7 +44,7 @@ final class ZoneResync {
 
     func unfollow(_ zone: ZoneID) {
         self.scheduler.unfollow(zone)
-        self.looks[zone] = nil
+        self.comparisons[zone] = nil
     }
 
     /// - Parameter spread: the time in ns within which the read starts, at random; 0 to start immediately.
@@ -85,7 +85,7 @@ final class ZoneResync {
         switch result {
         case .success(let reading):
             guard self.scheduler.answered(read, .matches, now: Self.now) else { break }
-            self.looks[read.job] = nil
+            self.comparisons[read.job] = nil
             let frame = Frame.text(PoolView(read.job, reading).encoded)
             var isWhole = true
             // New watchers are about to receive their own first view.
@@ -116,14 +116,14 @@ final class ZoneResync {
     ) {
         switch result {
         case .success(let reading):
-            var look = self.looks[read.job] ?? PoolConsistencyCheck()
+            var comparison = self.comparisons[read.job] ?? PoolConsistencyCheck()
             let agrees =
                 self.oldestSeen(of: read.job).map {
-                    look.agrees(
+                    comparison.agrees(
                         asked: asked, version: reading.version, isKnown: reading.changes != nil, seen: $0)
                 } ?? true
             guard self.scheduler.answered(read, agrees ? .matches : .mismatch, now: Self.now) else { break }
-            self.looks[read.job] = look
+            self.comparisons[read.job] = comparison
             if !agrees { self.counts.add(.zoneMismatches) }
         case .failure(let error): self.failed(read, error)
         }

@@ -20,7 +20,7 @@ final class RevocationReader {
     private let log: RevocationLog
     private let logger: Logger
     private var cursor = RevocationCursor()
-    private var sight: RevocationFreshness
+    private var freshness: RevocationFreshness
     private var timer: RepeatedTask?
     private var isReading = false
     /// A message arrived during the read.
@@ -44,9 +44,9 @@ final class RevocationReader {
         self.channel = Subscriptions(client: self.client, connections: 1, timing: timing, logger: ofLedger)
         self.name = state.keyspace.control
         self.log = RevocationLog(ledger: self.client, settings: state)
-        self.sight = RevocationFreshness(
+        self.freshness = RevocationFreshness(
             now: NIODeadline.now().uptimeNanoseconds,
-            patience: UInt64(settings.revocationPatience.milliseconds) * 1_000_000)
+            patience: UInt64(settings.maxRevocationAge.milliseconds) * 1_000_000)
         self.channel.onMessage = { [unowned self] _, _ in self.poll() }
         self.channel.onResubscribed = { [unowned self] _ in self.poll() }
     }
@@ -79,12 +79,12 @@ final class RevocationReader {
 
     // MARK: freshness
 
-    func tick() { self.sight.tick() }
+    func tick() { self.freshness.tick() }
 
     /// Revocations may be missing, so positions must not be shown.
-    var isRevocationStateStale: Bool { self.sight.isRevocationStateStale(now: NIODeadline.now().uptimeNanoseconds) }
+    var isRevocationStateStale: Bool { self.freshness.isRevocationStateStale(now: NIODeadline.now().uptimeNanoseconds) }
     /// The state is stale because Redis does not answer, rather than because the loop was stopped.
-    var shouldReportStale: Bool { self.sight.isReportable(now: NIODeadline.now().uptimeNanoseconds) }
+    var shouldReportStale: Bool { self.freshness.isReportable(now: NIODeadline.now().uptimeNanoseconds) }
     var unresponsiveSince: NIODeadline? {
         [self.client.unresponsiveSince, self.channel.unresponsiveSince].compactMap { $0 }.min()
     }
@@ -129,7 +129,7 @@ final class RevocationReader {
             if !others.allSatisfy(\.isOfLaterVersion) { watch.log.refuseEntry() }
             if !revocations.isEmpty { watch.onRevoked(revocations, isFirst) }
             guard !isMore else { return watch.readToEnd(isFirst: isFirst) }
-            watch.sight.answered(sentAt: sentAt)
+            watch.freshness.answered(sentAt: sentAt)
             if !watch.isRevocationStateStale { watch.onUpToDate() }
             return watch.eventLoop.makeSucceededVoidFuture()
         }

@@ -165,7 +165,7 @@ extension Session {
         case .travel(let job, let active): self.rider.travel(job, active: active, grant, ref)
         case .watch(let zone, let since): self.watcher.watch(zone, since: since, grant, ref)
         case .unwatch(let zone): self.watcher.unwatch(zone, ref)
-        case .availability(let status, let device): self.rider.declare(status, device, grant, ref)
+        case .availability(let status, let device): self.rider.setAvailability(status, device, grant, ref)
         case .presence(let place, let device): self.rider.presence.presenceReported(at: place, device, grant, ref)
         case .unavailable(let job, let reason): self.rider.guidance.reported(reason, for: job, grant, ref)
         case .ping: self.send(.pong(serverTime: WallClock.nowMilliseconds))

@@ -17,12 +17,12 @@ final class RiderPresence {
     private var device: DeviceID?
     private var place: Coordinate?
     private var timer: Deadline?
-    private var lastBeat: NIODeadline?
+    private var lastHeartbeatAt: NIODeadline?
     /// A heartbeat has been sent and not answered.
     private var isRequestInFlight = false
 
     /// Heartbeats per heartbeat timeout, so two in a row can be lost.
-    private static let beatsPerTimeout: Int64 = 3
+    private static let heartbeatsPerTimeout: Int64 = 3
     /// The minimum interval between two heartbeats that report a new place.
     private static let minPlaceInterval = TimeAmount.seconds(5)
 
@@ -32,13 +32,13 @@ final class RiderPresence {
 
     /// The session started. Its rider is reachable while it is open. The zone ignores heartbeats of riders that are offline or
     /// belong to no zone.
-    func start() { self.beat(takesOver: false) }
+    func start() { self.sendHeartbeat(takesOver: false) }
 
     /// The rider set its availability. It is reachable as long as it is online.
-    func declared(by device: DeviceID?) {
+    func availabilitySet(by device: DeviceID?) {
         if let device { self.device = device }
         // Setting the availability was a heartbeat.
-        self.beatLater()
+        self.scheduleHeartbeat()
     }
 
     /// The phone reports its presence.
@@ -52,33 +52,35 @@ final class RiderPresence {
         let isNew = device != nil && device != self.device
         if let device { self.device = device }
         if let place { self.place = place }
-        self.beat(takesOver: isNew, isAnswered: true, ref)
+        self.sendHeartbeat(takesOver: isNew, isAnswered: true, ref)
     }
 
     /// A position of a trip was accepted, which is also a sign of presence.
     func positionAccepted(at place: Coordinate?) {
         if let place { self.place = place }
-        guard NIODeadline.now() - (self.lastBeat ?? .uptimeNanoseconds(0)) >= Self.minPlaceInterval else { return }
-        self.beat(takesOver: false)
+        guard NIODeadline.now() - (self.lastHeartbeatAt ?? .uptimeNanoseconds(0)) >= Self.minPlaceInterval else {
+            return
+        }
+        self.sendHeartbeat(takesOver: false)
     }
 
-    private func beatLater() {
+    private func scheduleHeartbeat() {
         let reach = self.loop.settings.liveState.heartbeatTimeout.milliseconds
         self.timer?.cancel()
-        self.timer = self.loop.deadlines.after(.milliseconds(reach / Self.beatsPerTimeout)) {
+        self.timer = self.loop.deadlines.after(.milliseconds(reach / Self.heartbeatsPerTimeout)) {
             [weak self, weak session = self.session] in
             guard let self, session?.isOpen == true else { return }
-            self.beat(takesOver: false)
+            self.sendHeartbeat(takesOver: false)
         }
     }
 
     /// - Parameter isAnswered: the phone expects an answer.
-    private func beat(takesOver: Bool, isAnswered: Bool = false, _ ref: MessageRef? = nil) {
+    private func sendHeartbeat(takesOver: Bool, isAnswered: Bool = false, _ ref: MessageRef? = nil) {
         // A refreshed token may have a narrower grant.
         guard let grant = self.session.grant, grant.allows(.beAvailable) else { return }
-        self.beatLater()
+        self.scheduleHeartbeat()
         guard !self.isRequestInFlight || isAnswered else { return }
-        (self.isRequestInFlight, self.lastBeat) = (true, .now())
+        (self.isRequestInFlight, self.lastHeartbeatAt) = (true, .now())
         let bound = NIOLoopBound((self, self.session), eventLoop: self.loop.eventLoop)
         let place = self.place
         self.place = nil

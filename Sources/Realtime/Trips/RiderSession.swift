@@ -230,7 +230,7 @@ package final class RiderSession {
 
     // MARK: availability and travel mode
 
-    func declare(_ status: Availability, _ device: DeviceID?, _ grant: Grant, _ ref: MessageRef?) {
+    func setAvailability(_ status: Availability, _ device: DeviceID?, _ grant: Grant, _ ref: MessageRef?) {
         guard grant.allows(.beAvailable) else {
             return self.session.refuse(
                 "availability", nil, .forbidden,
@@ -247,7 +247,7 @@ package final class RiderSession {
             switch result {
             case .success:
                 bound.value.send(.ok(replyTo: "availability", job: nil, sequence: nil, deadline: nil, ref: ref))
-                bound.value.rider.presence.declared(by: device)
+                bound.value.rider.presence.availabilitySet(by: device)
             case .failure(let error):
                 bound.value.refuse("availability", nil, bound.value.refusal(for: error).ofItself, ref)
             }

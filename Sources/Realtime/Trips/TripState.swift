@@ -187,7 +187,7 @@ struct TripState: Sendable {
     }
 
     /// The verdicts since the last call.
-    mutating func takeCounts() -> [(verdict: FixVerdictName, count: Int)] {
+    mutating func newCounts() -> [(verdict: FixVerdictName, count: Int)] {
         let (before, counts) = (self.noted, self.validator.counts)
         guard counts != before else { return [] }
         self.noted = counts

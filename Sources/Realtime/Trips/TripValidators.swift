@@ -322,7 +322,7 @@ package final class TripValidators {
     }
 
     private func count(_ key: Key) {
-        guard let counts = self.entries[key]?.trip.takeCounts(), !counts.isEmpty else { return }
+        guard let counts = self.entries[key]?.trip.newCounts(), !counts.isEmpty else { return }
         // A position that Redis refused reduces the number of accepted ones. A metric cannot decrease once it has been scraped.
         for (verdict, count) in counts { self.loop.counts.add(verdict.metric, max(0, count)) }
         // For a job that is not assigned to the rider, verdicts are only counted in the metrics.

@@ -16,7 +16,7 @@ import Testing
         try await within {
             try await RunningGateway.run(isSecure: false) { settings in
                 ArrivalTimesTests.settings(&settings)
-                settings.revocationPatience = .seconds(1)
+                settings.maxRevocationAge = .seconds(1)
             } _: { gateway in
                 let job = try await gateway.travellingJob()
                 try await ArrivalTimesTests.trip(gateway, job) { anna, heard, rider in
@@ -63,7 +63,7 @@ import Testing
         try await within {
             try await RunningGateway.run(isSecure: false, logger: logger) { settings in
                 ArrivalTimesTests.settings(&settings)
-                settings.revocationPatience = .seconds(1)
+                settings.maxRevocationAge = .seconds(1)
                 settings.freshness = .seconds(4)
             } _: { gateway in
                 let job = try await gateway.travellingJob()

@@ -65,7 +65,7 @@ struct RunningGateway: Sendable {
             settings.management = ("127.0.0.1", 0)
             // Generous limits, so that tests of other things do not fail on a busy machine.
             settings.limits.signInSeconds = 30
-            settings.revocationPatience = .seconds(30)
+            settings.maxRevocationAge = .seconds(30)
             // All clients of a test have the same address.
             settings.limits.sessionsPerAddress = 0
             change(&settings)

@@ -18,7 +18,7 @@ import Testing
     @Test func `while the revocation state is stale, no way of reading a job shows its position`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false) {
-                $0.revocationPatience = .seconds(1)
+                $0.maxRevocationAge = .seconds(1)
             } _: { gateway in
                 let job = try await gateway.travellingJob()
                 let rider = PersonID("rider-1")!

@@ -66,7 +66,7 @@ import Testing
                     let addresses = (live: live.address, ledger: try ledger.address)
                     try await RunningGateway.run(isSecure: false, at: addresses) {
                         $0.limits.allowManyMessages()
-                        $0.revocationPatience = .seconds(1)
+                        $0.maxRevocationAge = .seconds(1)
                     } _: { gateway in
                         let client = try await RedisClient.started(at: addresses.live)
                         defer { client.stop() }
