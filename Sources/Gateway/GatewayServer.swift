@@ -86,7 +86,7 @@ package struct GatewayServer: Service, CustomStringConvertible {
             // Logged once at the start instead of for each request.
             self.logger.error("page asset missing", metadata: [LogKey.path: "\(file)"])
         }
-        let witnesses = RedisFaultMonitors(keyspace: self.settings.liveState.keyspace, logger: self.logger)
+        let faultMonitors = RedisFaultMonitors(keyspace: self.settings.liveState.keyspace, logger: self.logger)
         var states: [NIOLoopBound<LoopState>] = []
         for (index, loop) in loops.enumerated() {
             let (settings, logger) = (self.settings, self.logger)
@@ -94,7 +94,8 @@ package struct GatewayServer: Service, CustomStringConvertible {
                 try await loop.submit {
                     let state = LoopState(
                         eventLoop: loop, index: index, loops: loops.count, settings: settings.realtime, quotas: quotas,
-                        load: load, revocations: revocations, routing: routing, witnesses: witnesses, logger: logger)
+                        load: load, revocations: revocations, routing: routing, faultMonitors: faultMonitors,
+                        logger: logger)
                     return NIOLoopBound(state, eventLoop: loop)
                 }.get())
         }
@@ -103,7 +104,7 @@ package struct GatewayServer: Service, CustomStringConvertible {
         let gatewayLoops = GatewayLoops(
             loops: loops, states: states, load: load, quotas: quotas, settings: self.settings,
             issuerKeys: self.settings.issuerKeys, eventCounts: eventCounts, arrivalCounts: routing.counts,
-            redis: witnesses, requests: RequestCounts(loops: loops))
+            redis: faultMonitors, requests: RequestCounts(loops: loops))
 
         var services: [LoopServices] = []
         for (loop, state) in zip(loops, states) {

@@ -44,7 +44,7 @@ package final class LoopState {
     private let live: RedisClient
     private let ledger: RedisClient
     private let writes: RedisClient
-    private let witnesses: RedisFaultMonitors
+    private let faultMonitors: RedisFaultMonitors
     private var outage = Outage()
     package private(set) var redisAvailability = RedisAvailability(now: WallClock.nowMilliseconds)
     /// Shared by all loops.
@@ -77,13 +77,13 @@ package final class LoopState {
     /// - Parameter index: the index of this loop among the gateway's `loops`, from 0.
     package init(
         eventLoop: any EventLoop, index: Int, loops: Int, settings: RealtimeSettings, quotas: Quotas, load: SharedLoad,
-        revocations: Revocations, routing: ArrivalRouting, witnesses: RedisFaultMonitors, logger: Logger
+        revocations: Revocations, routing: ArrivalRouting, faultMonitors: RedisFaultMonitors, logger: Logger
     ) {
         self.eventLoop = eventLoop
         self.revocations = revocations
-        self.witnesses = witnesses
+        self.faultMonitors = faultMonitors
         self.revocationReader = RevocationReader(
-            eventLoop: eventLoop, settings: settings, witness: witnesses.ledger, logger: logger)
+            eventLoop: eventLoop, settings: settings, witness: faultMonitors.ledger, logger: logger)
         self.settings = settings
         self.quotas = quotas
         self.load = load
@@ -96,13 +96,13 @@ package final class LoopState {
             perSecond: limits.messagesPerAddressPerSecond, burst: limits.messagesPerAddressBurst)
         self.counts = LoopCounts()
         let (timing, state) = (settings.redisTiming, settings.liveState)
-        func client(_ address: RedisAddress, _ logger: Logger, _ witness: RedisFaultMonitor) -> RedisClient {
-            RedisClient(address: address, eventLoop: eventLoop, timing: timing, logger: logger, witness: witness)
+        func client(_ address: RedisAddress, _ logger: Logger, _ monitor: RedisFaultMonitor) -> RedisClient {
+            RedisClient(address: address, eventLoop: eventLoop, timing: timing, logger: logger, witness: monitor)
         }
         let (ofLive, ofLedger) = (logger.of(.redisLive), logger.of(.redisLedger))
-        self.live = client(settings.live, ofLive, witnesses.live)
-        self.ledger = client(settings.ledger, ofLedger, witnesses.ledger)
-        self.writes = client(settings.ledger, ofLedger, witnesses.ledger)
+        self.live = client(settings.live, ofLive, faultMonitors.live)
+        self.ledger = client(settings.ledger, ofLedger, faultMonitors.ledger)
+        self.writes = client(settings.ledger, ofLedger, faultMonitors.ledger)
         self.publisher = LocationPublisher(live: self.live, settings: state)
         self.notes = ValidationSummaryStore(live: self.live, settings: state)
         self.links = TrackingLinks(ledger: self.ledger, writes: self.writes, settings: state)
@@ -279,12 +279,12 @@ package final class LoopState {
     /// Notifies every client when its view may be stale (`degraded`), and when it is current again (`restored`).
     private func updateOutage(_ now: NIODeadline) {
         let channels = self.relay.unresponsiveSince
-        let live = [self.live.unresponsiveSince, channels.live, self.witnesses.live.refusingSince].compactMap { $0 }
+        let live = [self.live.unresponsiveSince, channels.live, self.faultMonitors.live.refusingSince].compactMap { $0 }
             .min()
         let ledger = [
             self.ledger.unresponsiveSince, self.writes.unresponsiveSince, channels.ledger,
             self.revocationReader.unresponsiveSince,
-            self.witnesses.ledger.refusingSince,
+            self.faultMonitors.ledger.refusingSince,
         ].compactMap { $0 }.min()
         self.redisAvailability.observe(live: live, ledger: ledger, now: now, time: WallClock.nowMilliseconds)
         let notice = self.outage.observe(

@@ -45,7 +45,7 @@ final class EmbeddedGateway {
             eventLoop: self.eventLoop, index: 0, loops: 1, settings: settings.realtime,
             quotas: Quotas(limits: settings.limits),
             load: SharedLoad(loops: 1), revocations: Revocations(), routing: .alone,
-            witnesses: RedisFaultMonitors(keyspace: settings.liveState.keyspace, logger: Self.logger),
+            faultMonitors: RedisFaultMonitors(keyspace: settings.liveState.keyspace, logger: Self.logger),
             logger: Self.logger)
         self.connections = Connections(
             responder: { _, _, _ in }, settings: settings,

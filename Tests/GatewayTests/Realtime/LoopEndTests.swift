@@ -45,7 +45,8 @@ import Testing
                 eventLoop: loop, index: 0, loops: 1, settings: settings.realtime,
                 quotas: Quotas(limits: settings.limits),
                 load: SharedLoad(loops: 1), revocations: Revocations(), routing: .alone,
-                witnesses: RedisFaultMonitors(keyspace: settings.liveState.keyspace, logger: logger), logger: logger)
+                faultMonitors: RedisFaultMonitors(keyspace: settings.liveState.keyspace, logger: logger), logger: logger
+            )
             owner.value = state
             weakState.state = state
             return state.start()
