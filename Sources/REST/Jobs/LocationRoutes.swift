@@ -30,7 +30,7 @@ private enum BatchOutcome {
     init(_ reason: FixRefusal) {
         self =
             reason.code == .stalePosition
-            ? .stale : .refused(Refused(code: reason.requestCode, message: reason.sentence), reason: reason)
+            ? .stale : .refused(Refused(code: reason.requestCode, message: reason.message), reason: reason)
     }
 }
 

@@ -19,7 +19,7 @@ extension FixRefusal {
     /// The code for REST, where the body is well-formed JSON with invalid values.
     package var requestCode: ErrorCode { self.code == .badRequest ? .unprocessable : self.code }
 
-    package var sentence: String {
+    package var message: String {
         switch self {
         case .outOfRange, .zeroZero:
             "Invalid coordinates: lat must be -90 to 90 and lon -180 to 180 degrees, and not both 0."

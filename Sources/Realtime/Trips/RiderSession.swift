@@ -216,7 +216,7 @@ package final class RiderSession {
         self.session.send(
             .error(
                 Refusal(
-                    replyTo: "location", job: answer.job, code: reason.code, message: reason.sentence,
+                    replyTo: "location", job: answer.job, code: reason.code, message: reason.message,
                     reason: reason.rawValue, ref: answer.ref)))
     }
 
