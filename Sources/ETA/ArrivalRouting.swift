@@ -1,5 +1,5 @@
-// What the loops of a gateway share to calculate arrivals: one chain of services, with their connections, breakers and cache,
-// and one count of what came of asking them.
+// The state that a gateway's event loops share for calculating arrivals: one chain of routing providers with
+// connections, circuit breakers and cache, and the counts of their outcomes.
 
 internal import HTTPValues
 package import Jobs
@@ -11,24 +11,24 @@ internal import Synchronization
 package import Telemetry
 package import TrafficControl
 
-/// Safe from any thread.
+/// Thread-safe.
 package struct ArrivalRouting: Sendable {
-    /// `nil` where no service is configured: the built-in estimator answers alone.
+    /// `nil` if no provider is configured. Then only the built-in estimator is used.
     let finder: RouteFinder?
     package let counts: ArrivalCounts
-    /// `nil` where no place of an address is looked up.
+    /// `nil` if geocoding is not configured.
     package let geocoder: (@Sendable (ETAStore) -> Geocoder)?
-    /// What each service may be asked in a day by all gateways together; those without a bound are not named.
+    /// The daily number of queries to each provider, for all gateways together. Providers without a limit are missing.
     private let budgets: [ArrivalSource: Int]
 
-    /// Without any service.
+    /// No providers.
     static var alone: ArrivalRouting {
         ArrivalRouting(finder: nil, counts: ArrivalCounts(), geocoder: nil, budgets: [:])
     }
 
-    /// Runs `body` with the services of `settings`, and closes their connections however it ends.
+    /// Runs `body` with the providers of `settings`, and closes their connections afterwards.
     ///
-    /// - Throws: `InvalidProviderSetting`, and what `body` throws.
+    /// - Throws: `InvalidProviderSetting`, or the error that `body` throws.
     package static func with<Result: Sendable>(
         _ settings: ArrivalSettings, _ logger: Logger, _ body: (ArrivalRouting) async throws -> Result
     ) async throws -> Result {
@@ -66,16 +66,17 @@ package struct ArrivalRouting: Sendable {
         }
     }
 
-    /// A way from one of the services.
+    /// Finds a route with one of the providers.
     ///
-    /// - Parameter store: where gateways count what they ask.
-    /// - Returns: `nil` when none has an answer.
+    /// - Parameter store: where gateways count their queries.
+    /// - Returns: `nil` if no provider has an answer.
     package func find(_ question: RouteQuery, _ store: ETAStore) async -> SourcedRoute? {
         guard let finder = self.finder else { return nil }
         return await finder.find(question) { source in await self.permit(source, store) }
     }
 
-    /// Whether a service may be asked once more today. When that can not be known it may not: a budget is a promise.
+    /// Returns whether another query to the provider is within today's budget. If the count is unavailable, the query
+    /// is not permitted, because the budget must never be exceeded.
     private func permit(_ source: ArrivalSource, _ store: ETAStore) async -> RouteFinder.Permission {
         guard let budget = self.budgets[source] else { return .granted }
         guard
@@ -89,8 +90,8 @@ package struct ArrivalRouting: Sendable {
     }
 }
 
-/// Logs what goes wrong with the services, each kind of failure of a service once a minute: an error where somebody has to
-/// act, a warning where it may pass by itself. Safe from any thread.
+/// Logs failures of providers, each kind at most once a minute: as an error if operations staff must act, otherwise as
+/// a warning. Thread-safe.
 private final class FailureLog: Sendable {
     private struct Kind: Hashable {
         let source: ArrivalSource
@@ -100,7 +101,7 @@ private final class FailureLog: Sendable {
     private let logger: Logger
     private let said = Mutex(KeyedLogThrottle<Kind>(maxSubjects: FailureLog.maxKinds))
 
-    /// More than there are services and outcomes.
+    /// More than the number of providers times outcomes.
     private static let maxKinds = 100
 
     init(_ logger: Logger) { self.logger = logger }
@@ -119,10 +120,10 @@ private final class FailureLog: Sendable {
     }
 }
 
-/// Counts of all loops.
+/// The counts of all event loops.
 package final class ArrivalCounts: Sendable {
     private let state = Mutex(ETAMetrics())
-    /// Whether each service answers, as it was when it was last asked.
+    /// Whether each provider answered its last query.
     package let services = DependencyStates()
 
     package var text: String { self.state.withLock { $0.text } }

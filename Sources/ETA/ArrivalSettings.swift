@@ -1,32 +1,33 @@
-// How arrival times are calculated: how often, and with whose help.
+// The settings for calculating arrival times.
 
 internal import LiveState
 package import Routing
 package import Tracking
 
-/// What a gateway is told of arrival times.
+/// The settings for arrival times.
 package struct ArrivalSettings: Sendable {
-    /// From one calculation to the next of a job that is followed.
+    /// Time between two calculations for a followed job.
     package var interval = Duration.seconds(60)
 
-    /// Services that are asked, in this order; the built-in estimator is the last resort, or answers alone.
+    /// The routing providers in the order they are tried. The built-in estimator is used when all fail or none is
+    /// configured.
     package var services: [ArrivalService] = []
-    /// Who finds the places of addresses, and how often a day by all gateways together; `nil`: nobody.
+    /// The geocoding provider and its daily number of requests for all gateways together; `nil` for no geocoding.
     package var geocoding: (service: MapboxGeocoding, dailyBudget: Int?)?
-    /// PEM file of who may vouch for services; `nil` for the system's authorities.
+    /// PEM file of the trusted certificate authorities for providers; `nil` for the system's.
     package var authorities: String?
-    /// From a question to a service to the last byte of its answer.
+    /// Timeout for a query to a provider.
     package var longestWait = ProviderClient.longestWait
 
     package init() {}
 
-    /// A thirtieth before the interval is over nobody holds the lease any more, so that ticks which come early find it
-    /// free: with a minute that is 58 s, and never more than 60 questions an hour.
+    /// The lease expires a thirtieth of the interval early, so slightly early ticks find it free. With one minute that
+    /// is 58 s, and never more than 60 queries an hour.
     var lease: Duration { self.interval * 29 / 30 }
 
     /// The bounds of one job's arrival, in proportion to the interval.
     ///
-    /// - Parameter freshness: after how long without a position it is old.
+    /// - Parameter freshness: the time after which a position is stale.
     package func bounds(freshness: Duration = .seconds(30)) -> ArrivalTime.Bounds {
         var bounds = ArrivalTime.Bounds()
         let interval = UInt64(self.interval.milliseconds) * 1_000_000
@@ -41,10 +42,10 @@ package struct ArrivalSettings: Sendable {
     }
 }
 
-/// A service of arrival times.
+/// A routing provider and its budget.
 package struct ArrivalService: Sendable {
     package let provider: any RouteProvider
-    /// Questions that all gateways together may ask in a day of UTC; `nil` for as many as they like.
+    /// The number of queries of all gateways together per UTC day; `nil` for no limit.
     let dailyBudget: Int?
 
     package init(_ provider: any RouteProvider, dailyBudget: Int?) {

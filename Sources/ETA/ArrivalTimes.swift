@@ -1,6 +1,6 @@
-// When riders arrive at the jobs that are followed on one loop: each second it is looked at each job, and what is due is
-// calculated. Of all gateways one calculates: it holds the job's lease. What it finds comes back by the job's feed, to
-// itself as to the others, and is written to followers as the bytes that were published.
+// The arrival times of the jobs that are followed on one event loop. Each job is checked every second, and due
+// calculations are started. Only one gateway calculates for a job: the one that holds the job's lease. It publishes the
+// result in the job's feed, from which all gateways, including itself, send the same bytes to followers.
 
 package import EnrouteWire
 internal import HTTPValues
@@ -12,7 +12,7 @@ internal import Routing
 internal import Telemetry
 internal import Tracking
 
-/// The arrivals of one loop's followed jobs. Confined to it.
+/// The arrivals of one loop's followed jobs. Confined to that loop.
 package final class ArrivalTimes {
     private let eventLoop: any EventLoop
     private let store: ETAStore
@@ -22,21 +22,21 @@ package final class ArrivalTimes {
     private let routing: ArrivalRouting
     private let logger: Logger
     private let clock: () -> (monotonic: UInt64, wall: Int64)
-    /// Each job in one of these, of which one is looked at in a tick: once a second for each, and never all at once.
+    /// The jobs in ten parts. Each tick checks one part, so each job is checked once a second and the work is spread.
     private var parts = Array(repeating: [JobID: FollowedArrival](), count: ArrivalTimes.ticksOfASecond)
     private var ticks = 0
 
-    /// Followers here are to be told something of a job that Redis does not tell.
+    /// Called with an estimate to send to this loop's followers that is not published by Redis.
     package var onNews: (ArrivalEstimate, JobID) -> Void = { _, _ in }
 
     /// `Deadlines.tick` is a tenth of a second.
     private static let ticksOfASecond = 10
-    /// The built-in estimator knows no more than that of another gateway: what is younger stands.
+    /// The built-in estimator knows no more than that of another gateway, so a younger result is not replaced.
     private static let minAge = Duration.seconds(5)
 
     /// - Parameters:
-    ///   - freshness: a rider unseen for longer makes its arrival doubtful, as it makes its position old.
-    ///   - clock: ns of a clock that never goes back, and ms since the epoch.
+    ///   - freshness: the time after which a position is stale and the arrival doubtful.
+    ///   - clock: ns of a monotonic clock, and ms since the epoch.
     package init(
         eventLoop: any EventLoop, store: ETAStore, before: PrecedingStops, settings: ArrivalSettings,
         freshness: Duration, routing: ArrivalRouting, logger: Logger,
@@ -63,11 +63,11 @@ package final class ArrivalTimes {
 
     private static func part(of job: JobID) -> Int { Int(UInt(bitPattern: job.hashValue) % UInt(self.ticksOfASecond)) }
 
-    // MARK: what is heard
+    // MARK: input
 
-    /// The job was read for its followers.
+    /// Learns from a job that was read for its followers.
     ///
-    /// - Returns: the same with the newest that is known of its arrival.
+    /// - Returns: the view with the newest arrival time.
     package func saw(_ view: JobView, of job: JobID) -> JobView {
         guard let destination = view.record.destination, let rider = view.record.rider else {
             self[job] = nil
@@ -96,7 +96,7 @@ package final class ArrivalTimes {
         return view
     }
 
-    /// Of every location: changed where it lies.
+    /// Called for every location, so the entry is modified in place.
     package func heard(position frame: [UInt8], of job: JobID) {
         self.parts[Self.part(of: job)][job]?.heard(position: frame)
     }
@@ -114,12 +114,12 @@ package final class ArrivalTimes {
 
     package func leave(_ job: JobID) { self[job] = nil }
 
-    /// What followers of the job were told last.
+    /// The last estimate that followers of the job received.
     package func told(of job: JobID) -> ArrivalEstimate? { self[job]?.told }
 
-    // MARK: what is due
+    // MARK: calculations
 
-    /// Every tick of the loop.
+    /// Called on every tick of the loop.
     package func tick() {
         self.ticks = (self.ticks + 1) % Self.ticksOfASecond
         let part = self.ticks
@@ -138,7 +138,7 @@ package final class ArrivalTimes {
         guard let rider = self[job]?.rider else { return }
         let bound = NIOLoopBound(self, eventLoop: self.eventLoop)
         self.before.stops(before: job, of: rider).whenComplete { result in
-            // An outage says nothing of the round: it is as it was.
+            // When Redis fails, the stops stay as they were.
             if case .success(let stops) = result { bound.value[job]?.before = stops }
             bound.value.claim(calculation, job)
         }
@@ -169,14 +169,14 @@ package final class ArrivalTimes {
         }
     }
 
-    /// The services, where there are any, and the built-in estimator when none of them has an answer.
+    /// Queries the providers, and uses the built-in estimator if none answers.
     private func ask(_ calculation: ArrivalTime.Calculation, _ job: JobID) {
         guard self.routing.finder != nil, let question = self[job]?.question else {
             return self.finish(calculation, job, by: nil, .zero)
         }
         let (routing, store) = (self.routing, self.store)
         let bound = NIOLoopBound(self, eventLoop: self.eventLoop)
-        // Cancelled by nobody: each service ends within the client's bound.
+        // Never cancelled: the client's timeout limits each query.
         self.eventLoop.makeFutureWithTask { await routing.find(question, store) }.whenSuccess { route in
             bound.value.finish(calculation, job, by: route, .zero)
         }
@@ -203,7 +203,7 @@ package final class ArrivalTimes {
 }
 
 extension UInt64 {
-    /// The greatest there is, in the place of one that would be greater.
+    /// The product, or the maximum on overflow.
     fileprivate func multipliedClamped(by other: UInt64) -> UInt64 {
         let (product, isGreater) = self.multipliedReportingOverflow(by: other)
         return isGreater ? .max : product

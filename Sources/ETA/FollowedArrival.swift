@@ -1,18 +1,18 @@
-// The arrival of one followed job, as one loop knows it: from the positions and answers that are heard to what is to be done
-// next. Everybody hears the same, so that what needs no calculation (that it is too old to be believed, say) is said by each
-// loop to its own followers, and what is calculated is told by Redis to all.
+// The arrival of one followed job on one event loop: takes locations and results, and decides the next step. All loops
+// receive the same messages. States that need no calculation (for example, that the estimate is too old) are sent by
+// each loop to its own followers; results of calculations are published through Redis to all.
 
 internal import EnrouteWire
 internal import Routing
 internal import Tracking
 internal import WebSocket
 
-/// Learns from what is heard and decides. Times are ns of a clock that never goes back; `wall` is ms since the epoch.
+/// The state of one followed arrival. Times are ns of a monotonic clock; `wall` is ms since the epoch.
 struct FollowedArrival {
     enum Step: Hashable {
         case wait
         case calculate(ArrivalTime.Calculation)
-        /// The loop's followers are to be told this.
+        /// Send this estimate to the loop's followers.
         case tell(ArrivalEstimate)
     }
 
@@ -21,19 +21,19 @@ struct FollowedArrival {
     private let bounds: ArrivalTime.Bounds
     private var time: ArrivalTime
     private var estimator = TravelEstimator()
-    /// Where the rider was last, and when by its phone's clock.
+    /// The last position, and its time by the phone's clock.
     private var last: (place: Coordinate, at: Int64)?
-    /// The newest position as it was framed: read once a second, however many come.
+    /// The frame of the newest position. It is decoded once a second, however many arrive.
     private var unread: [UInt8]?
-    /// What the followers were told last.
+    /// The last estimate that followers received.
     private(set) var told: ArrivalEstimate?
-    /// The last that said when.
+    /// The last estimate with an arrival time.
     private var lastKnown: ArrivalEstimate?
-    /// The last that was found here.
+    /// The last estimate that was calculated here.
     private var own: ArrivalEstimate?
-    /// Stops the rider makes before, in their order; `nil` for one of which it is not known where it is.
+    /// The stops the rider makes first, in order; `nil` for a stop without a known location.
     var before: [Coordinate?] = []
-    /// What was told by this loop, to be judged at the arrival: a card for each who said it.
+    /// The predictions of this loop by source, scored at the arrival.
     private var cards: [ArrivalSource: Scorecard] = [:]
 
     init(rider: PersonID, destination: Coordinate, bounds: ArrivalTime.Bounds) {
@@ -43,7 +43,7 @@ struct FollowedArrival {
         self.time = ArrivalTime(bounds: bounds)
     }
 
-    // MARK: what is heard
+    // MARK: input
 
     mutating func aim(at destination: Coordinate) {
         guard destination != self.destination else { return }
@@ -52,10 +52,10 @@ struct FollowedArrival {
         (self.told, self.lastKnown, self.own) = (nil, nil, nil)
     }
 
-    /// Costs a reference: it is read when its second comes.
+    /// Stores only a reference. The frame is decoded at the next check.
     mutating func heard(position frame: [UInt8]) { self.unread = frame }
 
-    /// - Parameter now: when it was heard, or would have been.
+    /// - Parameter now: when it was received, or would have been.
     mutating func observe(_ fix: Fix, now: UInt64) {
         guard fix.at > self.last?.at ?? 0 else { return }
         self.last = (fix.place, fix.at)
@@ -63,9 +63,10 @@ struct FollowedArrival {
         self.time.observe(metersToGo: Point(fix.place).meters(to: Point(self.destination)), now: now)
     }
 
-    /// An answer was told to the followers of the job.
+    /// Records an estimate that was sent to the job's followers.
     ///
-    /// - Parameter age: ns since it was told; clocks of gateways are not compared for what has just come.
+    /// - Parameter age: ns since it was calculated; 0 for one that has just arrived, because clocks of gateways are not
+    ///   compared.
     mutating func heard(_ estimate: ArrivalEstimate, age: UInt64 = 0, now: UInt64) {
         self.told = estimate
         guard estimate.state == .ok, let seconds = estimate.seconds else { return }
@@ -73,15 +74,15 @@ struct FollowedArrival {
         if estimate != self.own { self.time.adopt(seconds: Double(seconds), from: now - min(now, age), now: now) }
     }
 
-    /// What was found here has been told to everybody: it will be judged.
+    /// Records that an estimate from here was published, so it is scored later.
     mutating func wasTold(_ estimate: ArrivalEstimate, now: UInt64) {
         guard let source = estimate.source.flatMap(ArrivalSource.init), let seconds = estimate.seconds else { return }
         self.cards[source, default: Scorecard()].predicted(remaining: Double(seconds), at: Double(now) / 1e9)
     }
 
-    /// The rider is there.
+    /// The rider has arrived.
     ///
-    /// - Returns: how wrong it was, by who said it and how long before, min and s.
+    /// - Returns: the errors of the predictions by source and by minutes before the arrival.
     mutating func arrived(now: UInt64) -> [(source: ArrivalSource, minutes: Int, errorSeconds: Double)] {
         let cards = self.cards
         self.cards = [:]
@@ -91,10 +92,10 @@ struct FollowedArrival {
         }
     }
 
-    /// The rider's positions have ended: whatever is next begins anew.
+    /// The rider's positions ended, so everything starts again.
     mutating func ended() { self = Self(rider: self.rider, destination: self.destination, bounds: self.bounds) }
 
-    // MARK: what is next
+    // MARK: the next step
 
     mutating func next(now: UInt64, wall: Int64) -> Step {
         self.read(now)
@@ -131,10 +132,10 @@ struct FollowedArrival {
 
     // MARK: calculations
 
-    /// Nothing is known that could stand for another minute.
+    /// Whether there is no estimate that could be used for another interval.
     private func isUnknown(now: UInt64) -> Bool { if case .ok = self.time.state(now: now) { false } else { true } }
 
-    /// How the rider gets there.
+    /// The path of the rider to the destination.
     private var path: MultiStopRoute.Path {
         var stops = self.before.map { MultiStopRoute.Stop(destination: $0.map { Point($0) }) }
         stops.append(MultiStopRoute.Stop(destination: Point(self.destination)))
@@ -143,19 +144,19 @@ struct FollowedArrival {
 
     private var stopsBefore: Int64? { self.before.isEmpty ? nil : Int64(self.before.count) }
 
-    /// What to ask a service: `nil` without a position, and for a way that nobody knows.
+    /// The query for a provider; `nil` without a position, and for an unknown path.
     var question: RouteQuery? {
         guard let last = self.last, case .through = self.path else { return nil }
         return RouteQuery(places: [last.place] + self.before.compactMap { $0 } + [self.destination])
     }
 
-    /// s that are spent at the stops before, which no service counts.
+    /// Seconds spent at the stops before, which providers do not include.
     private var standingSeconds: Double { if case .through(_, let seconds) = self.path { seconds } else { 0 } }
 
-    /// The end of a calculation.
+    /// Ends a calculation.
     ///
-    /// - Parameter route: of a service; `nil`: the built-in estimator is asked.
-    /// - Returns: what to tell everybody; `nil` when nothing was found, or it came too late.
+    /// - Parameter route: the route of a provider; `nil` to use the built-in estimator.
+    /// - Returns: the estimate to publish; `nil` if there is none or the result is too late.
     mutating func finish(
         _ calculation: ArrivalTime.Calculation, by route: SourcedRoute?, now: UInt64, wall: Int64
     ) -> ArrivalEstimate? {
@@ -175,21 +176,22 @@ struct FollowedArrival {
         return estimate
     }
 
-    /// What to do with a calculation, once it is known who holds the job's lease.
+    /// What to do with a calculation, depending on who holds the job's lease.
     enum Turn: Hashable {
-        /// A service, or the built-in estimator where there is none.
+        /// Query a provider, or use the built-in estimator if there is none.
         case ask
-        /// The built-in estimator alone.
+        /// Use only the built-in estimator.
         case estimate
-        /// Nothing: somebody else calculates.
+        /// Do nothing: another gateway calculates.
         case cede
     }
 
-    /// The lease is to be asked for. Near the door no service knows more.
+    /// Whether the calculation needs the lease. Close to the destination it does not, because no provider knows more.
     static func isShared(_ calculation: ArrivalTime.Calculation) -> Bool { calculation.reason != .overdue }
 
-    /// - Parameter isOurs: this gateway holds the lease; else somebody was asked less than the interval ago, and will be
-    ///   again; until then something is better than nothing, and than what is not true any more.
+    /// - Parameter isOurs: whether this gateway holds the lease. If not, another gateway calculated less than the
+    ///   interval ago and will do so again. Until then the built-in estimator is better than nothing, and better than
+    ///   an invalid estimate.
     mutating func turn(_ calculation: ArrivalTime.Calculation, isOurs: Bool, now: UInt64) -> Turn {
         if isOurs { return .ask }
         guard calculation.reason != .deviation, !self.isUnknown(now: now) else { return .estimate }

@@ -1,10 +1,10 @@
-// The stops that a rider makes before it comes to a job: an arrival time counts the way by all of them.
+// The stops that a rider makes before a job. The arrival time includes the path through all of them.
 
 package import EnrouteWire
 package import LiveState
 package import NIOCore
 
-/// Where the stops before a job are. May be used from any thread.
+/// Reads the locations of the stops before a job. Thread-safe.
 package struct PrecedingStops: Sendable {
     package let stopSequences: StopSequenceStore
     package let ledger: JobLedger
@@ -14,8 +14,10 @@ package struct PrecedingStops: Sendable {
         self.ledger = ledger
     }
 
-    /// - Parameter rider: whose stops they must be; those of others, and those that have been made, do not count.
-    /// - Returns: in their order, `nil` for one of which it is not known where it is.
+    /// Reads the stops before a job.
+    ///
+    /// - Parameter rider: the rider of the stops. Stops of other riders and completed stops are ignored.
+    /// - Returns: the stops in order; `nil` for a stop without a known location.
     package func stops(before job: JobID, of rider: PersonID) -> EventLoopFuture<[Coordinate?]> {
         self.stopSequences.stops(before: job).flatMap { jobs in
             EventLoopFuture.whenAllSucceed(jobs.map { self.ledger.recover($0) }, on: self.ledger.eventLoop)

@@ -1,53 +1,55 @@
-// What followers are told of the arrival, and when it is calculated anew. Between two calculations it counts down, so it
-// never stands still; a calculation that says nearly the same is not shown, so it does not tremble; one that is overdue or
-// failed shows as such, and never as a number below zero. Independent of whether the rider is seen: a failing service leaves
-// the marker alone (AC-007), and a silent rider leaves the last estimate to be called into question (AC-005).
+// Decides which arrival time followers receive, and when it is calculated again. Between two calculations it counts
+// down. A result that hardly differs is ignored, to avoid jitter. An overdue or failed calculation is reported as such,
+// never as a negative number. The arrival is independent of the tracking state: a failing provider does not affect the
+// marker (AC-007), and the last estimate of a silent rider becomes doubtful (AC-005).
 
-/// The arrival at one job's destination. Times are ns of a clock that never goes back.
+/// The arrival at one job's destination. Times are ns of a monotonic clock.
 package struct ArrivalTime: Sendable {
-    /// What is shown.
+    /// What followers see.
     package enum State: Hashable, Sendable {
-        /// s from now, 0 for any moment.
+        /// Seconds from now, 0 for any moment.
         case ok(seconds: Double)
         case recalculating
         case unavailable
     }
 
     package struct Bounds: Hashable, Sendable {
-        /// From one calculation to the next while followed: the story's minute, which makes 60 questions an hour.
+        /// Time between two calculations while the job is followed. One minute makes at most 60 queries an hour.
         package var interval = UInt64.seconds(60)
-        /// The next one comes no sooner, whatever the rider does.
+        /// Minimum time between two calculations, whatever the rider does.
         package var shortestInterval = UInt64.seconds(10)
-        /// m further from the destination than at the nearest since the calculation: the rider takes another way.
+        /// Metres. A rider who is this much farther from the destination than at the closest point since the
+        /// calculation takes another route.
         package var deviationMeters = 250.0
-        /// A calculation that is still out after so long has failed.
+        /// Timeout of a calculation.
         package var longestCalculation = UInt64.seconds(10)
-        /// A calculation that failed is tried again after the first, at last after the second.
+        /// Delays before a failed calculation is repeated: the first one and the maximum.
         package var firstRetry = UInt64.seconds(10)
         package var lastRetry = UInt64.seconds(60)
-        /// The last good one is counted down for so long, while no other comes.
+        /// How long the last successful calculation is counted down without a newer one.
         package var goodFor = UInt64.seconds(180)
-        /// A rider unseen for longer is not where it was: what is told is called into question.
+        /// After this time without a location, the arrival time is doubtful.
         package var freshFor = ViewFacts.freshness
-        /// A rider unseen for longer: there is nothing to calculate from.
+        /// After this time without a location, there is nothing to calculate from.
         package var longestSilence = UInt64.seconds(300)
-        /// A new estimate that differs by no more than either, s and share of what remains, is not shown.
+        /// A new estimate is ignored if it differs by less than both of these: seconds, and a share of the remaining
+        /// time.
         package var jitterSeconds = 30.0
         package var jitterShare = 0.1
 
         package init() {}
     }
 
-    /// A number to tell one calculation from the next: an answer that comes too late is known by it.
+    /// Identifies a calculation, so a late result is recognized.
     package struct Calculation: Hashable, Sendable {
-        /// Why now.
+        /// Why a calculation is due.
         package enum Reason: Hashable, Sendable {
-            /// The minute is over.
+            /// The interval is over.
             case due
-            /// The rider goes elsewhere than it was thought.
+            /// The rider takes another route than assumed.
             case deviation
-            /// The time that was told has come, and the rider has not: near the door, where no service knows more than
-            /// the built-in estimator, which is to be asked alone.
+            /// The predicted time has passed, and the rider has not arrived. Close to the destination no provider knows
+            /// more than the built-in estimator, which is used alone.
             case overdue
         }
 
@@ -57,45 +59,45 @@ package struct ArrivalTime: Sendable {
     }
 
     private let bounds: Bounds
-    /// When the rider arrives, as it is shown.
+    /// The arrival time that followers see.
     private var arrivesAt: UInt64?
-    /// When the last good calculation began; what it said is true of that moment.
+    /// When the last successful calculation started, which its result refers to.
     private var calculatedAt: UInt64?
     private var running: Calculation?
     private var numbers = 0
     private var failures = 0
-    /// When the last calculation began or was found to have failed.
+    /// When the last calculation started or was found to have failed.
     private var triedAt: UInt64?
-    /// When the last one that a service may be asked for was due.
+    /// When the last calculation was due that may query a provider.
     private var askedAt: UInt64?
-    /// Nearest to the destination since the last calculation, m, and now.
+    /// The shortest distance to the destination since the last calculation, in m.
     private var nearestMeters: Double?
     private var deviates = false
     private var seenAt: UInt64?
 
     package init(bounds: Bounds = Bounds()) { self.bounds = bounds }
 
-    /// A reading was accepted.
+    /// Records an accepted reading.
     ///
-    /// - Parameter metersToGo: straight to the destination.
+    /// - Parameter metersToGo: the straight-line distance to the destination.
     package mutating func observe(metersToGo: Double, now: UInt64) {
-        // Back from a silence in which anything may have happened.
+        // After a silence, the rider may have taken any route.
         if let seenAt = self.seenAt, now > seenAt + self.bounds.freshFor { self.deviates = true }
         self.seenAt = now
         self.nearestMeters = min(self.nearestMeters ?? metersToGo, metersToGo)
         if let nearest = self.nearestMeters, metersToGo > nearest + self.bounds.deviationMeters { self.deviates = true }
     }
 
-    /// The destination is another: nothing that was calculated is true of it.
+    /// The destination changed, so earlier results are invalid.
     package mutating func redirected() {
         (self.arrivesAt, self.calculatedAt, self.running) = (nil, nil, nil)
         (self.triedAt, self.askedAt) = (nil, nil)
         (self.nearestMeters, self.deviates, self.failures) = (nil, false, 0)
     }
 
-    /// Whether to calculate now; whoever is given a calculation ends it with `succeeded`, `failed` or `ceded`.
+    /// Starts a calculation if one is due. The caller ends it with `succeeded`, `failed` or `ceded`.
     ///
-    /// - Returns: `nil` when it is not time, nobody follows, or the rider is not seen.
+    /// - Returns: `nil` if none is due, nobody follows, or there is no current location.
     package mutating func begin(isFollowed: Bool, now: UInt64) -> Calculation? {
         self.expire(now)
         guard isFollowed, self.isFresh(now), self.running == nil, let reason = self.reason(now) else { return nil }
@@ -106,25 +108,25 @@ package struct ArrivalTime: Sendable {
         return calculation
     }
 
-    /// - Parameter seconds: from when the calculation began to the arrival.
+    /// - Parameter seconds: from the start of the calculation to the arrival.
     package mutating func succeeded(_ calculation: Calculation, seconds: Double, now: UInt64) {
         guard calculation == self.running, seconds.isFinite else { return self.failed(calculation, now: now) }
         self.running = nil
         self.take(seconds: seconds, from: calculation.began, now: now)
     }
 
-    /// Another gateway calculates for this job; what it finds comes by `adopt`, or this one asks again soon.
+    /// Another gateway calculates for this job. `adopt` receives its result; otherwise this gateway soon tries again.
     package mutating func ceded(_ calculation: Calculation, now: UInt64) {
         guard calculation == self.running else { return }
         (self.running, self.triedAt) = (nil, now)
         self.askedAt = now - min(now, self.bounds.interval - self.bounds.shortestInterval)
     }
 
-    /// What another gateway has calculated.
+    /// Adopts the result of another gateway.
     ///
     /// - Parameters:
-    ///   - seconds: from then to the arrival.
-    ///   - began: when that was, by this gateway's clock.
+    ///   - seconds: from the start of its calculation to the arrival.
+    ///   - began: when its calculation started, by this gateway's clock.
     package mutating func adopt(seconds: Double, from began: UInt64, now: UInt64) {
         guard seconds.isFinite, began <= now, began >= self.calculatedAt ?? 0 else { return }
         (self.triedAt, self.askedAt) = (max(self.triedAt ?? 0, began), max(self.askedAt ?? 0, began))
@@ -138,7 +140,7 @@ package struct ArrivalTime: Sendable {
         if let shown = self.arrivesAt, shown > now {
             let remaining = Double(arrival) / 1e9 - Double(now) / 1e9
             let difference = abs(Double(arrival) / 1e9 - Double(shown) / 1e9)
-            // Close to the end a few seconds are what matters; far from it, nobody sees them.
+            // A difference of a few seconds matters only close to the arrival.
             guard difference > min(self.bounds.jitterSeconds, max(0, remaining) * self.bounds.jitterShare) else {
                 return
             }
@@ -166,18 +168,18 @@ package struct ArrivalTime: Sendable {
         return .ok(seconds: arrivesAt > now ? Double(arrivesAt - now) / 1e9 : 0)
     }
 
-    /// s: a day; who has further to go is not told when.
+    /// One day. Longer times are cut off here.
     private static let longestSeconds = 86_400.0
 
     private func isFresh(_ now: UInt64) -> Bool { self.seenAt.map { now <= $0 + self.bounds.freshFor } ?? false }
 
-    /// A calculation whose end nobody has told of.
+    /// Ends a calculation whose result never arrived.
     private mutating func expire(_ now: UInt64) {
         guard let running = self.running, now > running.began + self.bounds.longestCalculation else { return }
         self.failed(running, now: now)
     }
 
-    /// Why to calculate now, if so.
+    /// The reason to calculate now, or `nil`.
     private func reason(_ now: UInt64) -> Calculation.Reason? {
         guard let triedAt = self.triedAt, let askedAt = self.askedAt else { return .due }
         if self.failures > 0 {
@@ -187,11 +189,11 @@ package struct ArrivalTime: Sendable {
         if now >= askedAt + self.bounds.interval { return .due }
         guard now >= triedAt + self.bounds.shortestInterval else { return nil }
         if self.deviates { return .deviation }
-        // It would say any moment for the rest of the minute.
+        // Otherwise it would show "any moment" for the rest of the interval.
         return self.arrivesAt.map { $0 <= now } ?? false ? .overdue : nil
     }
 
-    /// Ticks come a little late; minutes are counted from when one was due, so that this does not add up.
+    /// Ticks are a little late. Intervals are counted from the time a calculation was due, so delays do not add up.
     private func scheduled(_ now: UInt64) -> UInt64 {
         guard let askedAt = self.askedAt, now >= askedAt + self.bounds.interval,
             now < askedAt + self.bounds.interval + self.bounds.shortestInterval

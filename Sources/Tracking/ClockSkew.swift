@@ -1,9 +1,10 @@
-// By how much a phone's clock differs from ours. A message takes time and never less than none, so of many differences the
-// least is nearest the truth; it is taken over minutes, because clocks are put right.
+// Estimates how much a phone's clock differs from the gateway's. The transmission time of a message is never negative,
+// so the smallest of many differences is the best estimate. It is the minimum over minutes, because phones adjust their
+// clocks.
 
-/// The least of (came at - was taken at) over five to ten minutes.
+/// The minimum of (received at - captured at) over five to ten minutes.
 package struct ClockSkew: Hashable, Sendable {
-    /// ns; the estimate is over the running period and the one before.
+    /// ns. The estimate covers the current period and the one before.
     static let period = UInt64.seconds(300)
 
     private var began: UInt64?
@@ -12,8 +13,8 @@ package struct ClockSkew: Hashable, Sendable {
 
     package init() {}
 
-    /// ms to add to the phone's time to have ours, with the shortest way of a message in it; `nil` before the first
-    /// reading. Negative: its clock is ahead.
+    /// Milliseconds to add to the phone's time to get the gateway's time, including the shortest transmission time;
+    /// `nil` before the first reading. Negative if the phone's clock is ahead.
     package var milliseconds: Int64? {
         guard let least = self.least else { return self.leastBefore }
         return min(least, self.leastBefore ?? least)

@@ -1,15 +1,15 @@
-// How much longer the way is than the straight line. Streets of one town bend alike, so it is learned from the way riders
-// take over a kilometre at a time, beginning with what is usual; a rider that wanders about says little about streets,
-// so no stretch counts with more than twice its line.
+// The ratio of the travelled distance to the straight line. It is learned from what riders travel, one kilometre at a
+// time, starting from a usual value. A rider who wanders around says little about streets, so no stretch counts with
+// more than twice its straight line.
 
-/// Way over straight line, learned. One for a rider's trip, or one for a town: they add up.
+/// The learned ratio for one trip or one town. Ratios can be added up.
 package struct DetourFactor: Hashable, Sendable {
-    /// What is usual where nothing is known, as if so many metres had been travelled.
+    /// The usual ratio, with the weight of this many travelled metres.
     static let usual = 1.4
     static let usualMeters = 20_000.0
-    /// m of way that are compared with their line.
+    /// Metres travelled before they are compared with the straight line.
     static let stretch = 1000.0
-    /// A stretch counts with no more than this.
+    /// The maximum ratio of one stretch.
     static let largest = 2.0
 
     private var wayMeters = 0.0
@@ -37,10 +37,10 @@ package struct DetourFactor: Hashable, Sendable {
         (self.from, self.covered) = (point, 0)
     }
 
-    /// What is not known of the way between is not learned from: after a silence.
+    /// After a silence, the distance in between is unknown and is not learned from.
     package mutating func interrupt() { (self.from, self.last, self.covered) = (nil, nil, 0) }
 
-    /// What another trip has learned counts here too.
+    /// Adds what another trip has learned.
     package mutating func add(_ other: DetourFactor) {
         self.wayMeters += other.wayMeters
         self.straightMeters += other.straightMeters

@@ -1,40 +1,39 @@
-// What became of one reading, with the reason: what the rider's phone, the metrics and whoever looks into a complaint are
-// told, in the same words.
+// The result of validating a fix. The rider's phone, the metrics and operations staff see the same names.
 
-/// Why a reading is not shown to anybody.
+/// Why a fix is refused.
 package enum FixRefusal: String, Sendable, CaseIterable {
-    /// No place on the earth.
+    /// The coordinates are out of range.
     case outOfRange = "out_of_range"
-    /// What broken receivers report.
+    /// (0, 0), which broken receivers report.
     case zeroZero = "zero_zero"
-    /// From later than now, by more than clocks differ.
+    /// Captured in the future, by more than clocks differ.
     case future
-    /// From too long ago to be of use.
+    /// Captured too long ago.
     case stale
-    /// From before the reading that is shown: the marker does not go back.
+    /// Captured before the reading that is shown. The marker never goes back.
     case outOfOrder = "out_of_order"
     case duplicate
-    /// Its radius of confidence says nothing about a street.
+    /// Its accuracy radius is too large.
     case inaccurate
-    /// Nobody gets there that fast, and no further reading agreed.
+    /// The speed is implausible, and the next reading contradicted it.
     case implausibleSpeed = "implausible_speed"
     case travelModeOff = "travel_mode_off"
 }
 
 package enum FixVerdict: Hashable, Sendable {
     case accepted(Acceptance)
-    /// Implausible by itself; the next one decides.
+    /// Implausible. The next reading decides.
     case held
     case refused(FixRefusal)
 
     package enum Acceptance: Hashable, Sendable {
-        /// The marker may travel there from where it is.
+        /// The marker moves there from where it is.
         case onward
-        /// Readings agree on another place: the marker stands there from now on, and has not travelled.
+        /// Several readings agree on another place. The marker jumps there.
         case anew
     }
 
-    /// What a rider's client, a metric and a log name it.
+    /// The name in messages, metrics and logs.
     package var name: String {
         switch self {
         case .accepted: "accepted"
@@ -44,8 +43,8 @@ package enum FixVerdict: Hashable, Sendable {
     }
 }
 
-/// How many readings of a job got which verdict. A reading that was held and whose doubt proved right counts as held, and
-/// once more as `implausible_speed`.
+/// Counts of a job's verdicts. A held reading that the next one contradicts counts as held and also as
+/// `implausible_speed`.
 package struct VerdictCounts: Hashable, Sendable {
     package private(set) var accepted = 0
     package private(set) var held = 0
@@ -55,7 +54,7 @@ package struct VerdictCounts: Hashable, Sendable {
 
     package func refused(_ reason: FixRefusal) -> Int { self.refusedByReason[reason.place] }
 
-    /// All that were refused.
+    /// The number of all refused readings.
     package var refused: Int { self.refusedByReason.reduce(0, +) }
 
     mutating func count(_ verdict: FixVerdict) {

@@ -1,26 +1,26 @@
-// Whether a rider approaches its destination, and whether it seems to have arrived. A circle that is entered and left again
-// at the same line would be entered and left by jitter, so the line to leave by is further out; and who drives past a door
-// has not arrived at it.
+// Detects when a rider approaches the destination and when it seems to have arrived. The radius for leaving is larger
+// than the one for entering, so jitter does not enter and leave repeatedly. A rider who drives past the door has not
+// arrived.
 
-/// What seems to be so; it is for people or for configuration to make it a status.
+/// What the location suggests. It changes no status.
 package enum Proximity: String, Hashable, Sendable, CaseIterable {
     case approaching
     case arrived
-    /// It had arrived, or come near, and is away again.
+    /// Away again, after it was approaching or had arrived.
     case left
 }
 
-/// One destination, and what a rider's accepted readings say of it.
+/// The geofence of one destination.
 package struct Geofence: Hashable, Sendable {
     package struct Bounds: Hashable, Sendable {
-        /// m to the destination: who comes within the first is near until beyond the second.
+        /// Metres to the destination. A rider is near from the first distance until beyond the second.
         package var nearMeters = 500.0
         package var awayMeters = 700.0
         package var doorMeters = 60.0
         package var outsideMeters = 120.0
-        /// ms at the door that are an arrival.
+        /// Milliseconds at the door that count as an arrival.
         package var dwellMilliseconds: Int64 = 20_000
-        /// m/s: who is faster than this at the door drives past it.
+        /// m/s. A faster rider at the door is driving past.
         package var slowMetersPerSecond = 3.0
 
         package init() {}
@@ -28,7 +28,7 @@ package struct Geofence: Hashable, Sendable {
 
     private enum Place: Hashable {
         case away, near
-        /// Since when, ms by the phone's clock, and where.
+        /// Since when, ms by the phone's clock.
         case door(since: Int64)
         case arrived
     }
@@ -42,7 +42,7 @@ package struct Geofence: Hashable, Sendable {
         (self.destination, self.bounds) = (destination, bounds)
     }
 
-    /// What is so since the last reading that changed it; `nil` while it is away.
+    /// The current proximity; `nil` while the rider is away.
     package var current: Proximity? {
         switch self.place {
         case .away: nil
@@ -51,13 +51,14 @@ package struct Geofence: Hashable, Sendable {
         }
     }
 
-    /// - Parameter reading: accepted, so newer than the one before.
-    /// - Returns: what is so from now on; each once, until it ends.
+    /// Observes an accepted reading, which is newer than the one before.
+    ///
+    /// - Returns: the new proximity when it changed, otherwise `nil`.
     package mutating func observe(_ reading: Reading) -> Proximity? {
         let meters = reading.point.meters(to: self.destination)
         let speed = self.speed(reading)
         self.last = reading
-        // As exact as the circle, or it can not tell inside from outside.
+        // A reading less accurate than the radius cannot tell inside from outside.
         let isAtDoor = meters <= self.bounds.doorMeters && (reading.accuracyMeters ?? 0) <= self.bounds.doorMeters
         switch self.place {
         case .away:
@@ -86,7 +87,7 @@ package struct Geofence: Hashable, Sendable {
         }
     }
 
-    /// m/s, as the phone says or as the way since the last reading has it.
+    /// The speed in m/s, as reported by the phone or computed from the last reading.
     private func speed(_ reading: Reading) -> Double {
         if let speed = reading.speedMetersPerSecond { return speed }
         guard let last = self.last, reading.at > last.at else { return 0 }

@@ -1,28 +1,29 @@
-// Whether a reading may move the marker. A phone's position jumps between houses, comes twice, comes late after a tunnel,
-// or comes from another continent; a follower is shown none of that. One implausible reading is held, not believed: when
-// the following ones agree with it, it was the marker that stood wrong. Nothing that is accepted is older than what is
-// shown, so a late batch moves the marker on or not at all.
+// Decides whether a reading may move the marker. A phone's position jumps between houses, arrives twice, arrives late
+// after a tunnel, or is on another continent. Followers see none of that. An implausible reading is held. When the
+// following ones agree with it, the marker was wrong. No accepted reading is older than the one that is shown, so a
+// late batch never moves the marker back.
 
-/// Judges the readings of one rider for one job, in the order they come.
+/// Validates the readings of one rider for one job, in the order they arrive.
 package struct LocationValidator: Sendable {
     package struct Bounds: Hashable, Sendable {
-        /// From one accepted reading to the next, m/s: no car gets from one to the other faster.
+        /// Maximum plausible speed between two accepted readings, in m/s.
         package var fastestMetersPerSecond = 60.0
-        /// A larger radius of confidence tells no street from the next, m.
+        /// Maximum accuracy radius, in m. A larger one cannot distinguish neighbouring streets.
         package var widestAccuracyMeters = 200.0
-        /// By how much a phone's clock may be ahead of ours, ms; the script that publishes has the same.
+        /// How much a phone's clock may be ahead, in ms. The script that publishes locations uses the same value.
         package var furthestAheadMilliseconds: Int64 = 30_000
-        /// Readings from longer ago are of no use to anybody, ms; the gateway has the same.
+        /// Maximum age of a reading, in ms. The gateway uses the same value.
         package var oldestMilliseconds: Int64 = 60_000
-        /// Readings that agree with each other for so long are believed against the one that is shown, ms.
+        /// Held readings that agree with each other for this time, in ms, replace the one that is shown.
         package var agreementMilliseconds: Int64 = 10_000
 
         package init() {}
     }
 
-    /// When a reading came: by the clock that freshness is counted with, and by the one that is compared with phones.
+    /// When a reading was received: by the monotonic clock, for its age, and by the wall clock, for comparison with
+    /// phones.
     package struct Receipt: Hashable, Sendable {
-        /// ns of a clock that never goes back.
+        /// ns of a monotonic clock.
         package var monotonic: UInt64
         /// ms since the epoch.
         package var wall: Int64
@@ -30,25 +31,25 @@ package struct LocationValidator: Sendable {
         package init(monotonic: UInt64, wall: Int64) { (self.monotonic, self.wall) = (monotonic, wall) }
     }
 
-    /// Implausible, and kept until the next one.
+    /// A held reading, until the next one decides.
     private struct Doubt {
-        /// Since when readings have agreed, ms by the phone's clock.
+        /// Since when held readings agree, ms by the phone's clock.
         var since: Int64
         var reading: Reading
     }
 
     private let bounds: Bounds
     package private(set) var counts = VerdictCounts()
-    /// What the marker shows.
+    /// The reading that followers see.
     package private(set) var shown: Reading?
-    /// When that came, ns; what freshness is counted from.
+    /// When it was received, in ns. Its age is counted from here.
     package private(set) var shownAt: UInt64?
     package private(set) var skew = ClockSkew()
     private var doubt: Doubt?
 
     package init(bounds: Bounds = Bounds()) { self.bounds = bounds }
 
-    /// - Parameter isTravelling: travel mode is on.
+    /// - Parameter isTravelling: whether travel mode is on.
     package mutating func validate(_ reading: Reading, isTravelling: Bool = true, received: Receipt) -> FixVerdict {
         let verdict = self.verdict(reading, isTravelling, received)
         self.counts.count(verdict)
@@ -57,8 +58,8 @@ package struct LocationValidator: Sendable {
         return verdict
     }
 
-    /// Readings that came in one message, in whatever order: judged as they were taken, because the way between them is
-    /// what tells whether they can be. `shown` is the newest of those that were accepted, the only one to send on.
+    /// Validates the readings of one message in the order they were captured, because plausibility depends on the
+    /// distance between them. Afterwards `shown` is the newest accepted one, the only one to publish.
     ///
     /// - Returns: the verdicts, in the order of `readings`.
     package mutating func validate(
@@ -71,28 +72,28 @@ package struct LocationValidator: Sendable {
         return verdicts
     }
 
-    /// Another rider, or the same one anew: what comes next has nothing to do with what is shown.
+    /// Forgets the reading that is shown: for another rider, or a new trip.
     package mutating func reset() {
         (self.shown, self.shownAt, self.doubt) = (nil, nil, nil)
         self.skew = ClockSkew()
     }
 
-    /// Followers were shown a later reading by somebody else: another session of the rider, another gateway. From now on
-    /// the marker goes on from there. What is shown stays when it is as late.
+    /// Continues from a later reading that followers saw from another session of the rider or another gateway. Does
+    /// nothing if that reading is not later.
     ///
-    /// - Parameter at: when that reading came, ns of this gateway's clock.
+    /// - Parameter at: when that reading was received, ns of this gateway's clock.
     package mutating func resume(from reading: Reading, at: UInt64) {
         guard reading.at > self.shown?.at ?? .min else { return }
         (self.shown, self.shownAt, self.doubt) = (reading, at, nil)
     }
 
-    /// A reading that was accepted is refused after all, by Redis, which knows more.
+    /// Redis refused a reading that was accepted here, because it has newer data.
     package mutating func overrule(_ reason: FixRefusal) { self.counts.overrule(reason) }
 
     private mutating func verdict(_ reading: Reading, _ isTravelling: Bool, _ received: Receipt) -> FixVerdict {
         guard isTravelling else { return .refused(.travelModeOff) }
         let point = reading.point
-        // What is no number is in no range.
+        // NaN is in no range.
         guard (-90...90).contains(point.latitude), (-180...180).contains(point.longitude) else {
             return .refused(.outOfRange)
         }
@@ -101,7 +102,7 @@ package struct LocationValidator: Sendable {
         guard !late.overflow, late.partialValue >= -self.bounds.furthestAheadMilliseconds else {
             return .refused(.future)
         }
-        // Before its age is judged: it is what a clock that is wrong is recognised by.
+        // Before the age is checked, because old readings reveal a wrong clock.
         self.skew.observe(lateMilliseconds: late.partialValue, now: received.monotonic)
         guard late.partialValue <= self.bounds.oldestMilliseconds else { return .refused(.stale) }
         if let accuracy = reading.accuracyMeters, !(0...self.bounds.widestAccuracyMeters).contains(accuracy) {
@@ -117,7 +118,7 @@ package struct LocationValidator: Sendable {
         return self.weigh(reading)
     }
 
-    /// Another reading decides: when it is out of reach of the one that was held, nobody was there.
+    /// Decides about the held reading: it was wrong if this one is out of its reach.
     private mutating func settle(by reading: Reading) {
         guard let doubt = self.doubt else { return }
         self.doubt = nil
@@ -125,7 +126,7 @@ package struct LocationValidator: Sendable {
         self.counts.count(.refused(.implausibleSpeed))
     }
 
-    /// A reading out of reach of the one that is shown.
+    /// Decides about a reading that is out of reach of the one that is shown.
     private mutating func weigh(_ reading: Reading) -> FixVerdict {
         guard let doubt = self.doubt, reading.at > doubt.reading.at else {
             guard self.doubt == nil else { return .refused(.outOfOrder) }
@@ -145,12 +146,12 @@ package struct LocationValidator: Sendable {
         return .accepted(.anew)
     }
 
-    /// Readings follow each other by a second or more; what is closer together is jitter, not speed.
+    /// Readings are at least a second apart. A shorter time is jitter and says nothing about speed.
     private func isWithinReach(_ reading: Reading, of earlier: Reading) -> Bool {
         let seconds = max(1, Double(reading.at - earlier.at) / 1000)
         return earlier.point.meters(to: reading.point) <= seconds * self.bounds.fastestMetersPerSecond
     }
 
-    /// As Coordinate has it: half of the seventh decimal, degrees.
+    /// As in Coordinate: half of the seventh decimal, in degrees.
     private static let smallestDegrees = 5e-8
 }

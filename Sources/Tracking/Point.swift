@@ -1,5 +1,5 @@
-// Where a phone says it is, before anybody has said that it can be: any two numbers. Distances are those of a map of the
-// neighbourhood, not of the globe: right to a thousandth within a city and its surroundings, and cheap.
+// Unvalidated coordinates from a phone. Distances use a flat approximation, which is cheap and accurate to 0.1 % within
+// a city and its surroundings.
 
 package import EnrouteWire
 
@@ -9,7 +9,7 @@ package import EnrouteWire
     private import Darwin
 #endif
 
-/// Degrees north and east (WGS 84), unchecked. Its description is redacted, as a Coordinate's is.
+/// Degrees north and east (WGS 84), not validated. The description is redacted, as for Coordinate.
 package struct Point: Hashable, Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     package var latitude: Double
     package var longitude: Double
@@ -24,14 +24,14 @@ package struct Point: Hashable, Sendable, CustomStringConvertible, CustomDebugSt
     package var debugDescription: String { self.description }
     package var customMirror: Mirror { Mirror(self, children: []) }
 
-    /// Metres of a degree on a sphere with the mean radius of WGS 84.
+    /// Metres per degree on a sphere with the mean radius of WGS 84.
     private static let metersOfDegree = 6_371_008.8 * Double.pi / 180
 
-    /// Metres, straight.
+    /// The straight-line distance in metres.
     package func meters(to other: Point) -> Double {
         let north = (other.latitude - self.latitude) * Self.metersOfDegree
         var degreesEast = other.longitude - self.longitude
-        // The short way round.
+        // Across the date line, use the shorter direction.
         if degreesEast > 180 { degreesEast -= 360 } else if degreesEast < -180 { degreesEast += 360 }
         let middle = (self.latitude + other.latitude) / 2 * Double.pi / 180
         let east = degreesEast * Self.metersOfDegree * cos(middle)
@@ -41,12 +41,12 @@ package struct Point: Hashable, Sendable, CustomStringConvertible, CustomDebugSt
 
 /// One reading of a phone's sensor, as it was sent.
 package struct Reading: Hashable, Sendable {
-    /// ms since the epoch by the phone's clock: comparable with the same phone's other readings, with nothing else.
+    /// ms since the epoch by the phone's clock. Comparable only with other readings of the same phone.
     package var at: Int64
     package var point: Point
-    /// Radius of 68 % confidence, m.
+    /// Accuracy: radius of 68 % confidence in m.
     package var accuracyMeters: Double?
-    /// Over ground, m/s.
+    /// Speed over ground in m/s.
     package var speedMetersPerSecond: Double?
 
     package init(at: Int64, point: Point, accuracyMeters: Double? = nil, speedMetersPerSecond: Double? = nil) {
@@ -62,7 +62,7 @@ package struct Reading: Hashable, Sendable {
             speedMetersPerSecond: fix.speedMetersPerSecond)
     }
 
-    /// At a point that is no place for the same reason.
+    /// Uses coordinates that are invalid for the same reason.
     package init(_ invalid: InvalidFix) {
         self.init(at: invalid.at, point: Point(latitude: invalid.fault == .zeroZero ? 0 : .infinity, longitude: 0))
     }

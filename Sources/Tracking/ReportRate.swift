@@ -1,17 +1,17 @@
-// How often a rider's phone is asked to report. What a follower sees between two reports is wrong by the way travelled
-// since the first of them, so the interval follows from the error that does not matter: much of it far away, little at the
-// door, and any while nobody looks. A report costs battery; standing still, or with an empty battery, there are fewer.
+// Decides how often a rider's phone should report. Between two reports the marker lags by the distance travelled. The
+// interval follows from the lag that is acceptable: large far away, small close to the destination, unlimited while
+// nobody follows. Reports cost battery, so the interval is longer for a rider who stands still and for a low battery.
 
-/// The interval one phone was last asked for, and when to ask for another.
+/// The interval that one phone was asked for, and when to change it.
 package struct ReportRate: Hashable, Sendable {
-    /// What the interval is chosen by.
+    /// The inputs for choosing the interval.
     package struct Circumstances: Hashable, Sendable {
-        /// Somebody follows one of the rider's jobs.
+        /// Whether somebody follows one of the rider's jobs.
         package var isFollowed: Bool
-        /// m, straight, to the nearest destination; `nil` when none is known.
+        /// The straight-line distance to the nearest destination, in m; `nil` if none is known.
         package var metersToGo: Double?
         package var speedMetersPerSecond: Double
-        /// 0 to 100; `nil` when not known or charging.
+        /// 0 to 100; `nil` if unknown or charging.
         package var batteryPercent: Int?
 
         package init(
@@ -24,20 +24,20 @@ package struct ReportRate: Hashable, Sendable {
         }
     }
 
-    /// Seconds, from the shortest interval there is to the longest: with it two in a row may not come before a position
-    /// is called old.
+    /// The possible intervals in seconds. With the longest, a position becomes stale when two reports in a row are
+    /// lost.
     package static let steps = [1.0, 2, 3, 5, 8, 12, 20]
-    /// The longest while somebody follows, with a battery that is neither low nor empty, s.
+    /// The longest interval while somebody follows and the battery is not low, in seconds.
     static let longestFollowed = 8.0
-    /// The error that does not matter: so much of the way to go, and within these bounds, m.
+    /// The acceptable lag: a share of the remaining distance, within these bounds in m.
     static let errorShare = 0.02
     static let errorMeters = 12.0...60.0
-    /// Who stands may set off: reckoned to go at least so fast, m/s.
+    /// A standing rider may start at any time, so at least this speed is assumed, in m/s.
     static let leastSpeed = 2.0
-    /// Percent from which on intervals double, and double again.
+    /// Battery percentages at which the interval is doubled, and doubled again.
     static let lowBattery = 20
     static let emptyBattery = 8
-    /// A longer interval is asked for when it has been right so many times in a row; a shorter one at once.
+    /// A longer interval is requested only after it was right this many times in a row; a shorter one immediately.
     static let patience = 5
 
     /// Index into `steps`.
@@ -46,10 +46,10 @@ package struct ReportRate: Hashable, Sendable {
 
     package init() {}
 
-    /// Seconds; `nil` until the phone was asked.
+    /// The requested interval in seconds; `nil` before the first request.
     package var interval: Double? { self.step.map { Self.steps[$0] } }
 
-    /// - Returns: seconds to ask the phone for; `nil` when it goes by the right interval already.
+    /// - Returns: the new interval to request, in seconds; `nil` if the current one is right.
     package mutating func observe(_ circumstances: Circumstances) -> Double? {
         let wanted = Self.step(for: circumstances)
         guard let step = self.step else {
@@ -66,7 +66,7 @@ package struct ReportRate: Hashable, Sendable {
         return Self.steps[wanted]
     }
 
-    /// The longest of the steps that is within the error.
+    /// The longest interval within the acceptable lag.
     private static func step(for circumstances: Circumstances) -> Int {
         var seconds = Self.steps[Self.steps.count - 1]
         if circumstances.isFollowed {

@@ -1,14 +1,14 @@
-// How good arrival times were: what was predicted five, ten and twenty minutes before somebody arrived, against when that
-// was. The error is without its sign, because a customer waits for the one as for the other.
+// Measures the accuracy of arrival times: what was predicted five, ten and twenty minutes before an arrival, compared
+// with the actual time. Errors are absolute, because early and late both make customers wait.
 
-/// Collects predictions of one trip, judges them when it has arrived, and adds up trips. What was judged is kept, to be
-/// exact about quantiles: a process that runs on has one card for each trip, and counts what `arrived` returns.
+/// Collects the predictions of one trip, scores them at the arrival, and adds up trips. Errors are stored for exact
+/// quantiles. A long-running process uses one card per trip and counts what `arrived` returns.
 package struct Scorecard: Sendable {
-    /// Minutes before the arrival at which predictions are judged.
+    /// Minutes before the arrival at which predictions are scored.
     package static let horizonMinutes = [5, 10, 20]
-    /// A prediction made within this share of a horizon counts for it.
+    /// A prediction counts for a horizon if it was made within this share of it.
     static let width = 0.2
-    /// Predictions of one trip, at most: of more the oldest are forgotten.
+    /// The maximum number of predictions of one trip. With more, the oldest are dropped.
     static let maxPredictions = 20_000
 
     private struct Prediction {
@@ -18,32 +18,33 @@ package struct Scorecard: Sendable {
         var remaining: Double
     }
 
-    /// Errors that were found at a horizon.
+    /// The errors at one horizon.
     package struct Score: Hashable, Sendable {
         package let minutes: Int
         package let count: Int
-        /// s without sign; `nil` when nothing was judged.
+        /// Absolute seconds; `nil` without predictions.
         package let medianSeconds: Double?
         package let p90Seconds: Double?
     }
 
     private var open: [Prediction] = []
-    /// s without sign, a list for each horizon.
+    /// Absolute seconds, one list for each horizon.
     private var errors = [[Double]](repeating: [], count: Self.horizonMinutes.count)
 
     package init() {}
 
     /// - Parameters:
-    ///   - remaining: s until the arrival, as it was said.
-    ///   - time: s of any clock, the one that `arrived` goes by.
+    ///   - remaining: the predicted seconds until the arrival.
+    ///   - time: seconds of any clock, the same as for `arrived`.
     package mutating func predicted(remaining: Double, at time: Double) {
         if self.open.count >= Self.maxPredictions { self.open.removeFirst(Self.maxPredictions / 2) }
         self.open.append(Prediction(madeAt: time, remaining: remaining))
     }
 
-    /// Judges what was predicted since the last arrival.
+    /// Scores the predictions since the last arrival.
     ///
-    /// - Returns: horizon in minutes and error in s without sign, of each prediction that counts: for a histogram.
+    /// - Returns: the horizon in minutes and the absolute error in seconds of each prediction that counts, for a
+    ///   histogram.
     @discardableResult
     package mutating func arrived(at time: Double) -> [(minutes: Int, errorSeconds: Double)] {
         var judged: [(minutes: Int, errorSeconds: Double)] = []
@@ -61,7 +62,7 @@ package struct Scorecard: Sendable {
         return judged
     }
 
-    /// The trip ended otherwise: there is nothing to compare with.
+    /// The trip ended without an arrival, so its predictions are dropped.
     package mutating func abandoned() { self.open = [] }
 
     package mutating func add(_ other: Scorecard) {

@@ -1,8 +1,8 @@
-// How long the rest of a trip takes, by what was seen of it and what is usual: no map, no traffic, no service. Two things
-// are known of any town. The way is longer than the line (DetourFactor). And who has far to go goes faster: the last
-// hundreds of metres are side streets and a search for the door, ten kilometres are main roads. What this rider did so far
-// (its speed while moving, the share of its time it stands) bends that, and does not replace it: a rider in a jam is out of
-// it at some time, and one on a motorway leaves it.
+// The built-in estimator: estimates the remaining time of a trip without a map, traffic data or a provider. It assumes
+// two things that hold in every town. The route is longer than the straight line (DetourFactor). Longer trips are
+// faster: the last few hundred metres are side streets and a search for the door, ten kilometres are main roads. The
+// rider's own speed and standing time adjust this but do not replace it, because a rider in a traffic jam gets out of
+// it, and one on a motorway leaves it.
 
 #if canImport(Glibc)
     private import Glibc
@@ -10,29 +10,29 @@
     private import Darwin
 #endif
 
-/// Learns from the accepted readings of one trip.
+/// Estimates travel times from the accepted readings of one trip.
 package struct TravelEstimator: Hashable, Sendable {
     package struct Assumptions: Hashable, Sendable {
-        /// Usual over a line of two kilometres, with all stops, m/s of way.
+        /// Usual speed over two kilometres including stops, in m/s.
         package var usualSpeed = 7.0
         /// Usual speed grows with this power of the distance, between 400 m and 16 km.
         package var distanceExponent = 0.5
-        /// How much this rider's own speed counts, 0 to 1.
+        /// The weight of this rider's own speed, 0 to 1.
         package var ownWeight = 0.3
-        /// Usual share of the time that is spent standing, and the most that is believed.
+        /// The usual share of time spent standing, and the maximum.
         package var standingShare = 0.25
         package var maxStanding = 0.5
-        /// As if so many seconds had been travelled as is usual before the trip began.
+        /// The weight of the usual values, as seconds travelled before the trip.
         package var priorSeconds = 600.0
 
         package init() {}
     }
 
-    /// m/s: who is slower stands.
+    /// m/s. A slower rider counts as standing.
     static let standing = 1.5
-    /// s: after a longer silence nothing is known of the time between.
+    /// Seconds. After a longer silence, the time in between is ignored.
     static let silence = 60.0
-    /// m: the line for which `usualSpeed` is, and how far it is stretched.
+    /// The distance in m that `usualSpeed` applies to, and the range of its scaling.
     static let usualLine = 2000.0
     static let lines = 0.2...8.0
 
@@ -43,7 +43,7 @@ package struct TravelEstimator: Hashable, Sendable {
     private var movingMeters = 0.0
     private var standingSeconds = 0.0
 
-    /// - Parameter detour: what is known of the town.
+    /// - Parameter detour: what was learned about the town.
     package init(assumptions: Assumptions = Assumptions(), detour: DetourFactor = DetourFactor()) {
         (self.assumptions, self.detour) = (assumptions, detour)
     }
@@ -67,18 +67,18 @@ package struct TravelEstimator: Hashable, Sendable {
         }
     }
 
-    /// s from the last reading to the destination; `nil` before the first reading.
+    /// Seconds from the last reading to the destination; `nil` before the first reading.
     package func seconds(to destination: Point) -> Double? {
         self.last.map { self.seconds(from: $0.point, to: destination) }
     }
 
-    /// s between two places, for this rider.
+    /// Seconds between two points, for this rider.
     package func seconds(from start: Point, to destination: Point) -> Double {
         let line = start.meters(to: destination)
         return line * self.detour.factor / self.speed(overLine: line)
     }
 
-    /// m/s of way, stops included.
+    /// The speed in m/s including stops.
     private func speed(overLine meters: Double) -> Double {
         let assumed = self.assumptions
         let scale = min(Self.lines.upperBound, max(Self.lines.lowerBound, meters / Self.usualLine))
@@ -95,9 +95,9 @@ package struct TravelEstimator: Hashable, Sendable {
     }
 }
 
-/// What anybody would do first, to compare with: the line to the destination over the mean speed of the trip so far.
+/// A baseline for comparison: the straight line to the destination divided by the mean speed so far.
 package struct StraightLineEstimator: Hashable, Sendable {
-    /// m/s: slower than this it would say hours.
+    /// m/s. The minimum speed, because a lower one would predict hours.
     static let slowest = 0.5
 
     private var first: Reading?
@@ -111,7 +111,7 @@ package struct StraightLineEstimator: Hashable, Sendable {
         self.last = reading
     }
 
-    /// s from the last reading to the destination; `nil` before a second reading.
+    /// Seconds from the last reading to the destination; `nil` before the second reading.
     package func seconds(to destination: Point) -> Double? {
         guard let first, let last, last.at > first.at else { return nil }
         let speed = self.meters / (Double(last.at - first.at) / 1000)

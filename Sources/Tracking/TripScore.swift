@@ -1,22 +1,23 @@
-// A recorded trip travelled once more, to see how good arrival times would have been: the destination is where it ended,
-// the arrival when it first came there, and each estimator knows what a gateway would have known at the time.
+// Replays a recorded trip to measure how accurate arrival times would have been. The destination is the last reading,
+// the arrival is the first time the rider was there, and each estimator knows only what a gateway would have known at
+// the time.
 
-/// Scores the built-in estimator, and what anybody would do first, on one trip.
+/// Scores the built-in estimator and the baseline on one trip.
 package struct TripScore: Sendable {
-    /// m from the last reading: there the rider has arrived.
+    /// The rider has arrived within this distance of the last reading, in m.
     package static let arrivalMeters = 50.0
-    /// s of a trip before anything is predicted.
+    /// Seconds of the trip before the first prediction.
     static let warmUp = 30.0
 
     package private(set) var builtIn = Scorecard()
     package private(set) var straightLine = Scorecard()
-    /// What the judge said of the readings.
+    /// The verdicts of the validator.
     package let counts: VerdictCounts
-    /// s from the first reading to the arrival.
+    /// Seconds from the first reading to the arrival.
     package let tripSeconds: Double
 
     /// - Parameter readings: of one trip, oldest first.
-    /// - Returns: `nil` without two readings that are accepted.
+    /// - Returns: `nil` with fewer than two accepted readings.
     package init?(_ readings: [Reading], detour: DetourFactor = DetourFactor()) {
         var validator = LocationValidator()
         let accepted = readings.filter { reading in

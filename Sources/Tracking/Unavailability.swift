@@ -1,15 +1,15 @@
-// Why nothing is seen of a rider, as far as it can be known: what its client said before it fell silent, or what can be
-// inferred. Followers are told in plain words, operators by name (UnavailableReason).
+// Determines why there is no location of a rider: the reason that its client reported, or one that is inferred.
+// Followers receive a text, operations the reason (UnavailableReason).
 
 package import EnrouteWire
 
-/// Gathers what is known of one rider's silence. Times are ns of a clock that never goes back.
+/// Determines the unavailable reason of one rider. Times are ns of a monotonic clock.
 package struct Unavailability: Hashable, Sendable {
-    /// The first reading may take a receiver so long, from when travel mode was switched on.
+    /// The time a receiver may need for the first reading after travel mode was switched on.
     package static let firstFix = UInt64.seconds(20)
-    /// A rider that goes to a navigation app is expected to be paused by its phone for so long.
+    /// How long the phone may pause the app while the rider uses a navigation app.
     package static let handoff = UInt64.seconds(600)
-    /// A phone with no more than this may be off by now, percent.
+    /// At or below this percentage, the phone may be switched off.
     package static let lowBatteryPercent = 5
 
     private struct Report: Hashable {
@@ -17,7 +17,7 @@ package struct Unavailability: Hashable, Sendable {
         var at: UInt64
     }
 
-    /// ns: an accepted reading explains itself for so long, and a refused one explains a silence.
+    /// ns. How long a reading counts: with an accepted one there is a location, with a refused one there is no fix.
     private let freshFor: UInt64
     private var travellingSince: UInt64?
     private var acceptedAt: UInt64?
@@ -26,7 +26,7 @@ package struct Unavailability: Hashable, Sendable {
     private var batteryPercent: Int?
     private var reported: Report?
 
-    /// - Parameter freshFor: after so long what followers were shown last is called old, ns.
+    /// - Parameter freshFor: after this time a location is stale, in ns.
     package init(freshFor: UInt64 = ViewFacts.freshness) { self.freshFor = freshFor }
 
     package mutating func started(now: UInt64) {
@@ -35,13 +35,14 @@ package struct Unavailability: Hashable, Sendable {
 
     package mutating func stopped() { self.travellingSince = nil }
 
-    /// A reading was shown: whatever was the matter is over, but for who left for another app and may be paused yet.
+    /// A reading was accepted, which ends the reported reason. A switch to a navigation app stays, because the app may
+    /// be paused again.
     package mutating func accepted(now: UInt64) {
         self.acceptedAt = now
         if self.reported?.reason != .navigationHandoff { self.reported = nil }
     }
 
-    /// Somebody else showed a reading.
+    /// Another session or gateway published a reading.
     package mutating func resumed(shownAt: UInt64) { self.acceptedAt = max(self.acceptedAt ?? 0, shownAt) }
 
     package mutating func refused(now: UInt64) { self.refusedAt = now }
@@ -49,12 +50,14 @@ package struct Unavailability: Hashable, Sendable {
     /// The rider's session opened or closed.
     package mutating func connection(isOpen: Bool) { self.isConnected = isOpen }
 
-    /// - Parameter percent: 0 to 100; `nil` when the phone does not say or is being charged.
+    /// - Parameter percent: 0 to 100; `nil` if unknown or charging.
     package mutating func battery(percent: Int?) { self.batteryPercent = percent }
 
-    package mutating func report(_ reason: UnavailableReason, now: UInt64) { self.reported = Report(reason: reason, at: now) }
+    package mutating func report(_ reason: UnavailableReason, now: UInt64) {
+        self.reported = Report(reason: reason, at: now)
+    }
 
-    /// - Returns: `nil` when there is nothing to explain: travel mode is off, or readings come.
+    /// The unavailable reason; `nil` if travel mode is off or readings arrive.
     package func reason(now: UInt64) -> UnavailableReason? {
         guard let since = self.travellingSince else { return nil }
         if let acceptedAt = self.acceptedAt, now <= acceptedAt + self.freshFor { return nil }
@@ -64,7 +67,7 @@ package struct Unavailability: Hashable, Sendable {
         guard self.isConnected else {
             return self.batteryPercent.map { $0 <= Self.lowBatteryPercent } ?? false ? .lowBattery : .network
         }
-        // Readings come, and none of them is of use; or none has come, though there was time.
+        // Readings arrive and are refused, or none has arrived in time.
         if let refusedAt = self.refusedAt, now <= refusedAt + self.freshFor { return .noFix }
         guard self.acceptedAt == nil else { return .unknown }
         return now > since + Self.firstFix ? .noFix : nil

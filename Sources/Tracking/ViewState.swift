@@ -1,21 +1,21 @@
-// What a follower is shown, derived in one place so that no two clients disagree: from whether the job goes on, whether its
-// rider shares, and how old the last accepted reading is.
+// Derives the tracking state in one place, so all clients agree: from the job's end, from travel mode, and from the age
+// of the last accepted reading.
 
 package import EnrouteWire
 
-/// What there is to be seen of a job.
+/// The tracking state of a job.
 package enum ViewState: Hashable, Sendable {
-    /// Underway perhaps, but nothing to show yet: travel mode is off, or no reading has come.
+    /// Nothing to show yet: travel mode is off, or no reading has arrived.
     case waiting
     case live
-    /// The last reading is old; the marker stands where it was.
+    /// The last reading is old. The marker stays where it was.
     case stale
-    /// The rider switched travel mode off by hand, which is not arrival.
+    /// The rider switched travel mode off, which is not arrival.
     case paused
     case arrived
     case ended(EndReason)
 
-    /// The texts of it.
+    /// The key of its text.
     package var text: TrackingTextKey {
         switch self {
         case .waiting: .waiting
@@ -31,21 +31,21 @@ package enum ViewState: Hashable, Sendable {
         }
     }
 
-    /// Positions may be shown.
+    /// Whether positions may be shown.
     package var showsMarker: Bool { self == .live || self == .stale }
 }
 
-/// What the state is derived from. Times are ns of a clock that never goes back.
+/// The inputs of the tracking state. Times are ns of a monotonic clock.
 package struct ViewFacts: Hashable, Sendable {
-    /// Readings older than this are called so: the story's 30 s.
+    /// A reading older than this is stale.
     package static let freshness = UInt64.seconds(30)
 
-    /// Why there is nothing to follow any more, or for now; `nil` while there is.
+    /// Why no position is shown; `nil` while positions may be shown.
     package var end: EndReason?
     package var isTravelling: Bool
-    /// When the last accepted reading came; `nil` before the first since travel mode was switched on.
+    /// When the last accepted reading was received; `nil` before the first since travel mode was switched on.
     package var shownAt: UInt64?
-    /// ns: `freshness`, where nothing else is configured.
+    /// ns. `freshness` by default.
     package var freshFor: UInt64
 
     package init(end: EndReason? = nil, isTravelling: Bool, shownAt: UInt64?, freshFor: UInt64 = Self.freshness) {
@@ -63,7 +63,7 @@ package struct ViewFacts: Hashable, Sendable {
         return now > shownAt + self.freshFor ? .stale : .live
     }
 
-    /// When the state changes though nothing happens; `nil` when it does not.
+    /// When the state changes by time alone; `nil` if it does not.
     package func changes(after now: UInt64) -> UInt64? {
         guard self.state(now: now) == .live, let shownAt = self.shownAt else { return nil }
         return shownAt + self.freshFor + 1
