@@ -62,11 +62,11 @@ import Testing
     @Test func `the state of a service is the outcome of its last request`() {
         let notes = DependencyStates()
         #expect(notes.all.isEmpty)
-        notes.note(.osrm, isUp: true, now: 1)
-        notes.note(.osrm, isUp: true, now: 2)
+        notes.record(.osrm, isUp: true, now: 1)
+        notes.record(.osrm, isUp: true, now: 2)
         #expect(notes.all == [DependencyState(.osrm, isUp: true, since: 1)])
-        notes.note(.osrm, isUp: false, now: 3)
-        notes.note(.osrm, isUp: false, now: 4)
+        notes.record(.osrm, isUp: false, now: 3)
+        notes.record(.osrm, isUp: false, now: 4)
         #expect(notes.all == [DependencyState(.osrm, isUp: false, since: 3)])
     }
 
