@@ -1,6 +1,7 @@
 import Access
 import EnrouteWire
 import Foundation
+import HTTPValues
 import TestSupport
 import Testing
 

@@ -2,6 +2,7 @@
 
 import EnrouteWire
 import Foundation
+import HTTPValues
 import Journeys
 import TestSupport
 

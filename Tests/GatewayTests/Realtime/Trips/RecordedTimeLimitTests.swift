@@ -1,5 +1,6 @@
 import EnrouteClient
 import EnrouteWire
+import HTTPValues
 import LiveState
 import TestSupport
 import Testing

@@ -1,6 +1,7 @@
 import Access
 import EnrouteClient
 import EnrouteWire
+import HTTPValues
 import LiveState
 import TestSupport
 import Testing
