@@ -1,4 +1,4 @@
-"""axe over a page as it stands: no violation of WCAG 2.1 AA, or the test fails with each of them and where it is."""
+"""Runs axe on a page in its current state. A violation of WCAG 2.1 AA fails the test with its place in the page."""
 
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page
@@ -8,6 +8,6 @@ OPTIONS = {"runOnly": {"type": "tag", "values": STANDARD}, "resultTypes": ["viol
 
 
 def assert_accessible(page: Page) -> None:
-    """Call it once the page shows what is to be looked at: what is hidden is not looked at."""
+    """Call it when the page shows what you want to check; hidden content is not checked."""
     found = Axe().run(page, options=OPTIONS)
     assert found.violations_count == 0, f"axe on {page.url.split('#')[0]}:\n{found.generate_report()}"

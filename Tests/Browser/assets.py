@@ -1,5 +1,5 @@
-"""What a page is made of: everything of our own that its HTML leads to, directly or by imports, found by reading
-the files as the gateway sends them to a browser. Leaflet is not ours; streets and texts are data."""
+"""The files of a page: everything of this project that its HTML loads, directly or by imports, found by reading the
+files as the gateway sends them. Leaflet is not part of the project; streets and texts are data."""
 
 import gzip
 import re
@@ -15,24 +15,24 @@ LEADS = re.compile(r"""(?:src|href)\s*=\s*["']([^"'#]+)["']|from\s*["']([^"']+)[
 NOT_OURS = re.compile(r"^/assets/(leaflet/|tiles/|streets\.geojson)|^/api/")
 TEXT = ("text/", "application/json", "application/javascript", "application/manifest", "image/svg")
 MANIFEST = "application/manifest+json"
-# As a browser does over plain HTTP.
+# What a browser sends over plain HTTP.
 TAKES = {"Accept-Encoding": "gzip, deflate"}
 
 
 @dataclass(frozen=True)
 class Asset:
-    """One file of ours, as it came over the wire to who takes gzip."""
+    """One file of the project, as transferred to a client that accepts gzip."""
 
     path: str
     type: str
-    # Of its `content-encoding`; empty: as it is.
+    # The `content-encoding`, or empty.
     encoding: str
-    # Bytes of the body, encoded.
+    # Size of the encoded body in bytes.
     sent: int
 
 
 def fetch(url: str, **headers) -> tuple[int, dict[str, str], bytes]:
-    """Status, headers (their names in lower case) and body; redirects are none of ours."""
+    """Returns status, headers with lower-case names, and body. Redirects are not followed."""
     request = urllib.request.Request(url, headers=headers)
     try:
         with urllib.request.urlopen(request, timeout=bounds.ANSWER_SECONDS) as answer:
@@ -42,7 +42,7 @@ def fetch(url: str, **headers) -> tuple[int, dict[str, str], bytes]:
 
 
 def own_assets(site_url: str, page: str) -> list[Asset]:
-    """All of them; a link that leads nowhere fails the test that asks."""
+    """Returns all files. A missing file fails the test."""
     found: dict[str, Asset] = {}
     waiting = [page]
     while waiting:
@@ -55,7 +55,7 @@ def own_assets(site_url: str, page: str) -> list[Asset]:
         encoding = headers.get("content-encoding", "")
         assert encoding in ("", "gzip"), f"{path} comes in an encoding that nobody asked for: {encoding}"
         found[path] = Asset(path, kind, encoding, len(body))
-        # The manifest's icons are loaded when somebody installs the page.
+        # The icons of the manifest are loaded only when the page is installed.
         if not kind.startswith(TEXT) or kind == MANIFEST:
             continue
         text = without_comments((gzip.decompress(body) if encoding else body).decode())
@@ -69,5 +69,5 @@ def own_assets(site_url: str, page: str) -> list[Asset]:
 
 
 def without_comments(text: str) -> str:
-    """Prose of ours names files too."""
+    """Comments mention file names too."""
     return re.sub(r"/\*.*?\*/|^\s*//.*?$|<!--.*?-->", "", text, flags=re.DOTALL | re.MULTILINE)

@@ -1,11 +1,10 @@
-"""The fixtures of the browser tests: a site, an order system, riders on real sockets, browsers. Tests say what
-happens in the world and what the page then shows; they wait by `expect`, by a rider's `hear` or by the page's own
-clock, and never for time to pass.
+"""The fixtures of the browser tests: a site, an order system, riders on real sockets, and browsers. Tests describe what
+happens in the world and what the page then shows. They wait with `expect`, with a rider's `hear` or with the page's own
+clock, never by letting time pass.
 
     ENROUTE_BINARY=… .build-browser/venv/bin/pytest Tests/Browser -m lean -k customer
 
-ENROUTE_BINARY is .build/debug/enroute where it is not set; pages are read from Sources/WebAssets/web at each
-request."""
+ENROUTE_BINARY defaults to .build/debug/enroute. Pages are read from Sources/WebAssets/web at each request."""
 
 import re
 import shutil
@@ -35,7 +34,7 @@ def pytest_configure(config):
 
 
 def pytest_collection_finish(session):
-    """Without a gateway no test is worth starting."""
+    """Without a gateway no test can run."""
     if session.items and not session.config.option.collectonly:
         try:
             enroute()
@@ -54,7 +53,7 @@ def pytest_terminal_summary(terminalreporter, config):
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item, call):
-    """A fixture can see at its end whether the test failed: `request.node.report`."""
+    """Lets a fixture see at its end whether the test failed: `request.node.report`."""
     report = yield
     if report.when == "call" or report.failed:
         item.report = report
@@ -66,7 +65,7 @@ def pytest_runtest_makereport(item, call):
 
 @pytest.fixture(scope="session")
 def site(tmp_path_factory):
-    """One site for all tests that break nothing; jobs and people are each test's own."""
+    """One site for all tests that break nothing. Each test has its own jobs and people."""
     site = Site(tmp_path_factory.mktemp("site"))
     yield site
     site.close()
@@ -74,7 +73,7 @@ def site(tmp_path_factory):
 
 @pytest.fixture
 def make_site(tmp_path, request):
-    """make_site(has_relay=True, ETA_INTERVAL_SECONDS=10): a site of the test's own, to be broken or set otherwise."""
+    """make_site(has_relay=True, ETA_INTERVAL_SECONDS=10): a site for one test, to be broken or configured differently."""
     sites = []
 
     def make(**settings) -> Site:
@@ -94,7 +93,7 @@ def order_system(site):
 
 @pytest.fixture
 def rider(order_system):
-    """rider(job, …): a signed-in rider of these jobs (theirs, where `person` is not named), also of another site's."""
+    """rider(job, …): a signed-in rider of these jobs (their own rider unless `person` is given), also on another site."""
     riders = []
 
     def sign_in(*jobs, person=None) -> Rider:
@@ -108,8 +107,8 @@ def rider(order_system):
 
 @pytest.fixture
 def coming(order_system, rider):
-    """coming(spot, kind="delivery"): a job whose rider travels and was seen (at the start of a trip to HOME, where no
-    spot is named), and the rider."""
+    """coming(spot, kind="delivery"): a job whose rider travels and was seen (at the start of a trip to HOME by default),
+    and the rider."""
 
     def make(spot: Spot | None = None, kind: str = "visit") -> tuple[Job, Rider]:
         statuses = ["on_the_way"] if kind == "visit" else ["accepted", "preparing", "ready_for_pickup", "in_transit"]
@@ -136,7 +135,7 @@ def browser():
 
 @pytest.fixture
 def open_devices(browser, request):
-    """open_devices(site): browsers for a site of the test's own; what they said is judged at the end of the test."""
+    """open_devices(site): browsers for a site of the test's own. Their evidence is checked at the end of the test."""
     opened: list[tuple[Devices, Evidence]] = []
 
     def open_for(site: Site) -> Devices:
@@ -166,7 +165,7 @@ def devices(open_devices, site):
 
 @pytest.fixture
 def evidence(devices):
-    """What the browsers of this test said: console, errors, requests."""
+    """What the browsers of this test reported: console, errors, requests."""
     return devices.evidence
 
 
@@ -188,7 +187,7 @@ def desktop(devices):
 
 @pytest.fixture
 def axe():
-    """axe(page): no violation of WCAG 2.1 AA in what it shows now."""
+    """axe(page): the page has no violation of WCAG 2.1 AA in its current state."""
     return accessibility.assert_accessible
 
 

@@ -1,5 +1,5 @@
-"""Browsers as people have them: a phone, a small phone, a desktop; light or dark, with a language, a clock and a wish
-for less motion. Each page has a context of its own, so nothing is shared but the site."""
+"""Browsers as people use them: a phone, a small phone, a desktop; light or dark, with a language, a clock and reduced
+motion. Each page has its own context, so they share nothing but the site."""
 
 from pathlib import Path
 from typing import Literal
@@ -10,10 +10,10 @@ import bounds
 from evidence import Evidence
 
 CHROMIUM = "/usr/bin/chromium"
-# Nothing leaves the machine, not even what Chromium itself would ask for.
+# Nothing leaves the machine, not even Chromium's own requests.
 ARGUMENTS = ["--no-sandbox", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost",
              "--disable-background-networking", "--disable-component-update", "--no-first-run"]
-# Where a phone is unless a test says otherwise.
+# The default location of a phone.
 ROME = {"latitude": 41.89, "longitude": 12.48, "accuracy": 8}
 
 
@@ -30,10 +30,10 @@ class Devices:
         timezone: str = "America/New_York", permissions: list[str] | None = None, geolocation: dict | None = None,
         scale: float = 1, clock: bool = False, service_workers: Literal["allow", "block"] = "block", **more,
     ) -> Page:
-        """A page in a context of its own, at `path` (or at a whole URL) where one is given.
+        """A page in its own context, at `path` or at a whole URL.
 
-        `clock`: the page's time is ours (`page.clock`). `scale`: device pixels. Service workers answer from what they
-        kept, so they are blocked but where a test is about them."""
+        `clock`: the test controls the page's time (`page.clock`). `scale`: device pixels. Service workers would answer
+        from their caches, so they are blocked except in tests about them."""
         context = self._browser.new_context(
             base_url=self._base_url, ignore_https_errors=True, viewport={"width": width, "height": height},
             is_mobile=is_phone, has_touch=is_phone, device_scale_factor=scale, color_scheme="dark" if dark else "light",
@@ -55,7 +55,7 @@ class Devices:
         return self.open(path, **{"width": 390, "height": 844, "is_phone": True} | options)
 
     def small_phone(self, path: str | None = None, **options) -> Page:
-        """320 wide: also what a desktop of 1280 is at 400 % zoom."""
+        """320 px wide, which is also a desktop of 1280 px at 400 % zoom."""
         return self.open(path, **{"width": 320, "height": 568, "is_phone": True} | options)
 
     def desktop(self, path: str | None = None, **options) -> Page:

@@ -1,6 +1,6 @@
-"""What a browser said while a test ran: its console, uncaught errors, violations of the content policy, every
-request. It is kept beside screenshots when a test fails; and some of it no test may cause: uncaught errors, a
-policy that was broken, a request to somebody else, a token in an address."""
+"""What a browser reported during a test: its console, uncaught errors, violations of the content policy, every request.
+It is stored with screenshots when a test fails. No test may cause an uncaught error, a policy violation, a request to
+another origin, or a token in an address."""
 
 import json
 import re
@@ -19,7 +19,7 @@ TELL_VIOLATIONS = """addEventListener('securitypolicyviolation', (event) =>
 
 @dataclass
 class Evidence:
-    """Of all pages of one test. `origin` is the site's; what goes elsewhere is somebody else's."""
+    """The evidence of all pages of one test. `origin` is the site's origin."""
 
     origin: str
     console: list[str] = field(default_factory=list)
@@ -28,7 +28,7 @@ class Evidence:
     answers: list[tuple[int, str]] = field(default_factory=list)
     sockets: list[str] = field(default_factory=list)
     pages: list[Page] = field(default_factory=list)
-    # Sentences of uncaught errors that the test itself causes, as regular expressions.
+    # Uncaught errors that the test expects, as regular expressions.
     expected_errors: list[str] = field(default_factory=list)
 
     def watch(self, context: BrowserContext) -> None:
@@ -47,7 +47,7 @@ class Evidence:
 
     @property
     def to_others(self) -> list[str]:
-        """Requests and sockets that left the site."""
+        """Requests and sockets to other origins."""
         ours = urlsplit(self.origin).netloc
         return [url for url in self.requests + self.sockets
                 if urlsplit(url).scheme not in OF_THE_BROWSER and urlsplit(url).netloc != ours]
@@ -70,10 +70,10 @@ class Evidence:
                 + [f"request to somebody else: {url}" for url in self.to_others]
                 + [f"token in an address: {url}" for url in self.tokens_in_addresses])
 
-    # What is kept of a failure
+    # What is stored after a failure
 
     def keep(self, folder: Path) -> None:
-        """Screenshots, texts and logs, as far as the browser still answers; coordinates in it are made up."""
+        """Stores screenshots, texts and logs, if the browser still answers. All coordinates in them are invented."""
         folder.mkdir(parents=True, exist_ok=True)
         said = {"origin": self.origin, "errors": self.errors, "offences": self.offences, "console": self.console,
                 "sockets": self.sockets, "answers": self.answers}
@@ -85,5 +85,5 @@ class Evidence:
                 address = JWT.sub("<token>", page.url)
                 (folder / f"page-{number}.html").write_text(f"<!-- {address} -->\n{page.content()}")
                 page.screenshot(path=folder / f"page-{number}.png", timeout=5_000)
-            except Exception as reason:  # A page that hangs is what the failure may be about.
+            except Exception as reason:  # The failure may be that the page hangs.
                 (folder / f"page-{number}.txt").write_text(f"no screenshot: {reason}")

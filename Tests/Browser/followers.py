@@ -1,5 +1,5 @@
-"""Who follows a job on a socket of its own, beside the browser: what a rider's page brought about is waited for by
-hearing of it. Not for pages with a `Wire`: their messages pass through the test, which waits here."""
+"""A follower of a job on its own socket, beside the browser: tests use it to wait until something from a rider's page
+has arrived. Not for pages with a `Wire`, whose messages pass through the test that would wait here."""
 
 import contextlib
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ from websocket import WebSocket
 
 
 class Follower:
-    """Of one job, as its customer."""
+    """A follower of one job, as its customer."""
 
     def __init__(self, job: Job):
         self.socket = WebSocket(job.orders.site.url, job.orders.token("customer", job.customer))
@@ -17,12 +17,12 @@ class Follower:
         self._first = self.socket.hear(type="subscribed", job=job.name)["snapshot"]
 
     def hear_live(self) -> None:
-        """The rider is seen."""
+        """Waits until the rider is visible."""
         if self._first["tracking"] != "live":
             self.socket.hear(type="tracking", state="live")
 
     def hear_place(self, lat: float) -> None:
-        """The rider is at this latitude, or was when this began."""
+        """Waits until the rider is at this latitude, or returns at once if they already were."""
         position = self._first["position"]
         if position is None or position["lat"] != lat:
             self.socket.hear(type="location", lat=lat)

@@ -1,5 +1,5 @@
-"""What a page occupies, by the DevTools protocol: JavaScript heap after a collection, nodes and listeners that are
-alive."""
+"""The memory of a page, by the DevTools protocol: the JavaScript heap after a collection, and live nodes and
+listeners."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ from playwright.sync_api import Page
 
 @dataclass(frozen=True)
 class Occupied:
-    """At one moment, after garbage was collected."""
+    """One measurement, after a garbage collection."""
 
     heap_bytes: int
     nodes: int
@@ -16,14 +16,14 @@ class Occupied:
 
 
 class Heap:
-    """Of one page."""
+    """The heap of one page."""
 
     def __init__(self, page: Page):
         self._devtools = page.context.new_cdp_session(page)
         self._devtools.send("HeapProfiler.enable")
 
     def look(self) -> Occupied:
-        """Twice, since what a collection lets go may hold on to more."""
+        """Collects twice, because the first collection may release references to more garbage."""
         for _ in range(2):
             self._devtools.send("HeapProfiler.collectGarbage")
         counters = self._devtools.send("Memory.getDOMCounters")

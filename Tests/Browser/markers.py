@@ -1,6 +1,5 @@
-"""Where the markers are on a page, frame by frame: a recorder in the page looks at each animation frame and keeps
-what changed, with the wall clock's time, which on one machine is the rider's too. A test asks for what was
-recorded, and judges it here."""
+"""Records where the markers are, frame by frame: a recorder in the page stores what changed in each animation frame with
+the wall clock's time, which a rider on the same machine shares. Tests evaluate the recording."""
 
 from dataclasses import dataclass
 
@@ -9,7 +8,7 @@ from playwright.sync_api import Page, expect
 RIDER = "#map .rider"
 HOME = "#map .home"
 
-# Leaflet keeps a marker's place within the map's pane as `_leaflet_pos`; panning moves the pane, zooming the markers.
+# Leaflet stores a marker's place within the map's pane as `_leaflet_pos`. Panning moves the pane, zooming the markers.
 RECORDER = """() => {
   window.recorded = [];
   let last = '';
@@ -28,20 +27,20 @@ RECORDER = """() => {
 
 @dataclass(frozen=True)
 class Seen:
-    """One frame in which something had moved: when (ms since the epoch), and where the rider was from its door (px)."""
+    """One frame with a change: its time (ms since the epoch) and where the rider was relative to the door (px)."""
 
     at: int
     east: float
     south: float
 
     def distance(self, other: "Seen | None" = None) -> float:
-        """px from another place, or from the destination."""
+        """Distance in px from another place, or from the destination."""
         east, south = (other.east, other.south) if other else (0.0, 0.0)
         return ((self.east - east) ** 2 + (self.south - south) ** 2) ** 0.5
 
 
 class Markers:
-    """Of one customer's page, from now on."""
+    """Records the markers of one customer's page."""
 
     def __init__(self, page: Page):
         self.page = page
@@ -54,7 +53,7 @@ class Markers:
                 for each in self.page.evaluate("window.recorded") if each["rider"] and each["home"]]
 
     def settle(self, still_frames: int = 30) -> Seen:
-        """Waits until the marker has not moved for so many frames, and says where it is. Reckoning ends after 5 s."""
+        """Waits until the marker has not moved for a number of frames, and returns its place. Reckoning ends after 5 s."""
         self.page.evaluate("""async (frames) => {
           let count = window.recorded.length, still = 0;
           while (still < frames) {
@@ -71,7 +70,7 @@ def first_move(seen: list[Seen], since: int) -> Seen | None:
 
 
 def arrival(seen: list[Seen], since: int, there: Seen, tolerance: float = 1.5) -> Seen | None:
-    """The first frame since a moment from which on the marker is where it stays, within px."""
+    """Returns the first frame after a time from which on the marker stays where it is, within px."""
     frames = [each for each in seen if each.at >= since]
     last_away = max((index for index, each in enumerate(frames) if each.distance(there) > tolerance), default=-1)
     return frames[last_away + 1] if last_away + 1 < len(frames) else None

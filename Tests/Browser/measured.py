@@ -1,5 +1,4 @@
-"""Numbers that tests measure: printed at the end of the run, and kept in .build-browser/measured.json for the
-notes."""
+"""Numbers that tests measure: printed at the end of the run and stored in .build-browser/measured.json."""
 
 import json
 import math
@@ -8,13 +7,13 @@ from stage import BUILD
 
 
 class Measured:
-    """Of one run."""
+    """The numbers of one run."""
 
     def __init__(self):
         self.values: dict[str, dict[str, float]] = {}
 
     def note(self, name: str, **numbers: float) -> None:
-        """`numbers` have their unit in their name: p95_ms=412."""
+        """Numbers have their unit in their name: p95_ms=412."""
         self.values[name] = {key: round(value, 3) for key, value in numbers.items()}
 
     def save(self) -> None:
@@ -28,6 +27,6 @@ class Measured:
 
 
 def percentile(values: list[float], share: float) -> float:
-    """The smallest value that `share` (0 to 1) of all are not above."""
+    """Returns the quantile for a share of 0 to 1."""
     ordered = sorted(values)
     return ordered[max(0, math.ceil(share * len(ordered)) - 1)]

@@ -1,5 +1,4 @@
-"""The machine's own network tools: `ss -K` ends a TCP connection of a browser in the kernel, which neither side
-asked for."""
+"""Linux network tools: `ss -K` ends a browser's TCP connection in the kernel without either side asking for it."""
 
 import os
 import re
@@ -15,15 +14,15 @@ def ss(*words: str) -> str:
 
 
 def browser_ports(port: int) -> list[str]:
-    """Local ports of Chromium's connections to a port of ours."""
+    """Returns the local ports of Chromium's connections to a port."""
     return [found.group(1) for line in ss("-tnpH", "state", "established", "dport", "=", f":{port}").splitlines()
             if (found := LOCAL_PORT.search(line))]
 
 
 def cut_browser(port: int) -> int:
-    """Ends every connection that the browser has to the port, at both ends; says how many there were.
+    """Ends all connections of the browser to the port, at both ends, and returns their number.
 
-    Skips the test where the kernel can not do that for us."""
+    Skips the test if the kernel does not support that."""
     if os.geteuid() != 0:
         pytest.skip("NOT TESTED that a page survives a cut connection: `ss -K` ends somebody else's only for root. "
                     "CI runs as root; here: sudo make test-browser BROWSER='-k cut'")

@@ -1,5 +1,5 @@
-"""What an order system does: makes jobs, moves them on, gives them to riders, asks for links. All of it by the REST
-interface, as the role `service`, so that a test says only what happened in the world."""
+"""An order system: creates jobs, changes their status, assigns riders and requests links. It uses the REST API with the
+role `service`, so that a test only describes what happens in the world."""
 
 import http.client
 import itertools
@@ -14,7 +14,7 @@ import tokens
 from stage import Site
 
 NUMBERS = itertools.count(1)
-HOME = (41.9028, 12.4964)      # lat, lon of a destination where a test names none
+HOME = (41.9028, 12.4964)      # lat, lon of the default destination
 UNVERIFIED = ssl._create_unverified_context()
 
 
@@ -28,7 +28,7 @@ class Refused(Exception):
 
 @dataclass(frozen=True)
 class Job:
-    """A job that exists. Its customer and its rider have names of their own, so that tests never meet."""
+    """A job. Its customer and rider have names of their own, so tests do not affect each other."""
 
     orders: "OrderSystem"
     name: str
@@ -37,7 +37,7 @@ class Job:
     rider: str | None
 
     def status(self, *statuses: str) -> "Job":
-        """One status after the other."""
+        """Sets statuses one after the other."""
         for status in statuses:
             self.orders.ask("POST", f"jobs/{self.name}/status", {"status": status})
         return self
@@ -47,23 +47,23 @@ class Job:
         self.orders.ask("PUT", f"jobs/{self.name}/assignment", body)
 
     def link(self, viewers: int = 5, expires_in: int = bounds.LINK_SECONDS) -> dict:
-        """`{link, id, url, expiresAt, viewers}`; `url` begins at the site."""
+        """Returns `{link, id, url, expiresAt, viewers}`; `url` starts with the site's address."""
         answer = self.orders.ask("POST", f"jobs/{self.name}/links", {"viewers": viewers, "expiresInSeconds": expires_in})
         return answer | {"url": f"{self.orders.site.url}/track/{self.name}#{answer['link']}"}
 
     @property
     def guest_url(self) -> str:
-        """The customer's page by a new link."""
+        """The address of the customer's page with a new link."""
         return self.link()["url"]
 
     @property
     def state(self) -> dict:
-        """The snapshot."""
+        """The snapshot of the job."""
         return self.orders.ask("GET", f"jobs/{self.name}")
 
 
 class OrderSystem:
-    """The service's side of the REST interface of a site."""
+    """The service's side of a site's REST API."""
 
     def __init__(self, site: Site):
         self.site = site
@@ -73,27 +73,27 @@ class OrderSystem:
         return tokens.token(self.site.secret, role, person, **claims)
 
     def visit(self, *statuses: str, **members) -> Job:
-        """A service visit, with a rider of its own, that went through `statuses`."""
+        """Creates a service visit with its own rider and takes it through `statuses`."""
         return self._make("service", members).status(*statuses)
 
     def delivery(self, *statuses: str, **members) -> Job:
         return self._make("delivery", members).status(*statuses)
 
     def approve(self, rider: str, zone: str = "rome", capacity: int = 3) -> None:
-        """Puts a rider into a zone, where it may declare that it works."""
+        """Puts a rider into a zone, where they can go online."""
         self.ask("PUT", f"riders/{rider}", {"zone": zone, "approved": True, "capacity": capacity})
 
     def sign_in_url(self, path: str, role: str, person: str) -> str:
-        """A page of ours with a one-time code that signs a person in: no token is ever in a URL."""
+        """Returns a page's address with a one-time code that signs a person in. No URL contains a token."""
         code = self.ask("POST", "sign-ins", {}, bearer=self.token(role, person))["code"]
         return f"{self.site.url}{path}#in.{code}"
 
     def revoke(self, what: str, name: str) -> None:
-        """`what`: users, tokens, jobs, links."""
+        """Revokes something. `what`: users, tokens, jobs, links."""
         self.ask("DELETE", f"grants/{what}/{name}")
 
     def ask(self, method: str, path: str, body: dict | None = None, bearer: str | None = None) -> dict:
-        """Raises Refused for what is not 2xx, OSError when nobody answers."""
+        """Raises Refused unless the answer is 2xx, and OSError without an answer."""
         address = urlsplit(self.site.url)
         if self.site.is_secure:
             connection = http.client.HTTPSConnection(

@@ -1,5 +1,5 @@
-"""How long a page's main thread is busy at once. The browser's trace says for each task how long it took by the
-clock and how much of that it computed: on a machine that others use, only the second is the page's own doing."""
+"""How long tasks block a page's main thread. The browser's trace contains each task's duration and processor time. On a
+shared machine only the processor time is caused by the page."""
 
 import json
 from dataclasses import dataclass
@@ -12,19 +12,19 @@ TASKS = ("RunTask", "ThreadControllerImpl::RunTask")
 
 @dataclass(frozen=True)
 class Tasks:
-    """Of the page's main thread, in ms, in the order they ran."""
+    """Processor times of the main thread's tasks in ms, in order."""
 
     clock: list[float]
     computing: list[float]
 
     @property
     def long(self) -> list[float]:
-        """Those that computed for longer than LONG_MS: a finger on the screen waits for them."""
+        """Tasks that computed for longer than LONG_MS and would delay a touch."""
         return [each for each in self.computing if each > LONG_MS]
 
 
 class Trace:
-    """`with Trace(browser, page) as trace:` …, then `trace.tasks`. One at a time in a browser."""
+    """`with Trace(browser, page) as trace:` …, then `trace.tasks`. Only one at a time per browser."""
 
     def __init__(self, browser: Browser, page: Page):
         self._browser, self._page = browser, page
@@ -42,9 +42,9 @@ class Trace:
 
 
 def main_thread_tasks(trace: dict) -> Tasks:
-    """Of the renderer that ran most script: the page's, since its service workers and blank pages run hardly any.
+    """Returns the tasks of the renderer that ran the most script, which is the page's.
 
-    A trace without times on the processor fails the test: it would find no task long."""
+    A trace without processor times fails the test, because it would find no long task."""
     events = trace["traceEvents"]
     mains = {(event["pid"], event["tid"]) for event in events
              if event["name"] == "thread_name" and event["args"]["name"] == "CrRendererMain"}

@@ -1,5 +1,5 @@
-"""Child processes: each is started once, known by its id, and ended by it, whatever happened in between. When pytest
-itself is killed the kernel ends them (PR_SET_PDEATHSIG), so that no redis-server is left behind."""
+"""Child processes: each is started once, known by its id and ended by it, whatever happens in between. If pytest itself
+is killed, the kernel ends them (PR_SET_PDEATHSIG), so that no redis-server is left behind."""
 
 import ctypes
 import os
@@ -19,7 +19,7 @@ def _die_with_the_parent() -> None:
 
 
 class DidNotStart(Exception):
-    """A process that should answer does not; the message holds the end of its log."""
+    """A process did not answer. The message contains the end of its log."""
 
 
 class Process:
@@ -37,9 +37,9 @@ class Process:
         return self.child.poll() is None
 
     def wait_until(self, answers, what: str):
-        """Asks `answers()` until it says something true, and returns that.
+        """Calls `answers()` until the result is truthy, and returns it.
 
-        Raises DidNotStart when the process ends, or after START_SECONDS."""
+        Raises DidNotStart if the process ends or after START_SECONDS."""
         end = time.monotonic() + bounds.START_SECONDS
         while time.monotonic() < end:
             if answer := answers():
@@ -53,20 +53,20 @@ class Process:
         return "\n".join(self.log.read_text(errors="replace").splitlines()[-lines:])
 
     def freeze(self) -> None:
-        """The process does nothing more, but its sockets stay open: what a half-open connection looks like."""
+        """Stops the process while its sockets stay open: a half-open connection."""
         self.child.send_signal(signal.SIGSTOP)
 
     def thaw(self) -> None:
         self.child.send_signal(signal.SIGCONT)
 
     def kill(self) -> None:
-        """As a machine that loses its power: nobody is told."""
+        """Kills the process like a power failure: no peer is notified."""
         if self.is_running:
             self.child.kill()
         self.child.wait(bounds.END_SECONDS)
 
     def end(self) -> None:
-        """Asks it to end, and insists after END_SECONDS."""
+        """Asks the process to end and kills it after END_SECONDS."""
         if self.is_running:
             self.thaw()
             self.child.terminate()

@@ -1,6 +1,5 @@
-"""One address in front of the gateways, as a balancer is: a TCP relay whose connections a test can cut, hold and
-lead elsewhere. It passes bytes on and knows nothing of them, so that what a page sees is what it would see of a
-network."""
+"""One address in front of the gateways, like a load balancer: a TCP relay whose connections a test can cut, hold and
+redirect. It forwards bytes without reading them, so pages see what a network would show them."""
 
 import socket
 import struct
@@ -13,7 +12,7 @@ AT_ONCE = struct.pack("ii", 1, 0)  # SO_LINGER: close sends a reset
 
 
 class Relay:
-    """Listens on a port of loopback and relays each connection to the first of `targets` that takes it."""
+    """Listens on a loopback port and relays each connection to the first of `targets` that accepts it."""
 
     def __init__(self, targets: list[int]):
         self.targets = list(targets)
@@ -33,7 +32,7 @@ class Relay:
             return len(self._pairs)
 
     def cut(self) -> int:
-        """Resets every connection, as a balancer that restarts; returns how many there were. New ones are taken."""
+        """Resets all connections, like a balancer that restarts, and returns their number. New ones are accepted."""
         with self._lock:
             pairs, self._pairs = self._pairs, set()
         for pair in pairs:
@@ -42,16 +41,16 @@ class Relay:
         return len(pairs)
 
     def go_dark(self) -> None:
-        """Nothing passes any more and nobody is told: the half-open connection of a phone in a tunnel."""
+        """Stops all traffic without notice: the half-open connection of a phone in a tunnel."""
         self._flows.clear()
 
     def come_back(self) -> None:
-        """What waited passes, new connections are taken."""
+        """Delivers held traffic and accepts new connections."""
         self._is_refusing = False
         self._flows.set()
 
     def refuse(self) -> None:
-        """Cuts, and resets whoever comes until `come_back`."""
+        """Cuts all connections and resets new ones until `come_back`."""
         self._is_refusing = True
         self.cut()
 
@@ -98,7 +97,7 @@ class Relay:
         return None
 
     def _pump(self, source: socket.socket, sink: socket.socket) -> None:
-        """Passes bytes on until one side ends; the other side is told the same way."""
+        """Forwards bytes until one side ends, and ends the other side the same way."""
         try:
             source.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             while chunk := source.recv(CHUNK_BYTES):
@@ -111,7 +110,7 @@ class Relay:
 
     @staticmethod
     def _reset(end: socket.socket) -> None:
-        """Wakes whoever reads from it, too."""
+        """Closes a socket and wakes its reader."""
         try:
             end.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, AT_ONCE)
             end.shutdown(socket.SHUT_RDWR)

@@ -1,6 +1,6 @@
-"""The rider's page as tests open it: signed in by a one-time code, with a spy between the page and what it asks of the
-browser: each call for the location and each reading is counted, and calls may be held back while the browser's question
-is "open"; a map app that would be opened is written down in its place."""
+"""The rider's page as tests open it: signed in by a one-time code, with a spy between the page and the browser. It counts
+each request for the location and each reading, can hold requests while the browser's question is "open", and records
+map apps instead of opening them."""
 
 from playwright.sync_api import Locator, Page, expect
 
@@ -25,7 +25,7 @@ SPY = """(() => {
   HTMLAnchorElement.prototype.click = function () { spy.opened.push(this.href); };
 })()"""
 
-# A page that came over plain HTTP from elsewhere.
+# A page that was loaded over plain HTTP from another host.
 INSECURE = "Object.defineProperty(window, 'isSecureContext', {value: false})"
 
 ANDROID = ("Mozilla/5.0 (Linux; Android 14; Pixel 8) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0.0.0 Mobile "
@@ -39,8 +39,8 @@ class RiderPage:
 
     def __init__(self, orders: OrderSystem, devices: Devices, person: str, *jobs: Job, scripts=(), words="",
                  has_wire: bool = False, **options):
-        """`jobs`: of a rider without a zone, who is told them by the address. `words`: of the address, `lang=de`.
-        `has_wire`: a test may say to the page what a gateway would (`wire`)."""
+        """`jobs`: for a rider without a zone, whose jobs are in the address. `words`: query parameters, `lang=de`.
+        `has_wire`: the test can send messages to the page like a gateway (`wire`)."""
         self.orders, self.person = orders, person
         phone = {"width": 390, "height": 844, "is_phone": True, "geolocation": ROME}
         self.page: Page = devices.open(None, **phone | options)
@@ -51,7 +51,7 @@ class RiderPage:
         self.page.goto(orders.sign_in_url(f"/rider?{query}" if query else "/rider", "rider", person))
         expect(self.page.locator("#work")).to_be_visible()
 
-    # What is on it
+    # Content of the page
 
     @property
     def switch(self) -> Locator:
@@ -79,16 +79,16 @@ class RiderPage:
         return self.page.locator(f"#navigate-{job.name}")
 
     def next(self, job: Job) -> Locator:
-        """The large button of what comes next."""
+        """The large button for the next step."""
         return self.card(job).locator(".next")
 
     def panel_says(self, phase: str) -> Locator:
-        """The panel, once it speaks of this."""
+        """The panel, once it shows this phase."""
         expect(self.panel).to_be_visible()
         expect(self.panel).to_have_attribute("data-phase", phase)
         return self.panel
 
-    # What it asked of the browser
+    # The page's use of the browser
 
     @property
     def locations_asked(self) -> list[str]:
@@ -99,7 +99,7 @@ class RiderPage:
         return self.page.evaluate("spy.opened")
 
     def hold_question(self) -> None:
-        """From now on the browser's question stays open until it is answered."""
+        """Keeps the browser's question open until it is answered."""
         self.page.evaluate("spy.isHolding = true")
 
     def answer_question(self, is_yes: bool) -> None:
@@ -111,8 +111,8 @@ class RiderPage:
         self.page.context.grant_permissions(["geolocation"])
 
     def deny(self) -> None:
-        """As in the browser's settings: Playwright only grants, the browser itself also takes back, as long as
-        who told it so stays (the session is left open)."""
+        """Changes the permission as in the browser's settings. Playwright can only grant; the DevTools protocol can also
+        revoke, as long as its session stays open."""
         session = self.page.context.browser.new_browser_cdp_session()
         for context in session.send("Target.getBrowserContexts")["browserContextIds"]:
             session.send("Browser.setPermission", {
@@ -122,14 +122,14 @@ class RiderPage:
         self.page.context.set_geolocation({"latitude": lat, "longitude": lon, "accuracy": 8})
 
     def hide(self, is_hidden: bool) -> None:
-        """As if another app were in front of it: a headless browser's pages are all in front."""
+        """Hides the page as another app would. Pages of a headless browser are always in front."""
         self.page.evaluate("""(isHidden) => {
           Object.defineProperty(document, 'hidden', {value: isHidden, configurable: true});
           document.dispatchEvent(new Event('visibilitychange'));
         }""", is_hidden)
 
     def listen(self) -> None:
-        """From now on the page's messages are written down, with the page's clock, ms, and the gateway's to it."""
+        """Records the page's messages with the page's clock in ms, and the gateway's messages."""
         self.page.evaluate("""() => {
           const [real, heard] = [WebSocket.prototype.send, new WeakSet()];
           [spy.sent, spy.heard] = [[], []];
@@ -143,15 +143,15 @@ class RiderPage:
 
     @property
     def now_ms(self) -> float:
-        """The page's clock, as in what `listen` writes down."""
+        """The page's clock, as in the recordings of `listen`."""
         return self.page.evaluate("performance.now()")
 
     def said(self, kind: str) -> list[dict]:
-        """The page's messages of a type since `listen`."""
+        """Returns the page's messages of a type since `listen`."""
         return [each for each in self.page.evaluate("spy.sent") if each["message"]["type"] == kind]
 
     def wait_until_answered(self, kind: str, member: str) -> None:
-        """Until the gateway took the first message of a type that has this member; it answers one after the other."""
+        """Waits until the gateway accepted the first message of a type with this member; it answers in order."""
         self.page.wait_for_function("""([kind, member]) => {
           const said = spy.sent.filter(({message}) => message.type === kind);
           const first = said.findIndex(({message}) => message[member] !== undefined);
@@ -162,7 +162,7 @@ class RiderPage:
     def unavailable_reasons(self) -> list[str]:
         return [each["message"]["reason"] for each in self.said("unavailable")]
 
-    # What the gateway knows
+    # The gateway's state
 
     @property
     def known(self) -> dict:
@@ -170,5 +170,5 @@ class RiderPage:
 
 
 def go_online(orders: OrderSystem, person: str) -> None:
-    """A rider in a zone, before its page is opened: what is given to it then is there from the start."""
+    """Creates a rider in a zone before the page is opened, so that their tasks are there from the start."""
     orders.ask("PATCH", "riders/me/status", {"status": "online"}, bearer=orders.token("rider", person))

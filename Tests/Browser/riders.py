@@ -1,5 +1,5 @@
-"""A rider's phone: a real socket that travels and reports, beside the browser. What it sent and when is kept, so
-that a test can say how long a fix took to a marker."""
+"""A rider's phone: a real socket that travels and reports, beside the browser. It stores what it sent and when, so that
+tests can measure the time from a fix to a marker."""
 
 import threading
 import time
@@ -16,7 +16,7 @@ def now_ms() -> int:
 
 @dataclass(frozen=True)
 class Sent:
-    """One fix that left the phone."""
+    """One fix that the phone sent."""
 
     seq: int
     spot: Spot
@@ -24,7 +24,7 @@ class Sent:
 
 
 class Rider:
-    """A signed-in rider with one job, or several."""
+    """A signed-in rider with one or more jobs."""
 
     def __init__(self, orders: OrderSystem, *jobs: Job, person: str | None = None):
         self.orders, self.jobs = orders, jobs
@@ -41,7 +41,7 @@ class Rider:
         self.socket.hear(type="welcome")
 
     def travel(self, active: bool = True) -> "Rider":
-        """Switches travel mode of its jobs, and waits for the gateway's word."""
+        """Switches travel mode of the rider's jobs and waits for the gateway's answer."""
         for job in self.jobs:
             heard = len(self.socket.heard)
             self.socket.say({"type": "travel", "job": job.name, "active": active})
@@ -54,9 +54,9 @@ class Rider:
     def report(
         self, spot: Spot, *, at: int | None = None, accuracy: float = 5.0, is_answered: bool = False, **members,
     ) -> Sent:
-        """Tells where it is; `at` (ms since the epoch) is now where it is not named.
+        """Reports a position; `at` (ms since the epoch) defaults to now.
 
-        `is_answered`: waits for the gateway's word, whatever it is."""
+        `is_answered`: waits for the gateway's answer, whatever it is."""
         with self._lock:
             self._seq += 1
             sent = Sent(self._seq, spot, at or now_ms())
@@ -72,11 +72,11 @@ class Rider:
         return sent
 
     def report_unavailable(self, reason: str) -> None:
-        """Says why it has no position: no_fix, permission_denied, services_disabled, hidden, low_battery …"""
+        """Reports why there is no position: no_fix, permission_denied, services_disabled, hidden, low_battery …"""
         self.socket.say({"type": "unavailable", "reason": reason})
 
     def drive(self, trip: Trip, *, every: float = 1.0, from_second: float = 0.0) -> "Rider":
-        """Reports along a trip in the background, every so many s, until `halt`, `close` or the end of the test."""
+        """Reports along a trip in the background at an interval in s, until `halt`, `close` or the end of the test."""
         self.halt()
         self._halt = threading.Event()
         halt, begun = self._halt, time.monotonic()
@@ -95,7 +95,7 @@ class Rider:
         return self
 
     def halt(self) -> None:
-        """Reports nothing more; the connection and travel mode stay."""
+        """Stops reporting; the connection and travel mode stay."""
         self._halt.set()
         if self._drive:
             self._drive.join()

@@ -1,11 +1,11 @@
-"""What goes over the sockets of a page, and when: a page's WebSocket is listened to from within, before any of its
-own scripts runs, so that the times are those at which the page itself was told."""
+"""The messages on the sockets of a page and their times. The page's WebSocket is observed from within before any script of
+the page runs, so the times are those of the page itself."""
 
 from dataclasses import dataclass
 
 from playwright.sync_api import BrowserContext, Page
 
-# `drawn` is the first animation frame after a message: what the page made of it is on the screen then.
+# `drawn` is the first animation frame after a message, when the page's reaction is on the screen.
 LISTENER = """(() => {
   const heard = window.heardOnSockets = [], said = window.saidOnSockets = [];
   const Real = WebSocket;
@@ -24,13 +24,13 @@ LISTENER = """(() => {
 
 
 def listen(context: BrowserContext) -> None:
-    """Before the page is opened."""
+    """Call it before the page is opened."""
     context.add_init_script(LISTENER)
 
 
 @dataclass(frozen=True)
 class Delivered:
-    """A fix, from the rider's page to the customer's: ms since the epoch."""
+    """A fix from the rider's page to the customer's, in ms since the epoch."""
 
     captured: int
     said: int
@@ -39,7 +39,7 @@ class Delivered:
 
 
 def delivered(rider: Page, customer: Page) -> list[Delivered]:
-    """Every fix that the rider's page sent and the customer's page drew."""
+    """Returns every fix that the rider's page sent and the customer's page drew."""
     said = rider.evaluate("""() => saidOnSockets.flatMap(({at, text}) => {
       const message = JSON.parse(text);
       return message.type === 'location' ? message.fixes.map((fix) => [fix.at, at]) : [];

@@ -1,9 +1,8 @@
-"""A site of its own: a redis-server, one or more gateways, and where asked for one address before them (`Relay`).
-Everything is started here and ended here, by process id; what breaks is broken by the test that says so.
+"""A site for tests: a redis-server, one or more gateways, and on request one address in front of them (`Relay`).
+Everything is started and ended here by process id. Tests break what they want broken.
 
-Pages come over plain HTTP on 127.0.0.1: browsers count loopback as a secure context, so geolocation and service
-workers are there, while a service worker refuses a certificate that nobody vouches for. One test goes over TLS
-(`is_secure=True`)."""
+Pages are served over plain HTTP on 127.0.0.1. Browsers treat loopback as a secure context, so geolocation and service
+workers work, while a service worker would reject a self-signed certificate. One test uses TLS (`is_secure=True`)."""
 
 import os
 import re
@@ -20,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / ".build-browser"
 PAGES = ROOT / "Sources/WebAssets/web"
 
-# One address and few people ask for everything: what bounds them is not the matter here, except where a test says so.
+# All requests come from one address and few people, so quotas are raised except where a test is about them.
 UNBOUNDED = {
     "REQUESTS_PER_PERSON_PER_SECOND": 10_000, "REQUESTS_PER_PERSON_BURST": 10_000,
     "REFUSED_TOKENS_PER_ADDRESS_PER_SECOND": 10_000, "REFUSED_TOKENS_PER_ADDRESS_BURST": 10_000,
@@ -31,7 +30,7 @@ UNBOUNDED = {
 
 
 def enroute() -> Path:
-    """The gateway that is tested: ENROUTE_BINARY, or what `swift build` made."""
+    """Returns the gateway under test: ENROUTE_BINARY, or the result of `swift build`."""
     named = os.environ.get("ENROUTE_BINARY")
     path = Path(named) if named else ROOT / ".build/debug/enroute"
     if not path.exists():
@@ -40,11 +39,11 @@ def enroute() -> Path:
 
 
 class Site:
-    """A running Enroute."""
+    """A running site."""
 
     def __init__(self, folder: Path, is_secure: bool = False, has_relay: bool = False, **settings):
-        """`settings` are environment variables of the gateways without `ENROUTE_`; None leaves one out that we set:
-        with PAGES_DIR=None the pages are those that are built in."""
+        """`settings` are environment variables of the gateways without `ENROUTE_`. None removes one that is set here: with
+        PAGES_DIR=None the pages are the embedded ones."""
         self.folder, self.is_secure, self.settings = folder, is_secure, settings
         folder.mkdir(parents=True, exist_ok=True)
         self.secret = secrets.token_hex(32)
@@ -62,7 +61,7 @@ class Site:
 
     @property
     def url(self) -> str:
-        """Where a browser goes: the relay where there is one."""
+        """The address for browsers: the relay's, if there is one."""
         port = self.relay.port if self.relay else self.gateways[0].port
         return f"{'https' if self.is_secure else 'http'}://127.0.0.1:{port}"
 
@@ -70,10 +69,10 @@ class Site:
     def port(self) -> int:
         return int(self.url.rsplit(":", 1)[1])
 
-    # What can be done to it
+    # Actions
 
     def start_redis(self) -> None:
-        """Also again after `redis.kill()`: at the same place, and empty."""
+        """Starts Redis, also after `redis.kill()`: at the same place, and empty."""
         self.redis = Process(
             "redis-server",
             ["redis-server", "--port", "0", "--unixsocket", str(self._socket), "--save", "", "--appendonly", "no",
@@ -81,14 +80,14 @@ class Site:
         self.redis.wait_until(lambda: self.redis_says("PING") == "PONG", "its answer to PING")
 
     def redis_says(self, *command: str) -> str:
-        """What `redis-cli` prints."""
+        """Returns the output of `redis-cli`."""
         done = subprocess.run(
             ["redis-cli", "-s", str(self._socket), *command], capture_output=True, text=True,
             timeout=bounds.ANSWER_SECONDS)
         return done.stdout.strip()
 
     def start_gateway(self) -> "Gateway":
-        """One more gateway on the same Redis; the relay leads to it when those before it take nobody."""
+        """Starts one more gateway on the same Redis. The relay uses it when the earlier ones accept no connection."""
         gateway = Gateway(self, f"gateway-{len(self.gateways) + 1}")
         self.gateways.append(gateway)
         if self.relay:
@@ -104,7 +103,7 @@ class Site:
         if self.redis:
             self.redis.end()
 
-    # What the gateways are started with
+    # Settings of the gateways
 
     @property
     def _socket(self) -> Path:
@@ -126,7 +125,7 @@ class Site:
         return theirs | {f"ENROUTE_{name}": str(value) for name, value in ours.items() if value is not None}
 
     def _certificate(self) -> Path:
-        """Nobody vouches for it: browsers are told to take it (`ignore_https_errors`)."""
+        """A self-signed certificate. Browsers are told to accept it (`ignore_https_errors`)."""
         path = self.folder / "certificate.pem"
         if not path.exists():
             subprocess.run(
@@ -137,7 +136,7 @@ class Site:
 
 
 class Gateway:
-    """One `enroute serve`. It is killed, frozen and thawed by its `process`."""
+    """One `enroute serve`. Its `process` can be killed, frozen and thawed."""
 
     LISTENING = re.compile(r"listening on \S+ port (\d+)")
 
@@ -147,7 +146,7 @@ class Gateway:
         self.start()
 
     def start(self) -> None:
-        """Also again after `process.kill()`: on the same port."""
+        """Starts the gateway, also after `process.kill()`: on the same port."""
         log = self._site.folder / f"{self._name}.log"
         read = log.stat().st_size if log.exists() else 0
         self.process = Process(

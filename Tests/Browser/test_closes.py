@@ -1,4 +1,4 @@
-"""What the close codes of a gateway mean to who looks at a page: what passes is waited for, what stays is said."""
+"""Close codes and the pages: a temporary close is waited out, a permanent one is explained."""
 
 import pytest
 from playwright.sync_api import expect
@@ -10,13 +10,13 @@ from wire import Wire
 
 TOO_SLOW, FULL, SENSELESS = 4008, 4009, 4505
 TOO_MANY = "Too many people are viewing"
-# Of the page's own time: longer than who found no room waits until it tries again.
+# In the page's time: longer than the retry after a session limit.
 AGAIN_MS = 41_000
 
 
 @pytest.fixture
 def open_rider(order_system, devices):
-    """open_rider(): the page of a rider who travels, with its wire, and the job."""
+    """open_rider(): the page of a travelling rider, with its wire, and the job."""
 
     def open_page(**options):
         job = order_system.visit("on_the_way")
@@ -29,7 +29,7 @@ def open_rider(order_system, devices):
     return open_page
 
 
-def test_a_rider_who_was_too_slow_to_sign_in_stays_signed_in_and_comes_back(open_rider):
+def test_a_rider_who_signed_in_too_late_reconnects_and_stays_signed_in(open_rider):
     rider, job = open_rider()
     rider.wire.close(TOO_SLOW)
     rider.wire.comes_back()
@@ -38,7 +38,7 @@ def test_a_rider_who_was_too_slow_to_sign_in_stays_signed_in_and_comes_back(open
 
 
 @pytest.mark.lean
-def test_a_rider_whose_connection_is_refused_reads_so_and_that_nothing_is_shared(open_rider):
+def test_a_rider_whose_connection_is_refused_reads_that_nothing_is_shared(open_rider):
     rider, job = open_rider()
     rider.wire.close(SENSELESS)
     expect(rider.page.locator("#offline")).to_contain_text("The connection was refused")
@@ -47,7 +47,7 @@ def test_a_rider_whose_connection_is_refused_reads_so_and_that_nothing_is_shared
     expect(rider.travel(job)).to_have_attribute("data-state", "interrupted")
 
 
-def test_a_customer_whose_own_dead_session_takes_the_room_keeps_the_map_and_comes_back(coming, phone):
+def test_a_customer_at_the_viewer_limit_keeps_the_map_and_reconnects(coming, phone):
     visit, _ = coming()
     page = phone(clock=True)
     wire = Wire(page)
@@ -63,7 +63,7 @@ def test_a_customer_whose_own_dead_session_takes_the_room_keeps_the_map_and_come
     expect(page.locator(RIDER)).to_be_visible()
 
 
-def test_who_found_no_room_is_there_once_another_has_gone(coming, phone, site):
+def test_a_customer_over_the_viewer_limit_connects_once_another_leaves(coming, phone, site):
     visit, _ = coming()
     link = visit.link(viewers=1)
     first = phone(link["url"])

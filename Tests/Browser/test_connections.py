@@ -1,5 +1,5 @@
-"""Connections end in all the ways they do: cut by the kernel, cut by a balancer, dead without a word, with their
-gateway, without Redis. In each the page says so, comes back by itself, and has missed nothing."""
+"""Connections end in every possible way: cut by the kernel, reset by a balancer, half-open, with their gateway, without
+Redis. Each time the page says so, reconnects and has missed nothing."""
 
 import re
 
@@ -12,7 +12,7 @@ from order_system import HOME, OrderSystem
 from trips import Trip, away, to_the_door
 
 TRIP = to_the_door(HOME, meters_away=600)
-# Of the page's own time: longer than a connection may be silent (40 s) until the page gives it up.
+# In the page's time: longer than a connection may be silent (40 s) before the page gives it up.
 SILENCE_MS = 60_000
 STEP_MS = 1_000
 
@@ -39,8 +39,8 @@ def followed(rider):
 
 
 def arrive(visit, page: Page) -> None:
-    """The visit goes on in the world, and the page knows: other words, and no map any more. (A status that ends the
-    job would end the link too.)"""
+    """Changes the status of the visit and checks that the page follows: other texts and no map. (A final status would end
+    the link too.)"""
     before = page.locator("#headline").text_content()
     visit.status("work_in_progress")
     expect(page.locator("#tracking")).to_be_hidden()
@@ -48,13 +48,13 @@ def arrive(visit, page: Page) -> None:
     expect(page.locator("#offline")).to_be_hidden()
 
 
-def test_the_marker_and_the_door_are_on_the_map(order_system, phone, followed):
+def test_the_map_shows_the_rider_and_the_destination(order_system, phone, followed):
     _, _, page = followed(order_system, phone)
     expect(page.locator(DOOR)).to_be_visible()
 
 
 @pytest.mark.lean
-def test_point_8_a_connection_cut_in_the_kernel_is_made_again_and_has_missed_nothing(
+def test_point_8_a_connection_cut_in_the_kernel_is_reopened_without_missing_a_status(
         order_system, phone, followed, site, evidence):
     visit, _, page = followed(order_system, phone)
     assert cut_browser(site.port) >= 1
@@ -62,7 +62,7 @@ def test_point_8_a_connection_cut_in_the_kernel_is_made_again_and_has_missed_not
     assert len(evidence.sockets) >= 2
 
 
-def test_point_8_connections_that_a_balancer_resets_come_back(relayed, open_devices, followed):
+def test_point_8_connections_reset_by_a_balancer_are_reopened(relayed, open_devices, followed):
     visit, driver, page = followed(OrderSystem(relayed), open_devices(relayed).phone)
     assert relayed.relay.cut() >= 2
     driver.connect()
@@ -70,7 +70,7 @@ def test_point_8_connections_that_a_balancer_resets_come_back(relayed, open_devi
 
 
 @pytest.mark.lean
-def test_point_8_when_its_gateway_is_killed_the_page_goes_on_with_another(relayed, open_devices, followed):
+def test_point_8_after_a_gateway_is_killed_the_page_uses_another(relayed, open_devices, followed):
     devices = open_devices(relayed)
     visit, driver, page = followed(OrderSystem(relayed), devices.phone)
     relayed.start_gateway()
@@ -84,8 +84,8 @@ def test_point_8_when_its_gateway_is_killed_the_page_goes_on_with_another(relaye
     arrive(visit, page)
 
 
-def test_point_8_a_gateway_that_stops_in_order_hands_its_pages_over(make_site, open_devices, followed):
-    """It says when to come back, and where one comes to then is another gateway."""
+def test_point_8_a_gateway_that_shuts_down_hands_its_pages_over(make_site, open_devices, followed):
+    """The gateway names a time, and the page then connects to another gateway."""
     site = make_site(has_relay=True, DRAIN_SECONDS=3)
     devices = open_devices(site)
     visit, _, page = followed(OrderSystem(site), devices.phone)
@@ -95,7 +95,7 @@ def test_point_8_a_gateway_that_stops_in_order_hands_its_pages_over(make_site, o
     arrive(visit, page)
 
 
-def test_point_8_while_no_gateway_is_there_the_page_keeps_what_it_knows_and_says_so(relayed, open_devices, followed):
+def test_point_8_without_any_gateway_the_page_keeps_its_state_and_says_so(relayed, open_devices, followed):
     visit, _, page = followed(OrderSystem(relayed), open_devices(relayed).phone)
     headline = page.locator("#headline").text_content()
     relayed.gateways[0].process.kill()
@@ -107,7 +107,7 @@ def test_point_8_while_no_gateway_is_there_the_page_keeps_what_it_knows_and_says
     arrive(visit, page)
 
 
-def test_point_8_a_connection_that_is_dead_without_a_word_is_given_up_and_made_anew(
+def test_point_8_a_half_open_connection_is_given_up_and_reopened(
         relayed, open_devices, followed):
     visit, _, page = followed(OrderSystem(relayed), open_devices(relayed).phone, clock=True)
     expect(page.locator("#offline")).to_be_hidden()
@@ -120,7 +120,7 @@ def test_point_8_a_connection_that_is_dead_without_a_word_is_given_up_and_made_a
 
 
 def pass_time(page: Page, milliseconds: int, until) -> None:
-    """Lets the page's own time pass, a second at once, until something is so."""
+    """Advances the page's time second by second until a condition holds."""
     for _ in range(0, milliseconds, STEP_MS):
         page.clock.run_for(STEP_MS)
         if until():
@@ -128,7 +128,7 @@ def pass_time(page: Page, milliseconds: int, until) -> None:
 
 
 @pytest.mark.lean
-def test_point_8_offline_is_said_at_once_and_back_online_the_page_catches_up(order_system, phone, followed):
+def test_point_8_offline_is_shown_immediately_and_the_page_catches_up_when_online(order_system, phone, followed):
     visit, driver, page = followed(order_system, phone)
     page.context.set_offline(True)
     expect(page.locator("#offline")).to_be_visible()
@@ -139,8 +139,8 @@ def test_point_8_offline_is_said_at_once_and_back_online_the_page_catches_up(ord
     expect(page.locator("#offline")).to_be_hidden()
 
 
-def test_point_8_through_cuts_the_marker_never_goes_back(order_system, rider, phone, site):
-    """It drives straight to the door, while the connection is cut three times: it only ever comes nearer."""
+def test_point_8_the_marker_never_goes_back_across_reconnects(order_system, rider, phone, site):
+    """The rider drives straight to the door while the connection is cut three times: the marker only gets nearer."""
     visit = order_system.visit("on_the_way")
     driver = rider(visit).travel()
     straight = Trip((away(HOME, 1_000, 225), HOME), speed=12)
@@ -158,7 +158,7 @@ def test_point_8_through_cuts_the_marker_never_goes_back(order_system, rider, ph
     assert back < 4, f"the marker went back by {back:.1f} px"
 
 
-def test_while_redis_does_not_answer_the_page_says_that_what_it_shows_may_be_old(make_site, open_devices, followed):
+def test_without_redis_the_page_says_that_updates_are_delayed(make_site, open_devices, followed):
     site = make_site()
     visit, driver, page = followed(OrderSystem(site), open_devices(site).phone)
     detail = page.locator("body")

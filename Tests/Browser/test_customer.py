@@ -1,5 +1,5 @@
-"""The customer's page against the acceptance criteria of US-072, and in test_customer_orders.py those of CUS-027: each
-test's name begins with the story and the criterion. Their sentences stand word for word."""
+"""The customer's page and the acceptance criteria of US-072 (test_customer_orders.py: CUS-027). Each test name starts with
+the story and the criterion."""
 
 import re
 
@@ -19,7 +19,7 @@ def current(page: Page):
 
 
 @pytest.mark.lean
-def test_US_072_AC_001_the_map_appears_with_two_markers_and_an_arrival(order_system, rider, phone):
+def test_US_072_AC_001_the_map_shows_two_markers_and_an_arrival_time(order_system, rider, phone):
     visit = order_system.visit()
     page = phone(visit.guest_url)
     expect(current(page)).to_contain_text("Appointment confirmed")
@@ -32,8 +32,8 @@ def test_US_072_AC_001_the_map_appears_with_two_markers_and_an_arrival(order_sys
 
 
 @pytest.mark.lean
-def test_US_072_AC_002_the_icon_follows_and_each_new_arrival_is_shown(coming, phone):
-    """The arrivals are the test's. That the gateway calculates them anew is in ArrivalTimesTests."""
+def test_US_072_AC_002_the_marker_moves_and_each_new_arrival_time_is_shown(coming, phone):
+    """The test provides the arrival times. ArrivalTimesTests shows that the gateway recalculates them."""
     visit, technician = coming()
     page = phone()
     wire = Wire(page)
@@ -51,7 +51,7 @@ def test_US_072_AC_002_the_icon_follows_and_each_new_arrival_is_shown(coming, ph
 
 
 @pytest.mark.lean
-def test_US_072_AC_003_at_work_the_map_goes_and_it_is_said_that_the_technician_has_arrived(coming, phone):
+def test_US_072_AC_003_once_work_starts_the_map_disappears_and_the_page_says_arrived(coming, phone):
     visit, _ = coming()
     page = phone(visit.guest_url)
     expect(page.locator(RIDER)).to_be_visible()
@@ -62,7 +62,7 @@ def test_US_072_AC_003_at_work_the_map_goes_and_it_is_said_that_the_technician_h
 
 
 @pytest.mark.lean
-def test_US_072_AC_003_travel_mode_switched_off_by_hand_takes_the_map_and_is_no_arrival(coming, phone):
+def test_US_072_AC_003_a_pause_removes_the_map_and_is_not_shown_as_arrival(coming, phone):
     visit, technician = coming()
     page = phone(visit.guest_url)
     expect(page.locator(RIDER)).to_be_visible()
@@ -75,7 +75,7 @@ def test_US_072_AC_003_travel_mode_switched_off_by_hand_takes_the_map_and_is_no_
 
 
 @pytest.mark.lean
-def test_US_072_AC_004_without_travel_mode_there_is_the_sentence_and_no_map(order_system, phone):
+def test_US_072_AC_004_without_travel_mode_there_is_a_sentence_instead_of_the_map(order_system, phone):
     visit = order_system.visit("on_the_way")
     page = phone(visit.guest_url)
     expect(page.locator("#detail")).to_have_text(
@@ -85,7 +85,7 @@ def test_US_072_AC_004_without_travel_mode_there_is_the_sentence_and_no_map(orde
 
 
 @pytest.mark.lean
-def test_US_072_AC_005_after_30_s_without_a_position_it_stays_and_says_how_old_it_is(coming, phone):
+def test_US_072_AC_005_after_30_s_without_a_position_the_marker_stays_with_its_age(coming, phone):
     visit, technician = coming()
     page = phone(clock=True)
     page.goto(visit.guest_url)
@@ -103,7 +103,7 @@ def test_US_072_AC_005_after_30_s_without_a_position_it_stays_and_says_how_old_i
 
 
 @pytest.mark.lean
-def test_US_072_AC_006_without_a_network_it_says_so_keeps_what_it_knows_and_comes_back(coming, phone):
+def test_US_072_AC_006_offline_the_page_says_so_keeps_its_state_and_reconnects(coming, phone):
     visit, technician = coming()
     page = phone(visit.guest_url)
     expect(page.locator("#eta")).to_be_visible()
@@ -118,7 +118,7 @@ def test_US_072_AC_006_without_a_network_it_says_so_keeps_what_it_knows_and_come
 
 
 @pytest.mark.lean
-def test_US_072_AC_007_without_an_arrival_the_map_goes_on(coming, phone):
+def test_US_072_AC_007_without_an_arrival_time_the_map_stays(coming, phone):
     visit, technician = coming(Spot(*away(HOME, 1_000, 180)))
     page = phone()
     wire = Wire(page)
@@ -133,14 +133,14 @@ def test_US_072_AC_007_without_an_arrival_the_map_goes_on(coming, phone):
     expect(page.locator("#eta")).to_have_text("ETA unavailable")
 
 
-def test_US_072_BR_001_who_is_not_the_customer_is_shown_nothing(coming, order_system, phone):
+def test_US_072_BR_001_another_customer_sees_nothing(coming, order_system, phone):
     visit, _ = coming()
     page = phone(order_system.sign_in_url(f"/track/{visit.name}", "customer", "somebody-else"))
     expect(page.locator("#refusal h1")).to_have_text("We can’t find this order.")
     expect(page.locator("#tracking")).to_be_hidden()
 
 
-def test_US_072_BR_002_when_the_time_is_up_the_page_says_so(make_site, open_devices, rider):
+def test_US_072_BR_002_the_page_says_when_the_sharing_time_limit_is_reached(make_site, open_devices, rider):
     site = make_site(TRACKING_MAX_SHARING_SECONDS=4)
     visit = OrderSystem(site).visit("on_the_way")
     rider(visit).travel().report(TRIP.at(0), is_answered=True)

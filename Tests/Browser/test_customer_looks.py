@@ -1,5 +1,5 @@
-"""How the customer's page looks and is used: points 13 to 23 of design/pages.md. Sizes, keyboards, motion, themes, and
-the pages that are shown in the place of an order."""
+"""How the customer's page looks and is operated: sizes, keyboard, motion, themes, and the pages shown instead of an
+order. The numbers are points 13 to 23 of the page design."""
 
 import re
 
@@ -16,7 +16,7 @@ NARROW_PX = 320
 
 
 def inside(page: Page, selector: str) -> bool:
-    """Whether an element lies within the map, as a whole."""
+    """Whether an element lies entirely within the map."""
     box, frame = page.locator(selector).bounding_box(), page.locator("#map").bounding_box()
     return (box["x"] >= frame["x"] and box["y"] >= frame["y"]
             and box["x"] + box["width"] <= frame["x"] + frame["width"]
@@ -24,14 +24,14 @@ def inside(page: Page, selector: str) -> bool:
 
 
 def place_on_map(page: Page, selector: str) -> tuple[float, float]:
-    """Where an element is, from the map's own corner: a headline that wraps moves the whole map."""
+    """The place of an element relative to the map, because a headline that wraps moves the whole map."""
     box, frame = page.locator(selector).bounding_box(), page.locator("#map").bounding_box()
     return round(box["x"] - frame["x"], 1), round(box["y"] - frame["y"], 1)
 
 
 @pytest.mark.lean
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-def test_point_13_and_23_no_violation_of_WCAG_in_either_theme(dark, coming, phone, axe):
+def test_point_13_and_23_the_page_meets_WCAG_in_both_themes(dark, coming, phone, axe):
     visit, _ = coming()
     page = phone(visit.guest_url, dark=dark)
     expect(page.locator("#eta")).to_be_visible()
@@ -42,7 +42,7 @@ def test_point_13_and_23_no_violation_of_WCAG_in_either_theme(dark, coming, phon
 
 @pytest.mark.parametrize("statuses", [["accepted"], ["accepted", "preparing", "ready_for_pickup", "allocation_failed"]])
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-def test_point_13_no_violation_of_WCAG_without_a_map(statuses, dark, order_system, phone, desktop, axe):
+def test_point_13_the_page_meets_WCAG_without_a_map(statuses, dark, order_system, phone, desktop, axe):
     delivery = order_system.delivery(*statuses)
     for open_page in (phone, desktop):
         page = open_page(delivery.guest_url, dark=dark)
@@ -51,7 +51,7 @@ def test_point_13_no_violation_of_WCAG_without_a_map(statuses, dark, order_syste
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-def test_point_13_no_violation_of_WCAG_once_it_is_cancelled(dark, order_system, phone, axe):
+def test_point_13_the_page_of_a_cancelled_order_meets_WCAG(dark, order_system, phone, axe):
     delivery = order_system.delivery("accepted")
     page = phone(delivery.guest_url, dark=dark)
     expect(page.locator("#steps [aria-current=step]")).to_be_visible()
@@ -60,7 +60,7 @@ def test_point_13_no_violation_of_WCAG_once_it_is_cancelled(dark, order_system, 
     axe(page)
 
 
-def test_point_13_refusals_and_sign_in_have_no_violation_of_WCAG(site, phone, axe):
+def test_point_13_refusals_and_the_sign_in_panel_meet_WCAG(site, phone, axe):
     for dark in (False, True):
         refused = phone(f"{site.url}/track/nothing#{'0' * 32}", dark=dark)
         expect(refused.locator("#refusal")).to_be_visible()
@@ -73,7 +73,7 @@ def test_point_13_refusals_and_sign_in_have_no_violation_of_WCAG(site, phone, ax
 
 
 @pytest.mark.lean
-def test_point_14_what_can_be_pressed_has_44_px(coming, small_phone):
+def test_point_14_touch_targets_are_at_least_44_px(coming, small_phone):
     visit, _ = coming()
     page = small_phone(visit.guest_url)
     expect(page.locator(RIDER)).to_be_visible()
@@ -86,7 +86,7 @@ def test_point_14_what_can_be_pressed_has_44_px(coming, small_phone):
 
 
 @pytest.mark.lean
-def test_point_15_all_of_it_works_by_keyboard_and_shows_where_one_is(coming, desktop):
+def test_point_15_everything_works_by_keyboard_with_a_visible_focus(coming, desktop):
     visit, _ = coming()
     page = desktop(visit.guest_url)
     expect(page.locator(RIDER)).to_be_visible()
@@ -104,13 +104,13 @@ def test_point_15_all_of_it_works_by_keyboard_and_shows_where_one_is(coming, des
     names = [name for name, *_ in stops]
     assert names[0] == "language" and "map" in names and "follow" in names
     assert any("zoom-in" in name for name in names)
-    # After the last one the browser's own controls come: no trap.
+    # After the last one the focus leaves the page: there is no keyboard trap.
     assert "" in names or names.count("language") > 1
     for name, style, width in stops:
         assert not name or (style != "none" and width >= 2), f"{name} does not show that it has the focus"
 
 
-def test_point_16_who_wants_less_motion_sees_steps(coming, phone):
+def test_point_16_with_reduced_motion_the_marker_moves_in_steps(coming, phone):
     visit, technician = coming(Spot(*away(HOME, 1_500, 180), 10, 0))
     page = phone(visit.guest_url, reduced_motion=True)
     markers = Markers(page)
@@ -139,7 +139,7 @@ def test_point_17_at_320_px_nothing_is_cut_off(locale, coming, small_phone):
 
 
 @pytest.mark.lean
-def test_point_18_the_first_view_fits_both_and_after_a_pan_the_map_is_the_readers(coming, phone):
+def test_point_18_the_first_view_fits_both_markers_and_a_pan_stops_the_camera(coming, phone):
     visit, technician = coming(Spot(*away(HOME, 1_000, 200)))
     page = phone(visit.guest_url)
     expect(page.locator(RIDER)).to_be_visible()
@@ -167,7 +167,7 @@ def test_point_18_the_first_view_fits_both_and_after_a_pan_the_map_is_the_reader
 
 
 @pytest.mark.lean
-def test_point_19_steps_are_an_ordered_list_with_icons_and_words(order_system, phone):
+def test_point_19_the_steps_are_an_ordered_list_with_icons_and_labels(order_system, phone):
     page = phone(order_system.delivery("accepted", "preparing").guest_url)
     expect(page.locator("ol#steps > li[aria-current=step]")).to_have_count(1)
     for step in page.locator("#steps li").all():
@@ -176,7 +176,7 @@ def test_point_19_steps_are_an_ordered_list_with_icons_and_words(order_system, p
 
 
 @pytest.mark.lean
-def test_point_20_when_the_map_goes_the_focus_stays_on_the_page(coming, desktop):
+def test_point_20_when_the_map_disappears_the_focus_stays_on_the_page(coming, desktop):
     visit, technician = coming()
     page = desktop(visit.guest_url)
     expect(page.locator(RIDER)).to_be_visible()
@@ -187,14 +187,14 @@ def test_point_20_when_the_map_goes_the_focus_stays_on_the_page(coming, desktop)
 
 
 @pytest.mark.lean
-def test_point_21_a_link_that_is_none_has_a_page_of_its_own(site, phone):
+def test_point_21_an_invalid_link_has_its_own_page(site, phone):
     page = phone(f"{site.url}/track/visit-1#{'0' * 32}")
     expect(page.locator("#refusal h1")).to_have_text("This tracking link has expired.")
     expect(page.locator("#order")).to_be_hidden()
 
 
 @pytest.mark.lean
-def test_point_21_not_yours_is_the_same_page_as_not_there(order_system, phone):
+def test_point_21_someone_elses_job_looks_like_a_missing_one(order_system, phone):
     visit = order_system.visit("on_the_way")
     seen = []
     for name in (visit.name, "never-was"):
@@ -206,7 +206,7 @@ def test_point_21_not_yours_is_the_same_page_as_not_there(order_system, phone):
 
 
 @pytest.mark.lean
-def test_point_21_a_socket_that_opens_takes_back_nothing_of_what_the_page_was_refused(order_system, phone):
+def test_point_21_a_refusal_stays_when_the_socket_opens(order_system, phone):
     page = phone()
     wire = Wire(page)
     wire.hold_back("welcome")
@@ -225,7 +225,7 @@ def test_point_21_a_socket_that_opens_takes_back_nothing_of_what_the_page_was_re
 
 @pytest.mark.parametrize(
     ("status", "sentence"), [(429, "Too many requests."), (503, "We can’t show this right now.")])
-def test_point_21_too_many_requests_and_a_server_that_is_down_have_pages_of_their_own(status, sentence, coming, phone):
+def test_point_21_rate_limits_and_outages_have_their_own_pages(status, sentence, coming, phone):
     visit, _ = coming()
     page = phone()
     page.add_init_script("window.WebSocket = class { constructor() { throw new Error('no sockets here'); } }")
@@ -236,7 +236,7 @@ def test_point_21_too_many_requests_and_a_server_that_is_down_have_pages_of_thei
 
 
 @pytest.mark.lean
-def test_point_22_the_page_tells_nobody_where_it_is_from(coming, phone):
+def test_point_22_the_page_sends_no_referrer_and_stores_nothing(coming, phone):
     visit, _ = coming()
     page = phone(visit.guest_url)
     assert re.search(r"#[0-9a-f]{32,}$", page.url)
@@ -245,7 +245,7 @@ def test_point_22_the_page_tells_nobody_where_it_is_from(coming, phone):
     assert page.evaluate("[localStorage.length, sessionStorage.length, document.cookie]") == [0, 0, ""]
 
 
-def test_point_23_forced_colours_leave_every_shape_to_be_seen(coming, phone):
+def test_point_23_every_shape_is_visible_with_forced_colours(coming, phone):
     visit, _ = coming()
     page = phone(visit.guest_url, forced_colors=True)
     expect(page.locator(RIDER)).to_be_visible()

@@ -1,5 +1,4 @@
-"""The customer's page against the acceptance criteria of CUS-027: each test's name begins with the story and the
-criterion. Its sentences stand word for word."""
+"""The customer's page and the acceptance criteria of CUS-027. Each test name starts with the story and the criterion."""
 
 import re
 
@@ -18,7 +17,7 @@ READY = "Your order is ready – waiting for a rider"
 
 
 def steps(page: Page) -> dict[str, str]:
-    """Each step and what is said of it."""
+    """Returns each step with its state."""
     return dict(page.locator("#steps li").evaluate_all("all => all.map(li => [li.dataset.step, li.dataset.state])"))
 
 
@@ -34,7 +33,7 @@ def current(page: Page):
     ("AC-004", "in_transit", "Your order is on its way"),
 ])
 @pytest.mark.lean
-def test_CUS_027_AC_001_to_004_a_status_has_its_sentence_and_its_step(criterion, status, headline, order_system, phone):
+def test_CUS_027_AC_001_to_004_a_status_has_its_headline_and_its_step(criterion, status, headline, order_system, phone):
     place = STATUSES.index(status)
     page = phone(order_system.delivery(*STATUSES[1:place + 1]).guest_url)
     expect(page.locator("#headline")).to_have_text(headline)
@@ -46,7 +45,7 @@ def test_CUS_027_AC_001_to_004_a_status_has_its_sentence_and_its_step(criterion,
 
 
 @pytest.mark.lean
-def test_CUS_027_AC_003_a_status_shows_without_a_refresh(order_system, phone):
+def test_CUS_027_AC_003_a_new_status_appears_without_a_refresh(order_system, phone):
     delivery = order_system.delivery("accepted", "preparing")
     page = phone(delivery.guest_url)
     expect(page.locator("#headline")).to_have_text("Your order is being prepared")
@@ -57,7 +56,7 @@ def test_CUS_027_AC_003_a_status_shows_without_a_refresh(order_system, phone):
 
 
 @pytest.mark.lean
-def test_CUS_027_AC_005_what_is_delivered_is_Delivered_and_all_steps_are_complete(order_system, phone):
+def test_CUS_027_AC_005_a_delivered_order_shows_Delivered_and_complete_steps(order_system, phone):
     delivery = order_system.delivery("accepted", "preparing", "ready_for_pickup", "in_transit")
     page = phone(delivery.guest_url)
     expect(current(page)).to_contain_text("On its way")
@@ -67,7 +66,7 @@ def test_CUS_027_AC_005_what_is_delivered_is_Delivered_and_all_steps_are_complet
 
 
 @pytest.mark.lean
-def test_CUS_027_AC_006_what_is_cancelled_says_so_and_ends_there(order_system, phone):
+def test_CUS_027_AC_006_a_cancelled_order_ends_with_a_step_that_says_so(order_system, phone):
     delivery = order_system.delivery("accepted")
     page = phone(delivery.guest_url)
     expect(current(page)).to_contain_text("Order accepted")
@@ -79,7 +78,7 @@ def test_CUS_027_AC_006_what_is_cancelled_says_so_and_ends_there(order_system, p
 
 
 @pytest.mark.lean
-def test_CUS_027_AC_007_when_no_rider_is_found_it_says_so_and_what_is_next(order_system, phone):
+def test_CUS_027_AC_007_the_page_says_that_no_rider_was_found_and_what_is_next(order_system, phone):
     delivery = order_system.delivery("accepted", "preparing", "ready_for_pickup", "allocation_failed")
     page = phone(delivery.guest_url)
     expect(page.locator("#headline")).to_have_text("We're having trouble finding a rider")
@@ -90,7 +89,7 @@ def test_CUS_027_AC_007_when_no_rider_is_found_it_says_so_and_what_is_next(order
 
 
 @pytest.mark.lean
-def test_CUS_027_AC_008_without_a_network_the_last_status_stays_with_its_time(order_system, phone):
+def test_CUS_027_AC_008_offline_the_last_status_stays_with_its_time(order_system, phone):
     delivery = order_system.delivery("accepted", "preparing")
     page = phone(delivery.guest_url)
     expect(page.locator("#headline")).to_have_text("Your order is being prepared")
@@ -104,7 +103,7 @@ def test_CUS_027_AC_008_without_a_network_the_last_status_stays_with_its_time(or
     expect(page.locator("#offline")).to_be_hidden()
 
 
-def test_CUS_027_BR_01_only_the_customer_and_whoever_administers_see_an_order(order_system, phone):
+def test_CUS_027_BR_01_only_the_customer_and_operations_see_an_order(order_system, phone):
     delivery = order_system.delivery("accepted")
     people = [("customer", delivery.customer, True), ("ops", "anna", True), ("customer", "somebody-else", False)]
     for role, person, sees in people:
@@ -114,7 +113,7 @@ def test_CUS_027_BR_01_only_the_customer_and_whoever_administers_see_an_order(or
         assert "#" not in page.url
 
 
-def test_CUS_027_4_1_the_details_name_the_order_its_vendor_and_its_arrival(order_system, rider, phone):
+def test_CUS_027_4_1_the_details_show_order_vendor_and_arrival_time(order_system, rider, phone):
     vendor = {"lat": 41.8986, "lon": 12.4768, "name": "Trattoria <da Gino>"}
     delivery = order_system.delivery("accepted", "preparing", "ready_for_pickup", "in_transit", vendor=vendor)
     rider(delivery).travel().report(TRIP.at(0), is_answered=True)

@@ -1,6 +1,6 @@
-"""The customer's page against points 1 to 12 of design/pages.md; each test's name says the number. Point 2 and the
-numbers of 3 are in test_measures.py, 8 with broken connections in test_connections.py; 13 to 23 in
-test_customer_looks.py, 22 also in test_privacy.py, 24 in test_weight.py."""
+"""The customer's page and points 1 to 12 of the page design; the number is in each test name. The measurements of points 2
+and 3 are in test_measures.py, broken connections (8) in test_connections.py, points 13 to 23 in test_customer_looks.py
+(22 also in test_privacy.py) and 24 in test_weight.py."""
 
 import re
 
@@ -31,7 +31,7 @@ def heading(page: Page) -> int:
 
 @pytest.mark.lean
 @pytest.mark.parametrize("by", ["a link", "signing in"])
-def test_point_01_there_is_a_useful_state_without_any_socket(coming, phone, by):
+def test_point_01_the_first_state_is_shown_before_a_socket_opens(coming, phone, by):
     visit, _ = coming()
     page = phone()
     page.add_init_script(NO_SOCKET)
@@ -40,7 +40,7 @@ def test_point_01_there_is_a_useful_state_without_any_socket(coming, phone, by):
     expect(page.locator("#headline")).to_have_text("Your technician is on the way")
     expect(page.locator("#steps [aria-current=step]")).to_contain_text("On the way")
     if by == "a link":
-        # Where somebody is, sessions alone are shown by a link: they are counted.
+        # With a link only sessions see the location, because they count as viewers.
         expect(page.locator("#detail")).to_have_text("Follow your technician on the map while they share their location.")
     else:
         expect(page.locator(RIDER)).to_be_visible()
@@ -67,7 +67,7 @@ def test_point_03_the_marker_moves_in_every_frame_between_positions(coming, phon
     assert frames > 0.95
 
 
-def test_point_04_it_goes_on_for_five_seconds_and_then_stands(coming, phone):
+def test_point_04_the_marker_continues_for_five_seconds_and_then_stops(coming, phone):
     visit, _ = coming(Spot(*away(HOME, 2_000, 180), 10, 0))
     page = phone(clock=True)
     page.goto(visit.guest_url)
@@ -84,7 +84,7 @@ def test_point_04_it_goes_on_for_five_seconds_and_then_stands(coming, phone):
 
 
 @pytest.mark.lean
-def test_point_05_what_is_inaccurate_or_faster_than_60_m_per_s_is_not_drawn(coming, phone):
+def test_point_05_an_inaccurate_or_implausible_position_is_not_drawn(coming, phone):
     start = away(HOME, 1_000, 180)
     visit, technician = coming(Spot(*start, 0, 0))
     page, wire = wired(phone, visit)
@@ -100,7 +100,7 @@ def test_point_05_what_is_inaccurate_or_faster_than_60_m_per_s_is_not_drawn(comi
 
 
 @pytest.mark.lean
-def test_point_06_the_icon_points_where_it_travels_and_holds_when_it_stands(coming, phone):
+def test_point_06_the_icon_points_along_the_course_and_stays_at_a_standstill(coming, phone):
     start = away(HOME, 2_000, 180)
     visit, technician = coming(Spot(*start, 9, 47))
     page = phone(visit.guest_url)
@@ -116,7 +116,7 @@ def test_point_06_the_icon_points_where_it_travels_and_holds_when_it_stands(comi
     assert heading(page) == 120
 
 
-def test_point_07_29_s_are_nothing_and_31_s_are_old(coming, phone):
+def test_point_07_a_position_is_live_after_29_s_and_stale_after_31_s(coming, phone):
     visit, _ = coming()
     page = phone(clock=True)
     page.goto(visit.guest_url)
@@ -129,7 +129,7 @@ def test_point_07_29_s_are_nothing_and_31_s_are_old(coming, phone):
     expect(page.locator(f"{RIDER}.stale")).to_be_visible()
 
 
-def test_point_08_after_an_outage_nothing_is_there_twice_and_nothing_goes_back(coming, phone):
+def test_point_08_after_an_outage_nothing_is_repeated_or_goes_back(coming, phone):
     visit, technician = coming(Spot(*away(HOME, 2_000, 180), 0, 0))
     page = phone(visit.guest_url)
     markers = Markers(page)
@@ -146,12 +146,12 @@ def test_point_08_after_an_outage_nothing_is_there_twice_and_nothing_goes_back(c
     expect(page.locator(RIDER)).to_have_count(1)
 
 
-def test_point_08_opened_without_a_network_the_last_state_is_there_with_its_time_and_without_a_place(coming, phone):
+def test_point_08_offline_the_page_opens_with_the_last_state_and_no_location(coming, phone):
     visit, _ = coming()
     page = phone(visit.guest_url, service_workers="allow")
     expect(page.locator(RIDER)).to_be_visible()
     page.wait_for_function("() => navigator.serviceWorker.controller !== null")
-    # What came before there was a worker is kept from the second visit on.
+    # The cache is filled from the second visit on, when the service worker is in control.
     page.reload()
     expect(page.locator(RIDER)).to_be_visible()
     page.context.set_offline(True)
@@ -166,7 +166,7 @@ def test_point_08_opened_without_a_network_the_last_state_is_there_with_its_time
 
 
 @pytest.mark.lean
-def test_point_09_an_arrival_is_now_in_minutes_or_at_a_time(coming, phone):
+def test_point_09_an_arrival_is_shown_as_now_in_minutes_or_as_a_time(coming, phone):
     visit, _ = coming()
     page, wire = wired(phone, visit)
     for minutes, text in [(12.2, r"Arriving in 12 min"), (0.5, "Arriving now"), (75, r"Arriving at \d+:\d\d.(AM|PM)")]:
@@ -195,7 +195,7 @@ def test_point_10_clock_and_units_are_the_readers_own(locale, timezone, descript
 
 
 @pytest.mark.lean
-def test_point_10_the_language_can_be_switched_and_the_link_stays_good(coming, phone):
+def test_point_10_switching_the_language_keeps_the_link(coming, phone):
     visit, _ = coming()
     page, wire = wired(phone, visit)
     page.locator("#language").click()
@@ -207,7 +207,7 @@ def test_point_10_the_language_can_be_switched_and_the_link_stays_good(coming, p
 
 
 @pytest.mark.lean
-def test_point_11_the_map_is_said_in_a_sentence(coming, phone):
+def test_point_11_the_map_is_described_in_a_sentence(coming, phone):
     visit, _ = coming(Spot(*away(HOME, 4_023, 180), 10, 0))
     page, wire = wired(phone, visit)
     wire.arrival(visit.name, 12)
@@ -215,7 +215,7 @@ def test_point_11_the_map_is_said_in_a_sentence(coming, phone):
         "Your technician is 2.5 miles away and should arrive in 12 minutes.")
 
 
-def test_point_12_one_polite_region_speaks_of_states_at_once_and_of_arrivals_every_30_s_at_most(coming, phone):
+def test_point_12_states_are_announced_immediately_and_arrivals_every_30_s(coming, phone):
     visit, technician = coming()
     page = phone(clock=True)
     page.add_init_script("""addEventListener('DOMContentLoaded', () => {
@@ -242,5 +242,5 @@ def test_point_12_one_polite_region_speaks_of_states_at_once_and_of_arrivals_eve
     page.clock.run_for(31_000)
     spoken = page.evaluate("spoken")[said:]
     assert len([text for text in spoken if "has arrived" in text]) == 1, spoken
-    # An arrival that waited for its turn is no longer so.
+    # A waiting arrival time is out of date by now.
     assert [text for text in spoken if "Arriving" in text.removeprefix(before)] == [], spoken

@@ -1,10 +1,10 @@
-"""Signing in on the customer's page: by a code that is typed, and again when it has ended. By one at the end of the
-address is in test_privacy.py. The same panel is on the other pages (page-sign-in.js)."""
+"""Signing in on the customer's page: with a typed code, and again after the session expired. test_privacy.py tests codes in
+the address. The other pages have the same panel (page-sign-in.js)."""
 
 from playwright.sync_api import expect
 
 
-def test_who_signs_in_by_typing_a_code_goes_on_where_it_was(order_system, phone):
+def test_typing_a_sign_in_code_continues_on_the_same_page(order_system, phone):
     delivery = order_system.delivery("accepted")
     code = order_system.sign_in_url("", "customer", delivery.customer)
     page = phone(f"/track/{delivery.name}")
@@ -14,9 +14,9 @@ def test_who_signs_in_by_typing_a_code_goes_on_where_it_was(order_system, phone)
     expect(page.locator("#signin")).to_be_hidden()
 
 
-def test_when_a_sign_in_ends_the_page_asks_again_and_what_is_shown_stays(order_system, phone):
+def test_an_expired_session_asks_to_sign_in_and_keeps_the_content(order_system, phone):
     delivery = order_system.delivery("accepted")
-    # It has ended 20 s ago, which a gateway lets pass for 10 s more: clocks may differ.
+    # It expired 20 s ago; the gateway tolerates 10 s of clock difference.
     old = order_system.token("customer", delivery.customer, lifetime=60, age=80)
     page = phone()
     page.add_init_script(f"""if (!window.name) {{

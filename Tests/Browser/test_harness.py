@@ -1,5 +1,5 @@
-"""That the stage itself stands: a job, a rider on a socket, a customer's page that shows it. What is broken here is
-broken for all."""
+"""The test setup itself: a job, a rider on a socket, and a customer's page that shows them. If this fails, everything
+fails."""
 
 import pytest
 from playwright.sync_api import expect
@@ -9,7 +9,7 @@ from trips import to_the_door
 
 
 @pytest.mark.lean
-def test_a_rider_that_travels_is_on_the_customers_map(order_system, rider, phone):
+def test_a_travelling_rider_is_on_the_customers_map(order_system, rider, phone):
     visit = order_system.visit("on_the_way")
     page = phone(visit.guest_url)
     expect(page.locator("#headline")).not_to_be_empty()

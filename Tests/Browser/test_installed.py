@@ -1,5 +1,5 @@
-"""Pages as apps: what a phone needs to install them, and what it shows when it opens one without a network. Behind
-a relay, since a browser that is told to be offline leaves its service worker online."""
+"""Installed pages: what a phone needs to install them, and what it shows offline. Behind a relay, because a browser that is
+set offline leaves its service worker online."""
 
 import struct
 
@@ -24,7 +24,7 @@ def test_a_page_can_be_installed(name, devices, site):
     assert status == 200 and headers["content-type"].startswith("application/manifest+json")
     manifest = page.evaluate("(address) => fetch(address).then((answer) => answer.json())", address)
     assert manifest["name"] and manifest["display"] == "standalone"
-    # A customer's page begins where one is: a job's name is in its address, and in no manifest.
+    # A customer's page has no fixed start, because the job's name is in its address and never in a manifest.
     assert manifest.get("start_url", "/").startswith("/")
     assert ICONS <= {icon["sizes"] for icon in manifest["icons"]}
     assert any("maskable" in icon.get("purpose", "") for icon in manifest["icons"])
@@ -35,7 +35,7 @@ def test_a_page_can_be_installed(name, devices, site):
         assert icon["sizes"] == f"{width}x{height}"
 
 
-def test_without_a_network_the_page_opens_with_the_last_status_and_no_place(make_site, open_devices, rider):
+def test_offline_the_page_opens_with_the_last_status_and_no_location(make_site, open_devices, rider):
     site = make_site(has_relay=True)
     visit = OrderSystem(site).visit("on_the_way")
     rider(visit).travel().report(to_the_door(HOME).at(0), is_answered=True)
@@ -55,7 +55,7 @@ def test_without_a_network_the_page_opens_with_the_last_status_and_no_place(make
 
 
 def under_its_worker(page: Page) -> None:
-    """Waits until the service worker answers for the page, and loads it once more through it."""
+    """Waits until the service worker controls the page, and reloads it."""
     page.wait_for_function("() => navigator.serviceWorker.controller !== null")
     page.reload()
     expect(page.locator(RIDER)).to_be_visible()

@@ -1,5 +1,5 @@
-"""D5: on a phone's network a file is lost now and then. Whichever it is, the page comes: by itself after one more
-load, or it says what is the matter and offers to try again."""
+"""D5: on a mobile network files get lost. Whichever file it is, the page loads: after one automatic reload, or with a
+message and a retry button."""
 
 from urllib.parse import urlsplit
 
@@ -14,7 +14,7 @@ PARTS = [SCRIPT, "/assets/page.css", "/assets/track.css", "/assets/leaflet/leafl
 
 
 def losing(path: str, times: int):
-    """A page's first requests for this file get no answer."""
+    """Leaves a page's first requests for a file unanswered."""
     lost = []
 
     def route(route):
@@ -28,7 +28,7 @@ def losing(path: str, times: int):
 
 @pytest.fixture
 def open_losing(devices, order_system):
-    """open_losing(path, times): the page of a visit on its way whose file is lost so often, and the visit."""
+    """open_losing(path, times): the page of a visit that loses a file a number of times, and the visit."""
 
     def open_page(path: str, times: int = 1, **options):
         visit = order_system.visit("on_the_way")
@@ -42,7 +42,7 @@ def open_losing(devices, order_system):
 
 @pytest.mark.lean
 @pytest.mark.parametrize("path", PARTS + [RESCUE])
-def test_D5_whichever_file_is_lost_the_page_comes(path, open_losing):
+def test_D5_the_page_loads_whichever_file_is_lost(path, open_losing):
     page = open_losing(path)
     expect(page.locator("#headline")).to_have_text("Your technician is on the way")
     page.wait_for_function("() => 'ready' in document.documentElement.dataset")
@@ -55,7 +55,7 @@ def test_D5_whichever_file_is_lost_the_page_comes(path, open_losing):
 @pytest.mark.lean
 @pytest.mark.parametrize("locale, text, again", [
     ("en-US", "Something didn’t load.", "Try again"), ("de-DE", "Etwas wurde nicht geladen.", "Noch einmal versuchen")])
-def test_D5_a_script_that_is_lost_twice_is_told_and_may_be_tried_again(open_losing, locale, text, again, axe):
+def test_D5_a_script_lost_twice_shows_a_message_with_a_retry_button(open_losing, locale, text, again, axe):
     page = open_losing(SCRIPT, 2, locale=locale)
     expect(page.get_by_role("alert")).to_contain_text(text)
     axe(page)
@@ -65,7 +65,7 @@ def test_D5_a_script_that_is_lost_twice_is_told_and_may_be_tried_again(open_losi
 
 
 @pytest.mark.lean
-def test_D5_a_script_that_does_not_come_is_told_after_6_s_and_asked_for_again_after_20(order_system, devices):
+def test_D5_a_missing_script_shows_a_message_after_6_s_and_reloads_after_20_s(order_system, devices):
     visit = order_system.visit("on_the_way")
     page = devices.open(None, width=390, height=844, is_phone=True, clock=True)
     held = []
@@ -83,7 +83,7 @@ def test_D5_a_script_that_does_not_come_is_told_after_6_s_and_asked_for_again_af
 
 
 @pytest.mark.lean
-def test_D5_without_its_map_library_the_page_says_all_else(coming, order_system, devices):
+def test_D5_without_the_map_library_the_page_shows_everything_else(coming, order_system, devices):
     job, _ = coming()
     page = devices.open(None, width=390, height=844, is_phone=True)
     losing("/assets/leaflet/leaflet.js", 1_000)(page)
@@ -94,7 +94,7 @@ def test_D5_without_its_map_library_the_page_says_all_else(coming, order_system,
 
 @pytest.mark.lean
 @pytest.mark.parametrize("name", ["track", "rider", "ops"])
-def test_D5_a_page_has_one_script_of_its_own_beside_the_rescue(name, make_site):
+def test_D5_a_page_loads_one_script_besides_the_rescue(name, make_site):
     site = make_site(PAGES_DIR=None)
     _, _, html = fetch(f"{site.url}/{'track/nothing' if name == 'track' else name}")
     assert html.count(b"/assets/page-rescue.js") == 1 and b"modulepreload" not in html

@@ -1,11 +1,11 @@
-"""The customer's map is taken away at any moment, also in the middle of a zoom, and the next one shows the rider."""
+"""The customer's map can be removed at any moment, even during a zoom, and the next one shows the rider."""
 
 import pytest
 from playwright.sync_api import expect
 
 RIDER = "#closing .rider"
 
-# A map of the page's own kind in a document of ours.
+# A map like the page's, in a document of the test.
 A_MAP = """async () => {
   const {TrackMap} = await import('/assets/track-map.js');
   const [place, follow] = [document.createElement('div'), document.createElement('button')];
@@ -20,7 +20,7 @@ A_MAP = """async () => {
   };
   show();
 """
-# Zoomed by its button, and closed while it zooms.
+# Closed during a zoom by its button.
 CLOSE_WHILE_IT_ZOOMS = A_MAP + """
   const zooms = new Promise((resolve) => {
     const look = () => (place.querySelector('.leaflet-zoom-anim') ? resolve() : requestAnimationFrame(look));
@@ -31,18 +31,18 @@ CLOSE_WHILE_IT_ZOOMS = A_MAP + """
   map.close();
   show();
 }"""
-# Before the frame in which it would draw what it has drawn already.
+# Closed before the next frame.
 CLOSE_AT_ONCE = A_MAP + """
   map.close();
   show();
 }"""
-# Of the page's own time: until Leaflet's own timer of the first map is over (250 ms).
+# In the page's time: until Leaflet's timer of the first map has fired (250 ms).
 ZOOM_IS_OVER = "() => new Promise((resolve) => { const end = performance.now() + 600; const look = () => " \
     "(performance.now() > end ? resolve() : requestAnimationFrame(look)); look(); })"
 
 
-def test_a_map_that_is_closed_while_it_zooms_leaves_nothing_behind(order_system, phone):
-    """An error that nobody catches would fail this too."""
+def test_a_map_closed_during_a_zoom_leaves_no_error(order_system, phone):
+    """An uncaught error would fail this test too."""
     visit = order_system.visit()
     page = phone(visit.guest_url)
     expect(page.locator("#headline")).not_to_be_empty()
@@ -53,8 +53,8 @@ def test_a_map_that_is_closed_while_it_zooms_leaves_nothing_behind(order_system,
 
 
 @pytest.mark.lean
-def test_a_map_that_is_closed_before_its_next_frame_draws_no_more(order_system, phone):
-    """Nor is an error left to nobody, which would fail this too."""
+def test_a_map_closed_before_its_next_frame_draws_nothing(order_system, phone):
+    """An uncaught error would fail this test too."""
     visit = order_system.visit()
     page = phone(visit.guest_url)
     expect(page.locator("#headline")).not_to_be_empty()

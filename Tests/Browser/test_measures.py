@@ -1,6 +1,5 @@
-"""What the stories promise in numbers: how soon a position and a status are seen, how smoothly a page runs while
-riders move, what a page occupies after it has followed for an hour. The numbers are printed at the end of the run
-and kept for the notes."""
+"""The numbers that the stories promise: how soon a position and a status are visible, how smoothly a page runs while riders
+move, and how much memory it uses after following for an hour. They are printed at the end of the run and stored."""
 
 import pytest
 from playwright.sync_api import expect
@@ -20,10 +19,10 @@ RIDERS = 10
 PACED_SECONDS = 30
 HOUR_MINUTES = 60
 SETTLED_MINUTE = 10             # the first minutes fill caches
-GROWTH_BYTES = 1_000_000        # from then on, at most, in what is left of the hour
-CAPTURED_EVERY_MS = 10          # of the rider's time, while a page's second passes
+GROWTH_BYTES = 1_000_000        # largest growth in the rest of the hour
+CAPTURED_EVERY_MS = 10          # in the rider's time, while a second of the page's time passes
 
-# ms from one animation frame to the next.
+# ms between two animation frames.
 FRAMES = """() => {
   const times = window.frameTimes = [];
   let last = performance.now();
@@ -34,8 +33,8 @@ FRAMES = """() => {
 pytestmark = pytest.mark.measures
 
 
-def test_point_2_a_fix_is_on_the_customers_map_within_2_seconds(order_system, rider, phone, measured):
-    """The rider stands, then stands 50 m further: from the fix to the first frame that moves, and to the one that is
+def test_point_2_a_fix_reaches_the_customers_map_within_2_seconds(order_system, rider, phone, measured):
+    """The rider rests, then rests 50 m further: measures from the fix to the first frame that moves and to the one that is
     there."""
     visit = order_system.visit("on_the_way")
     driver = rider(visit).travel()
@@ -56,7 +55,7 @@ def test_point_2_a_fix_is_on_the_customers_map_within_2_seconds(order_system, ri
     assert percentile(there, 0.95) < PROMISED_MS
 
 
-def test_point_2_a_status_is_on_the_customers_page_within_2_seconds(order_system, phone, measured):
+def test_point_2_a_status_reaches_the_customers_page_within_2_seconds(order_system, phone, measured):
     delivery = order_system.delivery("accepted", "preparing")
     page = phone(delivery.guest_url)
     expect(page.locator("#headline")).not_to_be_empty()
@@ -78,8 +77,8 @@ def test_point_2_a_status_is_on_the_customers_page_within_2_seconds(order_system
     assert percentile(took, 0.95) < PROMISED_MS
 
 
-def test_no_task_of_a_page_is_long_while_ten_riders_move(order_system, rider, phone, browser, measured):
-    """One is on the map; the page follows nine more by the library, so that it hears and judges all ten."""
+def test_a_page_has_no_long_task_while_ten_riders_move(order_system, rider, phone, browser, measured):
+    """One rider is on the map. The page follows nine more with the library, so that it processes all ten."""
     visits = [order_system.visit("on_the_way") for _ in range(RIDERS)]
     for number, visit in enumerate(visits):
         rider(visit).travel().drive(to_the_door(HOME, meters_away=2_000, turn=36 * number))
@@ -114,15 +113,15 @@ def test_no_task_of_a_page_is_long_while_ten_riders_move(order_system, rider, ph
 
 @pytest.fixture
 def patient_site(make_site):
-    """Where an hour of fixes may come in minutes: nobody is too fast, too often or too far."""
+    """A site that accepts an hour of fixes in minutes: no speed, rate or distance is implausible."""
     return make_site(LIMIT_POSITIONS_PER_SECOND=1_000, LIMIT_POSITIONS_BURST=1_000, LIMIT_MESSAGES_PER_SECOND=1_000,
                      LIMIT_MESSAGES_BURST=1_000, LIMIT_MESSAGES_PER_PERSON_PER_SECOND=1_000,
                      LIMIT_MESSAGES_PER_PERSON_BURST=1_000)
 
 
-def test_a_page_that_follows_for_an_hour_occupies_no_more_than_after_ten_minutes(
+def test_a_page_uses_no_more_memory_after_an_hour_than_after_ten_minutes(
         patient_site, open_devices, rider, measured):
-    """The page's clock is ours: an hour of a fix each second passes in a few minutes."""
+    """The test controls the page's clock: an hour with a fix each second passes in a few minutes."""
     visit = OrderSystem(patient_site).visit("on_the_way")
     driver = rider(visit).travel()
     circle = [away(HOME, 300, angle) for angle in range(0, 360, 1)]

@@ -1,5 +1,5 @@
-"""The operations' page: what is open in a zone and why something is dark, filtered by the address, by keyboard, with thousands of
-rows. Every test has zones of its own."""
+"""The operations page: open jobs of a zone, unavailable reasons, filters in the address, keyboard navigation, and thousands
+of rows. Every test has its own zones."""
 
 import re
 import secrets
@@ -20,7 +20,7 @@ MANY = 5_000
 CHANGES_A_SECOND = 50
 
 SCROLLS = 20
-# Goes there in steps, a frame for each.
+# Scrolls in steps, one per frame.
 GO_THROUGH = """async (frame, top) => {
   for (const from = frame.scrollTop, steps = 30, at = {step: 1}; at.step <= steps; at.step += 1) {
     frame.scrollTop = from + (top - from) * at.step / steps;
@@ -36,7 +36,7 @@ def zone():
 
 @pytest.fixture
 def look(desktop, order_system):
-    """look(query, …): the page of somebody of operations at that query."""
+    """look(query, …): the operations page with a query."""
 
     def open_page(query: str = "", role: str = "ops", device=desktop, **options):
         return device(order_system.sign_in_url(f"/ops{query}", role, "olga"), **options)
@@ -49,7 +49,7 @@ def row(page, job):
 
 
 @pytest.mark.lean
-def test_open_jobs_of_a_zone_with_what_followers_see_and_exactly_why_nothing_is_seen(order_system, rider, look, zone):
+def test_open_jobs_show_their_tracking_state_and_the_unavailable_reason(order_system, rider, look, zone):
     dark = order_system.visit("on_the_way", zone=zone)
     quiet = order_system.delivery("accepted", zone=zone)
     phone = rider(dark).travel()
@@ -70,8 +70,8 @@ def test_open_jobs_of_a_zone_with_what_followers_see_and_exactly_why_nothing_is_
 
 
 @pytest.mark.lean
-def test_D3_a_rider_that_has_been_silent_for_long_is_lost_on_top_and_with_its_time(order_system, rider, look, zone, axe):
-    """Its position is kept for 10 minutes: of one who was seen 45 minutes ago Redis has the time alone."""
+def test_D3_a_long_silent_rider_is_listed_first_as_lost_with_the_last_contact(order_system, rider, look, zone, axe):
+    """Positions are stored for 10 minutes. Of a rider last seen 45 minutes ago Redis only has the time."""
     waiting = order_system.visit("on_the_way", zone=zone)
     lost = order_system.visit("on_the_way", zone=zone)
     rider(lost).travel()
@@ -89,7 +89,7 @@ def test_D3_a_rider_that_has_been_silent_for_long_is_lost_on_top_and_with_its_ti
 
 
 @pytest.mark.lean
-def test_what_is_shown_stands_in_the_address_for_others_and_for_the_back_button(order_system, look, zone):
+def test_filters_are_in_the_address_for_sharing_and_the_back_button(order_system, look, zone):
     first = order_system.visit("on_the_way", zone=zone)
     second = order_system.delivery("accepted", zone=zone)
     page = look(f"?zone={zone}")
@@ -118,11 +118,11 @@ def test_what_is_shown_stands_in_the_address_for_others_and_for_the_back_button(
 
 
 @pytest.mark.lean
-def test_by_keyboard_rows_are_gone_through_opened_and_left_again(order_system, look, zone):
+def test_rows_can_be_navigated_opened_and_closed_by_keyboard(order_system, look, zone):
     jobs = sorted((order_system.visit(zone=zone) for _ in range(3)), key=lambda job: job.name)
     page = look(f"?zone={zone}&sort=job")
     expect(page.locator(ROWS)).to_have_count(3)
-    # One row is in the tab order.
+    # Only one row is in the tab order.
     expect(page.locator('#jobs tbody a[tabindex="0"]')).to_have_count(1)
     row(page, jobs[0]).locator("a").focus()
     page.keyboard.press("ArrowDown")
@@ -142,7 +142,7 @@ def test_by_keyboard_rows_are_gone_through_opened_and_left_again(order_system, l
     expect(page.locator(ROWS).first).to_have_attribute("data-name", jobs[2].name)
 
 
-def test_riders_verdicts_and_what_happened_stand_beside_the_jobs(order_system, rider, look, zone):
+def test_riders_position_quality_and_activity_are_beside_the_jobs(order_system, rider, look, zone):
     person = f"rider-{secrets.token_hex(3)}"
     order_system.approve(person, zone=zone, capacity=1)
     order_system.ask("PATCH", "riders/me/status", {"status": "online"}, bearer=order_system.token("rider", person))
@@ -159,13 +159,13 @@ def test_riders_verdicts_and_what_happened_stand_beside_the_jobs(order_system, r
     expect(page.locator("#verdicts")).to_contain_text(f"{visit.name} 1 refused")
     expect(page.locator("#audit")).to_contain_text(f"{person} assigned {visit.name}")
     expect(row(page, visit).locator(".c-tracking")).to_have_text("live")
-    # Where anybody is stands nowhere.
+    # No location is shown anywhere.
     assert [degrees for degrees in (*HOME, spot.lat, spot.lon) if str(degrees)[:6] in page.content()] == []
 
 
 @pytest.mark.lean
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-def test_nothing_is_out_of_reach_for_who_can_not_see_it_or_has_a_small_screen(
+def test_the_operations_page_meets_WCAG_and_fits_small_screens(
     order_system, look, small_phone, axe, zone, dark
 ):
     visits = [order_system.visit("on_the_way", zone=zone) for _ in range(4)]
@@ -179,7 +179,7 @@ def test_nothing_is_out_of_reach_for_who_can_not_see_it_or_has_a_small_screen(
     assert small.evaluate("document.documentElement.scrollWidth") <= 320
 
 
-def test_in_german_for_who_wants_it(order_system, look, zone):
+def test_the_operations_page_is_available_in_German(order_system, look, zone):
     visit = order_system.visit("on_the_way", zone=zone)
     page = look(f"?zone={zone}&lang=de", locale="de-DE")
     expect(page.locator("#headline")).to_have_text("Leitstand")
@@ -191,7 +191,7 @@ def test_in_german_for_who_wants_it(order_system, look, zone):
 
 
 @pytest.mark.lean
-def test_who_is_not_of_operations_is_told_so_and_sees_nothing(order_system, look, zone):
+def test_a_person_without_the_ops_role_reads_so_and_sees_nothing(order_system, look, zone):
     order_system.visit(zone=zone)
     page = look(f"?zone={zone}", role="customer")
     expect(page.locator("#refusal")).to_contain_text("for operations")
@@ -201,7 +201,7 @@ def test_who_is_not_of_operations_is_told_so_and_sees_nothing(order_system, look
     expect(page.locator("#signin")).to_be_visible()
 
 
-def test_when_the_sign_in_ends_what_is_seen_stays_and_a_new_code_goes_on(order_system, look, zone):
+def test_an_expired_session_keeps_the_content_and_continues_with_a_new_code(order_system, look, zone):
     visit = order_system.visit(zone=zone)
     page = look(f"?zone={zone}")
     expect(row(page, visit)).to_be_visible()
@@ -216,7 +216,7 @@ def test_when_the_sign_in_ends_what_is_seen_stays_and_a_new_code_goes_on(order_s
     expect(row(page, late)).to_be_visible()
 
 
-def test_when_the_gateway_is_gone_what_was_known_stays_with_its_time_and_goes_on_by_itself(
+def test_without_a_gateway_the_list_stays_with_its_time_and_recovers(
     make_site, open_devices, zone
 ):
     site = make_site()
@@ -234,7 +234,7 @@ def test_when_the_gateway_is_gone_what_was_known_stays_with_its_time_and_goes_on
 
 
 @pytest.mark.lean
-def test_cards_of_a_zone_that_is_like_the_one_before_it_are_there(order_system, look, zone):
+def test_the_cards_are_rendered_for_a_zone_with_the_same_content(order_system, look, zone):
     other = f"{zone}-b"
     order_system.visit(zone=zone, rider=None)
     order_system.visit(zone=other, rider=None)
@@ -247,16 +247,16 @@ def test_cards_of_a_zone_that_is_like_the_one_before_it_are_there(order_system, 
         expect(page.locator(f"#{card} h2")).to_be_visible()
 
 
-def test_while_the_list_is_not_answered_the_banner_stays_and_the_time_stands(order_system, look, zone):
+def test_while_the_list_fails_the_banner_stays_and_the_time_does_not_change(order_system, look, zone):
     visit = order_system.visit(zone=zone)
     page = look(f"?zone={zone}")
     expect(row(page, visit)).to_be_visible()
-    # As without Redis: the gateways know of themselves, and nobody knows of jobs.
+    # As without Redis: the gateways know themselves but no jobs.
     for path in ("**/zones/**", "**/zones"):
         page.route(path, lambda route: route.fulfill(status=503, json={}))
     expect(page.locator("#offline")).to_contain_text("No connection")
     page.locator("#age").evaluate("(age) => { age.textContent = 'the last time'; }")
-    # The second question comes once the answer to the first was taken.
+    # The second request follows the answer to the first.
     for _ in range(2):
         with page.expect_request("**/gateways"):
             pass
@@ -269,10 +269,10 @@ def test_while_the_list_is_not_answered_the_banner_stays_and_the_time_stands(ord
 
 
 @pytest.mark.measures
-def test_five_thousand_rows_with_fifty_changes_a_second_hold_nothing_up(
+def test_five_thousand_rows_with_fifty_changes_a_second_cause_no_long_task(
     browser, site, order_system, desktop, zone, measured
 ):
-    """Neither while they are loaded nor when somebody goes through them."""
+    """Neither while they load nor while somebody scrolls through them."""
     jobs = [f"many-{zone}-{number:05}" for number in range(MANY)]
     at = 1_795_248_617_611
     commands = [f"ZADD zones:jobs {at} {zone}"]
@@ -303,7 +303,7 @@ def test_five_thousand_rows_with_fifty_changes_a_second_hold_nothing_up(
     changing.start()
     try:
         with Trace(browser, page) as under_way:
-            # A reader goes through all of it meanwhile, and then looks for what has changed.
+            # Meanwhile a reader scrolls through the list and then looks for the changes.
             for step in range(SCROLLS):
                 page.locator("#jobs-frame").evaluate(GO_THROUGH, step * MANY * 44 / SCROLLS)
             page.select_option("#filter-status", "accepted")
@@ -317,7 +317,7 @@ def test_five_thousand_rows_with_fifty_changes_a_second_hold_nothing_up(
 
 
 def say(site, commands):
-    """All commands at once, as `redis-cli` reads them from its input."""
+    """Sends all commands in one go through the input of `redis-cli`."""
     socket = str(site._socket)
     subprocess.run(["redis-cli", "-s", socket], input="\n".join(commands), text=True, check=True, capture_output=True,
                    timeout=bounds.ANSWER_SECONDS)

@@ -1,5 +1,4 @@
-"""Point 22 and what goes with it: who may see somebody's way, how it ends, and what stays behind in a browser
-(nothing)."""
+"""Point 22: who can see a rider's location, how access ends, and that nothing stays behind in a browser."""
 
 import re
 
@@ -18,10 +17,10 @@ POLICY = {
     "connect-src": "'self'", "manifest-src": "'self'", "worker-src": "'self'", "base-uri": "'none'",
     "form-action": "'none'", "frame-ancestors": "'none'",
 }
-# Long enough for a slow machine to open a page in.
+# Long enough for a slow machine to open a page.
 SHORT_SECONDS = 20
 TRIP = to_the_door(HOME)
-# Whatever a page could keep: by name, so that a failure says where.
+# Everything a page could store, by name, so that a failure says where.
 KEPT = """async () => {
   const kept = {cookies: document.cookie, local: JSON.stringify({...localStorage})};
   for (const name of await caches.keys()) {
@@ -49,14 +48,14 @@ KEPT = """async () => {
 
 @pytest.fixture
 def on_the_way(order_system, rider):
-    """A visit whose rider is seen."""
+    """A visit whose rider is visible."""
     visit = order_system.visit("on_the_way")
     rider(visit).travel().report(TRIP.at(0), is_answered=True)
     return visit
 
 
 def is_refused(page: Page) -> None:
-    """The page says that there is nothing (more) to follow, and shows nobody."""
+    """Checks that the page says there is nothing to follow and shows no rider."""
     expect(page.locator("#refusal")).to_be_visible()
     expect(page.locator(RIDER)).to_be_hidden()
 
@@ -64,7 +63,7 @@ def is_refused(page: Page) -> None:
 # The end of a link
 
 
-def test_point_22_a_link_that_runs_out_ends_what_it_opened(on_the_way, phone):
+def test_point_22_an_expired_link_ends_its_sessions(on_the_way, phone):
     url = on_the_way.link(expires_in=SHORT_SECONDS)["url"]
     page = phone(url)
     expect(page.locator(RIDER)).to_be_visible()
@@ -73,7 +72,7 @@ def test_point_22_a_link_that_runs_out_ends_what_it_opened(on_the_way, phone):
 
 
 @pytest.mark.lean
-def test_point_22_a_revoked_link_ends_at_once_wherever_it_is_open(on_the_way, order_system, phone, desktop):
+def test_point_22_a_revoked_link_ends_immediately_on_every_device(on_the_way, order_system, phone, desktop):
     link = on_the_way.link()
     pages = [phone(link["url"]), desktop(link["url"])]
     for page in pages:
@@ -97,7 +96,7 @@ def test_point_22_a_link_ends_with_its_job(on_the_way, phone):
     is_refused(phone(url))
 
 
-def test_point_22_one_viewer_more_than_a_link_may_have_is_told_so(on_the_way, phone):
+def test_point_22_a_viewer_over_the_limit_of_a_link_reads_so(on_the_way, phone):
     url = on_the_way.link(viewers=1)["url"]
     first = phone(url)
     expect(first.locator(RIDER)).to_be_visible()
@@ -106,7 +105,7 @@ def test_point_22_one_viewer_more_than_a_link_may_have_is_told_so(on_the_way, ph
 
 
 @pytest.mark.lean
-def test_point_21_an_unknown_job_a_wrong_secret_and_somebody_elses_job_look_the_same(
+def test_point_21_an_unknown_job_a_wrong_secret_and_someone_elses_job_look_the_same(
         on_the_way, order_system, phone, site):
     other = order_system.visit("on_the_way")
     secret = on_the_way.link()["link"]
@@ -119,7 +118,7 @@ def test_point_21_an_unknown_job_a_wrong_secret_and_somebody_elses_job_look_the_
     assert len(texts) == 1
 
 
-# What is in addresses
+# Addresses
 
 
 @pytest.mark.lean
@@ -133,7 +132,7 @@ def test_point_22_a_link_is_opaque_and_its_secret_reaches_no_request(on_the_way,
 
 
 @pytest.mark.lean
-def test_point_22_a_sign_in_code_leaves_the_address_bar_works_once_and_is_no_token(
+def test_point_22_a_sign_in_code_leaves_the_address_bar_and_works_once(
         on_the_way, order_system, phone, evidence):
     url = order_system.sign_in_url(f"/track/{on_the_way.name}", "customer", on_the_way.customer)
     page = phone(url)
@@ -149,12 +148,12 @@ def test_point_22_a_sign_in_code_leaves_the_address_bar_works_once_and_is_no_tok
     expect(second.locator("#order")).to_be_hidden()
 
 
-# What is told to others, and what stays
+# What others learn, and what stays
 
 
 @pytest.mark.lean
 @pytest.mark.parametrize("path", PAGES)
-def test_point_22_a_page_tells_nobody_where_one_was_and_is_in_no_index(path, site):
+def test_point_22_pages_send_no_referrer_and_are_not_indexed(path, site):
     status, headers, _ = fetch(site.url + path)
     assert status == 200
     assert headers["referrer-policy"] == "no-referrer"
@@ -166,7 +165,7 @@ def test_point_22_a_page_tells_nobody_where_one_was_and_is_in_no_index(path, sit
 
 @pytest.mark.lean
 @pytest.mark.parametrize("path", PAGES)
-def test_the_content_policy_of_a_page_allows_its_own_scripts_alone(path, site):
+def test_the_content_policy_allows_only_the_pages_own_scripts(path, site):
     _, headers, body = fetch(site.url + path)
     policy = dict(part.strip().split(" ", 1) for part in headers["content-security-policy"].split(";") if part.strip())
     assert {name: policy.get(name) for name in POLICY} == POLICY
@@ -174,7 +173,7 @@ def test_the_content_policy_of_a_page_allows_its_own_scripts_alone(path, site):
     assert inline == [] and not re.search(rb"\son[a-z]+\s*=", body)
 
 
-def test_point_22_nothing_of_where_somebody_was_stays_in_the_browser(on_the_way, order_system, phone):
+def test_point_22_no_location_stays_in_the_browser(on_the_way, order_system, phone):
     secret = on_the_way.link()["link"]
     page = phone(f"/track/{on_the_way.name}#{secret}", service_workers="allow")
     expect(page.locator(RIDER)).to_be_visible()

@@ -18,7 +18,7 @@ def zone():
 
 @pytest.fixture
 def open_rider(order_system, devices, zone):
-    """open_rider(job, …): a rider of its own in a zone of its own, unless named."""
+    """open_rider(job, …): a new rider in a new zone by default."""
 
     def open_page(*jobs, person=None, is_in_zone=True, **options) -> RiderPage:
         person = person or f"rider-{secrets.token_hex(3)}"
@@ -37,7 +37,7 @@ def pool(order_system, zone) -> list[str]:
 
 
 @pytest.mark.lean
-def test_rdr_009_ac_01_a_rider_goes_online_and_is_in_the_pool(open_rider, order_system, zone):
+def test_rdr_009_ac_01_a_rider_who_goes_online_is_in_the_pool(open_rider, order_system, zone):
     rider = open_rider()
     expect(rider.switch).to_have_attribute("aria-checked", "false")
     expect(rider.switch).to_have_text("Offline")
@@ -48,7 +48,7 @@ def test_rdr_009_ac_01_a_rider_goes_online_and_is_in_the_pool(open_rider, order_
     assert pool(order_system, zone) == [rider.person]
 
 
-def test_rdr_009_ac_01_an_online_phone_that_may_be_located_tells_where_it_is(open_rider, order_system, zone):
+def test_rdr_009_ac_01_an_online_phone_with_permission_reports_its_location(open_rider, order_system, zone):
     rider = open_rider(**LOCATED)
     rider.listen()
     rider.switch.click()
@@ -57,7 +57,7 @@ def test_rdr_009_ac_01_an_online_phone_that_may_be_located_tells_where_it_is(ope
     assert [each["rider"] for each in order_system.ask("GET", near)["riders"]] == [rider.person]
 
 
-def test_rdr_009_ac_01_location_is_explained_before_the_browser_asks_an_online_rider(open_rider):
+def test_rdr_009_ac_01_the_location_is_explained_before_the_browser_asks(open_rider):
     rider = open_rider()
     rider.switch.click()
     expect(rider.panel_says("explaining")).to_contain_text("while you are online")
@@ -69,7 +69,7 @@ def test_rdr_009_ac_01_location_is_explained_before_the_browser_asks_an_online_r
 
 
 @pytest.mark.lean
-def test_rdr_009_ac_02_a_rider_goes_offline_and_is_out_of_the_pool(open_rider, order_system, zone):
+def test_rdr_009_ac_02_a_rider_who_goes_offline_leaves_the_pool(open_rider, order_system, zone):
     rider = open_rider(**LOCATED)
     rider.switch.click()
     expect(rider.switch).to_have_attribute("aria-checked", "true")
@@ -81,7 +81,7 @@ def test_rdr_009_ac_02_a_rider_goes_offline_and_is_out_of_the_pool(open_rider, o
 
 
 @pytest.mark.lean
-def test_rdr_009_ac_03_nobody_goes_offline_during_an_active_delivery(open_rider, order_system):
+def test_rdr_009_ac_03_a_rider_with_an_active_delivery_cannot_go_offline(open_rider, order_system):
     rider = open_rider(**LOCATED)
     rider.switch.click()
     expect(rider.switch).to_have_attribute("aria-checked", "true")
@@ -100,7 +100,7 @@ def test_rdr_009_ac_03_nobody_goes_offline_during_an_active_delivery(open_rider,
 
 
 @pytest.mark.lean
-def test_rdr_009_ac_04_without_a_network_the_switch_goes_back_and_says_so(open_rider):
+def test_rdr_009_ac_04_offline_the_switch_reverts_with_a_message(open_rider):
     rider = open_rider()
     expect(rider.switch).to_have_attribute("aria-checked", "false")
     rider.page.context.set_offline(True)
@@ -112,7 +112,7 @@ def test_rdr_009_ac_04_without_a_network_the_switch_goes_back_and_says_so(open_r
     assert rider.known["status"] == "offline"
 
 
-def test_rdr_009_ac_04_an_answer_that_was_lost_is_asked_for_again(open_rider):
+def test_rdr_009_ac_04_after_a_lost_answer_the_page_requests_the_state(open_rider):
     rider = open_rider(**LOCATED)
 
     def lose(route):
@@ -127,7 +127,7 @@ def test_rdr_009_ac_04_an_answer_that_was_lost_is_asked_for_again(open_rider):
 
 
 @pytest.mark.lean
-def test_rdr_009_ac_05_another_launch_shows_what_the_gateway_knows(open_rider):
+def test_rdr_009_ac_05_a_reopened_page_shows_the_gateways_state(open_rider):
     rider = open_rider(**LOCATED)
     rider.switch.click()
     expect(rider.switch).to_have_attribute("aria-checked", "true")
@@ -138,7 +138,7 @@ def test_rdr_009_ac_05_another_launch_shows_what_the_gateway_knows(open_rider):
 
 
 @pytest.mark.lean
-def test_point_25_the_switch_is_pending_until_it_is_answered(open_rider):
+def test_point_25_the_switch_is_pending_until_the_gateway_answers(open_rider):
     rider = open_rider(**LOCATED)
     waiting = []
     rider.page.route("**/riders/me/status", lambda route: waiting.append(route))
@@ -155,7 +155,7 @@ def test_point_25_the_switch_is_pending_until_it_is_answered(open_rider):
     expect(rider.announcer).to_contain_text("You’re online")
 
 
-def test_rdr_009_a_rider_that_is_not_approved_is_told_so(order_system, devices, zone):
+def test_rdr_009_a_rider_who_is_not_approved_reads_so(order_system, devices, zone):
     order_system.ask("PUT", "riders/rider-new", {"zone": zone, "approved": False, "capacity": 1})
     rider = RiderPage(order_system, devices, "rider-new")
     rider.switch.click()
@@ -163,7 +163,7 @@ def test_rdr_009_a_rider_that_is_not_approved_is_told_so(order_system, devices, 
     expect(rider.switch).to_have_attribute("aria-checked", "false")
 
 
-def test_rdr_009_whom_the_dispatcher_sets_offline_sees_it(open_rider, order_system):
+def test_rdr_009_a_rider_set_offline_by_the_dispatcher_sees_it(open_rider, order_system):
     rider = open_rider(**LOCATED)
     rider.switch.click()
     expect(rider.switch).to_have_attribute("aria-checked", "true")
@@ -200,7 +200,7 @@ def test_a_delivery_is_taken_from_the_store_to_the_door(open_rider, order_system
     assert rider.known["tasks"] == []
 
 
-def test_a_task_is_given_back_by_two_taps(open_rider, order_system):
+def test_a_task_is_returned_with_two_taps(open_rider, order_system):
     rider = open_rider(**LOCATED)
     rider.switch.click()
     expect(rider.switch).to_have_attribute("aria-checked", "true")
@@ -211,7 +211,7 @@ def test_a_task_is_given_back_by_two_taps(open_rider, order_system):
     assert rider.known["tasks"] == []
 
 
-def test_a_step_that_the_network_lost_changes_nothing_and_says_so(open_rider, order_system):
+def test_a_step_lost_by_the_network_changes_nothing_and_shows_an_error(open_rider, order_system):
     job = order_system.visit()
     rider = open_rider(job, person=job.rider, is_in_zone=False)
     expect(rider.next(job)).to_have_text("Set off")
@@ -225,7 +225,7 @@ def test_a_step_that_the_network_lost_changes_nothing_and_says_so(open_rider, or
     expect(rider.card(job)).to_contain_text("On the way")
 
 
-def test_a_visit_goes_by_its_status_where_there_is_no_zone(open_rider, order_system):
+def test_a_visit_without_a_zone_is_driven_by_its_status(open_rider, order_system):
     job = order_system.visit()
     rider = open_rider(job, person=job.rider, is_in_zone=False)
     expect(rider.switch).to_be_hidden()
@@ -235,7 +235,7 @@ def test_a_visit_goes_by_its_status_where_there_is_no_zone(open_rider, order_sys
     assert job.state["status"] == "completed"
 
 
-def test_a_job_that_somebody_else_gets_leaves_with_a_word(open_rider, order_system):
+def test_a_reassigned_job_is_removed_with_an_explanation(open_rider, order_system):
     rider = open_rider(**LOCATED)
     other = f"other-{secrets.token_hex(3)}"
     rider.switch.click()
@@ -247,7 +247,7 @@ def test_a_job_that_somebody_else_gets_leaves_with_a_word(open_rider, order_syst
     expect(rider.card(job)).to_contain_text("This task was given to another rider.")
 
 
-def test_a_task_that_comes_back_is_as_alive_as_before(open_rider, order_system):
+def test_a_task_that_comes_back_works_as_before(open_rider, order_system):
     rider = open_rider(**LOCATED)
     other = f"other-{secrets.token_hex(3)}"
     rider.switch.click()
@@ -266,7 +266,7 @@ def test_a_task_that_comes_back_is_as_alive_as_before(open_rider, order_system):
     expect(rider.next(job)).to_have_attribute("aria-disabled", "false")
 
 
-def test_who_has_no_zone_is_told_that_a_job_is_somebody_elses(open_rider, order_system):
+def test_a_rider_without_a_zone_reads_that_a_job_was_reassigned(open_rider, order_system):
     job = order_system.visit("on_the_way")
     rider = open_rider(job, person=job.rider, is_in_zone=False)
     expect(rider.next(job)).to_be_visible()
@@ -278,19 +278,19 @@ def test_who_has_no_zone_is_told_that_a_job_is_somebody_elses(open_rider, order_
 
 
 @pytest.mark.lean
-def test_a_new_task_leaves_the_focus_and_a_half_given_word_where_they_are(open_rider, order_system, zone):
+def test_a_new_task_does_not_move_the_focus_or_cancel_a_confirmation(open_rider, order_system, zone):
     person = f"rider-{secrets.token_hex(3)}"
     order_system.approve(person, zone)
     go_online(order_system, person)
     job = order_system.delivery("accepted", rider=person)
     rider = open_rider(person=person, is_in_zone=False, **LOCATED)
     back = rider.card(job).get_by_role("button", name="Return")
-    # Some phones focus nothing that is tapped.
+    # Some phones do not focus a tapped button.
     back.dispatch_event("click")
     expect(back).to_have_text("Return it? This can’t be undone.")
     expect(back).to_be_focused()
     order_system.visit("on_the_way", rider=person)
-    # Looked at again, the page asks at once.
+    # When it becomes visible again the page requests the tasks immediately.
     rider.hide(False)
     expect(rider.page.locator("#jobs > li")).to_have_count(2)
     expect(back).to_be_focused()
@@ -302,7 +302,7 @@ def test_a_new_task_leaves_the_focus_and_a_half_given_word_where_they_are(open_r
 # Every screen
 
 
-def test_signing_in_again_keeps_what_is_on_the_page(open_rider, order_system):
+def test_signing_in_again_keeps_the_content_of_the_page(open_rider, order_system):
     job = order_system.visit()
     rider = open_rider(job, person=job.rider, is_in_zone=False)
     expect(rider.next(job)).to_be_visible()
@@ -311,7 +311,7 @@ def test_signing_in_again_keeps_what_is_on_the_page(open_rider, order_system):
     expect(rider.card(job)).to_be_visible()
 
 
-def test_whoever_is_no_rider_is_asked_to_sign_in_as_one(order_system, phone):
+def test_a_person_without_the_rider_role_is_asked_to_sign_in_as_one(order_system, phone):
     page = phone(order_system.sign_in_url("/rider", "customer", "anna"))
     expect(page.locator("#signin")).to_contain_text("This page is for riders.")
     expect(page.locator("#work")).to_be_hidden()
@@ -319,7 +319,7 @@ def test_whoever_is_no_rider_is_asked_to_sign_in_as_one(order_system, phone):
 
 @pytest.mark.lean
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-def test_the_rider_page_breaks_no_rule_of_wcag(open_rider, order_system, zone, axe, dark):
+def test_the_rider_page_meets_WCAG(open_rider, order_system, zone, axe, dark):
     person = f"rider-{secrets.token_hex(3)}"
     order_system.approve(person, zone)
     go_online(order_system, person)
@@ -353,7 +353,7 @@ def test_points_14_and_17_at_320_px_nothing_is_cut_off_or_too_small(open_rider, 
     assert rider.page.evaluate(SIZES) == []
 
 
-def test_point_15_all_can_be_done_by_keyboard(open_rider, order_system):
+def test_point_15_everything_can_be_done_by_keyboard(open_rider, order_system):
     rider = open_rider(is_phone=False, width=1280, height=800)
     keyboard = rider.page.keyboard
     expect(rider.switch).to_be_visible()

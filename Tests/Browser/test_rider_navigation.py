@@ -1,5 +1,5 @@
-"""From the rider's page into a map app (RDR-014). The addresses are the gateway's; what would be opened is written down
-by the spy, so that nothing leaves the machine."""
+"""Opening a map app from the rider's page (RDR-014). The addresses come from the gateway. The spy records what would be
+opened, so nothing leaves the machine."""
 
 import re
 import secrets
@@ -13,7 +13,7 @@ from rider_page import ANDROID, IPHONE, RiderPage, go_online
 
 LOCATED = {"permissions": ["geolocation"], "geolocation": ROME}
 VENDOR = {"lat": 41.8986, "lon": 12.4768, "name": "Da Remo", "address": "Piazza di S. Maria Liberatrice 44, Roma"}
-# What an address may hold beside fixed words: a latitude and a longitude of six decimals at most.
+# What an address may contain besides fixed words: a latitude and a longitude with at most six decimals.
 PLACE = re.compile(r"41\.8986\d*(%2C|,)12\.4768\d*")
 
 
@@ -41,7 +41,7 @@ def choose(rider: RiderPage, job, app: str) -> None:
 
 
 def opened(rider: RiderPage, count: int = 1) -> list[str]:
-    """What was opened, once it is so many addresses."""
+    """Waits until a number of addresses were opened, and returns them."""
     rider.page.wait_for_function("(count) => spy.opened.length === count", arg=count)
     return rider.opened
 
@@ -50,7 +50,7 @@ def opened(rider: RiderPage, count: int = 1) -> list[str]:
 @pytest.mark.parametrize("agent, scheme", [
     (ANDROID, "google.navigation:q="), (IPHONE, "https://maps.apple.com/?daddr="),
 ], ids=["android", "ios"])
-def test_rdr_014_ac_001_one_tap_opens_the_way_in_the_phones_map_app(open_rider, agent, scheme):
+def test_rdr_014_ac_001_one_tap_opens_the_route_in_the_phones_map_app(open_rider, agent, scheme):
     rider, job = open_rider(user_agent=agent)
     expect(rider.navigate(job)).to_have_accessible_name("Navigate to Da Remo")
     rider.navigate(job).click()
@@ -59,7 +59,7 @@ def test_rdr_014_ac_001_one_tap_opens_the_way_in_the_phones_map_app(open_rider, 
 
 
 @pytest.mark.lean
-def test_rdr_014_4_3_the_task_shows_the_vendors_name_and_full_address_until_the_goods_are_picked_up(
+def test_rdr_014_4_3_the_task_shows_the_vendors_name_and_address_until_the_pickup(
         open_rider):
     rider, job = open_rider(user_agent=ANDROID)
     place = rider.card(job).locator(".place")
@@ -68,7 +68,7 @@ def test_rdr_014_4_3_the_task_shows_the_vendors_name_and_full_address_until_the_
     expect(place).to_be_hidden()
 
 
-def test_rdr_014_the_way_leads_where_the_vendor_is_after_it_was_corrected(open_rider, order_system):
+def test_rdr_014_the_route_follows_a_corrected_vendor_address(open_rider, order_system):
     rider, job = open_rider(user_agent=ANDROID)
     correct = VENDOR | {"lat": 41.8911, "lon": 12.4702}
     with rider.page.expect_response("**/navigation?to=vendor") as way:
@@ -81,13 +81,13 @@ def test_rdr_014_the_way_leads_where_the_vendor_is_after_it_was_corrected(open_r
     expect(rider.navigate(job)).to_have_text("Navigate to Da Enzo")
 
 
-def test_rdr_014_an_address_that_leads_nowhere_is_not_asked_for_at_every_change(open_rider):
+def test_rdr_014_a_missing_route_is_not_requested_at_every_change(open_rider):
     rider, job = open_rider(vendor=None, user_agent=ANDROID)
     job.status("ready_for_pickup")
     expect(rider.card(job)).to_contain_text("Ready for pickup")
     rider.navigate(job).click()
     expect(rider.card(job)).to_contain_text("The vendor address may be incorrect.")
-    # Ahead of the tap, and by it.
+    # Once ahead of the tap and once by the tap.
     assert rider.page.evaluate("""performance.getEntriesByType('resource')
       .filter(({name}) => name.includes('/navigation')).length""") == 2
 
@@ -121,7 +121,7 @@ def test_rdr_014_an_address_holds_coordinates_and_nothing_about_people(open_ride
 
 
 @pytest.mark.lean
-def test_rdr_014_ac_002_location_that_is_off_is_prompted_for(open_rider):
+def test_rdr_014_ac_002_the_rider_is_prompted_to_switch_location_on(open_rider):
     rider, job = open_rider(user_agent=ANDROID)
     rider.page.evaluate("spy.failsWith = 2")
     rider.navigate(job).click()
@@ -134,7 +134,7 @@ def test_rdr_014_ac_002_location_that_is_off_is_prompted_for(open_rider):
     opened(rider)
 
 
-def test_rdr_014_ac_002_who_wants_to_can_go_on_without(open_rider):
+def test_rdr_014_ac_002_the_rider_can_navigate_without_location(open_rider):
     rider, job = open_rider(user_agent=ANDROID)
     rider.page.evaluate("spy.failsWith = 2")
     rider.navigate(job).click()
@@ -143,9 +143,9 @@ def test_rdr_014_ac_002_who_wants_to_can_go_on_without(open_rider):
 
 
 @pytest.mark.lean
-def test_rdr_014_ac_003_without_a_map_app_the_rider_is_told_to_install_one(open_rider):
+def test_rdr_014_ac_003_without_a_map_app_the_rider_reads_to_install_one(open_rider):
     rider, job = open_rider(user_agent=ANDROID)
-    # A phone whose only way to a map is an app that is not there: nothing takes over from the page.
+    # A phone whose only map app is missing: the page keeps the focus.
     rider.page.route("**/navigation?to=*", lambda route: route.fulfill(json={
         "job": job.name, "to": "vendor", "lat": "41.898600", "lon": "12.476800",
         "candidates": [{"app": "geo", "label": "Map", "android": "geo:41.898600,12.476800"}]}))
@@ -156,7 +156,7 @@ def test_rdr_014_ac_003_without_a_map_app_the_rider_is_told_to_install_one(open_
     expect(rider.announcer).to_contain_text("A mapping application is required")
 
 
-def test_rdr_014_ac_004_the_page_is_as_it_was_when_the_rider_comes_back(open_rider, order_system):
+def test_rdr_014_ac_004_the_page_is_unchanged_when_the_rider_returns(open_rider, order_system):
     rider, _ = open_rider(user_agent=ANDROID)
     visit = order_system.visit("on_the_way", rider=rider.person)
     rider.travel(visit).click()
@@ -175,7 +175,7 @@ def test_rdr_014_ac_004_the_page_is_as_it_was_when_the_rider_comes_back(open_rid
 
 
 @pytest.mark.lean
-def test_rdr_014_ac_005_a_bad_vendor_address_leads_nowhere(open_rider):
+def test_rdr_014_ac_005_a_wrong_vendor_address_shows_an_error(open_rider):
     rider, job = open_rider(vendor=None, user_agent=ANDROID)
     rider.navigate(job).click()
     expect(rider.card(job)).to_contain_text("Could not get directions. The vendor address may be incorrect.")
@@ -183,14 +183,14 @@ def test_rdr_014_ac_005_a_bad_vendor_address_leads_nowhere(open_rider):
     assert rider.opened == []
 
 
-def test_rdr_014_without_a_network_the_rider_is_told(open_rider):
+def test_rdr_014_offline_the_rider_reads_a_network_error(open_rider):
     rider, job = open_rider(user_agent=ANDROID, vendor=None)
     rider.page.context.set_offline(True)
     rider.navigate(job).click()
     expect(rider.card(job)).to_contain_text("Network error. Could not get directions.")
 
 
-def test_rdr_014_until_the_goods_are_picked_up_the_way_leads_to_the_vendor_then_to_the_customer(open_rider):
+def test_rdr_014_the_route_leads_to_the_vendor_until_the_pickup_then_to_the_customer(open_rider):
     rider, job = open_rider(user_agent=ANDROID)
     expect(rider.navigate(job)).to_have_text("Navigate to Da Remo")
     rider.next(job).click()

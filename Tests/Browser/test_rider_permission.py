@@ -1,5 +1,5 @@
-"""Travel mode and the permission for it (US-122), and what a rider is told while its location is shared (US-072). No
-call for the location before the rider's yes: a spy stands between the page and the browser."""
+"""Travel mode and its permission (US-122), and what a rider reads while the location is shared (US-072). A spy between the
+page and the browser shows that the location is not requested before the rider's consent."""
 
 import re
 
@@ -20,7 +20,7 @@ DEACTIVATE = "Deactivate Travel Mode"
 
 @pytest.fixture
 def job(order_system):
-    """A visit whose rider is on the way; the rider has no zone."""
+    """A visit whose rider is on the way and has no zone."""
     return order_system.visit("on_the_way")
 
 
@@ -74,7 +74,7 @@ def test_us_122_ac_001_later_activations_ask_nothing(open_rider, job):
 
 
 @pytest.mark.lean
-def test_us_122_ac_002_a_no_leaves_travel_mode_off_and_shows_how_to_allow_it(open_rider, job, axe):
+def test_us_122_ac_002_a_refusal_leaves_travel_mode_off_and_shows_how_to_allow_it(open_rider, job, axe):
     rider = open_rider()
     rider.travel(job).click()
     rider.panel_says("explaining").get_by_role("button", name="Continue").click()
@@ -88,7 +88,7 @@ def test_us_122_ac_002_a_no_leaves_travel_mode_off_and_shows_how_to_allow_it(ope
 
 
 @pytest.mark.lean
-def test_us_122_ac_003_after_a_no_the_browser_is_not_asked_again(open_rider, job):
+def test_us_122_ac_003_after_a_refusal_the_browser_does_not_ask_again(open_rider, job):
     rider = open_rider()
     rider.travel(job).click()
     rider.panel_says("explaining").get_by_role("button", name="Continue").click()
@@ -114,7 +114,7 @@ def test_us_122_ac_003_after_a_no_the_browser_is_not_asked_again(open_rider, job
     (ANDROID.replace("Chrome/126", "SamsungBrowser/25.0 Chrome/121"), "Tap the lock to the left of the address"),
     (FIREFOX, "Tap “Location” until it shows “Allowed”"),
 ], ids=["chrome", "safari", "samsung", "firefox"])
-def test_us_122_ac_003_the_way_to_the_settings_is_this_browsers(open_rider, job, agent, step):
+def test_us_122_ac_003_the_steps_to_the_settings_match_the_browser(open_rider, job, agent, step):
     rider = open_rider(user_agent=agent)
     rider.travel(job).click()
     rider.panel_says("explaining").get_by_role("button", name="Continue").click()
@@ -122,7 +122,7 @@ def test_us_122_ac_003_the_way_to_the_settings_is_this_browsers(open_rider, job,
 
 
 @pytest.mark.lean
-def test_us_122_ac_004_a_permission_that_was_taken_back_is_as_one_that_was_refused(open_rider, job):
+def test_us_122_ac_004_a_revoked_permission_counts_as_refused(open_rider, job):
     rider = open_rider(**LOCATED)
     rider.travel(job).click()
     is_live(rider, job)
@@ -139,7 +139,7 @@ def test_us_122_ac_004_a_permission_that_was_taken_back_is_as_one_that_was_refus
     is_live(rider, job)
 
 
-def test_us_122_a_permission_taken_back_while_travelling_interrupts_and_is_told(open_rider, job):
+def test_us_122_a_permission_revoked_while_travelling_interrupts_with_an_explanation(open_rider, job):
     rider = open_rider(**LOCATED)
     rider.travel(job).click()
     is_live(rider, job)
@@ -155,7 +155,7 @@ def test_us_122_a_permission_taken_back_while_travelling_interrupts_and_is_told(
     expect(rider.travel(job)).to_have_attribute("data-state", "on")
 
 
-def test_us_122_a_question_without_an_answer_is_put_again_only_at_the_riders_word(open_rider, job):
+def test_us_122_a_dismissed_question_is_repeated_only_when_the_rider_asks(open_rider, job):
     rider = open_rider()
     rider.page.evaluate("spy.failsWith = 1")
     rider.travel(job).click()
@@ -168,7 +168,7 @@ def test_us_122_a_question_without_an_answer_is_put_again_only_at_the_riders_wor
     rider.page.wait_for_function("() => spy.calls.length === 2")
 
 
-def test_us_122_location_that_is_off_on_the_device_is_explained(open_rider, job, axe):
+def test_us_122_location_switched_off_on_the_device_is_explained(open_rider, job, axe):
     rider = open_rider(user_agent=ANDROID, **LOCATED)
     rider.page.evaluate("spy.failsWith = 1")
     rider.travel(job).click()
@@ -181,7 +181,7 @@ def test_us_122_location_that_is_off_on_the_device_is_explained(open_rider, job,
     is_live(rider, job)
 
 
-def test_us_122_a_page_that_is_not_secure_says_so_and_asks_nothing(open_rider, job):
+def test_us_122_an_insecure_page_says_so_and_does_not_ask(open_rider, job):
     rider = open_rider(scripts=[INSECURE])
     rider.travel(job).click()
     expect(rider.panel_says("insecure")).to_contain_text("This page is not secure")
@@ -194,7 +194,7 @@ def test_us_122_a_browser_without_location_says_so(open_rider, job):
     rider.panel_says("unsupported")
 
 
-def test_us_122_br_001_a_whole_visit_to_the_page_without_a_yes_locates_nobody(open_rider, job):
+def test_us_122_br_001_without_consent_the_page_never_locates_the_rider(open_rider, job):
     rider = open_rider()
     rider.travel(job).click()
     rider.panel_says("explaining").get_by_role("button", name="Not now").click()
@@ -207,10 +207,10 @@ def test_us_122_br_001_a_whole_visit_to_the_page_without_a_yes_locates_nobody(op
     assert rider.locations_asked == []
 
 
-# US-072, the rider's half
+# US-072 for the rider
 
 
-def test_us_072_ac_002_what_the_phone_reads_is_what_the_gateway_knows(open_rider, job):
+def test_us_072_ac_002_the_phones_location_reaches_the_gateway(open_rider, job):
     rider = open_rider(**LOCATED)
     rider.travel(job).click()
     is_live(rider, job)
@@ -222,7 +222,7 @@ def test_us_072_ac_002_what_the_phone_reads_is_what_the_gateway_knows(open_rider
 
 
 def test_us_072_ac_002_the_page_reports_as_often_as_the_gateway_asks(open_rider, job):
-    """The phone is somewhere else in each second of the page's time."""
+    """In each second of the page's time the phone is somewhere else."""
     rider = open_rider(clock=True, has_wire=True, **LOCATED)
     rider.travel(job).click()
     expect(rider.travel(job)).to_have_text(DEACTIVATE)
@@ -243,7 +243,7 @@ def test_us_072_ac_002_the_page_reports_as_often_as_the_gateway_asks(open_rider,
 
 
 @pytest.mark.lean
-def test_us_072_ac_003_arriving_ends_the_sharing(open_rider, job):
+def test_us_072_ac_003_arriving_ends_location_sharing(open_rider, job):
     rider = open_rider(**LOCATED)
     rider.travel(job).click()
     is_live(rider, job)
@@ -253,7 +253,7 @@ def test_us_072_ac_003_arriving_ends_the_sharing(open_rider, job):
     assert job.state["position"] is None
 
 
-def test_us_072_br_002_the_end_of_the_time_is_told(make_site, open_devices):
+def test_us_072_br_002_the_rider_reads_that_the_sharing_time_is_over(make_site, open_devices):
     site = make_site(TRACKING_MAX_SHARING_SECONDS=5)
     orders = OrderSystem(site)
     job = orders.visit("on_the_way")
@@ -263,7 +263,7 @@ def test_us_072_br_002_the_end_of_the_time_is_told(make_site, open_devices):
     expect(rider.travel(job)).to_have_text(ACTIVATE)
 
 
-def test_us_072_ac_005_a_hidden_page_says_why_nothing_comes(open_rider, job):
+def test_us_072_ac_005_a_hidden_page_reports_why_no_location_arrives(open_rider, job):
     rider = open_rider(**LOCATED)
     rider.listen()
     rider.travel(job).click()
@@ -276,7 +276,7 @@ def test_us_072_ac_005_a_hidden_page_says_why_nothing_comes(open_rider, job):
         "Your location wasn’t shared while this page was in the background.")
 
 
-def test_us_072_a_low_battery_is_told_to_rider_and_gateway(open_rider, job):
+def test_us_072_a_low_battery_is_shown_to_the_rider_and_reported(open_rider, job):
     battery = """navigator.getBattery = async () => window.battery ??= Object.assign(new EventTarget(),
       {charging: false, level: 0.5})"""
     rider = open_rider(scripts=[battery], **LOCATED)
@@ -292,7 +292,7 @@ def test_us_072_a_low_battery_is_told_to_rider_and_gateway(open_rider, job):
 
 
 @pytest.mark.lean
-def test_point_25_travel_mode_survives_leaving_and_coming_back(open_rider, job):
+def test_point_25_travel_mode_survives_leaving_the_page(open_rider, job):
     rider = open_rider(**LOCATED)
     rider.travel(job).click()
     is_live(rider, job)
@@ -301,7 +301,7 @@ def test_point_25_travel_mode_survives_leaving_and_coming_back(open_rider, job):
     expect(rider.panel).to_be_hidden()
 
 
-def test_travel_mode_goes_on_after_the_network_was_away(open_rider, job):
+def test_travel_mode_continues_after_a_network_failure(open_rider, job):
     rider = open_rider(**LOCATED)
     rider.travel(job).click()
     is_live(rider, job)
@@ -314,7 +314,7 @@ def test_travel_mode_goes_on_after_the_network_was_away(open_rider, job):
         follower.hear_place(41.8903)
 
 
-def test_activating_without_a_network_fails_with_a_word(open_rider, job):
+def test_activating_travel_mode_offline_shows_an_error(open_rider, job):
     rider = open_rider(**LOCATED)
     rider.page.context.set_offline(True)
     expect(rider.page.locator("#offline")).to_be_visible()

@@ -1,5 +1,5 @@
-"""D2: what cannot be taken back is not done by a finger that taps twice. The page's time is the test's: two taps
-come 250 ms apart, wherever the button under the thumb has become another."""
+"""D2: a double tap does not trigger a step that cannot be undone. The test controls the page's time: two taps are 250 ms
+apart, and the button under the thumb may have changed in between."""
 
 import secrets
 
@@ -15,20 +15,20 @@ A_WHILE_MS = 12_000
 
 @pytest.fixture
 def on_the_way(order_system, devices):
-    """A rider without a zone, and its delivery that can be picked up."""
+    """A rider without a zone, with a delivery that is ready for pickup."""
     person = f"rider-{secrets.token_hex(3)}"
     job = order_system.delivery("accepted", "preparing", "ready_for_pickup", rider=person)
     return RiderPage(order_system, devices, job.rider, job, clock=True), job
 
 
 def tap(rider, job) -> None:
-    """Where the button is now, whatever it is then."""
+    """The place of the button now, whatever it says."""
     box = rider.next(job).bounding_box()
     rider.page.touchscreen.tap(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
 
 
 @pytest.mark.lean
-def test_D2_a_double_tap_starts_the_delivery_and_does_not_complete_it(on_the_way):
+def test_D2_a_double_tap_starts_a_delivery_without_completing_it(on_the_way):
     rider, job = on_the_way
     expect(rider.next(job)).to_have_text("Start delivery")
     tap(rider, job)
@@ -36,7 +36,7 @@ def test_D2_a_double_tap_starts_the_delivery_and_does_not_complete_it(on_the_way
     rider.page.clock.run_for(APART_MS)
     tap(rider, job)
     expect(rider.next(job)).to_have_text("Delivered")
-    # Once it may be meant, two more of them only ask.
+    # After the pause, two more taps only ask.
     rider.page.clock.run_for(DEAD_TIME_MS)
     tap(rider, job)
     expect(rider.next(job)).to_have_text("Delivered? Tap again to confirm")
@@ -45,14 +45,14 @@ def test_D2_a_double_tap_starts_the_delivery_and_does_not_complete_it(on_the_way
     tap(rider, job)
     expect(rider.next(job)).to_have_text("Delivered? Tap again to confirm")
     assert job.state["status"] == "in_transit"
-    # Who thinks better of it has only to wait.
+    # The question goes away after a while.
     rider.page.clock.run_for(A_WHILE_MS)
     expect(rider.next(job)).to_have_text("Delivered")
     assert job.state["status"] == "in_transit"
 
 
 @pytest.mark.lean
-def test_D2_who_means_it_completes_the_delivery_by_the_keyboard_too(on_the_way, axe):
+def test_D2_a_delivery_can_be_completed_by_keyboard(on_the_way, axe):
     rider, job = on_the_way
     rider.next(job).focus()
     rider.page.keyboard.press("Enter")

@@ -1,6 +1,5 @@
-"""The whole road, with nothing between: a rider's page and a customer's page side by side, one gateway, one
-redis-server. Permission is asked for, travel mode goes on, the marker moves, the rider's network is lost and comes
-back, the rider arrives."""
+"""End to end, with nothing simulated in between: a rider's page and a customer's page, one gateway, one redis-server. The
+permission is requested, travel mode starts, the marker moves, the rider's network fails and returns, the rider arrives."""
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -18,7 +17,7 @@ LONG_STEPS = 40
 PROMISED_MS = 2_000
 WAITING = "Your technician is on the way. The live map appears as soon as they share their location."
 ARRIVED = "The technician has arrived."
-# A headless browser answers its own question with no: here it stays open until the permission is given.
+# A headless browser denies its own question; here it stays open until the permission is granted.
 OPEN_QUESTION = """(() => {
   const real = Geolocation.prototype.getCurrentPosition;
   Geolocation.prototype.getCurrentPosition = async function (...words) {
@@ -30,7 +29,7 @@ OPEN_QUESTION = """(() => {
 
 
 class Road:
-    """One visit, and both ends of it."""
+    """One visit and both of its pages."""
 
     def __init__(self, site, devices):
         self.orders = OrderSystem(site)
@@ -51,7 +50,7 @@ class Road:
         return page
 
     def travel(self) -> None:
-        """The rider's taps: travel mode, our explanation, the browser's question."""
+        """The rider's taps: travel mode, the explanation, the browser's question."""
         self.rider.locator(f"#travel-{self.visit.name}").click()
         expect(self.rider.locator("#permission")).to_be_visible()
         self.rider.locator("#permission").get_by_role("button", name="Continue").click()
@@ -60,7 +59,7 @@ class Road:
         expect(self.rider.locator("#permission")).to_be_hidden()
 
     def move(self, markers: Markers, seconds: int = 1) -> None:
-        """A second of the trip, and until the customer's marker has moved for it."""
+        """Plays a second of the trip and waits until the customer's marker has moved."""
         self._second += seconds
         before = len(markers.seen)
         self._receiver.send("Emulation.setGeolocationOverride", reading(TRIP.at(self._second)))
@@ -68,7 +67,7 @@ class Road:
 
 
 def reading(spot: Spot) -> dict:
-    """As a phone's receiver says it: with speed and heading, which Playwright's own set_geolocation can not say."""
+    """Sets a position with speed and heading, which Playwright's own set_geolocation cannot."""
     return {"latitude": spot.lat, "longitude": spot.lon, "accuracy": 6, "speed": spot.speed, "heading": spot.heading}
 
 
@@ -79,7 +78,7 @@ def road(make_site, open_devices):
 
 
 @pytest.mark.lean
-def test_us_072_the_whole_road_from_the_riders_tap_to_the_arrival(road):
+def test_us_072_end_to_end_from_the_riders_tap_to_the_arrival(road):
     customer, rider = road.customer, road.rider
     expect(customer.get_by_text(WAITING)).to_be_visible()
     expect(customer.locator("#map")).to_be_hidden()
@@ -107,7 +106,7 @@ def test_us_072_the_whole_road_from_the_riders_tap_to_the_arrival(road):
 
 
 @pytest.mark.measures
-def test_us_072_from_the_riders_page_to_the_customers_page_in_under_2_seconds(road, measured):
+def test_us_072_a_position_travels_between_pages_in_under_2_seconds(road, measured):
     road.travel()
     markers = Markers(road.customer)
     for _ in range(LONG_STEPS):

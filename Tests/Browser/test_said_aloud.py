@@ -1,5 +1,4 @@
-"""What a page says when its connection, its gateway or its location is not what it was: on the page, and aloud (D4, D8,
-D18, B41)."""
+"""What a page shows and announces when its connection, its gateway or its location changes (D4, D8, D18, B41)."""
 
 import secrets
 
@@ -17,7 +16,7 @@ LOCATED = {"permissions": ["geolocation"], "geolocation": ROME}
 NO_INTERNET = "No internet connection."
 OFFLINE = "You’re offline."
 A_MESSAGE_MS = 11_000
-# Whatever a screen reader is given to say, in its order.
+# The texts for a screen reader, in order.
 LISTEN = """() => {
   window.said = [];
   const place = document.getElementById('announcer');
@@ -27,7 +26,7 @@ LISTEN = """() => {
 
 @pytest.fixture
 def travelling(order_system, devices):
-    """travelling(…): a rider that shares its location, and its job."""
+    """travelling(…): a rider who shares the location, and the job."""
 
     def travel(**options):
         job = order_system.visit("on_the_way")
@@ -51,7 +50,7 @@ def seen_once(orders: OrderSystem) -> tuple[Job, Rider]:
 
 
 @pytest.mark.lean
-def test_D4_a_rider_without_a_connection_is_told_that_nothing_is_sent(travelling, axe):
+def test_D4_a_disconnected_rider_reads_that_the_location_is_not_sent(travelling, axe):
     rider, _ = travelling()
     sharing = rider.page.locator("#sharing")
     rider.page.context.set_offline(True)
@@ -66,7 +65,7 @@ def test_D4_a_rider_without_a_connection_is_told_that_nothing_is_sent(travelling
 
 
 @pytest.mark.lean
-def test_D4_a_location_that_is_too_inexact_is_not_called_shared(travelling):
+def test_D4_an_imprecise_location_is_not_called_shared(travelling):
     rider, _ = travelling()
     rider.page.context.set_geolocation(ROME | {"accuracy": 900})
     sharing = rider.page.locator("#sharing")
@@ -79,7 +78,7 @@ def test_D4_a_location_that_is_too_inexact_is_not_called_shared(travelling):
 
 
 @pytest.mark.lean
-def test_D8_a_customer_hears_that_the_connection_is_lost_and_back_at_once(coming, order_system, phone):
+def test_D8_a_lost_and_restored_connection_is_announced_immediately(coming, order_system, phone):
     job, _ = coming()
     page = phone(order_system.sign_in_url(f"/track/{job.name}", "customer", job.customer))
     expect(page.locator("#age")).to_have_text("Live")
@@ -90,17 +89,17 @@ def test_D8_a_customer_hears_that_the_connection_is_lost_and_back_at_once(coming
 
 
 @pytest.mark.lean
-def test_D8_two_statuses_within_a_second_are_both_said_at_once(order_system, phone):
+def test_D8_two_statuses_within_a_second_are_both_announced_immediately(order_system, phone):
     job = order_system.visit()
     page = phone(order_system.sign_in_url(f"/track/{job.name}", "customer", job.customer), clock=True)
     expect(page.locator("#headline")).to_have_text("Your appointment is confirmed")
-    # Its quiet time does not pass: the page's clock stands.
+    # The page's clock stands still, so the quiet time does not pass.
     for status, text in (("on_the_way", "on the way"), ("work_in_progress", "has arrived")):
         job.status(status)
         expect(page.locator("#announcer")).to_contain_text(text)
 
 
-def test_D8_a_location_that_gets_old_is_said_aloud(make_site, open_devices):
+def test_D8_a_stale_location_is_announced(make_site, open_devices):
     site = make_site(TRACKING_STALE_AFTER_SECONDS=2)
     orders = OrderSystem(site)
     job, rider = seen_once(orders)
@@ -114,7 +113,7 @@ def test_D8_a_location_that_gets_old_is_said_aloud(make_site, open_devices):
 
 
 @pytest.mark.lean
-def test_D18_a_failure_is_told_each_time_and_not_for_ever(order_system, devices):
+def test_D18_each_failure_is_announced_and_its_message_disappears(order_system, devices):
     person, zone = f"rider-{secrets.token_hex(3)}", f"zone-{secrets.token_hex(3)}"
     order_system.approve(person, zone)
     rider = RiderPage(order_system, devices, person, clock=True)
@@ -133,7 +132,7 @@ def test_D18_a_failure_is_told_each_time_and_not_for_ever(order_system, devices)
 
 
 @pytest.mark.lean
-def test_D18_that_the_network_is_gone_is_not_said_once_it_is_back(order_system, devices):
+def test_D18_a_network_error_disappears_when_the_network_is_back(order_system, devices):
     person, zone = f"rider-{secrets.token_hex(3)}", f"zone-{secrets.token_hex(3)}"
     order_system.approve(person, zone)
     rider = RiderPage(order_system, devices, person)
@@ -145,7 +144,7 @@ def test_D18_that_the_network_is_gone_is_not_said_once_it_is_back(order_system, 
     expect(rider.page.locator("#snack")).to_be_hidden()
 
 
-def test_B41_a_gateway_that_stands_still_is_told_of_by_the_page_s_own_clock(make_site, open_devices):
+def test_B41_a_frozen_gateway_is_reported_by_the_pages_own_clock(make_site, open_devices):
     site = make_site()
     orders = OrderSystem(site)
     job, rider = seen_once(orders)

@@ -1,5 +1,5 @@
-"""Over TLS, as in production: pages come by https, their socket by wss, and nothing of it is asked in the clear.
-One test, since the certificate is nobody's and a service worker would refuse it."""
+"""With TLS, as in production: pages use https, their socket wss, and nothing is requested in plain text. A single test,
+because a service worker would reject the self-signed certificate."""
 
 import pytest
 from playwright.sync_api import expect
@@ -10,7 +10,7 @@ from trips import to_the_door
 
 
 @pytest.mark.lean
-def test_over_tls_a_page_follows_by_wss(make_site, open_devices, rider):
+def test_over_TLS_a_page_follows_with_wss(make_site, open_devices, rider):
     site = make_site(is_secure=True)
     devices = open_devices(site)
     visit = OrderSystem(site).visit("on_the_way")

@@ -1,5 +1,5 @@
-"""Every state of every page, on a phone, a small phone and a desktop, light and dark, English and German: nothing
-is cut off, axe finds nothing, and a presentation of it lies in .build-browser/screens for people to look at."""
+"""Every state of every page on a phone, a small phone and a desktop, light and dark, English and German: nothing is cut off
+and axe finds nothing. A screenshot of each is stored in .build-browser/screens."""
 
 import secrets
 
@@ -25,7 +25,7 @@ REFLOWS = "() => document.documentElement.scrollWidth <= document.documentElemen
 
 @pytest.fixture
 def look(devices, axe):
-    """look(name, url, prepare): the state in every look; `prepare(page)` brings it about, and waits for it."""
+    """look(name, url, prepare): checks a state on every device; `prepare(page)` brings it about and waits for it."""
 
     def look_at(name: str, url, prepare) -> None:
         SCREENS.mkdir(parents=True, exist_ok=True)
@@ -59,17 +59,17 @@ def test_a_customers_page_in_each_status(kind, statuses, order_system, look):
 
 @pytest.mark.parametrize("last", [["cancelled"], ["on_the_way", "work_in_progress", "completed"]],
                          ids=["cancelled", "completed"])
-def test_a_customers_page_of_a_job_that_has_ended(last, order_system, look):
+def test_a_customers_page_of_an_ended_job(last, order_system, look):
     visit = order_system.visit(*last)
     look(f"customer-{last[-1]}", lambda: signed_in(order_system, visit), headline_is_there)
 
 
 def signed_in(order_system, visit) -> str:
-    """A link ends with its job; whose job it is still sees it."""
+    """A link ends with its job, but the signed-in customer still sees it."""
     return order_system.sign_in_url(f"/track/{visit.name}", "customer", visit.customer)
 
 
-def test_a_customers_page_with_a_rider_on_the_map_and_what_may_become_of_it(order_system, rider, look):
+def test_a_customers_page_with_a_rider_in_each_tracking_state(order_system, rider, look):
     visit = order_system.visit("on_the_way", vendor=VENDOR)
     driver = rider(visit).travel()
     driver.report(TRIP.at(20), is_answered=True)
@@ -90,7 +90,7 @@ def test_a_customers_page_with_a_rider_on_the_map_and_what_may_become_of_it(orde
     look("customer-paused", visit.guest_url, headline_is_there)
 
 
-def test_a_customers_page_that_may_not_be_seen(order_system, look):
+def test_a_customers_page_that_is_refused(order_system, look):
     look("customer-refused", f"/track/nobody#{'0' * 32}", lambda page: expect(page.locator("#refusal")).to_be_visible())
     look("customer-sign-in", "/track/nobody",
          lambda page: expect(page.locator("#signin, #refusal").first).to_be_visible())
@@ -99,7 +99,7 @@ def test_a_customers_page_that_may_not_be_seen(order_system, look):
 # The rider's and the operations' page
 
 
-def test_a_riders_page_before_and_at_work(order_system, look):
+def test_a_riders_page_offline_and_at_work(order_system, look):
     look("rider-sign-in", "/rider", lambda page: expect(page.locator("#signin")).to_be_visible())
     person = f"rider-{secrets.token_hex(3)}"
     order_system.approve(person, f"zone-{secrets.token_hex(3)}")
@@ -124,7 +124,7 @@ def test_a_riders_page_before_and_at_work(order_system, look):
     look("rider-explaining", url, explaining)
 
 
-def test_an_operations_page_before_and_at_work(order_system, rider, look):
+def test_an_operations_page_without_and_with_jobs(order_system, rider, look):
     look("ops-sign-in", "/ops", lambda page: expect(page.locator("#signin")).to_be_visible())
     zone = f"zone-{secrets.token_hex(3)}"
     visits = [order_system.visit("on_the_way", zone=zone) for _ in range(3)]

@@ -1,5 +1,4 @@
-"""The style of pages and of their tests that is checked rather than remembered, as TidyTests does for Swift and
-Lua."""
+"""Checks the style of the pages and their tests, as TidyTests does for Swift and Lua."""
 
 import re
 from pathlib import Path
@@ -15,10 +14,10 @@ OPENING = {
     ".js": re.compile(r"\s*(?:// ?[^\n]*\n|/\*.*?\*/)+", re.DOTALL), ".mjs": re.compile(r"\s*(?:// ?[^\n]*\n)+"),
     ".css": re.compile(r"\s*/\*.*?\*/", re.DOTALL), ".py": re.compile(r'\s*""".*?"""', re.DOTALL),
 }
-# However long: what passes time on a quick machine is too short for a slow one. A halting `Event` paces a rider.
+# A fixed time is too short for a slow machine. An `Event` that can be set may pace a rider.
 SLEEPS = re.compile(r"""\bsleep\(|\bwait_for_timeout\b|["']networkidle|\bPromise\([^;]*?=>[^;]*?\bsetTimeout\b"""
                     r"""|\bsetTimeout\(\w+, (?:\d{3,}|[A-Z_]+)\)""")
-# They wait between two looks at what nobody announces: that a process is there.
+# They poll for something that nothing announces: that a process answers.
 MAY_SLEEP = {"processes.py", "gateway.mjs"}
 
 pytestmark = pytest.mark.lean
@@ -30,12 +29,12 @@ def files() -> list[Path]:
             if path.suffix in OPENING and "__pycache__" not in path.parts]
 
 
-def test_no_file_is_over_400_lines():
+def test_no_file_has_more_than_400_lines():
     long = {path.name: count for path in files() if (count := len(path.read_text().splitlines())) > LONGEST_LINES}
     assert long == {}
 
 
-def test_every_file_opens_with_its_idea():
+def test_every_file_opens_with_its_purpose():
     assert [path.name for path in files()
             if not (found := OPENING[path.suffix].match(path.read_text())) or len(found.group()) < LEAST_IDEA] == []
 
@@ -46,13 +45,13 @@ def test_no_test_sleeps():
             and SLEEPS.search(path.read_text())] == []
 
 
-def test_what_comes_from_PyPI_is_pinned():
+def test_packages_from_PyPI_are_pinned():
     lines = [line for line in (TESTS / "requirements.txt").read_text().splitlines() if line and line[0] != "#"]
     assert lines and all(re.fullmatch(r"[\w-]+==[\d.]+", line) for line in lines)
 
 
-def test_no_page_names_anybody_else():
-    """An address in a comment or a namespace is read by nobody; one in code would be asked."""
+def test_no_page_contains_the_address_of_another_site():
+    """Addresses in comments and namespaces are never requested; those in code would be."""
     namespaces = re.compile(r"http://www\.w3\.org/\d{4}/\w+")
     comments = re.compile(r"/\*.*?\*/|^\s*(?://|\*).*?$|<!--.*?-->", re.DOTALL | re.MULTILINE)
     code = {path.name: comments.sub("", path.read_text())

@@ -1,5 +1,5 @@
-"""Point 24: what a phone in a weak network has to load before it shows anything. Weighed as it comes over the wire: the
-bodies as a gateway sends them to who takes gzip, as every browser does."""
+"""Point 24: how much a phone on a slow network loads before a page shows anything, measured as compressed bodies, which
+every browser accepts."""
 
 from urllib.parse import urlsplit
 
@@ -16,8 +16,8 @@ HAVE_A_WORKER = ("customer", "rider")
 
 @pytest.mark.lean
 @pytest.mark.parametrize("name", PAGES)
-def test_point_24_a_page_has_at_most_60_kB_of_our_own(name, make_site, measured):
-    """As it is built in: those of a folder are sent as they are written."""
+def test_point_24_a_page_loads_at_most_60_kB_of_its_own_files(name, make_site, measured):
+    """Measures the embedded files, because a folder's files are sent uncompressed."""
     site = make_site(PAGES_DIR=None)
     assets = own_assets(site.url, PAGES[name])
     assert [asset.path for asset in assets if asset.path.endswith(COMPRESSED) and asset.encoding != "gzip"] == []
@@ -29,8 +29,8 @@ def test_point_24_a_page_has_at_most_60_kB_of_our_own(name, make_site, measured)
 
 @pytest.mark.lean
 @pytest.mark.parametrize("role", PAGES)
-def test_point_24_a_page_that_somebody_uses_asks_nobody_else(role, order_system, devices):
-    """Signed in, with a job on it, and once more with the service worker at work where there is one."""
+def test_point_24_a_page_in_use_loads_nothing_from_elsewhere(role, order_system, devices):
+    """Signed in with a job, and again with the service worker where there is one."""
     visit = order_system.visit("on_the_way")
     path = {"customer": f"/track/{visit.name}", "rider": f"/rider?job={visit.name}", "ops": "/ops"}[role]
     person = {"customer": visit.customer, "rider": visit.rider, "ops": "ops-1"}[role]
@@ -44,7 +44,7 @@ def test_point_24_a_page_that_somebody_uses_asks_nobody_else(role, order_system,
     expect(page.locator(shown)).to_be_visible()
     assert devices.evidence.requests
     assert devices.evidence.to_others == []
-    # And nothing that was not weighed.
+    # Every loaded file was weighed.
     scripts = {path for url in devices.evidence.requests if (path := urlsplit(url).path).endswith(COMPRESSED)}
     weighed = {asset.path for asset in own_assets(order_system.site.url, PAGES[role])}
     assert {path for path in scripts - weighed if not NOT_OURS.search(path)} == set()

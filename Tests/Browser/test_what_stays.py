@@ -1,4 +1,4 @@
-"""What a page says once and for all is still there after the connection has come and gone, and after a while."""
+"""Permanent notices are still there after a reconnect and after a while."""
 
 import secrets
 
@@ -12,7 +12,7 @@ NOTHING = "We can’t find this order."
 
 
 def flicker(page) -> None:
-    """The system says that there is no network and then that there is one: the connection is told to be another."""
+    """The device reports that it is offline and online again, which changes the connection's state."""
     page.context.set_offline(True)
     expect(page.locator("#offline")).to_be_visible()
     page.context.set_offline(False)
@@ -20,7 +20,7 @@ def flicker(page) -> None:
 
 
 @pytest.mark.lean
-def test_who_may_not_follow_is_told_so_after_the_connection_has_come_back(order_system, phone):
+def test_a_refusal_stays_after_the_connection_is_restored(order_system, phone):
     visit = order_system.visit("on_the_way")
     page = phone(order_system.sign_in_url(f"/track/{visit.name}", "customer", "somebody-else"))
     expect(page.locator("#refusal h1")).to_have_text(NOTHING)
@@ -29,7 +29,7 @@ def test_who_may_not_follow_is_told_so_after_the_connection_has_come_back(order_
     expect(page.locator("#order")).to_be_hidden()
 
 
-def test_a_rider_who_signed_in_elsewhere_is_told_so_for_as_long_as_the_page_is_there(order_system, devices, site):
+def test_the_notice_about_another_device_stays_on_the_page(order_system, devices, site):
     person, zone = f"rider-{secrets.token_hex(3)}", f"zone-{secrets.token_hex(3)}"
     order_system.approve(person, zone)
     older = RiderPage(order_system, devices, person, clock=True)

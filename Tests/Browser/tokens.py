@@ -1,5 +1,5 @@
-"""Tokens of the identity provider, which here is us: HS256 with the site's secret. `enroute token` makes the same
-ones; these may also be about to expire, or be for one job only."""
+"""Tokens of the identity provider, which is the test itself: HS256 with the site's secret. `enroute token` makes the same
+ones; these can also be nearly expired or limited to one job."""
 
 import base64
 import hashlib
@@ -16,7 +16,7 @@ def _part(value: bytes) -> bytes:
 
 
 def token(secret: str, role: str, person: str, lifetime: int = bounds.TOKEN_SECONDS, age: int = 0, **claims) -> str:
-    """A token for a `person` in a `role` (customer, rider, ops, service), from `age` s ago, good for `lifetime` s."""
+    """A token for a `person` in a `role` (customer, rider, ops, service), issued `age` s ago and valid for `lifetime` s."""
     issued = int(time.time()) - age
     head = dict(alg="HS256", typ="JWT")
     body = dict(iss="enroute", aud="enroute", sub=person, role=role, jti=uuid.uuid4().hex,

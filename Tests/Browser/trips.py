@@ -1,5 +1,5 @@
-"""Where a rider is at a moment: trips as pure functions of time. A trip leads along legs with corners, at a steady
-speed, and says speed and heading as a phone does; its last point is the door."""
+"""Where a rider is at a time: trips as pure functions. A trip has legs with corners and a steady speed, and reports speed
+and heading like a phone. Its last point is the door."""
 
 import math
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ METERS_PER_DEGREE = 111_195.0  # of latitude
 
 @dataclass(frozen=True)
 class Spot:
-    """A place, how fast and in which direction (degrees clockwise from north) somebody passes it."""
+    """A place, and the speed and direction (degrees clockwise from north) in which a rider passes it."""
 
     lat: float
     lon: float
@@ -18,7 +18,7 @@ class Spot:
 
 
 def away(origin: tuple[float, float], meters: float, heading: float) -> tuple[float, float]:
-    """The place so many m from another, in a direction."""
+    """Returns the place at a distance in m in a direction."""
     lat, lon = origin
     radians = math.radians(heading)
     north, east = meters * math.cos(radians), meters * math.sin(radians)
@@ -26,7 +26,7 @@ def away(origin: tuple[float, float], meters: float, heading: float) -> tuple[fl
 
 
 def meters(one: tuple[float, float], other: tuple[float, float]) -> float:
-    """Good for some km."""
+    """Returns the distance in m; accurate for a few km."""
     north = (other[0] - one[0]) * METERS_PER_DEGREE
     east = (other[1] - one[1]) * METERS_PER_DEGREE * math.cos(math.radians(one[0]))
     return math.hypot(north, east)
@@ -49,7 +49,7 @@ class Trip:
         return sum(meters(*leg) for leg in zip(self.corners, self.corners[1:])) / self.speed
 
     def at(self, second: float) -> Spot:
-        """Before the start it stands there, after the end at the door."""
+        """Returns the spot at a time: at the start before the trip, at the door after it."""
         left = max(0.0, second) * self.speed
         for one, other in zip(self.corners, self.corners[1:]):
             length = meters(one, other)
@@ -62,7 +62,7 @@ class Trip:
 
 
 def to_the_door(door: tuple[float, float], meters_away: float = 3_000, speed: float = 10.0, turn: float = 0) -> Trip:
-    """Around three corners to a door; `turn` (degrees) tells several trips to one door apart."""
+    """A trip around three corners to a door; `turn` (degrees) distinguishes several trips to one door."""
     start = away(door, meters_away * 0.7, 225 + turn)
     middle = away(start, meters_away * 0.4, 0 + turn)
     last = away(door, meters_away * 0.15, 270 + turn)

@@ -1,5 +1,5 @@
-"""A WebSocket client of RFC 6455 in the standard library alone: what a rider's app has in the place of a browser. A
-thread reads; messages are kept in their order, and a test waits for one by a condition, never by time."""
+"""A WebSocket client (RFC 6455) in the standard library: a rider's app without a browser. A thread reads; messages are
+stored in order, and tests wait for one with a condition, never by time."""
 
 import base64
 import json
@@ -18,11 +18,11 @@ FINAL, MASKED = 0x80, 0x80
 
 
 class Closed(Exception):
-    """The connection is over: the close code of the gateway, or None when there was none."""
+    """The connection is closed: the gateway's close code, or None without one."""
 
 
 class WebSocket:
-    """One connection to `/v1`, signed in with the upgrade."""
+    """One connection to `/v1`, signed in during the upgrade."""
 
     def __init__(self, url: str, token: str):
         address = urlsplit(url)
@@ -41,13 +41,13 @@ class WebSocket:
         threading.Thread(target=self._read, name="websocket", daemon=True).start()
 
     def say(self, message: dict) -> None:
-        """Raises OSError once the connection is over."""
+        """Sends a message. Raises OSError after the connection was closed."""
         self._send(TEXT, json.dumps(message).encode())
 
     def hear(self, after: int = 0, **members) -> dict:
-        """The first message from the `after`th on that has these members; waits for it.
+        """Waits for the first message from index `after` on that has these members, and returns it.
 
-        Raises Closed, or TimeoutError after ANSWER_SECONDS, with what was heard instead."""
+        Raises Closed, or TimeoutError after ANSWER_SECONDS with the received messages."""
         end = time.monotonic() + bounds.ANSWER_SECONDS
         seen = after
         with self._news:
@@ -69,7 +69,7 @@ class WebSocket:
         self.cut()
 
     def cut(self) -> None:
-        """Ends it without a word, as a phone that loses its network."""
+        """Ends the connection without a close, like a phone that loses its network."""
         try:
             self._socket.shutdown(socket.SHUT_RDWR)
         except OSError:
@@ -115,7 +115,7 @@ class WebSocket:
             self._news.notify_all()
 
     def _frame(self) -> tuple[int, bytes]:
-        """The gateway never splits a message."""
+        """The gateway never fragments a message."""
         head = self._exactly(2)
         length = head[1] & 127
         if length == 126:

@@ -1,5 +1,5 @@
-"""Between a page's socket and its gateway: everything passes as it is, and a test may say to the page what a gateway
-would say when something outside it is so or so: an arrival in 72 minutes, a service that does not answer."""
+"""Between a page's socket and its gateway: everything passes unchanged, and a test can send messages to the page that a
+gateway would send in a certain situation: an arrival in 72 minutes, a service that does not answer."""
 
 import json
 import time
@@ -10,7 +10,7 @@ LONGEST_WAIT_SECONDS = 30
 
 
 class Wire:
-    """Of one page that follows one job; it must be there before the page opens its socket."""
+    """The wire of one page that follows one job. Create it before the page opens its socket."""
 
     def __init__(self, page: Page):
         self._page = page
@@ -24,23 +24,23 @@ class Wire:
         page.route_web_socket("**/v1", self._connect)
 
     def hold_back(self, kind: str) -> None:
-        """What the gateway says of this kind does not arrive from now on; it is ours to say."""
+        """Holds the gateway's messages of a kind back, so that the test can send its own."""
         self._held.add(kind)
 
     def comes(self, kind: str) -> None:
-        """Waits until the gateway has said something of a kind that is held back."""
+        """Waits until the gateway has sent a message of a kind that is held back."""
         until = time.monotonic() + LONGEST_WAIT_SECONDS
         while kind not in self._kept:
             assert time.monotonic() < until, f"the gateway said no {kind}"
             self._answer()
 
     def let_through(self, kind: str) -> None:
-        """What was held back of a kind arrives, the newest of it, and what is said from now on."""
+        """Delivers the newest held message of a kind, and all later ones."""
         self._held.discard(kind)
         self._route.send(self._kept.pop(kind))
 
     def say(self, kind: str, **members) -> None:
-        """To the page, as if the gateway had; once the page follows, since before that nothing is said of a job."""
+        """Sends a message to the page as if from the gateway, once the page follows its job."""
         message = json.dumps({"type": kind} | members)
         if self._follows:
             self._route.send(message)
@@ -48,37 +48,37 @@ class Wire:
             self._waiting.append(message)
 
     def close(self, code: int) -> None:
-        """As if the gateway had ended the connection so."""
+        """Closes the page's connection as if the gateway had."""
         self._server.close()
         self._route.close(code=code)
 
     def comes_back(self, connections: int = 2) -> None:
-        """Waits until the page has opened so many sockets, the first one too."""
+        """Waits until the page has opened a number of sockets, including the first."""
         until = time.monotonic() + LONGEST_WAIT_SECONDS
         while self._connections < connections:
             assert time.monotonic() < until, f"the page has opened {self._connections} sockets"
             self._answer()
 
     def arrival(self, job: str, minutes: float | None = None, state: str = "ok", **members) -> None:
-        """The rider arrives in so many minutes by this machine's clock."""
+        """The rider arrives in a number of minutes by this machine's clock."""
         self.hold_back("eta")
         now = time.time_ns() // 1_000_000
         when = {} if minutes is None else {"arrivesAt": now + round(minutes * 60_000), "seconds": round(minutes * 60)}
         self.say("eta", job=job, state=state, at=now, **when, **members)
 
     def rate(self, seconds: int) -> None:
-        """How often the rider's page is to report; what the gateway itself would ask for does not arrive."""
+        """Sets the report interval of the rider's page. The gateway's own requests are held back."""
         self.hold_back("rate")
         self.say("rate", intervalSeconds=seconds)
 
     def position(self, job: str, place: tuple[float, float], accuracy: float) -> None:
-        """The newest position of the rider, which no gateway of ours would let through."""
+        """Sends a position that no real gateway would let through."""
         now = time.time_ns() // 1_000
         self.say("location", id=str(now), job=job, at=now // 1_000, received=now // 1_000, lat=place[0], lon=place[1],
                  acc=accuracy)
 
     def _answer(self) -> None:
-        """What came meanwhile is taken while the page answers."""
+        """Processes pending messages while the page answers."""
         self._page.evaluate("() => new Promise((done) => requestAnimationFrame(() => done()))")
 
     def _connect(self, route: WebSocketRoute) -> None:
@@ -101,5 +101,5 @@ class Wire:
 
 
 def moved(page: Page, frames: int) -> None:
-    """Waits until `Markers` has recorded more than so many frames."""
+    """Waits until `Markers` has recorded more than a number of frames."""
     page.wait_for_function("(frames) => window.recorded.length > frames", arg=frames)
