@@ -84,10 +84,10 @@ final class EmbeddedGateway {
 
     /// A connection as accepted by the listener.
     ///
-    /// - Parameter arrive: called with it when it sends an ordinary HTTP request.
-    func accept(_ arrive: @escaping @Sendable (HTTPConnection) -> Void) throws -> EmbeddedChannel {
+    /// - Parameter onFirstRequest: called with the connection when it sends an ordinary HTTP request.
+    func accept(onFirstRequest: @escaping @Sendable (HTTPConnection) -> Void) throws -> EmbeddedChannel {
         let channel = try self.channel()
-        let set = self.connections.setup(channel: channel, logger: Self.logger, arrive: arrive)
+        let set = self.connections.setup(channel: channel, logger: Self.logger, onFirstRequest: onFirstRequest)
         try channel.connect(to: SocketAddress(ipAddress: "10.0.0.1", port: 1)).wait()
         try set.wait()
         return channel

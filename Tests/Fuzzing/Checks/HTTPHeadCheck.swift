@@ -29,7 +29,7 @@ enum HTTPHeadCheck {
         _ stream: ArraySlice<UInt8>, _ gateway: EmbeddedGateway, _ cut: Cut
     ) throws(Disagreement) -> Outcome {
         let arrived = NIOLoopBoundBox<[HTTPConnection]>([], eventLoop: gateway.eventLoop)
-        guard let channel = try? gateway.accept({ arrived.value.append($0) }) else {
+        guard let channel = try? gateway.accept(onFirstRequest: { arrived.value.append($0) }) else {
             throw Disagreement("a connection was not accepted")
         }
         var sent: [UInt8] = []
