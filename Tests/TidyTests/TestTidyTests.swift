@@ -7,6 +7,8 @@ import Testing
     private static let clocks: Set = [
         "Waiting.swift", "Inbox.swift", "ProxyConnection.swift", "Signal.swift", "SlowReaderRevocationTests.swift",
         "RunningGateway.swift", "TestTidyTests.swift", "TidyTests.swift",
+        // Code of the client guide: it shows how long an app waits before it reconnects.
+        "SwiftGuideTests.swift",
     ]
 
     @Test func `time passes in one place of the tests`() throws {
