@@ -116,7 +116,7 @@ import Tracking
         return hour
     }
 
-    @Test func `in an hour 3 gateways ask at most 60 times for each of 100 followed jobs`()
+    @Test func `in an hour 3 gateways send at most 60 queries for each of 100 followed jobs`()
         async throws
     {
         try await RedisServer.running { redis in

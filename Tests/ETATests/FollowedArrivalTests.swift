@@ -38,7 +38,7 @@ import Tracking
             calculation, by: nil, now: self.ns(seconds), wall: self.epoch + Int64(seconds) * 1000)
     }
 
-    @Test func `before the first position nothing is said`() {
+    @Test func `before the first position there is no estimate`() {
         var arrival = Self.arrival()
         for seconds in 0..<600 {
             let step = Self.next(&arrival, seconds)
@@ -47,7 +47,7 @@ import Tracking
     }
 
     @Test
-    func `US-072 AC-007: a rider that is not seen any more makes the arrival doubtful, then unavailable, and back`() {
+    func `US-072 AC-007: without locations the arrival becomes doubtful, then unavailable, and recovers`() {
         var arrival = Self.arrival()
         arrival.observe(Self.fix(5, at: 0), now: Self.ns(0))
         let first = Self.calculate(&arrival, 0)
@@ -63,7 +63,7 @@ import Tracking
         #expect(again?.state == .ok)
     }
 
-    @Test func `what another gateway found is believed for a minute, and its own words are not heard as another's`() {
+    @Test func `the result of another gateway is adopted, and a gateway's own result is not adopted again`() {
         var arrival = Self.arrival()
         arrival.observe(Self.fix(5, at: 0), now: Self.ns(0))
         arrival.heard(
@@ -81,7 +81,7 @@ import Tracking
         #expect(due == [60, 120])
     }
 
-    @Test func `what was told is judged when the rider is there, by who said it and how long before`() {
+    @Test func `published estimates are scored at the arrival, by source and horizon`() {
         var arrival = Self.arrival()
         arrival.observe(Self.fix(5, at: 0), now: Self.ns(0))
         let told = ArrivalEstimate(
@@ -95,7 +95,7 @@ import Tracking
         #expect(arrival.arrived(now: Self.ns(300)).isEmpty)
     }
 
-    @Test func `errors are a histogram by provider and horizon, and calls are counted by what came of them`() {
+    @Test func `errors are a histogram by provider and horizon, and queries are counted by outcome`() {
         let counts = ArrivalCounts()
         for seconds in [10.0, 15, 61, 5000] { counts.erred(.osrm, minutes: 5, seconds: seconds) }
         counts.note(.failed(.mapbox, .throttled(retryAfterSeconds: 7)))
@@ -112,7 +112,7 @@ import Tracking
         ] { #expect(counts.text.contains(line + "\n"), "\(line)") }
     }
 
-    @Test func `another destination is calculated at once, and another way too`() {
+    @Test func `a new destination or another route is calculated immediately`() {
         var arrival = Self.arrival()
         arrival.observe(Self.fix(5, at: 0), now: Self.ns(0))
         let first = Self.calculate(&arrival, 0)
@@ -133,7 +133,7 @@ import Tracking
         Issue.record("whoever turns round is expected as before")
     }
 
-    @Test func `who has another stop first is told so, by way of it where it is known`() {
+    @Test func `the arrival after another stop includes that stop, or only the number of stops`() {
         let between = Coordinate(latitude: 48.2, longitude: 16.5)!
         var direct = Self.arrival()
         var round = Self.arrival(before: [between])

@@ -36,12 +36,12 @@ import Testing
     }
 
     @Test(arguments: messages)
-    func `a message comes back from its bytes`(message: ClientMessage) throws {
+    func `a message survives encoding and decoding`(message: ClientMessage) throws {
         #expect(try message.encoded.withUnsafeBytes { try ClientMessage($0) } == message)
     }
 
     @Test(arguments: messages)
-    func `a message cut off anywhere is refused`(message: ClientMessage) {
+    func `a message that is cut off at any byte is refused`(message: ClientMessage) {
         let bytes = message.encoded
         for count in 0..<bytes.count {
             let part = Array(bytes.prefix(count))
@@ -50,7 +50,7 @@ import Testing
     }
 
     @Test(arguments: messages)
-    func `text after a message is refused, space is not`(message: ClientMessage) throws {
+    func `data after a message is refused, white space is accepted`(message: ClientMessage) throws {
         for tail in ["x", "{}", ",", "\0"] {
             let bytes = message.encoded + Array(tail.utf8)
             #expect(throws: BadMessage("there is data after the message")) {
@@ -62,7 +62,7 @@ import Testing
     }
 
     @Test(arguments: messages)
-    func `a message with any one byte changed is refused or still a message, and never ends the process`(
+    func `a message with one changed byte is refused or valid, and never crashes the process`(
         message: ClientMessage
     ) {
         let bytes = message.encoded
@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    @Test func `members that are not known are passed over, wherever type stands`() throws {
+    @Test func `unknown members are ignored, wherever type is`() throws {
         let json = #"{"x":[{"y":null}],"job":"job-7","type":"unsubscribe","z":{"type":"ping"}}"#
         #expect(try clientMessage(json) == .unsubscribe(job: Self.job))
     }
@@ -126,7 +126,7 @@ import Testing
             (#"{"\u0074ype":"ping"}"#, "a member name must not contain escape sequences"),
             (#"{"type":"unsubscribe","\u006aob":"a"}"#, "a member name must not contain escape sequences"),
         ])
-    func `a message that can not be meant is refused with the reason`(json: String, reason: String) {
+    func `an invalid message is refused with the reason`(json: String, reason: String) {
         #expect(refusal { _ = try clientMessage(json) } == reason)
     }
 

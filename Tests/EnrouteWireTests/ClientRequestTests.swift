@@ -12,7 +12,7 @@ import Testing
     }
 
     @Test(arguments: ["1", "a name with spaces", #"\"\\"#, "ä€🚲", String(repeating: "é", count: 64)])
-    func `a name of 1 to 64 characters comes back as it was`(ref: String) throws {
+    func `a ref of 1 to 64 characters is repeated unchanged`(ref: String) throws {
         let sent = ClientRequest(.subscribe(job: .job7, since: nil), ref: MessageRef(ref))
         #expect(sent.ref != nil)
         let text = String(decoding: sent.encoded, as: UTF8.self)
@@ -22,11 +22,11 @@ import Testing
     }
 
     @Test(arguments: [#""""#, "7", "[]", #""\#(String(repeating: "x", count: 65))""#, #""a","ref":"b""#])
-    func `what is no name is refused`(ref: String) {
+    func `an invalid ref is refused`(ref: String) {
         #expect(refusal { _ = try self.request(#"{"type":"ping","ref":\#(ref)}"#) } != nil)
     }
 
-    @Test func `a report keeps its name, which waits with it`() throws {
+    @Test func `a location report that waits keeps its ref`() throws {
         let json =
             #"{"ref":"r","type":"location","job":"job-7","seq":1,"fixes":[{"at":1795248617626,"lat":1,"lon":2}]}"#
         guard case .location(let report) = try self.request(json).message else {
@@ -36,7 +36,7 @@ import Testing
         #expect(report.ref == MessageRef("r"))
     }
 
-    @Test func `of what cannot be read the outline holds what could be`() {
+    @Test func `the outline of a malformed message contains the members that could be read`() {
         let whole = self.outline(#"{"type":"subscribe","job":"job-7","zone":"z","ref":"r","since":5}"#)
         #expect(whole.type == "subscribe" && whole.job == .job7 && whole.zone == ZoneID("z"))
         #expect(whole.ref == MessageRef("r"))
@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    @Test func `one subscribe names up to 100 jobs, with where to go on or without`() throws {
+    @Test func `one subscribe contains up to 100 jobs, each with or without since`() throws {
         let since = ResumePoint(epoch: "e", id: StatusID("5-1")!)
         let jobs = [Subscription(job: .job7), Subscription(job: JobID("b")!, since: since)]
         #expect(
@@ -66,7 +66,7 @@ import Testing
         }
     }
 
-    @Test func `the limits of a welcome return as they were, and an older gateway's have defaults`() throws {
+    @Test func `the limits of a welcome survive encoding, and missing ones have defaults`() throws {
         var limits = Limits()
         (limits.messagesPerSecond, limits.messagesBurst, limits.subscriptions) = (7, 8, 200)
         let welcome = ServerMessage.welcome(

@@ -2,7 +2,7 @@ import EnrouteWire
 import Testing
 
 @Suite struct CloseCodeTests {
-    @Test func `B3: of our own codes, 4000 to 4499 reconnect and 4500 to 4999 do not, without exception`() {
+    @Test func `B3: clients reconnect after 4000 to 4499 and not after 4500 to 4999, without exception`() {
         for code in CloseCode.allCases where code.rawValue >= 4000 {
             #expect(code.reconnects == (4000..<4500).contains(code.rawValue), "\(code)")
         }
@@ -10,7 +10,7 @@ import Testing
         #expect(!CloseCode.replaced.reconnects && CloseCode.connectionLimit.reconnects)
     }
 
-    @Test func `of the codes of RFC 6455 only an internal error reconnects`() {
+    @Test func `of the codes of RFC 6455, clients reconnect only after an internal error`() {
         #expect(CloseCode.allCases.filter { $0.rawValue < 4000 && $0.reconnects } == [.internalError])
     }
 
@@ -24,12 +24,12 @@ import Testing
 }
 
 @Suite struct ErrorCodeTests {
-    @Test func `only what passes by itself is worth trying again`() {
+    @Test func `only temporary errors are retryable`() {
         #expect(
             ErrorCode.allCases.filter(\.isRetryable) == [.rateLimited, .requestInProgress, .unavailable, .internal])
     }
 
-    @Test func `the names are words joined by underscores`() {
+    @Test func `the names are lower-case words joined by underscores`() {
         for code in ErrorCode.allCases {
             #expect(code.rawValue.utf8.allSatisfy { (97...122).contains($0) || $0 == 95 }, "\(code)")
         }

@@ -2,7 +2,7 @@ import EnrouteWire
 import Testing
 
 @Suite struct CoordinateTests {
-    @Test func `T2: the ends of the ranges are places, and what lies beyond is none`() {
+    @Test func `T2: coordinates at the ends of the ranges are valid, and those beyond are not`() {
         for (latitude, longitude) in [(90.0, 180.0), (-90, -180), (0, 0.1), (0.1, 0)] {
             #expect(Coordinate(latitude: latitude, longitude: longitude) != nil)
         }
@@ -14,20 +14,20 @@ import Testing
         }
     }
 
-    @Test func `T2: zero and zero is what broken receivers report, whatever the sign`() {
+    @Test func `T2: the coordinates 0 and 0 are refused, whatever their sign`() {
         for latitude in [0.0, -0.0] {
             for longitude in [0.0, -0.0] { #expect(Coordinate(latitude: latitude, longitude: longitude) == nil) }
         }
     }
 
-    @Test func `a place comes back from its JSON`() throws {
+    @Test func `coordinates survive encoding and decoding`() throws {
         let json = Coordinate.somewhere.json
         #expect(String(decoding: json, as: UTF8.self) == #"{"lat":52.5201234,"lon":13.4049876}"#)
         #expect(try json.withUnsafeBytes { try Coordinate(json: $0) } == .somewhere)
     }
 
     @Test(arguments: ["{}", #"{"lat":1}"#, #"{"lat":91,"lon":0}"#, #"{"lat":0,"lon":0}"#, "[1,2]", ""])
-    func `JSON without a place is refused`(json: String) {
+    func `JSON without valid coordinates is refused`(json: String) {
         #expect(throws: BadMessage.self) { try Array(json.utf8).withUnsafeBytes { try Coordinate(json: $0) } }
     }
 }
@@ -60,17 +60,17 @@ import Testing
         self.saysNothing(value, ["5201234", "4049876", "52.5", "13.4", "53, 50, 46, 53"])
     }
 
-    @Test func `I2: a coordinate does not say where it is`() { self.isRedacted(Coordinate.somewhere) }
-    @Test func `an optional coordinate does not say where it is`() {
+    @Test func `I2: the description of a coordinate contains no position`() { self.isRedacted(Coordinate.somewhere) }
+    @Test func `the description of an optional coordinate contains no position`() {
         self.isRedacted(Coordinate?.some(.somewhere) as Any)
     }
-    @Test func `a fix does not say where it is`() { self.isRedacted(Self.fix) }
-    @Test func `a report does not say where it is`() { self.isRedacted(Self.report) }
-    @Test func `I2: a client's message does not say where it is`() {
+    @Test func `the description of a fix contains no position`() { self.isRedacted(Self.fix) }
+    @Test func `the description of a report contains no position`() { self.isRedacted(Self.report) }
+    @Test func `I2: the description of a client message contains no position`() {
         self.isRedacted(ClientMessage.location(Self.report))
     }
 
-    @Test func `a decoded location does not say where it is`() throws {
+    @Test func `the description of a decoded location contains no position`() throws {
         let message = try serverMessage(Self.published)
         self.isRedacted(message)
         guard case .location(let location) = message else {
@@ -81,13 +81,13 @@ import Testing
         self.isRedacted(location)
     }
 
-    @Test func `a snapshot says neither the destination nor the position`() {
+    @Test func `the description of a snapshot contains neither the destination nor the position`() {
         self.isRedacted(Self.snapshot)
         self.isRedacted(ServerMessage.subscribed(job: .job7, Self.snapshot))
         #expect("\(Self.snapshot)".contains("inTransit"))
     }
 
-    @Test func `a credential does not say its token`() {
+    @Test func `the description of a credential does not contain its token`() {
         for credential in [Credential.token("eyJhbGciOi"), .link("0123456789abcdef")] {
             self.saysNothing(credential, ["eyJhbGciOi", "0123456789abcdef"])
             self.saysNothing(ClientMessage.auth(credential), ["eyJhbGciOi", "0123456789abcdef"])

@@ -156,7 +156,7 @@ import Testing
         return try String(contentsOf: file, encoding: .utf8).split(separator: "\n").map(String.init)
     }
 
-    @Test func `what a client says is read as it is meant, and written like that`() throws {
+    @Test func `every golden client message is decoded as expected and encoded again`() throws {
         for (kind, messages) in Self.client {
             let lines = try Self.lines("client", kind)
             #expect(try lines.map(clientMessage) == messages, "\(kind)")
@@ -164,7 +164,7 @@ import Testing
         }
     }
 
-    @Test func `what a gateway says is written byte for byte, and read as it is meant`() throws {
+    @Test func `every golden gateway message is encoded byte for byte and decoded again`() throws {
         for (kind, messages) in Self.server {
             let lines = try Self.lines("server", kind)
             #expect(messages.map { String(decoding: $0.encoded, as: UTF8.self) } == lines, "\(kind)")
@@ -172,7 +172,7 @@ import Testing
         }
     }
 
-    @Test func `a position is what the script and the gateway write together`() throws {
+    @Test func `a location consists of the part of the script and the part of the gateway`() throws {
         let place = Coordinate(latitude: 41.9029123, longitude: -12.4965)!
         let positions = [
             Self.published(Self.fix, id: "1795248617626123"),
@@ -182,7 +182,7 @@ import Testing
     }
 
     @Test(arguments: [("client", Set(client.keys)), ("server", Set(server.keys).union(["location"]))])
-    func `every kind of message that is documented has a file, and every file a kind`(
+    func `every documented message type has a golden file, and every file a type`(
         direction: String, kinds: Set<String>
     ) throws {
         struct Message: Decodable { let name: String }

@@ -24,7 +24,7 @@ import Testing
         return text
     }
 
-    @Test func `ten thousand decimals are read to the same bit as the standard library reads them`() throws {
+    @Test func `ten thousand decimals are decoded to the same bit as by the standard library`() throws {
         var random = SeededGenerator(seed: 1990)
         for _ in 0..<10_000 {
             let text = Self.decimal(&random)
@@ -53,7 +53,7 @@ import Testing
         #expect(try self.integer("-0") == 0)
     }
 
-    @Test func `T2: a number too small becomes zero, and one too large is refused`() throws {
+    @Test func `T2: a number that is too small becomes zero, and one that is too large is refused`() throws {
         #expect(try self.double("1e-999") == 0)
         #expect(try self.double("1.7976931348623157e308") == .greatestFiniteMagnitude)
         for text in ["1e999", "-1e999", "1.8e308", "9e9999"] {
@@ -67,12 +67,12 @@ import Testing
             "1e5.0",
             "1+1", "e5", "-.5",
         ])
-    func `what RFC 8259 does not call a number is refused`(text: String) {
+    func `text that is not a number by RFC 8259 is refused`(text: String) {
         #expect(throws: BadMessage("a number is malformed")) { try self.double(text) }
     }
 
     @Test(arguments: ["NaN", "nan", "Infinity", "-Infinity", "0x10", "1_000", "1,5", "١"])
-    func `what other languages call a number is refused`(text: String) {
+    func `number formats of other languages are refused`(text: String) {
         #expect(throws: BadMessage.self) { try self.double(text) }
     }
 
@@ -90,7 +90,7 @@ import Testing
     }
 
     @Test(arguments: ["1.0", "1e3", "1000000000000000000", "-9223372036854775808", "99999999999999999999", "0.5"])
-    func `a fraction, an exponent and what may not fit are no whole numbers`(text: String) {
+    func `a fraction, an exponent and a number that does not fit are not whole numbers`(text: String) {
         #expect(throws: BadMessage("expected a whole number")) { try self.integer(text) }
     }
 }

@@ -19,18 +19,18 @@ import Testing
     @Test(arguments: [
         #""\ud83d""#, #""\ude00""#, #""\ud83d\ud83d""#, #""\ud83d\u0041""#, #""\ude00\ud83d""#, #""\ud83dx""#,
     ])
-    func `a surrogate that stands alone is refused`(json: String) {
+    func `an unpaired surrogate is refused`(json: String) {
         #expect(throws: BadMessage("a string contains an unpaired surrogate")) { try self.string(json) }
     }
 
     @Test(arguments: [
         #""\x""#, #""\u12""#, #""\u12G4""#, #""\u""#, #""\U0041""#, #""\'""#, #""\u１２３４""#, #""\ud83d\u12""#,
     ])
-    func `an escape that does not exist is refused`(json: String) {
+    func `an unknown escape sequence is refused`(json: String) {
         #expect(throws: BadMessage.self) { try self.string(json) }
     }
 
-    @Test func `every control character in a string is refused, escaped ones are not`() throws {
+    @Test func `every control character in a string is refused unless it is escaped`() throws {
         for byte in 0..<0x20 as Range<UInt8> {
             let character = Character(UnicodeScalar(byte))
             #expect(throws: BadMessage("a string contains a control character")) {
@@ -43,11 +43,11 @@ import Testing
     }
 
     @Test(arguments: ["\"", "\"abc", #""abc\"#, #""abc\""#, #""\u004"#])
-    func `a string that does not end is refused`(json: String) {
+    func `an unterminated string is refused`(json: String) {
         #expect(throws: BadMessage.self) { try self.string(json) }
     }
 
-    @Test func `D8: eight levels are read and nine are refused`() throws {
+    @Test func `D8: eight levels of nesting are decoded and nine are refused`() throws {
         func nested(_ depth: Int, _ open: String, _ close: String, _ inner: String) -> String {
             String(repeating: open, count: depth) + inner + String(repeating: close, count: depth)
         }
@@ -59,7 +59,7 @@ import Testing
         #expect(throws: tooDeep) { try self.pass(nested(100_000, "[", "]", "")) }
     }
 
-    @Test func `levels that were left are not counted`() throws {
+    @Test func `closed levels of nesting are not counted`() throws {
         try self.pass("[" + Array(repeating: "[[]]", count: 100).joined(separator: ",") + "]")
     }
 
@@ -68,7 +68,7 @@ import Testing
             "{}", "[]", "[ ]", "{ }", #"{"a":1,"b":[true,false,null,"x",{"c":-1.5e3}]}"#, " \t\r\n[ 1 , 2 ] \n", "null",
             "\"x\"",
         ])
-    func `a value of any kind is passed over`(json: String) throws {
+    func `a value of any kind can be skipped`(json: String) throws {
         try self.pass(json)
     }
 
@@ -78,16 +78,16 @@ import Testing
             #"{"a":1 "b":2}"#, #"{"a" 1}"#, "tru", "True", "nul", "nulls", "truefalse", "[1]]", "{}{}", "1 2", "'a'",
             #"{1:2}"#, "//", "/**/1", "\u{FEFF}1",
         ])
-    func `what is not JSON is refused`(json: String) {
+    func `text that is not JSON is refused`(json: String) {
         #expect(throws: BadMessage.self) { try self.pass(json) }
     }
 
     @Test(arguments: [#"{"\u0061":1}"#, #"{"a\n":1}"#, #"{"type\\":1}"#])
-    func `a member's name may not be escaped`(json: String) {
+    func `an escape sequence in a member name is refused`(json: String) {
         #expect(throws: BadMessage("a member name must not contain escape sequences")) { try self.pass(json) }
     }
 
-    @Test func `what is passed over comes back as its bytes, without the space around`() throws {
+    @Test func `a skipped value is returned as its bytes, without surrounding white space`() throws {
         let json = #"  {"a": [1, 2]}  "#
         let passed = try read(json) { Array(try $0.value()) }
         #expect(String(decoding: passed, as: UTF8.self) == #"{"a": [1, 2]}"#)

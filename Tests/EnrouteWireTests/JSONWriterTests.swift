@@ -14,7 +14,7 @@ import Testing
         String(self.written { $0.field("v", value, decimals: decimals) }.dropFirst(5).dropLast())
     }
 
-    @Test func `seven decimals come back as they were`() throws {
+    @Test func `numbers with seven decimals survive encoding and decoding`() throws {
         var random = SeededGenerator(seed: 42)
         for _ in 0..<10_000 {
             let value = Double(Int64.random(in: -1_800_000_000...1_800_000_000, using: &random)) / 1e7
@@ -33,7 +33,7 @@ import Testing
         #expect(self.decimal(value, decimals) == text)
     }
 
-    @Test func `strings are escaped so that the reader gives them back`() throws {
+    @Test func `escaped strings survive encoding and decoding`() throws {
         let controls = (0..<0x20 as Range<UInt8>).map { String(UnicodeScalar($0)) }.joined()
         for text in ["", "plain", #"a "quoted" \ back"#, controls, "é€😀\u{7F}", "a/b"] {
             let json = self.written { $0.field("v", text) }
@@ -66,7 +66,7 @@ import Testing
                 == #"{"a":1,"b":{"c":true,"d":{},"e":"x"},"f":[{"g":1},{"g":2}],"h":[],"i":null,"j":[1],"k":false}"#)
     }
 
-    @Test func `what is nil is left out`() {
+    @Test func `nil members are left out`() {
         let json = self.written { writer in
             writer.field("a", String?.none)
             writer.field("b", Int64?.none)

@@ -19,7 +19,7 @@ import Testing
     ]
 
     @Test(arguments: JobParty.allCases)
-    func `each party causes what the table says from where it says, and nothing else`(party: JobParty) {
+    func `each party may set the statuses of the table and no others`(party: JobParty) {
         for status in JobStatus.allCases {
             let origins = Set(status.origins(causedBy: party))
             if party == .service {
@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    @Test func `nobody is let past the lifecycle`() {
+    @Test func `no party can bypass the lifecycle`() {
         for party in JobParty.allCases {
             for status in JobStatus.allCases {
                 #expect(Set(status.origins(causedBy: party)).isSubset(of: status.predecessors))

@@ -13,7 +13,7 @@ import Testing
     }
 
     @Test(arguments: JobKind.allCases)
-    func `every status of a kind can be reached from its first, and no other`(kind: JobKind) {
+    func `exactly the statuses of a kind are reachable from its first one`(kind: JobKind) {
         #expect(self.reachable(from: kind.firstStatus, in: JobStatus.allCases) == Set(kind.statuses))
         #expect(Set(kind.statuses).count == kind.statuses.count)
         #expect(kind.statuses.first == kind.firstStatus)
@@ -23,19 +23,19 @@ import Testing
         #expect(Set(JobKind.allCases.flatMap(\.statuses)) == Set(JobStatus.allCases))
     }
 
-    @Test func `only a first status has nothing before it`() {
+    @Test func `only the first status has no predecessor`() {
         let first = Set(JobKind.allCases.map(\.firstStatus))
         for status in JobStatus.allCases { #expect(status.predecessors.isEmpty == first.contains(status), "\(status)") }
     }
 
-    @Test func `no status follows itself, and none is named twice`() {
+    @Test func `no status follows itself, and no predecessor is duplicated`() {
         for status in JobStatus.allCases {
             #expect(!status.predecessors.contains(status))
             #expect(Set(status.predecessors).count == status.predecessors.count)
         }
     }
 
-    @Test func `nothing follows the end, and the end can be reached from everywhere else`() {
+    @Test func `nothing follows the end, and the end is reachable from every other status`() {
         let ends: Set<JobStatus> = [.delivered, .completed, .cancelled]
         for status in JobStatus.allCases {
             let successors = JobStatus.allCases.filter { $0.predecessors.contains(status) }
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test func `everything that has not ended can be cancelled`() {
+    @Test func `every job that has not ended can be cancelled`() {
         #expect(Set(JobStatus.cancelled.predecessors) == Set(JobStatus.allCases.filter { $0.end == nil }))
     }
 
@@ -54,14 +54,14 @@ import Testing
         #expect(JobStatus.travelling == [.inTransit, .onTheWay])
     }
 
-    @Test func `travel ends with every status that may follow a travelling one`() {
+    @Test func `travel mode ends with every status that may follow a travelling one`() {
         for status in JobStatus.allCases where status.predecessors.contains(where: \.allowsTravel) {
             #expect(status.endOfTravel != nil, "\(status)")
         }
         for status in JobStatus.travelling { #expect(status.endOfTravel == nil) }
     }
 
-    @Test func `the reason of an end says what happened`() {
+    @Test func `every end has its reason`() {
         #expect(JobStatus.delivered.end == .completed)
         #expect(JobStatus.completed.end == .completed)
         #expect(JobStatus.cancelled.end == .cancelled)
@@ -69,7 +69,7 @@ import Testing
         #expect(JobStatus.workInProgress.endOfTravel == .arrived)
     }
 
-    @Test func `the names on the wire are words joined by underscores, each used once`() {
+    @Test func `the names on the wire are unique words joined by underscores`() {
         let names =
             JobStatus.allCases.map(\.rawValue) + EndReason.allCases.map(\.rawValue)
             + TrackingState.allCases.map(\.rawValue)

@@ -16,7 +16,7 @@ import Testing
         return report
     }
 
-    @Test func `a report is read to the last member`() throws {
+    @Test func `every member of a report is decoded`() throws {
         let json = Self.fix(#""at":1700000000000,"lat":52.5201234,"lon":13.4049876,"acc":4.5,"spd":7.25,"hdg":359.9"#)
         let report = try #require(try self.report(json))
         #expect(report.job == .job7)
@@ -37,7 +37,7 @@ import Testing
             #""lat":1,"lon":1,"acc":null,"spd":null,"hdg":null"#,
             #""lat":5.25e1,"lon":1"#,
         ])
-    func `T2: the ends of the ranges are accepted`(members: String) throws {
+    func `T2: values at the ends of their ranges are accepted`(members: String) throws {
         #expect(try self.report(Self.fix(#""at":1700000000000,"# + members)) != nil)
     }
 
@@ -63,7 +63,7 @@ import Testing
             (#""l\u0061t":1,"lon":1"#, "must not be escaped"),
             (#""lat":1,"lon":1,"x":[[[[[[1]]]]]]"#, "nested deeper than 8"),
         ])
-    func `T2: a fix that can not be is refused with the reason`(members: String, reason: String) {
+    func `T2: an invalid fix is refused with the reason`(members: String, reason: String) {
         let given = refusal { _ = try self.report(Self.fix(#""at":1700000000000,"# + members)) }
         #expect(given?.contains(reason) == true, "\(given ?? "accepted")")
     }
@@ -74,7 +74,7 @@ import Testing
             (#""lat":1,"lon":180.1"#, .outOfRange), (#""lat":1e300,"lon":-180.1"#, .outOfRange),
             (#""lat":0,"lon":0"#, .zeroZero), (#""lat":-0.0,"lon":0e5"#, .zeroZero),
         ] as [(String, InvalidFix.Fault)])
-    func `T2: numbers that are no place make an invalid fix, and are not kept`(
+    func `T2: invalid coordinates make an invalid fix and are not stored`(
         members: String, fault: InvalidFix.Fault
     ) throws {
         let report = try #require(
@@ -97,7 +97,7 @@ import Testing
         #expect(refusal { _ = try self.report(Self.fix(#""lat":1,"lon":1"#)) } == "a fix needs at: ms since the epoch")
     }
 
-    @Test func `job, seq and fixes are needed, once each`() {
+    @Test func `job, seq and fixes are required, once each`() {
         for (json, reason) in [
             (Self.message(Self.fix, job: ""), "location needs job"),
             (Self.message(Self.fix, seq: ""), "location needs seq: a whole number, 0 or greater"),
@@ -129,7 +129,7 @@ import Testing
                 == 999_999_999_999_999_999)
     }
 
-    @Test func `a battery's level is between nothing and all of it, or not said`() throws {
+    @Test func `a battery level is between 0 and 1, or absent`() throws {
         func report(_ level: String) throws -> LocationReport? {
             try self.report(Self.message(Self.fix, seq: #""seq":1,"battery":\#(level),"#))
         }
@@ -141,7 +141,7 @@ import Testing
         #expect(refusal { _ = try report(#"1,"battery":1"#) } == "location contains a member twice")
     }
 
-    @Test func `the newest fix is the one taken last, in whatever order they come`() throws {
+    @Test func `the newest fix is the one captured last, in whatever order they arrive`() throws {
         let times = [3, 1, 7, 2].map { 1_700_000_000_000 + Int64($0) }
         let report = LocationReport(
             job: .job7, sequence: 1, fixes: times.map { Fix(at: $0, place: .somewhere) })
@@ -149,7 +149,7 @@ import Testing
         #expect(LocationReport(job: .job7, sequence: 1, fixes: []).newest == nil)
     }
 
-    @Test func `nothing but the whole message is read, wherever it is cut`() throws {
+    @Test func `only a complete message is decoded, wherever it is cut off`() throws {
         let json = Self.fix(#""at":1700000000000,"lat":52.5201234,"lon":13.4049876,"hdg":10"#)
         let bytes = Array(json.utf8)
         for count in 0..<bytes.count {

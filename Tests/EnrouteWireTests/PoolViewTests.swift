@@ -28,14 +28,14 @@ import Testing
     ]
 
     @Test(arguments: messages)
-    func `a message comes back from its bytes`(message: ServerMessage) throws {
+    func `a message survives encoding and decoding`(message: ServerMessage) throws {
         let again = try message.encoded.withUnsafeBytes { try ServerMessage($0) }
         #expect(again == message)
         #expect(again.encoded == message.encoded)
     }
 
     @Test(arguments: messages)
-    func `a message cut off anywhere is refused`(message: ServerMessage) {
+    func `a message that is cut off at any byte is refused`(message: ServerMessage) {
         let bytes = message.encoded
         for count in 0..<bytes.count {
             #expect(throws: BadMessage.self) {
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test func `a change within a view is the message that is sent by itself`() {
+    @Test func `a change within a view has the bytes of a separate message`() {
         let change = Self.change(3, after: 2)
         let view = PoolView(zone: Self.zone, version: 3, .changes([change]))
         let text = String(decoding: view.encoded, as: UTF8.self)
@@ -61,14 +61,14 @@ import Testing
         #"{"type":"pool","zone":"rome","version":1,"version":1,"changes":[]}"#,
         #"{"type":"rider","zone":"rome","version":1,"prev":0,"rider":"a"}"#,
     ])
-    func `a view or a change without what it promises is refused`(json: String) {
+    func `a view or a change with a missing member is refused`(json: String) {
         #expect(throws: BadMessage.self) {
             let message = try Array(json.utf8).withUnsafeBytes { try ServerMessage($0) }
             _ = message
         }
     }
 
-    @Test func `a client says which zone, and since when`() throws {
+    @Test func `watch and unwatch contain the zone, and watch also since`() throws {
         for (json, message) in [
             (#"{"zone":"rome","type":"watch"}"#, ClientMessage.watch(zone: Self.zone, since: nil)),
             (#"{"type":"watch","zone":"rome","since":null}"#, .watch(zone: Self.zone, since: nil)),
@@ -98,7 +98,7 @@ import Testing
             "since must be the version of a pool or a rider, 1 to 16 digits"
         ), (#"{"type":"watch","zone":"a","since":"1"}"#, "expected a number at byte 35"),
     ])
-    func `what can not be meant is refused with the reason`(json: String, reason: String) {
+    func `an invalid message about a zone is refused with the reason`(json: String, reason: String) {
         #expect(throws: BadMessage(reason)) {
             let message = try Array(json.utf8).withUnsafeBytes { try ClientMessage($0) }
             _ = message

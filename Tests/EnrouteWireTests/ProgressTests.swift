@@ -10,7 +10,7 @@ import Testing
         #expect(self.states(.delivery, .pendingVendorAcceptance) == "auuuuu")
     }
 
-    @Test func `CUS-027 AC-002: while it is prepared, accepted is complete and preparing is active`() {
+    @Test func `CUS-027 AC-002: during preparation, accepted is complete and preparing is active`() {
         let steps = JobKind.delivery.progress(at: .preparing)
         #expect(steps[1] == ProgressStep(.accepted, .complete))
         #expect(steps[2] == ProgressStep(.preparing, .active))
@@ -26,14 +26,14 @@ import Testing
         #expect(self.states(.service, .completed) == "cccc")
     }
 
-    @Test func `CUS-027 AC-006: what was cancelled is final from the step it had reached`() {
+    @Test func `CUS-027 AC-006: a cancelled order ends at the step it had reached`() {
         let steps = JobKind.delivery.progress(at: .cancelled, reached: .preparing)
         #expect(steps.map(\.state) == [.complete, .complete] + Array(repeating: .cancelled, count: 4))
         // Not known how far it had come: nothing is said to be done.
         #expect(JobKind.service.progress(at: .cancelled).allSatisfy { $0.state == .cancelled })
     }
 
-    @Test func `CUS-027 AC-007: without a rider the order stays at the step it had reached, and goes on from there`() {
+    @Test func `CUS-027 AC-007: without a rider the order stays at the step it had reached and continues from there`() {
         #expect(self.states(.delivery, .allocationFailed, reached: .readyForPickup) == "cccauu")
         // At least accepted: nothing else leads there.
         #expect(self.states(.delivery, .allocationFailed) == "cauuuu")
@@ -42,7 +42,7 @@ import Testing
     }
 
     @Test(arguments: JobKind.allCases)
-    func `on the way to the end exactly one step is active, and no step goes back`(kind: JobKind) {
+    func `exactly one step is active until the end, and no step goes back`(kind: JobKind) {
         for (index, step) in kind.steps.enumerated() {
             let states = kind.progress(at: step).map(\.state)
             #expect(states.count == kind.steps.count)

@@ -14,7 +14,7 @@ import Testing
 
     private func id(_ bytes: [UInt8]) -> UInt64? { bytes.withUnsafeBytes { PublishedLocation.id(of: $0) } }
 
-    @Test func `head and tail together are a message that comes back whole`() throws {
+    @Test func `head and tail together are a message that survives decoding`() throws {
         let message = try self.published().withUnsafeBytes { try ServerMessage($0) }
         guard case .location(let location) = message else {
             Issue.record("not a location")
@@ -27,24 +27,24 @@ import Testing
     }
 
     @Test(arguments: ["1700000000456789", "0000000000000001"])
-    func `a location that came is written again as it came`(id: String) throws {
+    func `a received location is encoded with the same bytes`(id: String) throws {
         let bytes = self.published(id: id)
         #expect(try bytes.withUnsafeBytes { try ServerMessage($0) }.encoded == bytes)
     }
 
-    @Test func `id and time stand at the place where the script looks for them`() {
+    @Test func `id and time are at the offsets where the script reads them`() {
         let text = String(decoding: self.published(), as: UTF8.self)
         // string.sub(stored, 26, 41) and string.sub(stored, 49, 61), counted from 1.
         #expect(String(Array(text)[25..<41]) == "1700000000456789")
         #expect(String(Array(text)[48..<61]) == "1700000000123")
     }
 
-    @Test func `the id is read without decoding the message`() {
+    @Test func `the id is extracted without decoding the message`() {
         #expect(self.id(self.published()) == 1_700_000_000_456_789)
         #expect(self.id(self.published(id: "0000000000000001")) == 1)
     }
 
-    @Test func `no other message has an id of a position`() {
+    @Test func `no other message has a location id`() {
         for text in [
             "", "{}", #"{"type":"location"}"#, #"{"type":"location","id":"123"}"#,
             #"{"type":"location","id":"170000000045678x","at":1}"#,
@@ -64,7 +64,7 @@ import Testing
             String(decoding: tail, as: UTF8.self) == #","job":"job-7","received":5,"lat":52.5201234,"lon":13.4049876}"#)
     }
 
-    @Test func `a location cut off anywhere, or with text after it, is refused`() {
+    @Test func `a location that is cut off, or followed by data, is refused`() {
         let whole = self.published()
         for count in 0..<whole.count {
             let part = Array(whole.prefix(count))

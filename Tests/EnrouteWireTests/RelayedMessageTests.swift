@@ -17,7 +17,7 @@ import Testing
         Array(text.utf8).withUnsafeBytes { PublishedLocation.read($0, of: Self.job) }
     }
 
-    @Test func `what a gateway publishes is ours, with everything that a fix may have`() {
+    @Test func `a location with all members that a gateway may publish is relayed`() {
         let fix = Fix(
             at: 1_795_000_000_000, place: Coordinate(latitude: -41.1234567, longitude: 179.9999999)!,
             accuracyMeters: 5.5,
@@ -42,11 +42,11 @@ import Testing
         location(more: #","lat":1"#), location(more: #","acc":"5""#), location(more: #","x":"\u{1}""#),
         location(more: #","x":"\ud800""#), location(more: #","x":"\#(String(repeating: "A", count: 5_000))""#),
     ])
-    func `B27: a location that a client can not read is none of ours`(text: String) {
+    func `B27: a location that a client cannot decode is not relayed`(text: String) {
         #expect(Self.read(text) == nil)
     }
 
-    @Test func `B27: what is not UTF-8 is none of ours, wherever it stands`() {
+    @Test func `B27: a message with invalid UTF-8 at any position is not relayed`() {
         let good = Array(Self.location(more: #","x":"abc""#).utf8)
         for place in good.indices {
             var bytes = good
@@ -64,7 +64,7 @@ import Testing
         #"{"type":"eta","job":"j","state":"unavailable","at":1,"stopsBefore":999999999999999999}"#,
         #"{"type":"eta","job":"j","state":"unavailable","at":9223372036854775807}"#,
     ])
-    func `B27: no number of an arrival is beyond what can be counted with`(text: String) {
+    func `B27: an arrival time with a number out of range is not relayed`(text: String) {
         #expect(Array(text.utf8).withUnsafeBytes { ServerMessage(ours: $0) } == nil)
     }
 }

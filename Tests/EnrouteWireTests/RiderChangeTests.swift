@@ -16,7 +16,7 @@ import Testing
         try Array(text.utf8).withUnsafeBytes { try RiderChange($0) }
     }
 
-    @Test func `a change is written and read as the scripts publish it`() throws {
+    @Test func `a change is encoded and decoded as the scripts publish it`() throws {
         #expect(String(decoding: Self.change.encoded, as: UTF8.self) == Self.text)
         #expect(try self.read(Self.text) == Self.change)
         var without = Self.change
@@ -24,7 +24,7 @@ import Testing
         #expect(try self.read(String(decoding: without.encoded, as: UTF8.self)) == without)
     }
 
-    @Test func `members that nobody knows are passed over`() throws {
+    @Test func `unknown members of a change are ignored`() throws {
         #expect(try self.read(Self.text.replacing(#""tasks":1"#, with: #""later":{"a":[1]},"tasks":1"#)) == Self.change)
     }
 
@@ -36,11 +36,11 @@ import Testing
         Self.text.replacing(#""reachable":true"#, with: #""reachable":1"#),
         Self.text.replacing(#""version":1795290854555855"#, with: #""version":1.5"#),
     ])
-    func `what is no change is refused`(text: String) {
+    func `a message that is not a change is refused`(text: String) {
         #expect(throws: BadMessage.self) { _ = try self.read(text) }
     }
 
-    @Test func `who is not approved drains while it has a task`() {
+    @Test func `a rider who is no longer approved drains until the last task ends`() {
         var change = Self.change
         #expect(change.isDraining)
         change.tasks = 0

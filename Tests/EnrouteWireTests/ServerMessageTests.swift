@@ -43,12 +43,12 @@ import Testing
         }
 
     @Test(arguments: messages)
-    func `a message comes back from its bytes`(message: ServerMessage) throws {
+    func `a message survives encoding and decoding`(message: ServerMessage) throws {
         #expect(try message.encoded.withUnsafeBytes { try ServerMessage($0) } == message)
     }
 
     @Test(arguments: messages)
-    func `a message cut off anywhere, or with text after it, is refused`(message: ServerMessage) {
+    func `a message that is cut off, or followed by data, is refused`(message: ServerMessage) {
         let bytes = message.encoded
         for count in 0..<bytes.count {
             let part = Array(bytes.prefix(count))
@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    @Test func `an error says by itself whether to try again`() {
+    @Test func `an error contains whether it is retryable`() {
         for code in ErrorCode.allCases {
             let text = String(
                 decoding: ServerMessage.error(Refusal(replyTo: "ping", code: code, message: "")).encoded, as: UTF8.self)
@@ -68,7 +68,7 @@ import Testing
         }
     }
 
-    @Test func `the status that the script writes is the status that the gateway would write`() throws {
+    @Test func `the script and the gateway encode a status with the same bytes`() throws {
         let script =
             #"{"type":"status","job":"job-7","epoch":"e1","prev":"1700000000000-0","id":"1700000000001-2","#
             + #""status":"in_transit","at":1700000000001}"#
@@ -87,11 +87,11 @@ import Testing
             #"{"type":"subscribed","job":"a"}"#, #"{"type":"subscribed","job":"a","snapshot":{}}"#,
             #"{"type":"location","job":"a"}"#, #"{"type":"welcome","serverTime":1,"pingIntervalSeconds":25}"#,
         ])
-    func `a message without what it promises is refused`(json: String) {
+    func `a message with a missing member is refused`(json: String) {
         #expect(throws: BadMessage.self) { try serverMessage(json) }
     }
 
-    @Test func `members that are not known are passed over`() throws {
+    @Test func `unknown members are ignored`() throws {
         #expect(try serverMessage(#"{"type":"pong","new":{"a":[1]},"serverTime":5}"#) == .pong(serverTime: 5))
     }
 }

@@ -39,13 +39,13 @@ import Testing
     ]
 
     @Test(arguments: snapshots)
-    func `a snapshot comes back from its bytes`(snapshot: Snapshot) throws {
+    func `a snapshot survives encoding and decoding`(snapshot: Snapshot) throws {
         for message in [ServerMessage.subscribed(job: .job7, snapshot), .reset(job: .job7, snapshot)] {
             #expect(try message.encoded.withUnsafeBytes { try ServerMessage($0) } == message)
         }
     }
 
-    @Test func `the position lies in the snapshot as the bytes that were published`() {
+    @Test func `the snapshot contains the position with the bytes that were published`() {
         let snapshot = Self.snapshot { $0.position = Self.position }
         let text = String(decoding: snapshot.json(job: .job7), as: UTF8.self)
         #expect(text.contains(#""position":\#(String(decoding: Self.position, as: UTF8.self)),"#))
@@ -53,13 +53,13 @@ import Testing
         #expect(snapshot.location?.id == 1_700_000_000_456_789)
     }
 
-    @Test func `a snapshot without a position says null, and one that can not be read has no location`() {
+    @Test func `a snapshot without a position contains null, and one with an invalid position has no location`() {
         #expect(String(decoding: Self.snapshot().json(job: .job7), as: UTF8.self).contains(#""position":null"#))
         #expect(Self.snapshot().location == nil)
         #expect(Self.snapshot { $0.position = Array("{}".utf8) }.location == nil)
     }
 
-    @Test func `missed events keep their order and their chain`() throws {
+    @Test func `missed events keep their order and their previous ids`() throws {
         let snapshot = Self.snapshot { $0.missed = (1...10).map(Self.event) }
         let bytes = ServerMessage.reset(job: .job7, snapshot).encoded
         guard case .reset(_, let read) = try bytes.withUnsafeBytes({ try ServerMessage($0) }) else {
@@ -71,7 +71,7 @@ import Testing
         for (earlier, later) in zip(read.missed, read.missed.dropFirst()) { #expect(later.previous == earlier.id) }
     }
 
-    @Test func `REST answers the same members, with the job before them`() {
+    @Test func `REST returns the same members, with the job before them`() {
         let snapshot = Self.snapshot()
         let message = String(decoding: ServerMessage.subscribed(job: .job7, snapshot).encoded, as: UTF8.self)
         let rest = String(decoding: snapshot.json(job: .job7), as: UTF8.self)

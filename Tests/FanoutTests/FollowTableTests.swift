@@ -6,7 +6,7 @@ import Testing
 @Suite struct FollowTableTests {
     private final class Phone {}
 
-    @Test func `the first follower subscribes, the last one to leave unsubscribes, the others do neither`() {
+    @Test func `the first follower subscribes, the last one unsubscribes, the others do neither`() {
         var table = FollowTable<String, Phone>()
         let (a, b) = (Phone(), Phone())
         #expect(table.follow("job", by: a) == .subscribe)
@@ -16,7 +16,7 @@ import Testing
         #expect(table.topics.isEmpty)
     }
 
-    @Test func `leaving what is not followed does nothing`() {
+    @Test func `unfollowing a topic that is not followed does nothing`() {
         var table = FollowTable<String, Phone>()
         let (a, b) = (Phone(), Phone())
         _ = table.follow("job", by: a)
@@ -25,7 +25,7 @@ import Testing
         #expect(table.followers(of: "job").count == 1)
     }
 
-    @Test func `a follower may leave while the followers are walked`() {
+    @Test func `a follower can leave while the followers are iterated`() {
         var table = FollowTable<String, Phone>()
         let phones = (0..<5).map { _ in Phone() }
         for phone in phones { _ = table.follow("job", by: phone) }
@@ -39,7 +39,7 @@ import Testing
     }
 
     @Test(arguments: 0..<20)
-    func `any sequence of coming and going leaves what a plain set of pairs would hold`(seed: UInt64) {
+    func `after any sequence of follows and unfollows the table equals a set of pairs`(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         var table = FollowTable<Int, Phone>()
         let phones = (0..<8).map { _ in Phone() }

@@ -9,7 +9,7 @@ import Testing
         View.Status(id: id, previous: previous, epoch: epoch, frame: [UInt8(id)])
     }
 
-    @Test func `what comes before the snapshot waits, and only what is newer than it is shown`() {
+    @Test func `messages before the snapshot are buffered, and only newer ones are sent`() {
         var view = View()
         #expect(view.position(5, [5]) == false)
         #expect(view.position(7, [7]) == false)
@@ -19,13 +19,13 @@ import Testing
         #expect(view.isLive)
     }
 
-    @Test func `a waiting position that the snapshot already holds is passed over`() {
+    @Test func `a buffered position that the snapshot contains is skipped`() {
         var view = View()
         _ = view.position(5, [5])
         #expect(view.snapshot(position: 5, epoch: "e", status: 1)?.frames == [])
     }
 
-    @Test func `positions never go back and never come twice`() {
+    @Test func `positions never go back and are never duplicated`() {
         var view = View()
         _ = view.snapshot(position: 10, epoch: "e", status: 1)
         #expect(view.position(9, [9]) == false)
@@ -34,7 +34,7 @@ import Testing
         #expect(view.position(11, [11]) == false)
     }
 
-    @Test func `a status is shown once, and a missing one before it is a gap`() {
+    @Test func `a status is sent once, and a missing one before it is a gap`() {
         var view = View()
         _ = view.snapshot(position: nil, epoch: "e", status: 1)
         #expect(view.status(Self.status(2, after: 1)) == .show)
@@ -43,20 +43,20 @@ import Testing
         #expect(view.seen?.id == 2)
     }
 
-    @Test func `another epoch is a gap even when its ids look newer or older`() {
+    @Test func `a status of another epoch is a gap, whatever its id`() {
         var view = View()
         _ = view.snapshot(position: nil, epoch: "e", status: 5)
         #expect(view.status(Self.status(6, after: 5, epoch: "f")) == .gap)
         #expect(view.status(Self.status(1, after: nil, epoch: "f")) == .gap)
     }
 
-    @Test func `a gap between the snapshot and what waited is noticed`() {
+    @Test func `a gap between the snapshot and the buffered statuses is detected`() {
         var view = View()
         _ = view.status(Self.status(4, after: 3))
         #expect(view.snapshot(position: nil, epoch: "e", status: 2) == nil)
     }
 
-    @Test func `while it is read again positions wait, and none older than the last shown comes back`() {
+    @Test func `positions are buffered during a resync, and none older than the snapshot is sent`() {
         var view = View()
         _ = view.snapshot(position: 10, epoch: "e", status: 1)
         #expect(view.position(20, [20]) == true)
@@ -66,7 +66,7 @@ import Testing
         #expect(view.position(20, [20]) == false)
     }
 
-    @Test func `who was unsynchronised awaits a repair until a snapshot is shown, who has just come does not`() {
+    @Test func `an invalidated follower needs a resync until the next snapshot, a new follower does not`() {
         var view = View()
         #expect(!view.needsResync)
         view.invalidate()
@@ -75,7 +75,7 @@ import Testing
         #expect(!view.needsResync && view.isLive)
     }
 
-    @Test func `B42: what can not be put in order is read again for who waits for it, and for nobody else`() {
+    @Test func `B42: a message that cannot be ordered requires a new snapshot for that follower alone`() {
         var view = View()
         #expect(view.tracking() == false)
         #expect(view.needsNewSnapshot)
@@ -88,7 +88,7 @@ import Testing
         #expect(view.isLive)
     }
 
-    @Test func `more statuses than may wait are a gap`() {
+    @Test func `more statuses than can be buffered are a gap`() {
         var view = View()
         for id in 1...View.maxWaitingStatuses { #expect(view.status(Self.status(id, after: id - 1)) == .skip) }
         #expect(view.status(Self.status(65, after: 64)) == .gap)
@@ -96,7 +96,7 @@ import Testing
 }
 
 @Suite struct TokenBucketTests {
-    @Test func `a burst passes at once, then the rate`() {
+    @Test func `a burst passes immediately, then the rate applies`() {
         var bucket = TokenBucket(perSecond: 2, burst: 3)
         let taken = (0..<4).map { _ in bucket.take(at: 1_000_000_000) }
         #expect(taken == [true, true, true, false])
@@ -105,14 +105,14 @@ import Testing
         #expect(bucket.take(at: 1_700_000_000) == false)
     }
 
-    @Test func `a long rest fills it to the burst and not further`() {
+    @Test func `a long pause refills the bucket up to the burst`() {
         var bucket = TokenBucket(perSecond: 2, burst: 3)
         _ = bucket.take(at: 0)
         let taken = (0..<5).count { _ in bucket.take(at: 3_600_000_000_000) }
         #expect(taken == 3)
     }
 
-    @Test func `a clock that goes back gives nothing away`() {
+    @Test func `a clock that goes back adds no tokens`() {
         var bucket = TokenBucket(perSecond: 1, burst: 1)
         #expect(bucket.take(at: 5_000_000_000) == true)
         #expect(bucket.take(at: 1_000_000_000) == false)

@@ -10,7 +10,7 @@ import Testing
         return frames
     }
 
-    @Test func `a newer position takes the place of the one still waiting, behind what came between`() {
+    @Test func `a newer position replaces the queued one and moves to the end`() {
         var outbox = Outbox<String>(maxBytes: 100)
         #expect(outbox.add([1], .replaceable("a")) == .waits)
         #expect(outbox.add([2], .kept) == .waits)
@@ -20,14 +20,14 @@ import Testing
         #expect(outbox.isEmpty)
     }
 
-    @Test func `positions of different jobs do not touch each other`() {
+    @Test func `positions of different jobs do not replace each other`() {
         var outbox = Outbox<String>(maxBytes: 100)
         _ = outbox.add([1], .replaceable("a"))
         _ = outbox.add([2], .replaceable("b"))
         #expect(Self.frames(&outbox) == [[1], [2]])
     }
 
-    @Test func `I3: a position that may not go when its turn comes is dropped, and what is behind it goes`() {
+    @Test func `I3: a position that may no longer be sent is dropped, and the frames behind it are sent`() {
         var outbox = Outbox<String>(maxBytes: 100)
         _ = outbox.add([1], .replaceable("a"))
         _ = outbox.add([2], .replaceable("b"))
@@ -38,7 +38,7 @@ import Testing
         #expect(outbox.isEmpty)
     }
 
-    @Test func `a status that does not fit overflows instead of being dropped`() {
+    @Test func `a status that exceeds the limit overflows instead of being dropped`() {
         var outbox = Outbox<String>(maxBytes: 3)
         #expect(outbox.add([1, 1], .kept) == .waits)
         #expect(outbox.add([2, 2], .kept) == .overflows)
@@ -46,7 +46,7 @@ import Testing
         #expect(Self.frames(&outbox) == [[1, 1], [2]])
     }
 
-    @Test func `replacing counts only the difference against the bound`() {
+    @Test func `replacing a frame counts only the difference against the limit`() {
         var outbox = Outbox<String>(maxBytes: 4)
         _ = outbox.add([1, 1, 1], .replaceable("a"))
         #expect(outbox.add([2, 2, 2, 2], .replaceable("a")) == .replaced)
@@ -54,7 +54,7 @@ import Testing
         #expect(Self.frames(&outbox) == [[2, 2, 2, 2]])
     }
 
-    @Test func `a dropped position is never taken and gives its bytes back`() {
+    @Test func `a dropped position is never sent and frees its bytes`() {
         var outbox = Outbox<String>(maxBytes: 4)
         _ = outbox.add([1, 1, 1], .replaceable("a"))
         _ = outbox.add([2], .kept)
@@ -65,7 +65,7 @@ import Testing
     }
 
     @Test(arguments: 0..<20)
-    func `D4: whatever comes, statuses keep their order, positions their newest, and the bound holds`(seed: UInt64) {
+    func `D4: statuses stay in order, only the newest positions stay, and the limit holds`(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         var outbox = Outbox<Int>(maxBytes: 300)
         // The model: frames in the order they would be taken.

@@ -14,7 +14,7 @@ import Testing
         return watching
     }
 
-    @Test func `what comes before the view waits, and only what is newer than it is shown, in order`() {
+    @Test func `changes before the view are buffered, and only newer ones are sent, in order`() {
         var watching = PoolSyncState(since: nil)
         for version in 3...6 as ClosedRange<Int64> {
             #expect(watching.change(Self.change(version, after: version - 1)) == .skip)
@@ -25,7 +25,7 @@ import Testing
         #expect(watching.change(Self.change(7, after: 6)) == .show)
     }
 
-    @Test func `a change is shown once, and one that is missing before it is a gap`() {
+    @Test func `a change is sent once, and a missing one before it is a gap`() {
         var watching = Self.live(at: 10)
         #expect(watching.change(Self.change(12, after: 10)) == .show)
         #expect(watching.change(Self.change(12, after: 10)) == .skip)
@@ -36,7 +36,7 @@ import Testing
         #expect(watching.change(Self.change(16, after: 15)) == .gap)
     }
 
-    @Test func `a gap between the view and what waited shows none of it, and the next view goes on from the first`() {
+    @Test func `with a gap between the view and the buffered changes none of them is sent`() {
         var watching = PoolSyncState(since: nil)
         _ = watching.change(Self.change(5, after: 4))
         _ = watching.change(Self.change(8, after: 7))
@@ -48,7 +48,7 @@ import Testing
         #expect(watching.seen == 9)
     }
 
-    @Test func `more than may wait is not kept, and the zone is read again`() {
+    @Test func `with more changes than can be buffered the zone is read again`() {
         var watching = PoolSyncState(since: nil)
         for version in 1...Int64(PoolSyncState.maxWaiting) {
             #expect(watching.change(Self.change(version, after: version - 1)) == .skip)
@@ -60,7 +60,7 @@ import Testing
         #expect(watching.change(Self.change(next + 2, after: next + 1)) == .show)
     }
 
-    @Test func `a view that goes back is believed: the master is another one`() {
+    @Test func `an older view is accepted, because another server became the master`() {
         var watching = Self.live(at: 20)
         watching.invalidate()
         #expect(watching.needsResync && watching.seen == 20)
@@ -69,20 +69,20 @@ import Testing
         #expect(watching.change(Self.change(21, after: 15)) == .show)
     }
 
-    @Test func `who is live is shown no second view`() {
+    @Test func `a live watcher receives no second view`() {
         var watching = Self.live(at: 20)
         #expect(watching.view(at: 30) == [])
         #expect(watching.seen == 20)
     }
 
-    @Test func `who comes back has seen what it says, until a view says otherwise`() {
+    @Test func `a returning watcher has seen the version it names, until a view replaces it`() {
         var watching = PoolSyncState(since: 7)
         #expect(watching.seen == 7 && !watching.isLive && !watching.needsResync)
         #expect(watching.view(at: 9) == [])
         #expect(watching.seen == 9)
     }
 
-    @Test func `any order of view and changes shows each change once, or says that it has to be read again`() {
+    @Test func `in any order of view and changes each change is sent once, or a resync is required`() {
         // All ways in which the view of any version can come among the changes 1 to 6, and one of them be lost.
         for (view, at, lost) in Self.orders {
             var (watching, shown, isWhole) = (PoolSyncState(since: nil), [Int64](), true)
@@ -121,26 +121,26 @@ import Testing
 }
 
 @Suite struct PoolLookTests {
-    @Test func `who has seen all there is agrees`() {
+    @Test func `a watcher that has seen all changes passes the check`() {
         var look = PoolConsistencyCheck()
         #expect(look.agrees(asked: 5, version: 5, isKnown: true, seen: 5) == true)
         // It saw more while the answer was on its way.
         #expect(look.agrees(asked: 5, version: 7, isKnown: true, seen: 9) == true)
     }
 
-    @Test func `what is on its way is waited for, whatever happens in the zone meanwhile`() {
+    @Test func `a change that is on its way passes the next check, whatever else changes in the zone`() {
         var look = PoolConsistencyCheck()
         #expect(look.agrees(asked: 5, version: 7, isKnown: true, seen: 5) == false)
         #expect(look.agrees(asked: 7, version: 90, isKnown: false, seen: 80) == true)
     }
 
-    @Test func `what has not come by the second look is lost`() {
+    @Test func `a change that is missing at the second check is lost`() {
         var look = PoolConsistencyCheck()
         #expect(look.agrees(asked: 5, version: 7, isKnown: true, seen: 5) == false)
         #expect(look.agrees(asked: 5, version: 7, isKnown: true, seen: 6) == false)
     }
 
-    @Test func `a master that has not heard of what was shown is another one`() {
+    @Test func `a master without the changes that were sent fails the check`() {
         var look = PoolConsistencyCheck()
         #expect(look.agrees(asked: 9, version: 7, isKnown: false, seen: 9) == false)
         #expect(look.agrees(asked: 9, version: 7, isKnown: false, seen: 9) == false)

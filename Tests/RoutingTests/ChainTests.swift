@@ -19,7 +19,7 @@ import Testing
         return asked
     }
 
-    @Test func `one that goes on failing is asked less and less, at last every ten minutes`() {
+    @Test func `a provider that keeps failing is tried less and less, finally every ten minutes`() {
         let asked = Self.asked(.status(500), seconds: 4000)
         #expect(asked.prefix(6) == [0, 1, 2, 12, 32, 72])
         let pauses = zip(asked, asked.dropFirst()).map { $1 - $0 }
@@ -31,15 +31,15 @@ import Testing
         (.throttled(retryAfterSeconds: 7), 7), (.throttled(retryAfterSeconds: 0), 1),
         (.throttled(retryAfterSeconds: .max), 3600),
     ])
-    func `one that refuses is left alone at once, within bounds`(failure: ProviderFailure, seconds: Int) {
+    func `a provider that refuses is avoided immediately, within limits`(failure: ProviderFailure, seconds: Int) {
         #expect(Self.asked(failure, seconds: 7300).prefix(2) == [0, seconds])
     }
 
-    @Test func `no way between two places is an answer`() {
+    @Test func `no route between two points is a valid answer`() {
         #expect(Self.asked(.noRoute, seconds: 50).count == 50 && Self.asked(.noPlace, seconds: 50).count == 50)
     }
 
-    @Test func `after a rest one may try, and the others wait for what comes of it`() {
+    @Test func `after the open time one trial query is sent, and others wait for its outcome`() {
         var breaker = CircuitBreaker()
         for _ in 0..<3 { breaker.failed(.late, now: 0) }
         let (early, first, second) = (
@@ -51,7 +51,7 @@ import Testing
         #expect(!breaker.isOpen(now: Self.seconds(12)))
     }
 
-    @Test func `a success between failures forgets them`() {
+    @Test func `a success resets the count of failures`() {
         var breaker = CircuitBreaker()
         for _ in 0..<10 {
             breaker.failed(.late, now: 0)
@@ -61,7 +61,7 @@ import Testing
         #expect(!breaker.isOpen(now: 0))
     }
 
-    @Test func `a budget is for a day of UTC, and a clock that goes back gives nothing back`() {
+    @Test func `a budget applies to a UTC day, and a clock that goes back does not refill it`() {
         var budget = DailyBudget(questions: 2)
         let day: Int64 = 86_400_000
         let taken = [day, day + 1, 2 * day - 1, 2 * day, day, 2 * day + 1, 2 * day + 2].map { budget.take(wall: $0) }
@@ -77,7 +77,7 @@ import Testing
         #expect(!never)
     }
 
-    @Test func `the chain goes on behind the one that failed, and ends`() {
+    @Test func `the chain continues after a failed provider, and ends`() {
         var chain = RouteChain(
             links: [.azureMaps, .mapbox, .osrm].map { .init(source: $0, budget: DailyBudget(questions: 1)) })
         var steps: [RouteChain.Step] = []
@@ -89,7 +89,7 @@ import Testing
         #expect(tomorrow == .ask(0))
     }
 
-    @Test func `who was not asked after all is not tried by anybody, and spent for the day where that was why`() {
+    @Test func `a query that was not sent is no trial, and may use up the day's budget`() {
         var chain = RouteChain(links: [.init(source: .osrm, budget: DailyBudget(questions: 5))])
         for _ in 0..<3 { chain.failed(0, .late, now: 0) }
         let trying = chain.next(from: 0, now: Self.seconds(10), wall: 0)
@@ -111,7 +111,7 @@ import Testing
             ("Wed, 31 Dec 2025 23:00:00 GMT", "Thu, 01 Jan 2026 00:00:00 GMT", 0),
             ("Wed, 31 Dec 2025 25:00:00 GMT", "Thu, 01 Jan 2026 00:00:00 GMT", nil),
         ] as [(String, String?, Int?)])
-    func `a wait is asked for in seconds, or until a date by the answer's own clock`(
+    func `Retry-After is a number of seconds, or a date by the answer's own clock`(
         text: String, date: String?, seconds: Int?
     ) {
         #expect(RetryAfter.seconds(text, date: date) == seconds)
@@ -128,7 +128,7 @@ import Testing
         SourcedRoute(answer: try RouteAnswer(seconds: seconds, meters: 1, knowsTraffic: true), source: .osrm)
     }
 
-    @Test func `an answer is good for the same block for 45 s`() throws {
+    @Test func `a cached route is valid for the same block for 45 s`() throws {
         var cache = RouteCache()
         let (here, near, far) = (try Self.cell(48.20010), try Self.cell(48.20015), try Self.cell(48.2021))
         cache.keep(try Self.route(60), here, now: 0)
@@ -136,7 +136,7 @@ import Testing
         #expect(cache.answer(here, now: Self.seconds(45)) == nil && cache.answer(far, now: 0) == nil)
     }
 
-    @Test func `of more answers than it may keep the oldest goes, and one that was renewed stays`() throws {
+    @Test func `a full cache removes the oldest route, and a renewed one stays`() throws {
         var cache = RouteCache(most: 10)
         for number in 0..<10 {
             cache.keep(try Self.route(60), try Self.cell(48 + Double(number) * 0.01), now: UInt64(number))
@@ -150,7 +150,7 @@ import Testing
         #expect(cache.answer(try Self.cell(48.05), now: 40) == nil)
     }
 
-    @Test func `answers that are no good any more do not pile up`() throws {
+    @Test func `expired routes do not accumulate`() throws {
         var cache = RouteCache()
         for number in 0..<20_000 {
             cache.keep(try Self.route(60), try Self.cell(Double(number % 80) + 0.5), now: Self.seconds(Double(number)))

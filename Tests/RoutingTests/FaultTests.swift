@@ -57,7 +57,7 @@ import Testing
         }
     }
 
-    @Test func `the first that answers is believed, and no other is asked`() async throws {
+    @Test func `the first answer is used, and no other provider is queried`() async throws {
         try await Self.site(azure: ProviderFixtures.azureMaps) { site in
             let found = await site.find()
             #expect(found?.source == .azureMaps && found?.answer.seconds == 1020)
@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    @Test func `neighbours are told what was answered just now, without another question`() async throws {
+    @Test func `a query close to a recent one gets the cached route`() async throws {
         try await Self.site(azure: ProviderFixtures.azureMaps) { site in
             for _ in 0..<5 { #expect(await site.find()?.source == .azureMaps) }
             #expect(site.azure.questions.count == 1)
@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    @Test func `many that ask the same at once cost one question`() async throws {
+    @Test func `many equal queries at the same time cost one request`() async throws {
         try await Self.site(azure: ProviderFixtures.azureMaps) { site in
             await withTaskGroup(of: ArrivalSource?.self) { group in
                 for _ in 0..<50 { group.addTask { await site.find()?.source } }
@@ -89,7 +89,7 @@ import Testing
         ProviderServer.Answer.json("{}", status: 500), .json("<html>", status: 200), .hangUp, .bytes(2_000_000),
         .json("", status: 302, headers: ["location": "https://elsewhere.example/"]), .json("", status: 403),
     ])
-    func `US-072 AC-007: when the first fails, whichever way, the next one answers`(
+    func `US-072 AC-007: when the first provider fails in any way, the next one answers`(
         answer: ProviderServer.Answer
     ) async throws {
         try await Self.site(azure: { _ in answer }) { site in
@@ -99,7 +99,7 @@ import Testing
     }
 
     @Test(arguments: [ProviderServer.Answer.silence, .stuck(#"{"type":"#)])
-    func `one that is silent, or stops in the middle, is late, and the next one answers`(
+    func `a provider that is silent or stops in the middle times out, and the next one answers`(
         answer: ProviderServer.Answer
     ) async throws {
         try await Self.site(azure: { _ in answer }, longestWait: .milliseconds(500)) { site in
@@ -115,7 +115,7 @@ import Testing
         }
     }
 
-    @Test func `one that is not there is not reached, and nothing of the question is said`() async throws {
+    @Test func `an error about an unreachable provider contains no position`() async throws {
         let osrm = try OSRM(url: "http://127.0.0.1:1")
         try await withClient { client in
             do {
@@ -127,7 +127,7 @@ import Testing
         }
     }
 
-    @Test func `429 is taken at its word: it is not asked again before`() async throws {
+    @Test func `after a 429 the provider is not queried before Retry-After`() async throws {
         let throttled = ProviderServer.Answer.json("", status: 429, headers: ["retry-after": "120"])
         try await Self.site(azure: { _ in throttled }) { site in
             #expect(await site.find(0)?.source == .osrm)
@@ -141,7 +141,9 @@ import Testing
         }
     }
 
-    @Test func `after three failures in a row it rests, one question tries it, and it is back`() async throws {
+    @Test func `after three failures a provider is avoided, one trial query succeeds, and it is used again`()
+        async throws
+    {
         try await Self.site(azure: { _ in .json("", status: 500) }) { site in
             for number in 0..<6 { #expect(await site.find(number)?.source == .osrm) }
             #expect(site.azure.questions.count == 3)
@@ -154,7 +156,7 @@ import Testing
         }
     }
 
-    @Test func `when the day's budget is used up the next one answers, until tomorrow`() async throws {
+    @Test func `when the daily budget is used up the next provider answers, until the next day`() async throws {
         try await Self.site(azure: ProviderFixtures.azureMaps, budget: 2) { site in
             var sources: [ArrivalSource?] = []
             for number in 0..<4 { sources.append(await site.find(number)?.source) }
@@ -164,8 +166,7 @@ import Testing
         }
     }
 
-    @Test func `when none answers there is no answer, and nobody is blamed for a way that does not exist`() async throws
-    {
+    @Test func `when there is no route there is no answer, and no provider is avoided for it`() async throws {
         let none = ProviderServer.Answer.json(#"{"code":"NoRoute"}"#)
         try await Self.site(azure: { _ in .json(#"{"features":[]}"#) }, osrm: { _ in none }) { site in
             for number in 0..<5 { #expect(await site.find(number) == nil) }

@@ -22,19 +22,19 @@ import Testing
         }
     }
 
-    @Test func `OSRM is asked with longitude first, and tells of an empty road`() async throws {
+    @Test func `a query to OSRM has longitude first, and its answer ignores traffic`() async throws {
         let answer = try await Self.ask(ProviderFixtures.osrm) { try OSRM(url: $0) }.get()
         #expect(answer.seconds == 731.5 && answer.meters == 8104.2 && !answer.knowsTraffic)
     }
 
-    @Test func `Mapbox is asked with longitude first and its key, and tells of today's traffic`() async throws {
+    @Test func `a query to Mapbox has longitude first and the key, and its answer includes traffic`() async throws {
         let answer = try await Self.ask(ProviderFixtures.mapbox) {
             try MapboxDirections(key: ProviderFixtures.key, url: $0)
         }.get()
         #expect(answer.seconds == 905.25 && answer.meters == 8200.75 && answer.knowsTraffic)
     }
 
-    @Test func `Azure Maps is asked in GeoJSON with longitude first, for traffic, with the key in a header`()
+    @Test func `a query to Azure Maps is GeoJSON with longitude first, traffic and the key in a header`()
         async throws
     {
         let answer = try await Self.ask(ProviderFixtures.azureMaps) {
@@ -43,7 +43,8 @@ import Testing
         #expect(answer.seconds == 1020 && answer.meters == 8125 && answer.knowsTraffic)
     }
 
-    @Test func `with longitude and latitude swapped none of them knows a way: the tests above would tell`() async throws
+    @Test func `with longitude and latitude swapped no provider finds a route, so the tests above detect it`()
+        async throws
     {
         let places = ProviderFixtures.question.places.map {
             Coordinate(latitude: $0.longitude, longitude: $0.latitude)!
@@ -61,14 +62,14 @@ import Testing
         #expect(azure == .failure(.status(400)))
     }
 
-    @Test func `a key that is not theirs is refused`() async throws {
+    @Test func `a wrong key is refused`() async throws {
         let key = try #require(ProviderKey("another"))
         let mapbox = try await Self.ask(ProviderFixtures.mapbox) { try MapboxDirections(key: key, url: $0) }
         let azure = try await Self.ask(ProviderFixtures.azureMaps) { try AzureMaps(key: key, url: $0) }
         #expect(mapbox == .failure(.keyRefused) && azure == .failure(.keyRefused))
     }
 
-    @Test func `an address is found once and for all, or not found`() async throws {
+    @Test func `an address is looked up with permanent storage, or not found`() async throws {
         try await ProviderServer.running(ProviderFixtures.mapbox) { server in
             let geocoding = try MapboxGeocoding(key: ProviderFixtures.key, url: server.url)
             try await withClient { client in
@@ -94,7 +95,7 @@ import Testing
             ))
     }
 
-    @Test func `what a geocoder is not sure of is not resolved`() throws {
+    @Test func `an uncertain result of a geocoder is not resolved`() throws {
         for (confidence, isResolved) in [
             ("exact", true), ("high", true), ("medium", true), ("low", false), ("odd", false),
         ] {
@@ -131,7 +132,7 @@ import Testing
             .malformed("the time is impossible for a car on this route")
         ), ("", 500, .status(500)), ("", 429, .throttled(retryAfterSeconds: nil)), ("", 302, .redirected),
     ])
-    func `an answer that can not be used says why`(text: String, status: Int, failure: ProviderFailure) throws {
+    func `an invalid answer is refused with the reason`(text: String, status: Int, failure: ProviderFailure) throws {
         let osrm = try OSRM(url: "http://localhost")
         #expect(throws: failure) { try osrm.answer(Self.response(text, status)) }
     }
@@ -144,12 +145,12 @@ import Testing
             .malformed("its route has no distance or no duration")
         ),
     ])
-    func `so does one of Azure Maps`(text: String, failure: ProviderFailure) throws {
+    func `an invalid answer of Azure Maps is refused with the reason`(text: String, failure: ProviderFailure) throws {
         let azure = try AzureMaps(key: ProviderFixtures.key)
         #expect(throws: failure) { try azure.answer(Self.response(text)) }
     }
 
-    @Test func `without traffic Azure Maps' time is an empty road's, and said to be`() throws {
+    @Test func `an answer of Azure Maps without traffic is marked as such`() throws {
         let answer = try AzureMaps(key: ProviderFixtures.key).answer(
             Self.response(
                 #"{"features":[{"properties":{"type":"RoutePath","distanceInMeters":9,"durationInSeconds":8}}]}"#))
@@ -165,7 +166,7 @@ import Testing
         ] { #expect(URLText.degrees(value) == text) }
     }
 
-    @Test func `keys are sent over TLS alone, and not to whoever a URL names as its user`() {
+    @Test func `keys are sent only over TLS, and never to a URL with a user`() {
         for url in [
             "http://api.example", "ftp://a", "", "https://", "https:///x", "https://a@b", "https://a?b", "https://a b",
         ] {
@@ -190,7 +191,7 @@ import Testing
         #expect(throws: Never.self) { try OSRM(url: "http://osrm:5000/") }
     }
 
-    @Test func `neither a key nor a place is in what is printed`() throws {
+    @Test func `descriptions contain neither a key nor a position`() throws {
         let mapbox = try MapboxDirections(key: ProviderFixtures.key)
         for text in [
             "\(mapbox)", "\(mapbox.request(ProviderFixtures.question))", String(reflecting: ProviderFixtures.key),
@@ -203,7 +204,7 @@ import Testing
         #expect(!dumped.contains("a-key") && !dumped.contains("48."))
     }
 
-    @Test func `questions and keys that can not be asked with are refused`() throws {
+    @Test func `invalid queries and keys are refused`() throws {
         #expect(RouteQuery(places: [ProviderFixtures.door]) == nil)
         #expect(RouteQuery(places: Array(repeating: ProviderFixtures.door, count: 11)) == nil)
         #expect(ProviderKey("") == nil && ProviderKey("a\r\nb") == nil && ProviderKey("ä") == nil)

@@ -39,8 +39,7 @@ import Testing
         var seconds: Double? { if case .ok(let seconds) = self.state { seconds } else { nil } }
     }
 
-    @Test func `US-072 AC-002: while followed and seen it is calculated at least every 60 s, and not at every reading`()
-    {
+    @Test func `US-072 AC-002: a followed arrival is calculated every 60 s, and not at every reading`() {
         var trip = Trip()
         trip.pass(seconds: 595)
         #expect(trip.calculated.first == 1)
@@ -48,7 +47,7 @@ import Testing
         #expect(trip.calculated.count == 10)
     }
 
-    @Test func `when nobody follows it is not calculated, and at once when somebody does`() {
+    @Test func `without followers nothing is calculated, and with the first follower immediately`() {
         var trip = Trip(isFollowed: false)
         trip.pass(seconds: 600)
         #expect(trip.calculated.isEmpty && trip.state == .recalculating)
@@ -57,7 +56,7 @@ import Testing
         #expect(trip.calculated == [601])
     }
 
-    @Test func `a rider that takes another way is calculated anew sooner, but not at every reading`() {
+    @Test func `another route causes an earlier calculation, but not at every reading`() {
         var trip = Trip()
         trip.pass(seconds: 15)
         trip.metersToGo = 6251
@@ -80,7 +79,7 @@ import Testing
         }
     }
 
-    @Test func `an estimate that wavers by a few seconds is not shown`() throws {
+    @Test func `an estimate that differs by a few seconds is ignored`() throws {
         var trip = Trip()
         trip.answer = { 600 - $0 + (Int($0).isMultiple(of: 2) ? 20 : -20) }
         trip.pass(seconds: 1)
@@ -94,7 +93,7 @@ import Testing
         #expect(changes > 5)
     }
 
-    @Test func `one that differs by more is shown at once`() {
+    @Test func `an estimate that differs by more replaces the old one immediately`() {
         var trip = Trip()
         trip.pass(seconds: 60)
         trip.answer = { _ in 900 }
@@ -102,7 +101,7 @@ import Testing
         #expect(trip.seconds == 900)
     }
 
-    @Test func `it is never below zero, and once it is overdue it is not frozen there`() throws {
+    @Test func `the remaining time is never negative, and an overdue one is calculated again`() throws {
         var trip = Trip()
         trip.answer = { _ in 20 }
         trip.pass(seconds: 300)
@@ -119,7 +118,7 @@ import Testing
         #expect(try #require(trip.seconds) > 200)
     }
 
-    @Test func `US-072 AC-005: when the rider is not seen it is recalculating, then unavailable, and not calculated`() {
+    @Test func `US-072 AC-005: without locations the arrival is recalculating, then unavailable, and not calculated`() {
         var trip = Trip()
         trip.pass(seconds: 10)
         trip.isSeen = false
@@ -137,7 +136,7 @@ import Testing
         #expect(trip.calculated == [1, 312] && trip.seconds != nil)
     }
 
-    @Test func `a rider that was not seen for a while is calculated anew when it is back`() {
+    @Test func `after a silence the arrival is calculated again`() {
         var trip = Trip()
         trip.pass(seconds: 5)
         trip.isSeen = false
@@ -147,7 +146,7 @@ import Testing
         #expect(trip.calculated == [1, 37] && trip.reasons == [.due, .deviation])
     }
 
-    @Test func `US-072 AC-007: a service that fails leaves the last time to count down, then none`() {
+    @Test func `US-072 AC-007: when the provider fails the last estimate counts down, then it is unavailable`() {
         var trip = Trip()
         trip.pass(seconds: 60)
         trip.answer = { _ in nil }
@@ -160,7 +159,7 @@ import Testing
         #expect(trip.seconds != nil)
     }
 
-    @Test func `US-072 AC-007: without any answer it is unavailable, and asked for less and less often`() {
+    @Test func `US-072 AC-007: without any answer the arrival is unavailable, and retries become rarer`() {
         var trip = Trip()
         trip.answer = { _ in nil }
         trip.pass(seconds: 600)
@@ -169,7 +168,7 @@ import Testing
         #expect(pauses.prefix(4) == [10, 20, 40, 60] && pauses.dropFirst(3).allSatisfy { $0 == 60 })
     }
 
-    @Test func `a calculation nobody ends has failed after 10 s, and its answer is not taken any more`() throws {
+    @Test func `a calculation without a result fails after 10 s, and a late result is ignored`() throws {
         var arrival = ArrivalTime()
         arrival.observe(metersToGo: 1000, now: 0)
         let begun = arrival.begin(isFollowed: true, now: 0)
@@ -186,7 +185,7 @@ import Testing
         #expect(arrival.state(now: .seconds(22)) == .ok(seconds: 59))
     }
 
-    @Test func `an answer that is no number has failed, and one of a year is a day`() throws {
+    @Test func `a result that is not a number fails, and one of a year is limited to a day`() throws {
         for (answer, state) in [
             (Double.nan, ArrivalTime.State.unavailable), (.infinity, .unavailable), (3e7, .ok(seconds: 86_400)),
         ] as [(Double, ArrivalTime.State)] {
@@ -198,7 +197,7 @@ import Testing
         }
     }
 
-    @Test func `another destination is calculated at once, and the old time is not shown for it`() {
+    @Test func `a new destination is calculated immediately, and the old time is discarded`() {
         var trip = Trip()
         trip.pass(seconds: 20)
         trip.arrival.redirected()

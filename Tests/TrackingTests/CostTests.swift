@@ -43,7 +43,7 @@ import Testing
     private static let most = 2000
 
     /// With ENROUTE_REPORT set it says what a reading costs, and fails when that is too much.
-    @Test func `5,000 followed jobs that report once a second lose nothing`() throws {
+    @Test func `5,000 followed jobs that report once a second lose no reading`() throws {
         let (trip, jobs, seconds) = (Recordings.generated(seed: 7), 5000, 60)
         var all = Array(repeating: Job(destination: trip[trip.count - 1].point), count: jobs)
         var accepted = 0

@@ -18,25 +18,25 @@ import Testing
 
     private static let approach = stride(from: 600.0, to: 0, by: -10).map { $0 }
 
-    @Test func `who comes near approaches, and who stays at the door 20 s has arrived, each once`() {
+    @Test func `a rider within 500 m is approaching, and one at the door for 20 s has arrived, each once`() {
         #expect(Self.found(Self.approach + Array(repeating: 5, count: 60)) == [.approaching, .arrived])
         #expect(Self.found(Self.approach + Array(repeating: 5, count: 20)) == [.approaching])
     }
 
-    @Test func `who drives past the door has not arrived`() {
+    @Test func `a rider who drives past the door has not arrived`() {
         let past = Self.approach + stride(from: 0, to: -600.0, by: -10)
         #expect(Self.found(past) == [.approaching])
         // However slowly its phone says it goes by.
         #expect(Self.found(Array(repeating: 30, count: 40), speed: 8) == [.approaching])
     }
 
-    @Test func `jitter at a line finds nothing twice`() {
+    @Test func `jitter at a boundary reports nothing twice`() {
         #expect(Self.found((0..<100).map { $0.isMultiple(of: 2) ? 495 : 505 }) == [.approaching])
         let atDoor = (0..<60).map { $0.isMultiple(of: 2) ? 50.0 : 80 }
         #expect(Self.found(atDoor, speed: 0) == [.approaching, .arrived])
     }
 
-    @Test func `what was found is so until something else is`() {
+    @Test func `the current proximity applies until it changes`() {
         var fence = Geofence(destination: Self.door.point)
         var current: [Proximity?] = [fence.current]
         let away = stride(from: 0.0, to: 800, by: 100).map { $0 }
@@ -49,11 +49,11 @@ import Testing
         #expect(current == [nil, .approaching, .arrived, nil])
     }
 
-    @Test func `a reading that is less exact than the door is no arrival`() {
+    @Test func `a reading less accurate than the radius of the door is not an arrival`() {
         #expect(Self.found(Array(repeating: 0, count: 60), speed: 0, accuracy: 100) == [.approaching])
     }
 
-    @Test func `who goes away again has left, and may come back`() {
+    @Test func `a rider who moves away has left, and can return`() {
         let away = stride(from: 0.0, to: 800, by: 20).map { $0 }
         let stay = Array(repeating: 5.0, count: 30)
         #expect(
@@ -62,7 +62,7 @@ import Testing
     }
 
     @Test(arguments: 0..<10)
-    func `a made-up trip approaches once and, having stood at its end, has arrived`(seed: UInt64) throws {
+    func `a generated trip approaches once and has arrived after standing at its end`(seed: UInt64) throws {
         var trip = Recordings.generated(seed: seed)
         let last = try #require(trip.last)
         for second in 1...30 {
@@ -76,7 +76,7 @@ import Testing
     }
 
     @Test(.enabled(if: Recordings.areThere, "../shared/data is not there"))
-    func `the technician of the long recording arrives long before the cap, and is found to have`() throws {
+    func `the arrival of the technician in the long recording is detected`() throws {
         let trip = try Recordings.real("amsterdam-over-four-hours")
         var fence = Geofence(destination: try #require(trip.last).point)
         let found = trip.compactMap { reading in fence.observe(reading).map { ($0, (reading.at - trip[0].at) / 60_000) }

@@ -31,7 +31,7 @@ import Testing
         (Self.after(1000, accuracy: 3000), .inaccurate), (Self.after(1000, accuracy: -1), .inaccurate),
         (Self.after(1000, accuracy: .nan), .inaccurate),
     ])
-    func `a reading that can not be shown is refused with the reason, and the marker stays`(
+    func `an invalid reading is refused with the reason, and the marker stays`(
         reading: Reading, reason: FixRefusal
     ) {
         var validator = Self.validator
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test func `with travel mode off nothing is accepted, whatever it is`() {
+    @Test func `with travel mode off no reading is accepted`() {
         var validator = LocationValidator()
         let verdict = validator.validate(Self.first, isTravelling: false, received: .init(Self.first))
         #expect(verdict == .refused(.travelModeOff) && validator.shown == nil)
@@ -74,7 +74,7 @@ import Testing
         #expect(validator.counts.held == 1 && validator.counts.refused(.implausibleSpeed) == 1)
     }
 
-    @Test func `readings that agree move the marker as soon as it could have got there`() {
+    @Test func `agreeing readings move the marker as soon as the speed is plausible`() {
         var validator = Self.validator
         // 180 m in a second, and on from there.
         #expect(validator.validate(Self.after(1000, north: 180)) == .held)
@@ -84,7 +84,7 @@ import Testing
         #expect(validator.counts.held == 3 && validator.counts.refused == 0)
     }
 
-    @Test func `readings that agree for ten seconds are believed against the one that is shown, and begin anew`() {
+    @Test func `readings that agree for ten seconds replace the one that is shown`() {
         var validator = Self.validator
         for second in 1...10 as ClosedRange<Int64> {
             #expect(validator.validate(Self.after(second * 1000, north: 20_000 + Double(second) * 10)) == .held)
@@ -93,7 +93,7 @@ import Testing
         #expect(validator.validate(Self.after(12_000, north: 20_120)) == .accepted(.onward))
     }
 
-    @Test func `readings that contradict each other are never believed`() {
+    @Test func `readings that contradict each other are never accepted`() {
         var validator = Self.validator
         for second in 1...60 as ClosedRange<Int64> {
             let north = second.isMultiple(of: 2) ? 50_000.0 : -50_000
@@ -102,7 +102,7 @@ import Testing
         #expect(validator.shown == Self.first && validator.counts.refused(.implausibleSpeed) == 59)
     }
 
-    @Test func `a late batch moves the marker on or not at all, and never back`() {
+    @Test func `a late batch never moves the marker back`() {
         var validator = Self.validator
         let newest = Self.after(40_000, north: 400)
         #expect(validator.validate(newest) == .accepted(.onward))
@@ -111,7 +111,7 @@ import Testing
         #expect(validator.shown == newest)
     }
 
-    @Test func `a batch is judged as it was taken, in whatever order it comes`() {
+    @Test func `a batch is validated in the order it was captured, however it arrives`() {
         var validator = Self.validator
         let batch = [3, 1, 2].map { Self.after($0 * 1000, north: Double($0) * 50) }
         let verdicts = validator.validate(batch, received: .init(batch[0]))
@@ -119,14 +119,14 @@ import Testing
         #expect(validator.shown == batch[0])
     }
 
-    @Test func `after another rider took over, the first reading stands for itself`() {
+    @Test func `after another rider took over, the first reading is accepted`() {
         var validator = Self.validator
         validator.reset()
         #expect(validator.shown == nil && validator.shownAt == nil)
         #expect(validator.validate(Self.after(1000, north: 90_000)) == .accepted(.onward))
     }
 
-    @Test func `the phone's clock, ours, and the difference between them are kept apart`() {
+    @Test func `the skew of the phone's clock is measured separately from the time of receipt`() {
         var validator = LocationValidator()
         // Its clock is 20 s behind; messages take 80 ms and more.
         for (second, delay) in [(0, 400), (1, 80), (2, 2000), (3, 90)] as [(Int64, Int64)] {
@@ -138,7 +138,7 @@ import Testing
         #expect(validator.shownAt == LocationValidator.Receipt(Self.after(3000), lateMilliseconds: 20_090).monotonic)
     }
 
-    @Test func `a clock that was put right is believed within ten minutes`() {
+    @Test func `a corrected clock is recognized within ten minutes`() {
         var skew = ClockSkew()
         #expect(skew.milliseconds == nil)
         skew.observe(lateMilliseconds: -5000, now: 0)
@@ -146,12 +146,12 @@ import Testing
         #expect(skew.milliseconds == 100)
     }
 
-    @Test func `every reason has a name of its own`() {
+    @Test func `every refusal has a unique name`() {
         let names = FixRefusal.allCases.map { FixVerdict.refused($0).name } + [FixVerdict.held.name, "accepted"]
         #expect(Set(names).count == 11 && FixVerdict.accepted(.anew).name == "accepted")
     }
 
-    @Test func `where somebody is, is not said by what is printed`() {
+    @Test func `the description of a reading contains no position`() {
         #expect(!"\(Self.first)".contains("41.") && !String(reflecting: Self.first).contains("12.5"))
     }
 
@@ -165,7 +165,7 @@ import Testing
     }
 
     @Test(arguments: 0..<50)
-    func `whatever comes, the marker never goes back, nor faster than it can`(seed: UInt64) {
+    func `for any readings the marker never goes back and never moves too fast`(seed: UInt64) {
         var (random, validator, clock) = (Random(state: seed), LocationValidator(), Int64(0))
         for _ in 0..<2000 {
             clock += random.next(below: 3000)

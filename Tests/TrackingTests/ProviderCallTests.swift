@@ -63,14 +63,14 @@ import Testing
         return outcome
     }
 
-    @Test func `in an hour 3 gateways ask at most 60 times for a followed job, and never for one nobody follows`() {
+    @Test func `in an hour 3 gateways send at most 60 queries for a followed job, and none for others`() {
         let outcome = Self.hour(gateways: 3, followed: 100, unfollowed: 100)
         #expect(outcome.asked.prefix(100).allSatisfy { (58...60).contains($0) }, "\(outcome.asked.prefix(100))")
         #expect(outcome.asked.suffix(100).allSatisfy { $0 == 0 })
         #expect(outcome.longestWait <= 61.5 && outcome.unavailable == 0, "\(outcome.longestWait)")
     }
 
-    @Test func `the gateway that calculated is gone, and another one does within seconds`() throws {
+    @Test func `when the calculating gateway is gone, another one calculates within seconds`() throws {
         var arrival = ArrivalTime()
         arrival.observe(metersToGo: 1000, now: .seconds(100))
         let begun = arrival.begin(isFollowed: true, now: .seconds(100))
@@ -85,7 +85,7 @@ import Testing
         #expect(again?.reason == .due)
     }
 
-    @Test func `what another gateway calculated before ours is not taken in its place`() throws {
+    @Test func `an older result of another gateway does not replace a newer one`() throws {
         var arrival = ArrivalTime()
         arrival.observe(metersToGo: 1000, now: .seconds(100))
         let begun = arrival.begin(isFollowed: true, now: .seconds(100))

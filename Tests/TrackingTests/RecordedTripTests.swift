@@ -47,11 +47,11 @@ import Testing
     }
 
     @Test(.enabled(if: Recordings.areThere, "../shared/data is not there"))
-    func `US-072 AC-005: the recording with seven gaps turns stale and back seven times`() throws {
+    func `US-072 AC-005: the recording with seven gaps becomes stale and live again seven times`() throws {
         #expect(Self.changes(try Recordings.real("petersburg-seven-gaps")) == (7, 7))
     }
 
-    @Test func `US-072 AC-005: seven silences of over 30 s are seven times stale, those of 30 s are none`() {
+    @Test func `US-072 AC-005: seven silences of over 30 s become stale, those of 30 s do not`() {
         let trip = Recordings.generated(seed: 5)
         let starts = (0..<7).map { Int64(10 + $0 * 40) }
         #expect(trip.count > 300)
@@ -66,14 +66,14 @@ import Testing
     }
 
     @Test(.enabled(if: Recordings.areThere, "../shared/data is not there"))
-    func `of the recording that jumps, no accepted reading implies over 60 m per second`() throws {
+    func `in the recording that jumps, no accepted reading implies over 60 m per second`() throws {
         let trip = try Recordings.real("moscow-jumps")
         let (fastest, accepted) = Self.fastest(trip)
         #expect(fastest <= 60 && accepted > trip.count - 10)
     }
 
     @Test(arguments: 0..<20)
-    func `of a made-up trip with jumps, none is shown, and all else is`(seed: UInt64) {
+    func `in a generated trip with jumps, no jump is accepted and every other reading is`(seed: UInt64) {
         var trip = Recordings.generated(seed: seed)
         let jumps = [20, 55, 56, 120, 200]
         for index in jumps { trip[index] = trip[index].moved(northMeters: 180 + Double(seed) * 100) }
@@ -84,12 +84,12 @@ import Testing
     @Test(
         .enabled(if: Recordings.areThere, "../shared/data is not there"),
         arguments: ["rome-clean-1hz", "moscow-traffic", "kyoto-25s-gap"])
-    func `a clean recording loses nothing`(name: String) throws {
+    func `a clean recording loses no reading`(name: String) throws {
         #expect(Self.isFaultless(try Recordings.real(name)))
     }
 
     @Test(arguments: 0..<20)
-    func `a clean made-up trip loses nothing`(seed: UInt64) {
+    func `a clean generated trip loses no reading`(seed: UInt64) {
         #expect(Self.isFaultless(Recordings.generated(seed: seed)))
     }
 
@@ -107,12 +107,12 @@ import Testing
     }
 
     @Test(.enabled(if: Recordings.areThere, "../shared/data is not there"))
-    func `US-072 BR-002: the recording of over four hours ends at the cap`() throws {
+    func `US-072 BR-002: the recording of over four hours ends at the sharing limit`() throws {
         let (late, end, refused) = Self.capped(try Recordings.real("amsterdam-over-four-hours"))
         #expect(late == 0 && end == .ended(.timeLimit) && refused > 4000)
     }
 
-    @Test func `US-072 BR-002: a made-up trip of five hours ends at the cap`() {
+    @Test func `US-072 BR-002: a generated trip of five hours ends at the sharing limit`() {
         let trip = (0..<5 * 360).map { second in
             var reading = Recordings.generated()[0].moved(northMeters: Double(second))
             reading.at += Int64(second) * 10_000

@@ -11,7 +11,7 @@ import Testing
             .init(isFollowed: followed, metersToGo: toGo, speedMetersPerSecond: speed, batteryPercent: battery)) ?? 0
     }
 
-    @Test func `nobody watching means slow, near the door means fast`() {
+    @Test func `the rate is low without followers and high close to the destination`() {
         #expect(Self.first(followed: false) == 20)
         #expect(Self.first(followed: false, toGo: 50, battery: 5) == 20)
         #expect(Self.first(toGo: 100, speed: 12) == 1)
@@ -19,25 +19,25 @@ import Testing
         #expect(Self.first(toGo: nil, speed: 30) == 2)
     }
 
-    @Test func `who stands reports seldom, and never so seldom that it turns stale`() {
+    @Test func `a standing rider reports rarely, but often enough not to become stale`() {
         #expect(Self.first(speed: 0) == 8)
         #expect(ReportRate.steps.allSatisfy { UInt64.seconds($0) < ViewFacts.freshness })
     }
 
-    @Test func `a low battery halves the reports, an empty one halves them again`() {
+    @Test func `a low battery halves the rate, and an almost empty one halves it again`() {
         #expect(Self.first(speed: 30) == 2)
         #expect(Self.first(speed: 30, battery: 20) == 3)
         #expect(Self.first(speed: 30, battery: 8) == 8)
         #expect(Self.first(speed: 30, battery: 21) == 2)
     }
 
-    @Test func `what can not be a speed or a distance asks for one of the steps all the same`() {
+    @Test func `an impossible speed or distance still gives a valid interval`() {
         for odd in [Double.nan, .infinity, -.infinity, -1, 0, 1e300] {
             #expect(ReportRate.steps.contains(Self.first(toGo: odd, speed: odd)), "\(odd)")
         }
     }
 
-    @Test func `faster at once, slower only when it was right five times`() {
+    @Test func `the rate increases immediately and decreases only after five confirmations`() {
         var rate = ReportRate()
         func observe(_ speed: Double) -> Double? {
             rate.observe(.init(isFollowed: true, metersToGo: 5000, speedMetersPerSecond: speed))
@@ -81,14 +81,14 @@ import Testing
     @Test(
         .enabled(if: Recordings.areThere, "../shared/data is not there"),
         arguments: ["rome-clean-1hz", "kyoto-25s-gap", "moscow-traffic", "petersburg-seven-gaps"])
-    func `of a recording three fifths need not be sent, and a follower sees it within 110 m`(name: String) throws {
+    func `a recording needs two fifths of its readings to show the rider within 110 m`(name: String) throws {
         let (saved, greatest) = Self.travel(try Recordings.real(name), followed: true)
         #expect(saved >= 0.6 && greatest <= 110)
         #expect(Self.travel(try Recordings.real(name), followed: false).saved >= 0.9)
     }
 
     @Test(arguments: 0..<10)
-    func `of a made-up trip a third need not be sent, and a follower sees it within 100 m`(seed: UInt64) {
+    func `a generated trip needs two thirds of its readings to show the rider within 100 m`(seed: UInt64) {
         let (saved, greatest) = Self.travel(Recordings.generated(seed: seed), followed: true)
         #expect(saved >= 0.33 && greatest <= 100, "\(saved) \(greatest)")
     }

@@ -3,7 +3,7 @@ import Testing
 @testable import Tracking
 
 @Suite struct ScorecardTests {
-    @Test func `a prediction counts for the horizon it was made at, by how far it was out`() {
+    @Test func `a prediction counts for its horizon with its absolute error`() {
         var card = Scorecard()
         for (before, said) in [(300.0, 330.0), (600, 540), (1200, 1200), (100, 9999), (3000, 0)] {
             card.predicted(remaining: said, at: 5000 - before)
@@ -13,7 +13,7 @@ import Testing
         #expect(card.scores.map(\.medianSeconds) == [30, 60, 0])
     }
 
-    @Test func `the median and the ninetieth percentile are of all trips`() {
+    @Test func `the median and the 90th percentile cover all trips`() {
         var all = Scorecard()
         for error in 0..<100 {
             var trip = Scorecard()
@@ -26,7 +26,7 @@ import Testing
         #expect(all.scores[1].medianSeconds == nil)
     }
 
-    @Test func `a trip that ended otherwise is not judged, and one arrival not by another's predictions`() {
+    @Test func `a trip without an arrival is not scored, and trips are scored separately`() {
         var card = Scorecard()
         card.predicted(remaining: 0, at: 0)
         card.abandoned()
@@ -37,7 +37,7 @@ import Testing
         #expect(one.count == 1 && over.isEmpty)
     }
 
-    @Test func `predictions of a trip that never arrives do not pile up`() {
+    @Test func `the predictions of a trip that never arrives are limited`() {
         var card = Scorecard()
         for second in 0..<50_000 { card.predicted(remaining: 300, at: Double(second)) }
         let judged = card.arrived(at: 50_300)

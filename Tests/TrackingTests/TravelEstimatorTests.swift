@@ -18,7 +18,7 @@ import Testing
 
     private static func away(_ meters: Double) -> Point { self.start.moved(northMeters: meters).point }
 
-    @Test func `before the first reading nothing is said, and after it what is usual`() throws {
+    @Test func `there is no estimate before the first reading, and the usual one after it`() throws {
         var estimator = TravelEstimator()
         #expect(estimator.seconds(to: Self.away(2000)) == nil)
         estimator.observe(Self.start)
@@ -27,7 +27,7 @@ import Testing
         #expect(estimator.seconds(to: Self.start.point) == 0)
     }
 
-    @Test func `who has further to go takes longer, and goes faster`() {
+    @Test func `a longer distance takes longer, at a higher speed`() {
         let estimator = Self.travelled(0, metersPerSecond: 0)
         let seconds = [100.0, 500, 1000, 4000, 10_000, 50_000].map { meters in
             (meters, estimator.seconds(from: Self.start.point, to: Self.away(meters)))
@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    @Test func `a fast rider arrives sooner and one in a jam later, within bounds`() {
+    @Test func `a fast rider arrives earlier and one in a traffic jam later, within limits`() {
         func seconds(_ speed: Double) -> Double {
             Self.travelled(1200, metersPerSecond: speed).seconds(from: Self.start.point, to: Self.away(4000))
         }
@@ -47,7 +47,7 @@ import Testing
         #expect(stuck < 2 * seconds(8))
     }
 
-    @Test func `what happened in a silence is not learned from`() {
+    @Test func `nothing is learned from a silence`() {
         let known = Self.travelled(600, metersPerSecond: 10)
         var silent = known
         var far = Self.start.moved(northMeters: 300_000)
@@ -58,7 +58,7 @@ import Testing
         #expect(silent.seconds(from: a, to: b) == known.seconds(from: a, to: b))
     }
 
-    @Test func `the detour factor learns how streets bend, and is not led astray`() {
+    @Test func `the detour factor learns from streets and is robust against wandering`() {
         func learned(_ path: (Double) -> (north: Double, east: Double), meters: Double) -> Double {
             var detour = DetourFactor()
             for step in stride(from: 0.0, to: meters, by: 10) {
@@ -83,7 +83,7 @@ import Testing
         #expect(circling <= DetourFactor.largest)
     }
 
-    @Test func `what one trip learned of a town is added to what is known of it`() {
+    @Test func `the detour factors of two trips can be added`() {
         let trip = Self.travelled(3000, metersPerSecond: 15)
         var town = DetourFactor()
         let before = town.factor
@@ -93,7 +93,7 @@ import Testing
 
     // MARK: rounds
 
-    @Test func `a rider's second job is reached by way of the first, with the time spent there`() throws {
+    @Test func `the path to the second job includes the first one and the time spent there`() throws {
         let (first, second) = (Self.away(3000), Self.away(-3000))
         let round = MultiStopRoute(stops: [.init(destination: first, seconds: 240), .init(destination: second)])
         #expect(round.path(to: 0) == .through([first], standingSeconds: 0))
@@ -106,7 +106,7 @@ import Testing
         #expect(by == legs + 240 && by > direct + 240)
     }
 
-    @Test func `behind a stop that nobody knows where it is, it is after that stop, and no time is made up`() {
+    @Test func `after a stop without a known location there is no estimate, only the number of stops`() {
         let round = MultiStopRoute(stops: [
             .init(destination: nil), .init(destination: Self.away(10)), .init(destination: nil),
         ])
@@ -117,7 +117,7 @@ import Testing
 
     // MARK: the straight line
 
-    @Test func `the straight line is measured by the mean speed so far`() throws {
+    @Test func `the straight-line baseline uses the mean speed so far`() throws {
         var line = StraightLineEstimator()
         #expect(line.seconds(to: Self.away(100)) == nil)
         line.observe(Self.start)

@@ -22,7 +22,7 @@ import Testing
         }
     }
 
-    @Test func `a made-up trip is judged at the horizons it is long enough for`() throws {
+    @Test func `a generated trip is scored at the horizons it is long enough for`() throws {
         let score = try #require(TripScore(Recordings.generated(seed: 2)))
         let scores = score.builtIn.scores
         #expect(score.counts.refused == 0 && score.counts.held == 0)

@@ -10,42 +10,42 @@ import Testing
         ViewFacts(end: end, isTravelling: travelling, shownAt: age.map { self.now - .seconds($0) }).state(now: self.now)
     }
 
-    @Test func `US-072 AC-001: with travel mode on and a position there is something to see`() {
+    @Test func `US-072 AC-001: with travel mode on and a location the state is live`() {
         #expect(Self.state() == .live && Self.state().showsMarker)
     }
 
-    @Test func `US-072 AC-004: on the way without travel mode waits, and says that the location will follow`() {
+    @Test func `US-072 AC-004: on the way without travel mode the state is waiting`() {
         let state = Self.state(travelling: false, age: nil)
         #expect(state == .waiting && !state.showsMarker)
         #expect(TrackingTexts.english[state.text].spoken.hasPrefix("Live location will be available once"))
         #expect(Self.state(age: nil) == .waiting)
     }
 
-    @Test func `US-072 AC-005: stale is more than 30 s, and the marker stays`() {
+    @Test func `US-072 AC-005: after more than 30 s the state is stale, and the marker stays`() {
         #expect(Self.state(age: 30) == .live)
         #expect(Self.state(age: 30.001) == .stale && ViewState.stale.showsMarker)
     }
 
-    @Test func `US-072 AC-003: switched off by hand is a pause, not an arrival, and shows no marker`() {
+    @Test func `US-072 AC-003: switching travel mode off is a pause, not an arrival, and removes the marker`() {
         let paused = Self.state(end: .deactivated, travelling: false)
         #expect(paused == .paused && !paused.showsMarker && paused.text != ViewState.arrived.text)
         #expect(Self.state(end: .arrived, travelling: false) == .arrived)
     }
 
-    @Test func `a pause is over once travel mode is on again`() {
+    @Test func `a pause ends when travel mode is switched on again`() {
         #expect(Self.state(end: .deactivated, travelling: true) == .live)
         #expect(Self.state(end: .deactivated, travelling: true, age: nil) == .waiting)
     }
 
     @Test(arguments: [EndReason.timeLimit, .completed, .cancelled, .revoked, .reassigned])
-    func `what ended otherwise says why, whatever else is so`(reason: EndReason) {
+    func `every other end keeps its reason, whatever else is true`(reason: EndReason) {
         for travelling in [true, false] {
             #expect(Self.state(end: reason, travelling: travelling) == .ended(reason))
         }
         #expect(!ViewState.ended(reason).showsMarker)
     }
 
-    @Test func `the moment of turning stale is known beforehand`() throws {
+    @Test func `the time at which the state becomes stale is known in advance`() throws {
         let facts = ViewFacts(isTravelling: true, shownAt: Self.now)
         let change = try #require(facts.changes(after: Self.now))
         #expect(facts.state(now: change - 1) == .live && facts.state(now: change) == .stale)
@@ -66,7 +66,7 @@ import Testing
 
     private static let later = UInt64.seconds(60)
 
-    @Test func `there is nothing to explain while readings come, nor with travel mode off`() {
+    @Test func `there is no reason while readings arrive, nor with travel mode off`() {
         #expect(Self.silent.reason(now: .seconds(30)) == nil)
         var off = Self.silent
         off.stopped()
@@ -74,7 +74,7 @@ import Testing
     }
 
     @Test(arguments: UnavailableReason.allCases)
-    func `what the rider's client says is what is told, until a reading comes`(reason: UnavailableReason) {
+    func `the reason of the rider's client applies until a reading is accepted`(reason: UnavailableReason) {
         var unavailability = Self.silent
         unavailability.report(reason, now: .seconds(10))
         #expect(unavailability.reason(now: Self.later) == reason)
@@ -84,14 +84,14 @@ import Testing
         #expect(!TrackingTexts.german[TrackingTextKey(reason)].spoken.isEmpty)
     }
 
-    @Test func `a rider that went to a navigation app is not there for ever`() {
+    @Test func `the reason navigation_handoff ends after ten minutes`() {
         var unavailability = Self.silent
         unavailability.report(.navigationHandoff, now: 0)
         #expect(unavailability.reason(now: Unavailability.handoff) == .navigationHandoff)
         #expect(unavailability.reason(now: Unavailability.handoff + 1) == .unknown)
     }
 
-    @Test func `what somebody else shows ends a silence for as long as it is fresh, and nothing that was said`() {
+    @Test func `a location from another gateway ends the silence but not the reported reason`() {
         var unavailability = Self.silent
         unavailability.report(.hidden, now: .seconds(10))
         unavailability.resumed(shownAt: .seconds(40))
@@ -101,7 +101,7 @@ import Testing
         #expect(unavailability.reason(now: .seconds(71)) == .hidden)
     }
 
-    @Test func `without a word, a lost connection is the network, or an empty battery`() {
+    @Test func `without a reported reason, a lost connection means network or low battery`() {
         var unavailability = Self.silent
         unavailability.connection(isOpen: false)
         #expect(unavailability.reason(now: Self.later) == .network)
@@ -111,7 +111,7 @@ import Testing
         #expect(unavailability.reason(now: Self.later) == .network)
     }
 
-    @Test func `a silence begins when a position is called old, however long that is configured to take`() {
+    @Test func `a silence starts when the location is stale, for every configured time`() {
         for seconds in [1.0, 3600] {
             var unavailability = Unavailability(freshFor: .seconds(seconds))
             unavailability.connection(isOpen: true)
@@ -125,7 +125,7 @@ import Testing
         }
     }
 
-    @Test func `a receiver has 20 s for its first reading, and readings of no use are none`() {
+    @Test func `a receiver has 20 s for its first accepted reading`() {
         var unavailability = Unavailability()
         unavailability.connection(isOpen: true)
         unavailability.started(now: 0)

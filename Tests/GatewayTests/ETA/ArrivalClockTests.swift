@@ -94,7 +94,7 @@ import Testing
     }
 
     @Test
-    func `how wrong an arrival was is in the metrics when the rider is there, by who said it and how long before`()
+    func `the error of an arrival time is in the metrics, by source and horizon`()
         async throws
     {
         try await Self.run { client, feed, stage, view in
@@ -118,7 +118,7 @@ import Testing
         }
     }
 
-    @Test func `a trip that ends otherwise says nothing of how wrong its arrival was`() async throws {
+    @Test func `a trip without an arrival adds nothing to the metrics`() async throws {
         try await Self.run { client, feed, stage, view in
             try await client.eventLoop.submit {
                 _ = stage.value.arrivals.saw(view.value, of: Self.job)
@@ -137,7 +137,7 @@ import Testing
         }
     }
 
-    @Test func `who goes on is calculated every minute, and who turns round sooner`() async throws {
+    @Test func `an arrival is calculated every minute, and earlier when the rider turns round`() async throws {
         try await Self.run { client, feed, stage, view in
             let publisher = LocationPublisher(live: client, settings: LiveStateSettings())
             /// Hears a position so far north, and lets 20 s pass.
@@ -182,7 +182,7 @@ import Testing
         }
     }
 
-    @Test func `in an hour of positions nothing is calculated for 100 jobs nobody follows, nor for one that was left`()
+    @Test func `in an hour of locations nothing is calculated for 100 jobs without followers`()
         async throws
     {
         try await Self.run { client, feed, stage, view in

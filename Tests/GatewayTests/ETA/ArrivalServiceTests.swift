@@ -65,7 +65,7 @@ import Testing
     @Test(arguments: [
         (ArrivalSource.osrm, ArrivalConfidence.medium, 732 as Int64), (.azureMaps, .high, 1020), (.mapbox, .high, 905),
     ])
-    func `US-072: who is asked says when, and knows longitude from latitude`(
+    func `US-072: the queried provider determines the arrival, with longitude and latitude in order`(
         source: ArrivalSource, confidence: ArrivalConfidence, seconds: Int64
     ) async throws {
         let behaviour =
@@ -100,7 +100,7 @@ import Testing
         .json("<html>"), .json(#"{"code":"NoRoute"}"#, status: 400), .silence, .hangUp,
         .json(#"{"code":"Ok","routes":[{"duration":-5,"distance":1}]}"#),
     ])
-    func `US-072 AC-007: when the service fails, whichever way, positions go on and the built-in estimator answers`(
+    func `US-072 AC-007: when the provider fails, locations continue and the built-in estimator answers`(
         answer: ProviderServer.Answer
     ) async throws {
         try await ProviderServer.running({ _ in answer }) { server in
@@ -119,7 +119,7 @@ import Testing
         }
     }
 
-    @Test func `of two gateways with followers of a job one asks, once in an interval; both tell the same`()
+    @Test func `of two gateways with followers of a job one sends a query per interval, and both send the result`()
         async throws
     {
         try await ProviderServer.running(ProviderFixtures.osrm) { server in
@@ -155,7 +155,7 @@ import Testing
         }
     }
 
-    @Test func `for a job that nobody follows no service is asked`() async throws {
+    @Test func `no provider is queried for a job without followers`() async throws {
         try await ProviderServer.running(ProviderFixtures.osrm) { server in
             try await Self.run(Self.settings([try Self.osrm(server)])) { gateway in
                 let (followed, unfollowed) = (try await Self.visit(gateway), try await Self.visit(gateway, "job-2"))
@@ -173,7 +173,7 @@ import Testing
         }
     }
 
-    @Test func `what all gateways may ask in a day is used up by all, and then the built-in estimator answers`()
+    @Test func `all gateways share a daily budget, and then the built-in estimator answers`()
         async throws
     {
         try await ProviderServer.running(ProviderFixtures.osrm) { server in
@@ -198,7 +198,7 @@ import Testing
         }
     }
 
-    @Test func `no key and no place is in a log, at trace, whatever a service does`() async throws {
+    @Test func `no log line at trace contains a key or a position, whatever the provider does`() async throws {
         let lines = Mutex("")
         let logger = Logger(label: "recorded") { _ in Recorder { line in lines.withLock { $0 += line + "\n" } } }
         let answers = Mutex([

@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    @Test func `US-072: a follower is told when the rider arrives, and again after the interval`() async throws {
+    @Test func `US-072: a follower receives the arrival time, and again after the interval`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false, Self.settings) { gateway in
                 let job = try await gateway.travellingJob()
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test func `US-072: the arrival goes with travel mode`() async throws {
+    @Test func `US-072: the arrival time ends with travel mode`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false, Self.settings) { gateway in
                 let job = try await gateway.travellingJob()
@@ -81,7 +81,7 @@ import Testing
         }
     }
 
-    @Test func `US-072: what the live instance has forgotten is calculated again`() async throws {
+    @Test func `US-072: an arrival time that the live instance lost is calculated again`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false, Self.settings) { gateway in
                 let job = try await gateway.travellingJob()
@@ -100,7 +100,7 @@ import Testing
         }
     }
 
-    @Test func `US-072: who is second is told so, and when the rider comes by way of the first`() async throws {
+    @Test func `US-072: the second customer receives the number of stops and the arrival through them`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false, Self.settings) { gateway in
                 let (first, second) = (
@@ -142,7 +142,7 @@ import Testing
         }
     }
 
-    @Test func `US-072: for a job that nobody follows nothing is calculated`() async throws {
+    @Test func `US-072: nothing is calculated for a job without followers`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false, Self.settings) { gateway in
                 let followed = try await gateway.travellingJob("job-1")

@@ -10,7 +10,7 @@ import Testing
 
 /// Arrivals on a gateway that can not know what is revoked: when somebody comes says where somebody is.
 @Suite(.needsMachine(for: .faults)) struct BlindArrivalTests {
-    @Test func `while it is not known what is revoked no way of reading a job shows when its rider arrives`()
+    @Test func `while the revocation state is stale no request returns an arrival time`()
         async throws
     {
         try await within {
@@ -54,8 +54,7 @@ import Testing
         }
     }
 
-    @Test func `what is said of an arrival meanwhile, and of no position, is told when it is known again`() async throws
-    {
+    @Test func `an arrival time held back while the revocation state is stale is sent afterwards`() async throws {
         let (waiting, hear) = AsyncStream.makeStream(of: String.self)
         let logger = Logger(label: "test") { _ in
             WithheldArrivals { if $0 == ArrivalState.recalculating.rawValue { hear.yield($0) } }
