@@ -22,7 +22,7 @@ class Follower:
             self.socket.hear(type="tracking", state="live")
 
     def hear_place(self, lat: float) -> None:
-        """Waits until the rider is at this latitude, or returns at once if they already were."""
+        """Waits until the rider is at this latitude, or returns immediately if they already were."""
         position = self._first["position"]
         if position is None or position["lat"] != lat:
             self.socket.hear(type="location", lat=lat)

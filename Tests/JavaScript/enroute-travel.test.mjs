@@ -54,7 +54,7 @@ test('positions are sent at the rate that the gateway asks for', async () => {
   assert.equal(peer.heard().length, 1);
 });
 
-test('what was seen without a connection is told with the next one, the newest first', async () => {
+test('readings from a disconnect are sent after reconnecting, the newest first', async () => {
   const {enroute, clock, sockets, peer} = await open();
   peer.closes(1006);
   for (let count = 0; count < 40; count++) {

@@ -256,7 +256,7 @@ test('a pool starts with a snapshot and applies each change once', () => {
   assert.equal(reducePool(unknownPool('rome'), change(9, 8, 'c', true)).change, null);
 });
 
-test('changes that were missed give the same pool as those that were seen', () => {
+test('missed changes of a pool, received together, give the same pool', () => {
   const changes = [change(11, 10, 'b', true), change(12, 11, 'a', false, 'removed'), change(13, 12, 'c', true)];
   const seen = poolOf(all, ...changes);
   const resumed = poolOf(all, changes[0], {type: 'pool', zone: 'rome', version: 13, changes: changes.slice(1)});

@@ -215,7 +215,7 @@ test('a listener that throws does not affect the others', async () => {
   assert.deepEqual([seen, reported], [1, ['mine']]);
 });
 
-test('a zone is watched from the version that was seen last', async () => {
+test('a zone is watched from its last known version', async () => {
   const {enroute, peer, comeBack} = await open();
   const told = [];
   const watch = enroute.watch('rome', (pool, change) => told.push(change.change ?? change));

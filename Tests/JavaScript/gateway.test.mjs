@@ -21,7 +21,7 @@ function begin(credential, {speed = 1, url = stage.url} = {}) {
   const enroute = new Enroute({
     url, WebSocket: Kept, credential: async () => credential,
     now: () => performance.now() * speed,
-    // Soon, but not at once.
+    // Short delays.
     random: () => 0.1,
     timers: {
       setTimeout: (action, delay) => setTimeout(action, delay / speed), clearTimeout: (timer) => clearTimeout(timer),

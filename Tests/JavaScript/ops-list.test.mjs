@@ -43,7 +43,8 @@ test('urgent rows come first, equal ones by name, and each column can be reverse
 test('a filter shows rows that match all conditions, and the counts ignore the tracking filter', () => {
   const list = new JobList();
   list.take(all(
-    row('order-1', {tracking: 'stale', unavailable: 'network', rider: 'Ben'}), row('order-2', {tracking: 'live', rider: 'ben-2'}),
+    row('order-1', {tracking: 'stale', unavailable: 'network', rider: 'Ben'}),
+    row('order-2', {tracking: 'live', rider: 'ben-2'}),
     row('order-3', {status: 'preparing', customer: 'carla'})));
   assert.deepEqual(names(list.rows(readQuery('?q=BEN'))), ['order-1', 'order-2']);
   assert.deepEqual(names(list.rows(readQuery('?q=ben&tracking=stale'))), ['order-1']);

@@ -47,8 +47,8 @@ class Storage {
 
 export const browser = new Happening();
 export const page = Object.assign(new Happening(), {
-  hidden: false, documentElement: {lang: 'en'}, createElement: (tag) => Object.assign(new Place(), {tag}), querySelectorAll: () => [],
-  querySelector: () => null, activeElement: null,
+  hidden: false, documentElement: {lang: 'en'}, createElement: (tag) => Object.assign(new Place(), {tag}),
+  querySelectorAll: () => [], querySelector: () => null, activeElement: null,
 });
 
 const worker = {told: []};

@@ -149,7 +149,7 @@ test('a rider who returns a task reads that, whichever message arrives first', a
   assert.deepEqual([card('one').message, said], ['Gone: one', ['Gone: one']]);
 });
 
-test('how a task ended is seen and heard over any older note', () => {
+test('the end of a task is shown and announced in place of an older message', () => {
   const {jobs, said, becomes, card} = cards();
   jobs.tasks(doing('one', 'two'), true);
   for (const job of ['one', 'two']) jobs.note(job, 'an old note');

@@ -85,7 +85,8 @@ test('US-072 AC-005: a position becomes stale after 30 s', () => {
 });
 
 test('US-072 AC-005: a position that the gateway calls stale is stale whatever the local clock says', () => {
-  const view = underway('service', {tracking: 'stale', text: 'stale', positionAgeMs: 12_000, unavailable: 'unavailable_network'});
+  const stale = {tracking: 'stale', text: 'stale', positionAgeMs: 12_000, unavailable: 'unavailable_network'};
+  const view = underway('service', stale);
   const {isStale, detail} = seen(view);
   assert.equal(isStale, true);
   assert.match(detail, /^Your technician's phone is out of signal. Last seen 30 seconds ago.$/);

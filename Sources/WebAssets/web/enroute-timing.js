@@ -194,12 +194,12 @@ export class FixQueue {
     this.#waiting = [];
     if (fresh.length === 0) return null;
     const {jobs} = fresh[0];
-    const told = fresh.filter((other) => other.jobs.join() === jobs.join()).slice(0, FIXES_PER_REPORT);
+    const sent = fresh.filter((other) => other.jobs.join() === jobs.join()).slice(0, FIXES_PER_REPORT);
     this.#sentAt = now;
     this.#seq += 1;
-    this.#unanswered = {seq: this.#seq, jobs, fix: told[0].fix};
-    const fixes = told.map(({fix}) => withoutGaps(fix, correction));
-    const {battery} = told[0].fix;
+    this.#unanswered = {seq: this.#seq, jobs, fix: sent[0].fix};
+    const fixes = sent.map(({fix}) => withoutGaps(fix, correction));
+    const {battery} = sent[0].fix;
     const report = {type: 'location', ...(jobs.length === 1 ? {job: jobs[0]} : {jobs}), seq: this.#seq, fixes};
     return within(battery, 0, 1) ? {...report, battery} : report;
   }

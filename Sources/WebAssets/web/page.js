@@ -138,7 +138,7 @@ export class ConnectionBanner {
   #lostAt = null;    // ms since the epoch: when the loss was noticed
   #timer = null;
   #notice = '';
-  #told = '';        // what was announced last: 'lost', 'degraded', a notice, or '' for a good connection
+  #announced = '';        // what was announced last: 'lost', 'degraded', a notice, or '' for a good connection
   // Before anyone signs in there is no connection to lose.
   #connection = {state: 'stopped', degraded: false};
 
@@ -202,9 +202,9 @@ export class ConnectionBanner {
 
   /** Announces each state once, even if its text changes with the time. */
   #speak = (what) => {
-    if (what === this.#told) return;
-    const isOver = ['lost', 'degraded'].includes(this.#told) && this.#connection.state === 'open';
-    this.#told = what;
+    if (what === this.#announced) return;
+    const isOver = ['lost', 'degraded'].includes(this.#announced) && this.#connection.state === 'open';
+    this.#announced = what;
     if (what) this.say(this.element.textContent);
     else if (isOver) this.say(shared.connected);
   };

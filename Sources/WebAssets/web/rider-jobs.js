@@ -86,7 +86,7 @@ export class Jobs {
       job, task: null, message: '', about: null, busy: null, names: {}, gone: null, again: null, version: 0,
     };
     this.#jobs.set(job, known);
-    known.follow = this.enroute.follow(job, (view, change) => this.#heard(known, view, change));
+    known.follow = this.enroute.follow(job, (view, change) => this.#onView(known, view, change));
   }
 
   /** Removes the oldest finished card if the list is full. @returns whether there is room */
@@ -153,7 +153,7 @@ export class Jobs {
         this.#sent.add(job);
         if (!isOver(view.status)) this.on.say(`job ${job}`, this.words.newTask(job));
       }
-      this.#heard(known, view, change);
+      this.#onView(known, view, change);
     });
   };
 
@@ -212,7 +212,7 @@ export class Jobs {
     this.on.changed();
   }
 
-  #heard = (known, view, change) => {
+  #onView = (known, view, change) => {
     const {job} = known;
     if (view.refused) {
       // If the whole connection was refused, the cards stay until the rider has signed in again.

@@ -1,4 +1,4 @@
-// Why no location arrives: what the gateway is told (`unavailable`), so that customers read a reason, and what the rider
+// Why no location arrives: what the gateway receives (`unavailable`), so that customers read a reason, and what the rider
 // reads. A hidden page cannot report its location; it can only report that it is being hidden.
 
 import {Battery} from './rider-device.js';
