@@ -30,7 +30,9 @@ function show(state) {
   if (element('plot').textContent !== state.plot) element('plot').textContent = state.plot;
   if (document.activeElement !== element('speed')) element('speed').value = state.speed;
   element('speed-value').textContent = `× ${state.speed}`;
-  for (const radio of document.getElementsByName('unavailableReason')) radio.checked = radio.value === (state.unavailableReason ?? '');
+  for (const radio of document.getElementsByName('unavailableReason')) {
+    radio.checked = radio.value === (state.unavailableReason ?? '');
+  }
   element('redis').textContent = times('restarted', state.redisRestarts);
   element('gateways').textContent = `${state.gatewaysUp} running, ${times('killed', state.gatewayKills)}`;
   element('p50').textContent = ms(state.p50Ms);
