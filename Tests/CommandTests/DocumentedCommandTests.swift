@@ -124,6 +124,20 @@ import Testing
         }
     }
 
+    /// deploy/configuration.md is generated from the table of settings.
+    @Test func `every setting that a document names exists`() throws {
+        let reference = try String(
+            contentsOf: Checkout.root.appending(path: "deploy/configuration.md"), encoding: .utf8)
+        // A shell variable, and a variable that Kubernetes sets.
+        let others: Set = ["ENROUTE_USER", "ENROUTE_SERVICE_HOST"]
+        for document in Self.documents {
+            let text = try String(contentsOf: Checkout.root.appending(path: document), encoding: .utf8)
+            for name in Set(text.matches(of: /ENROUTE_[A-Z0-9_]*[A-Z0-9]/).map { String($0.0) }).subtracting(others) {
+                #expect(reference.contains("`\(name)`"), "\(document): \(name)")
+            }
+        }
+    }
+
     @Test func `units of systemd start commands and options that exist`() async throws {
         let units = try Self.blocks("ini").filter { $0.text.hasPrefix("[") }
         #expect(!units.isEmpty)
