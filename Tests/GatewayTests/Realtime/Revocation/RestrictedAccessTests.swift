@@ -10,7 +10,7 @@ import Testing
 @testable import Realtime
 
 /// What cannot be done with a restricted token, with a revoked job, or with read access to Redis.
-@Suite struct NarrowAccessTests {
+@Suite struct RestrictedAccessTests {
     @Test func `B49: what Redis stores of a ticket cannot be used to sign in`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false) { gateway in

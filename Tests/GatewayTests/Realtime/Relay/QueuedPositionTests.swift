@@ -10,7 +10,7 @@ import Testing
 
 /// Row I3 of the threat table, for a position queued for a client that does not read: it is not sent after the client loses
 /// access.
-@Suite(.serialized, .needsMachine(for: .faults)) struct WaitingPositionTests {
+@Suite(.serialized, .needsMachine(for: .faults)) struct QueuedPositionTests {
     /// Approximately what the client's kernel receives, far less than what is sent.
     private static let kernelBytes: Int32 = 2048
     /// Positions published between two checks whether one is queued.

@@ -11,7 +11,7 @@ import Testing
 
 /// The acceptance criteria of US-072, as a customer of a running gateway experiences them. AC-003, AC-004 and AC-007 are in
 /// ViewStateTests and ArrivalServiceTests, BR-001 in LocationSharingTests, BR-002 in RecordedTimeLimitTests.
-@Suite struct LiveLocationStoryTests {
+@Suite struct LiveLocationTests {
     private static let job = JobID("job-1")!
     private static let service = PersonID("service")!
     private static let door = Coordinate(latitude: 41.9, longitude: 12.5)!
@@ -226,7 +226,7 @@ import Testing
             do {
                 try await GatewayConnection.open(url, token: self.token) { connection in
                     var messages = connection.messages.makeAsyncIterator()
-                    try await connection.send(.subscribe(job: LiveLocationStoryTests.job, since: point))
+                    try await connection.send(.subscribe(job: LiveLocationTests.job, since: point))
                     let snapshot = try await messages.subscribed()
                     shown = snapshot
                     try await body(&messages, snapshot)

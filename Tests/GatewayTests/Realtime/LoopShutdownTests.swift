@@ -14,7 +14,7 @@ import Testing
 @testable import TrafficControl
 
 /// A stopped gateway leaves nothing behind. Otherwise a process with many gateways, such as this test process, would grow.
-@Suite struct LoopEndTests {
+@Suite struct LoopShutdownTests {
     /// A weak reference that is read on the loop, and once more after the loop has ended.
     private final class WeakLoopState: @unchecked Sendable {
         weak var state: LoopState?

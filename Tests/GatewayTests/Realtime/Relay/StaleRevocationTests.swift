@@ -11,7 +11,7 @@ import Testing
 @testable import Realtime
 
 /// A gateway whose revocation state is stale, while all other data can be read.
-@Suite(.needsMachine(for: .faults)) struct BlindGatewayTests {
+@Suite(.needsMachine(for: .faults)) struct StaleRevocationTests {
     /// Far away from the job's destination.
     private static let place = Coordinate(latitude: 47.25, longitude: 11.75)!
 

@@ -11,7 +11,7 @@ import Testing
 @testable import Realtime
 
 /// Tracking links at gateways: the viewer limit, the expiry, and who can create one.
-@Suite struct GuestLinkTests {
+@Suite struct ViewerLinkTests {
     private static let service = PersonID("service")!
 
     private static func links(_ gateway: RunningGateway) -> TrackingLinks {
