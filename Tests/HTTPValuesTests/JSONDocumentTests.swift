@@ -1,4 +1,4 @@
-// REST's own documents: written whole, or not at all.
+// JSON documents of the REST interface.
 
 import Testing
 

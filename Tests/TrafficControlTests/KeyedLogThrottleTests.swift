@@ -3,7 +3,7 @@ import Testing
 
 @testable import TrafficControl
 
-/// How often the same failure is said.
+/// The rate of log messages about one subject.
 @Suite struct SaidLatelyTests {
     private let start = NIODeadline.uptimeNanoseconds(1_000_000_000_000)
     private let interval = KeyedLogThrottle<String>.interval

@@ -199,7 +199,7 @@ import Testing
             if late == 1 { #expect(detector.reasons.isEmpty) }
         }
         #expect(detector.reasons == [.loopLag])
-        // It is over after a second in which nothing was late.
+        // The overload is over after a second without a late tick.
         for tick in 1...10 {
             _ = detector.update(.init(loopLagMilliseconds: 0))
             #expect(detector.reasons == (tick < 10 ? [.loopLag] : []))

@@ -4,11 +4,11 @@ import Testing
 
 @testable import WebSocket
 
-/// RFC 6455's rules for what a client sends, without a socket.
+/// The rules of RFC 6455 for client frames, without a socket.
 @Suite struct WebSocketReaderTests {
     private static let bounds = WebSocketReader.Bounds(messageBytes: 4096, messageFragments: 4)
 
-    /// A client's frame. `head` is the first byte.
+    /// Returns a client's frame. `head` is its first byte.
     private static func frame(_ head: UInt8, _ payload: [UInt8], mask: [UInt8] = [1, 2, 3, 4]) -> [UInt8] {
         let length: [UInt8] =
             payload.count < 126
@@ -21,7 +21,7 @@ import Testing
 
     private static func text(_ text: String) -> WebSocketReader.Event { .text(ByteBuffer(string: text)) }
 
-    /// Everything that comes of `pieces`, one after the other.
+    /// Returns all events from `pieces`, added one after the other.
     private static func events(
         _ pieces: [[UInt8]], _ bounds: WebSocketReader.Bounds = Self.bounds
     ) -> [WebSocketReader.Event] {
@@ -157,7 +157,7 @@ import Testing
                 #expect(events[1] == .close(.empty))
             }
         }
-        // A length that no memory holds is passed over like any other.
+        // A frame whose length exceeds any memory is skipped like any other.
         let endless: [UInt8] = [0x81, 0xFF] + [UInt8](repeating: 0xFF, count: 8) + [0, 0, 0, 0]
         #expect(Self.events([endless, Self.frame(0x88, [])], bounds).count == 1)
     }

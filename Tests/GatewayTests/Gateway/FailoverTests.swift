@@ -4,8 +4,8 @@ import Redis
 import TestSupport
 import Testing
 
-/// The master becomes another one. Nobody is disconnected, and in the end everybody has seen everything: `OutageScenario`
-/// claims it in each of these. Each fleet fails over `ENROUTE_FAILOVERS` times, once where that is not set.
+/// Failovers of Redis. In each test `OutageScenario` checks that no client is disconnected and that followers miss nothing. Each
+/// fleet fails over `ENROUTE_FAILOVERS` times, by default once.
 @Suite(.serialized, .needsMachine(for: .faults)) struct FailoverTests {
     // MARK: Sentinel
 
@@ -16,7 +16,7 @@ import Testing
             let address = try RedisAddress(url: fleet.url)
             try await OutageScenario.run(live: address, ledger: address) { stage in
                 for _ in 0..<OutageScenario.rounds {
-                    // A replica may say that it is in step before it is sent what is written.
+                    // A replica may report that it is in sync before it has received the latest writes.
                     try await fleet.master().endpoint.write("probe", "1", replicas: 2)
                     try await failOver(stage, fleet)
                 }

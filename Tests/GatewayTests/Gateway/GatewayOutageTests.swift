@@ -6,8 +6,8 @@ import Redis
 import TestSupport
 import Testing
 
-/// What happens to one Redis, or two. Nobody is disconnected, and in the end everybody has seen everything: `OutageScenario`
-/// claims it in each of these.
+/// Outages of one or both Redis instances. In each test `OutageScenario` checks that no client is disconnected and that
+/// followers miss nothing.
 @Suite(.serialized, .needsMachine(for: .faults)) struct GatewayOutageTests {
     private static func withOne(
         options: [String] = [], _ fault: @escaping @Sendable (OutageScenario, RestartableRedis) async throws -> Void,
@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    /// Longer than a command may wait: every connection is given up. 30 s where ENROUTE_FAILOVERS is set.
+    /// Longer than the timeout of commands, so every connection is closed. 30 s if ENROUTE_FAILOVERS is set.
     @Test(arguments: ProcessInfo.processInfo.environment["ENROUTE_FAILOVERS"] == nil ? [5] : [5, 30])
     func `clients are notified if Redis hangs for long, and catch up when it continues`(seconds: Int64) async throws {
         try await Self.withOne { stage, redis in

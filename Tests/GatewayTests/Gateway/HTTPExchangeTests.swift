@@ -8,9 +8,9 @@ import Testing
 @testable import REST
 @testable import TrafficControl
 
-/// Plain HTTP over real sockets: one request at a time, on connections that serve many.
+/// HTTP over real sockets: one request at a time, on persistent connections.
 @Suite struct HTTPExchangeTests {
-    /// A gateway, and its metrics when `talk` is done.
+    /// Runs a gateway, and returns its metrics after `talk`.
     @discardableResult
     private static func run(
         _ change: @escaping @Sendable (inout GatewaySettings) -> Void = { _ in },
@@ -31,7 +31,7 @@ import Testing
         "\(method) \(path) HTTP/1.1\r\nHost: h\r\n\(headers)\r\n"
     }
 
-    /// Status line and headers; the body of the announced length is read and left out.
+    /// Returns the status line and headers, after reading a body of the announced length.
     private static func answer(_ socket: RawSocket, hasBody: Bool = true) throws -> String {
         let head = String(decoding: try socket.readUntil(Array("\r\n\r\n".utf8)), as: UTF8.self)
         var left = head.lowercased().firstMatch(of: /content-length: ([0-9]+)/).flatMap { Int($0.1) } ?? 0
@@ -50,7 +50,7 @@ import Testing
             let socket = try RawSocket(port: gateway.port, kernelBytes: 8192)
             let traces = (1...60).map { String(repeating: "0", count: 29) + String($0 + 100) }
             let requests = traces.enumerated().map { index, trace in
-                // With and without body, long and short answers.
+                // With and without a body, with long and short responses.
                 let headers = "traceparent: 00-\(trace)-0000000000000001-00\r\n"
                 return switch index % 3 {
                 case 0: Self.get("/openapi.json", headers)
@@ -115,7 +115,7 @@ import Testing
             #expect(try Self.answer(socket).hasPrefix("HTTP/1.1 101 "))
             _ = try socket.readUntil(Array(#""type":"welcome""#.utf8))
             try socket.sayGoodbye()
-            // All in one packet, with a frame behind.
+            // All in one packet, followed by a frame.
             let hasty = try RawSocket(port: gateway.port)
             try hasty.send(
                 Array(
@@ -180,7 +180,7 @@ import Testing
         }
     }
 
-    /// Sends a byte each time the metrics do not say it yet.
+    /// Sends one byte at a time until the metrics contain the line.
     private static func drip(_ socket: RawSocket, until line: String, _ gateway: RunningGateway) throws {
         while true {
             try? socket.send("a")
@@ -246,7 +246,7 @@ import Testing
                     #expect(answer.ranges(of: "traceresponse").count == 1)
                 }
             }
-            // Half a request, and no more will come.
+            // Half a request, after which the client closes its side.
             for half in ["GET / HT", "POST /nothing HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\n\r\nabc"] {
                 let socket = try RawSocket(port: gateway.port)
                 try socket.send(half)
@@ -305,7 +305,7 @@ import Testing
                 let job = try await gateway.travellingJob()
                 let token = try await gateway.token("anna", .customer)
                 try await blocking {
-                    // More than a person may have at once.
+                    // More than the limit of concurrent sessions.
                     for _ in 0..<8 {
                         let socket = try RawSocket(port: gateway.port)
                         try socket.send(

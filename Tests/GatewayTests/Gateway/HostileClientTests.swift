@@ -6,7 +6,7 @@ import Testing
 @testable import Gateway
 @testable import Realtime
 
-/// Clients that want memory, time or a secret, over real sockets.
+/// Attacks on memory, CPU time and secrets, over real sockets.
 @Suite struct HostileClientTests {
     private static func run(
         _ change: @escaping @Sendable (inout GatewaySettings) -> Void = { _ in },
@@ -31,7 +31,7 @@ import Testing
             let session = try RawSocket.session(port: port, token: token)
             try session.send([0x81, 0x80 | 127] + length + [0, 0, 0, 0])
             let heard = try session.read()
-            // A length with its highest bit set is none at all (RFC 6455 section 5.2).
+            // A length with its most significant bit set is invalid (RFC 6455 section 5.2).
             let code: UInt16 = length[0] == 0x80 ? 1002 : 1009
             #expect(heard.count >= 4 && heard[0] == 0x88)
             let isCode = heard.dropFirst(2).prefix(2).elementsEqual([UInt8(code >> 8), UInt8(code & 0xFF)])
@@ -49,7 +49,7 @@ import Testing
                 let head = String(decoding: try socket.readUntil(Array("\r\n\r\n".utf8)), as: UTF8.self)
                 #expect(head.hasPrefix("HTTP/1.1 101 "))
                 #expect(!head.lowercased().contains("extensions"))
-                // RSV1: a frame that says it is deflated.
+                // RSV1 marks a compressed frame.
                 try socket.send(RawSocket.frame(0xC1, [0x4B, 0x04, 0x00]))
                 // 1002, after the welcome.
                 let heard = try socket.readToEnd()

@@ -11,9 +11,9 @@ import Testing
 @testable import Gateway
 @testable import Realtime
 
-/// A gateway whose keys an issuer publishes, by HTTPS and real sockets.
+/// A gateway that fetches its issuer's keys (JWKS), over HTTPS and real sockets.
 @Suite struct IssuerKeysTests {
-    /// One of the keys an issuer signs with, one after the other.
+    /// One of the keys between which the issuer rotates.
     private struct Key: Sendable {
         let mint: TokenMint
         let published: String
@@ -53,7 +53,7 @@ import Testing
         let source: JWKSSource
         let clock: Clock
 
-        /// By REST, by the request for the upgrade, or by the first message.
+        /// How to present a token: by REST, with the upgrade request, or with the first message.
         func lets(in token: String, way: Int) async throws -> Bool {
             if way == 0 {
                 let answer = try await JobRoutesTests.ask(self.gateway, "GET", "/api/v1/jobs/none", as: token)
@@ -83,9 +83,9 @@ import Testing
                 let source = JWKSSource(verifier: verifier, now: { clock.now }) { try await fetch() }
                 try await RunningGateway.run(isSecure: false) {
                     ($0.tokens, $0.issuerKeys) = (verifier, source)
-                    // A busy machine is no part of what is claimed.
+                    // Generous, because the machine may be busy.
                     $0.limits.signInSeconds = 60
-                    // All of it comes from one address, and fast.
+                    // All requests come from one address, in quick succession.
                     ($0.limits.refusalsPerAddressPerSecond, $0.limits.refusalsPerAddressBurst) = (1_000_000, 1_000_000)
                     ($0.limits.handshakesPerSecond, $0.limits.handshakesBurst) = (1_000_000, 1_000_000)
                 } _: { gateway in
@@ -100,7 +100,7 @@ import Testing
         for number in 0..<4 { keys.append(try await Key("k\(number)")) }
         try await Self.run(Key.set([keys[0]])) { [keys] stage in
             for (number, key) in keys.enumerated() {
-                // The one before stays published for as long as its tokens may be about.
+                // The previous key stays published as long as its tokens may be in use.
                 let published = number == 0 ? [key] : [keys[number - 1], key]
                 stage.issuer.publish(Key.set(published))
                 stage.clock.pass(seconds: 30)
@@ -128,7 +128,7 @@ import Testing
             #expect(try await stage.lets(in: try await keys[0].token(), way: 0))
             stage.issuer.publish(Key.set(keys))
             stage.clock.pass(seconds: 30)
-            // As another gateway made it, which has read that key.
+            // The code was issued by another gateway, which has that key.
             let codes = SignInCodes(live: stage.gateway.client, settings: stage.gateway.settings.liveState)
             let code = try await codes.issue(for: try await keys[1].token(), seconds: 60).get()
             let answer = try await stage.gateway.rest(
@@ -137,19 +137,19 @@ import Testing
         }
     }
 
-    /// A token of a key that nobody publishes.
+    /// Returns a token signed by an unpublished key.
     private static func stranger() -> String {
         let kid = String(UInt64.random(in: .min ... .max), radix: 36)
         return Key.base64URL(Data(#"{"alg":"ES256","kid":"\#(kid)"}"#.utf8)) + ".e30.AAAA"
     }
 
-    /// Requests with such a token each, one after the other on a connection.
+    /// Sends requests with such tokens, one after the other on one connection.
     private static func ask(_ count: Int, on socket: RawSocket) throws {
         for _ in 0..<count {
             try socket.send(
                 "GET /api/v1/jobs/j HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer \(self.stranger())\r\n\r\n")
             let answer = String(decoding: try socket.readUntil(Array("}".utf8)), as: UTF8.self)
-            // Refused, or not to be decided before the issuer may be asked again.
+            // Refused, or told to retry when the issuer may be called again.
             #expect(answer.hasPrefix("HTTP/1.1 401 ") || answer.hasPrefix("HTTP/1.1 503 "), "\(answer)")
         }
     }

@@ -12,15 +12,14 @@ import Testing
 @testable import Gateway
 @testable import Realtime
 
-/// Redis is a peer like any other: nothing that lies there ends the process, and what is not ours is refused, said and
-/// counted.
+/// Data in Redis is untrusted input: no value may crash the process, and malformed values are refused, logged and counted.
 @Suite struct MalformedDataTests {
     private static let message = "ignoring unknown or malformed data in redis"
 
     private static let table =
         MalformedData.ofJobs + MalformedData.ofSecrets + MalformedData.ofZones + MalformedData.ofAll
 
-    /// A new name has to be in the table before it is in Keyspace.
+    /// Each new key or channel of Keyspace needs an entry in the table.
     @Test func `B27: every key and channel of Keyspace is in the table of malformed values`() throws {
         let source = try String(
             contentsOf: Checkout.root.appending(path: "Sources/LiveState/Keyspace.swift"), encoding: .utf8)
@@ -31,7 +30,7 @@ import Testing
         #expect(Set(Self.table.map(\.name)).union(MalformedData.elsewhere) == names)
     }
 
-    /// What the metrics say was refused, of all kinds.
+    /// Returns the metrics of refused values.
     private static func refused(_ gateway: RunningGateway, _ faults: RedisFaultMonitors) async throws -> Int {
         let text = try await gateway.manage("/metrics").text + faults.text
         return text.split(separator: "\n").filter { $0.hasPrefix("enroute_redis_invalid_values_total{") }
@@ -45,7 +44,7 @@ import Testing
                 settings.limits.requestsPerPersonBurst = 1_000_000
                 settings.limits.refusalsPerAddressBurst = 1_000_000
                 settings.limits.visitsPerAddressBurst = 1_000_000
-                // Nobody looks at these zones but the trials.
+                // Only the trials use these zones.
                 settings.sweepPace = .seconds(3600)
             } _: { gateway in
                 let faults = RedisFaultMonitors(keyspace: gateway.settings.liveState.keyspace, logger: lines.logger)
@@ -73,7 +72,7 @@ import Testing
                 #expect(try await gateway.manage("/livez").status == 200)
             }
         }
-        // Never a value: none is so long, and a position is none of a log's.
+        // The log must not contain values: none is that long, and positions must never be logged.
         for line in lines.all where line.level >= .info {
             #expect(!"\(line.metadata)".contains("AAAAAAAA") && !"\(line.metadata)".contains("41.9"))
         }
@@ -101,7 +100,7 @@ import Testing
 
     // MARK: channels
 
-    /// Hostile payloads for a channel, and messages of ours that are not for it.
+    /// Malformed payloads for a channel, and valid messages of other channels.
     private static func payloads(_ others: [String]) -> [[UInt8]] {
         let values: [[UInt8]] = HostileValue.allCases.filter { $0 != .wrongType }.map { $0.bytes(others[0]) }
         let strangers: [[UInt8]] = [
@@ -161,7 +160,7 @@ import Testing
                             #expect((heard.integer ?? 0) > 0)
                         }
                     }
-                    // What comes last is the first that is heard.
+                    // The valid message at the end must be the first that followers receive.
                     let status = try await gateway.ledger.publish(
                         .workInProgress, of: job, by: PersonID("orders")!, source: "rest"
                     ).get()
@@ -174,7 +173,7 @@ import Testing
                     let line = "enroute_redis_invalid_values_total{kind=\"\(kind)\"} \(count)\n"
                     #expect(try await gateway.eventually("/metrics") { $0.text.contains(line) }, "\(kind)")
                     let said = lines.all.filter { $0.message == Self.message && $0.metadata["kind"] == "\(kind)" }
-                    // Many of one channel are one line.
+                    // Many malformed messages of one channel are logged once.
                     #expect(said.count == 1 && said.allSatisfy { $0.level == .error }, "\(kind)")
                 }
             }

@@ -8,7 +8,7 @@ import Testing
 @testable import Gateway
 @testable import Realtime
 
-/// Behind proxies that keep connections to the gateway and send requests of many clients on each.
+/// Gateways behind proxies that reuse connections for requests of several clients.
 @Suite(.needsMachine(for: .faults)) struct PoolingProxyFleetTests {
     enum Proxy: String, CaseIterable {
         case nginx = "/usr/sbin/nginx"
@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    /// Runs a proxy in front of the gateway for as long as `body` does.
+    /// Runs `body` with a proxy in front of the gateway.
     private static func run(
         _ proxy: Proxy, before gateway: Int, _ body: @escaping @Sendable (_ port: Int) async throws -> Void
     ) async throws {
@@ -106,7 +106,7 @@ import Testing
                 }
                 let accepted = try await gateway.manage("/metrics").text
                     .firstMatch(of: /enroute_connections_accepted_total ([0-9]+)/).flatMap { Int($0.1) }
-                // 40 requests; most came on a connection that was there.
+                // 40 requests, most of them on reused connections.
                 #expect(try #require(accepted) < 35)
             }
         }
@@ -114,7 +114,7 @@ import Testing
 
     private static func alternate(_ port: Int, _ token: String) throws {
         for round in 0..<20 {
-            // Two at a time, so that some connections are proven to be kept.
+            // Two at a time, so that some connections are certainly reused.
             let client = try RawSocket(port: port)
             for _ in 0..<2 {
                 try client.send("GET /nothing HTTP/1.1\r\nHost: h\r\n\r\n")

@@ -4,8 +4,8 @@ import Testing
 
 @testable import Gateway
 
-/// What a queue does to events: another order, other envelopes. The queue would show a message again after twelve hours only,
-/// so whatever comes again was given back.
+/// Events of a queue in the wrong order and in other envelopes. The visibility timeout is twelve hours, so a message that arrives
+/// again was returned by the gateway.
 @Suite(.needsMachine(for: .faults)) struct QueueOrderTests {
     private static let visibility = #"{"VisibilityTimeout":"43200"}"#
 
@@ -20,7 +20,7 @@ import Testing
                     _ = try await sender.send(EventRoutesTests.created)
                     let first = EventRoutesTests.status("e-1", "accepted", second: 1)
                     let second = EventRoutesTests.status("e-2", "preparing", second: 2)
-                    // Both are there before either is looked at again.
+                    // Both are in the queue before one of them is received again.
                     try await moto.send([second, first, second], to: url)
                     try await becomes("the queue is empty") { try await moto.count(url) == 0 }
                     let job = try await sender.gateway.ledger.log(of: .init("j1")!).get()

@@ -10,7 +10,7 @@ import Testing
     import FoundationNetworking
 #endif
 
-/// A queue of moto's server, over real HTTP.
+/// An SQS queue of moto's server, over real HTTP.
 struct Moto: Sendable {
     static let program = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
         .map { "\($0)/moto_server" }.first { FileManager.default.isExecutableFile(atPath: $0) }
@@ -63,7 +63,7 @@ struct Moto: Sendable {
         }
     }
 
-    /// Messages that are in the queue, seen or not.
+    /// The number of messages in the queue, visible or not.
     func count(_ queue: String) async throws -> Int {
         let answer = try await self.ask(
             "GetQueueAttributes", #"{"QueueUrl":"\#(queue)","AttributeNames":["All"]}"#)
@@ -122,7 +122,7 @@ struct Moto: Sendable {
                 let url = try await moto.makeQueue("orders", #"{"VisibilityTimeout":"1","RedrivePolicy":"\#(policy)"}"#)
                 try await moto.send(["poison"], to: url)
                 try await Self.serve(url) { _ in
-                    // Each question waits at the queue.
+                    // Each request long-polls the queue.
                     let question = #"{"QueueUrl":"\#(aside)","WaitTimeSeconds":20}"#
                     while try await !moto.ask("ReceiveMessage", question).contains("poison") {
                         try Task.checkCancellation()

@@ -8,7 +8,7 @@ import Testing
 @testable import Realtime
 @testable import TrafficControl
 
-/// What a balancer is told, and what people and alerts are told instead.
+/// Readiness for load balancers, and the health report for people and alerts.
 @Suite struct ReadinessTests {
     @Test(
         arguments: [
@@ -87,7 +87,7 @@ import Testing
     }
 }
 
-/// What is said of overload, and what only counts.
+/// When overload is logged, and when it is only counted.
 @Suite struct OverloadEpisodeTests {
     private static func lines(_ pauses: [(isPaused: Bool, ticks: Int)]) -> [OverloadEpisode.Line] {
         var (episode, now, lines) = (OverloadEpisode(), UInt64(1_000_000_000), [OverloadEpisode.Line]())
@@ -108,23 +108,23 @@ import Testing
     }
 
     @Test func `B17: a flickering overload is logged once if it lasts, and otherwise never`() {
-        // Half a second, every five seconds, for an hour.
+        // Half a second of overload every five seconds for an hour.
         #expect(Self.lines(Array(repeating: [(true, 5), (false, 45)], count: 720).flatMap { $0 }).isEmpty)
-        // On and off by the second: one overload, whatever it does in between.
+        // Alternating every second: this counts as one overload.
         let flickers = Array(repeating: [(true, 10), (false, 5)], count: 100).flatMap { $0 }
         #expect(Self.lines(flickers) == [.started])
         #expect(Self.lines(flickers + [(false, 200)]) == [.started, .ended(seconds: 149)])
     }
 }
 
-/// How old a session gets.
+/// The maximum age of a session.
 @Suite struct SessionAgeTests {
     @Test func `B40: the maximum age of a session is random between half the limit and the limit`() throws {
         #expect(SessionAge(limit: 0) == nil)
         let ages = try (0..<1_000).map { _ in try #require(SessionAge(limit: 3_600)) }
         #expect(ages.allSatisfy { (1_800_000...3_600_000).contains($0.milliseconds) })
         #expect(ages.allSatisfy { (0...5_000).contains($0.retryInMilliseconds) })
-        // Spread evenly: a tenth of them in each tenth of the time, about.
+        // Evenly distributed: about a tenth of the sessions in each tenth of the time.
         for tenth in 0..<10 {
             let range = Int64(1_800_000 + tenth * 180_000)..<Int64(1_800_000 + (tenth + 1) * 180_000)
             #expect((50...160).contains(ages.count { range.contains($0.milliseconds) }))

@@ -6,7 +6,7 @@ import Testing
 @testable import Gateway
 @testable import Realtime
 
-/// What a gateway's log says of Redis.
+/// A gateway's log messages about Redis.
 @Suite struct RedisLogTests {
     @Test func `B44: log messages about Redis name its role and address`() async throws {
         let lines = RecordedLines()
@@ -24,10 +24,10 @@ import Testing
                 let ended = lines.all.filter { $0.message == "Redis connection ended" }
                 let roles = ended.map { $0.metadata["role"].map { "\($0)" } ?? "" }
                 #expect(Set(roles).isSuperset(of: ["live", "ledger"]))
-                // The test's own connection to Redis, which writes into the same log.
+                // The test's own connection to Redis, which writes to the same log.
                 #expect(roles.count { $0.isEmpty } <= 1)
                 #expect(ended.allSatisfy { $0.metadata["redis"] == .string(place) })
-                // Of an attempt that failed; NIO's own description is a dump of its fields.
+                // The reason of a failed attempt must be readable; NIO's description would be a dump of its fields.
                 let isTried = await eventually { lines.all.contains { $0.message == "Redis connection failed" } }
                 #expect(isTried)
                 let failed = try #require(lines.all.first { $0.message == "Redis connection failed" })

@@ -5,9 +5,9 @@ import Testing
 @testable import Gateway
 @testable import TrafficControl
 
-/// Where a request ends, what its head must say, and how fast an answer has to be taken: values, without a socket.
+/// The framing of requests, the rules for heads, and the minimum rate of reading responses, without sockets.
 @Suite struct RequestFramingTests {
-    /// How many of the bytes belong to the request, whatever pieces they come in.
+    /// Returns how many of the bytes belong to the request if they arrive in pieces of this size.
     private static func length(
         _ bytes: [UInt8], body: RequestFraming.Body, piece: Int
     ) throws -> (taken: Int, isComplete: Bool) {
@@ -108,7 +108,7 @@ import Testing
         progress.start(unsent: 30_000)
         #expect(progress.isEnough(unsent: 29_000) == true)
         #expect(progress.isEnough(unsent: 28_001) == false)
-        // What was written in between was taken before.
+        // The bytes written in between were read before.
         progress.wrote(32_768)
         #expect(progress.isEnough(unsent: 32_768) == true)
         limits.answerBytesPerSecond = 0

@@ -12,7 +12,7 @@ import Testing
 @testable import Realtime
 @testable import REST
 
-/// What goes wrong is said where somebody looks: once, under the trace that the caller was given, and in a metric.
+/// Failures are visible: logged once, with the trace ID that the client received, and counted in a metric.
 @Suite struct VisibleErrorTests {
     private static let trace = "4bf92f3577b34da6a3ce929d0e0e4736"
     private static let header = "traceparent: 00-\(trace)-00f067aa0ba902b7-01"
@@ -112,7 +112,7 @@ import Testing
                             #"{"status":"work_in_progress"}"#)
                         #expect(answer.status == 503 && answer.member("retryable") == true)
                     }
-                    // What is there is shown as before.
+                    // Reads still work.
                     #expect(try await gateway.rest("GET", "/api/v1/jobs/\(job)", by: "anna", .customer).status == 200)
                     _ = try await messages.first { if case .degraded = $0 { true } else { nil } }
                     let metrics = try await gateway.manage("/metrics").text
@@ -120,7 +120,7 @@ import Testing
                         metrics.firstMatch(of: /enroute_redis_errors_total\{role="ledger",kind="oom"\} (\d+)/))
                     #expect((Int(count.1) ?? 0) >= 3)
                     try await gateway.client.run("CONFIG", "SET", "maxmemory", "0")
-                    // Who follows is written down: a write that is taken says that the outage is over.
+                    // A new follower causes an audit write; its success shows that the outage is over.
                     try await gateway.connect("olga", .ops) { other, heard in
                         try await other.send(.subscribe(job: job, since: nil))
                         _ = try await heard.subscribed()
@@ -169,7 +169,7 @@ import Testing
     }
 }
 
-/// What Prometheus' text format 0.0.4 asks for, as far as ours uses it: `promtool check metrics` without its matters of style.
+/// Validates Prometheus text format 0.0.4 as far as Enroute uses it: like `promtool check metrics` without its style checks.
 enum PrometheusText {
     static func faults(in text: String) -> [String] {
         var faults: [String] = []

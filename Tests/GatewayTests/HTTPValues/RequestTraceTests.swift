@@ -9,7 +9,7 @@ import Testing
 @testable import HTTPValues
 @testable import Realtime
 
-/// Traces across systems, and the problem documents that name them.
+/// W3C traces, and the problem documents that contain them.
 @Suite struct RequestTraceTests {
     private static let trace = "4bf92f3577b34da6a3ce929d0e0e4736"
     private static let parent = "00-\(trace)-00f067aa0ba902b7-01"
@@ -19,7 +19,7 @@ import Testing
         #expect(trace.traceID == Self.trace && trace.isSampled && trace.spanID != "00f067aa0ba902b7")
         #expect(trace.traceresponse == "00-\(Self.trace)-\(trace.spanID)-01")
         #expect(!RequestTrace(["00-\(Self.trace)-00f067aa0ba902b7-02"]).isSampled)
-        // A later version says the same in its first four parts.
+        // Later versions have the same first four fields.
         #expect(RequestTrace(["cc-\(Self.trace)-00f067aa0ba902b7-01-more"]).traceID == Self.trace)
     }
 
@@ -95,7 +95,7 @@ import Testing
     }
 }
 
-/// Log lines, kept.
+/// Collects log lines.
 final class RecordedLines: @unchecked Sendable {
     struct Line {
         let level: Logger.Level

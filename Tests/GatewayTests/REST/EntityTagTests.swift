@@ -76,7 +76,7 @@ import Testing
         for header in ["\"\"", "\"x\"", "W/\(tag)", "\"8k 2p.\(Self.head)\"", "\"a.b.c.d\"", "\"é.\(Self.head)\""] {
             #expect(Precondition(ifMatch: header) == .never, "\(header)")
         }
-        // B10: without its quotes a tag is the same tag.
+        // B10: the quotes of a tag are optional.
         #expect(Precondition(ifMatch: "\(Self.head)") == .head(ExpectedHead(id: Self.head)))
         for header in ["0", "x", "a.b.c.d"] { #expect(Precondition(ifMatch: header) == .never, "\(header)") }
         for header in ["", "x y", "\"", "\(tag), \(tag)", "W/", "\"a"] {

@@ -11,7 +11,7 @@ import Testing
     import FoundationNetworking
 #endif
 
-/// Events from outside, over real sockets, against a real ledger.
+/// Events from other systems, over real sockets, with a real ledger.
 @Suite struct EventRoutesTests {
     struct Answer: Decodable, Equatable {
         var id: String?
@@ -24,7 +24,7 @@ import Testing
         var retryable: Bool?
     }
 
-    /// One way to send: as a service, unless the test says otherwise.
+    /// Sends events, as a service by default.
     struct Sender: Sendable {
         let gateway: RunningGateway
         let token: String
@@ -67,7 +67,7 @@ import Testing
         }
     }
 
-    /// - Parameter second: of a minute, when it happened; `nil` to leave it out.
+    /// - Parameter second: the second within a minute at which the event occurred; `nil` for an event without a time.
     static func event(_ id: String, _ type: String, _ data: String, second: Int? = nil) -> String {
         let time = second.map { #","time":"2026-11-21T18:00:\#($0 < 10 ? "0" : "")\#($0)Z""# } ?? ""
         return #"{"specversion":"1.0","id":"\#(id)","source":"/orders","type":"io.enroute.job.\#(type)"\#(time),"#
@@ -124,7 +124,7 @@ import Testing
             #expect(try await sender.status() == "in_transit")
             let late = try await sender.send(Self.status("e-9", "accepted", second: 1))
             #expect(late.outcome == "superseded" && late.jobStatus == "in_transit")
-            // Of a job that nobody made yet.
+            // For a job that does not exist yet.
             #expect(try await sender.send(way[6]).status == 409)
             let metrics = try await sender.gateway.manage("/metrics").text
             #expect(metrics.contains(#"enroute_events_refused_total{reason="not_yet"}"#))

@@ -10,10 +10,10 @@ import Testing
 @testable import Realtime
 @testable import REST
 
-/// Every status of every operation of the document, asked of a running gateway. Each answer is held to the document, and a
-/// documented one that nobody gave is a failure too.
+/// Exercises every documented status of every operation on a running gateway. Each response must match the document, and a
+/// documented response that was never received is a failure too.
 @Suite(.needsMachine(for: .faults)) struct InterfaceAnswerTests {
-    /// With all that can be switched on, and without bounds that are not the matter.
+    /// A gateway with all optional features, and without limits that are irrelevant here.
     private static func run(
         _ change: @escaping @Sendable (inout GatewaySettings) -> Void = { _ in },
         _ body: @escaping @Sendable (DocumentedClient) async throws -> Void
@@ -55,7 +55,7 @@ import Testing
             let (given, wanted) = (
                 await conversation.exercised, conversation.documented { ![202, 429, 503].contains($0) }
             )
-            // Nothing to draw: asked of the other gateway.
+            // No streets: exercised on the other gateway.
             #expect(wanted.subtracting(given) == ["streets 204"])
         }
     }
@@ -106,7 +106,7 @@ import Testing
             SampleRequest(
                 "POST", "/api/v1/jobs/visit-2/status", by: .service,
                 #"{"status":"cancelled","occurredAt":"2026-11-21T17:45:00.250Z"}"#))
-        // It has ended.
+        // The job has ended.
         let stream = SampleRequest("GET", "/api/v1/jobs/visit-2/events", by: .customer)
         let events = try await conversation.ask(200, stream)
         let last = try #require(events.text.firstMatch(of: /id: ([^\n]+)/)?.1)
@@ -134,7 +134,7 @@ import Testing
         try await conversation.ask(200, try .good("stopTravel"))
     }
 
-    /// A rider of Rome, who has one task at a time; before that there is none.
+    /// A rider in Rome with a capacity of one task. Before this, the rider does not exist.
     private static func ride(_ conversation: DocumentedClient) async throws {
         let (declare, force) = (try SampleRequest.good("declareStatus"), try SampleRequest.good("forceOffline"))
         let offline = declare.with { $0.body = #"{"status":"offline"}"# }
@@ -181,7 +181,7 @@ import Testing
         try await conversation.ask(201, try .good("createLink").with { $0.body = nil })
         try await conversation.ask(422, try .good("createLink").with { $0.body = #"{"viewers":1000}"# })
         try await conversation.ask(201, try .good("createTicket"))
-        // Under a key: used for something else, and while somebody else works on it.
+        // With an idempotency key that was used for another request, and with one whose request is still being processed.
         let ticket = try SampleRequest.good("createTicket").with { $0.headers = [SampleRequest.key] }
         try await conversation.ask(201, ticket)
         try await conversation.ask(422, ticket.with { $0.body = "{}" })
@@ -191,7 +191,7 @@ import Testing
         for kind in ["User", "Token", "Job", "Link"] { try await conversation.ask(204, try .good("revoke\(kind)")) }
     }
 
-    /// The same request, while another gateway carries it out.
+    /// The same request while another gateway is processing it.
     private static func whileInProgress(_ request: SampleRequest, _ conversation: DocumentedClient) async throws {
         let text = "in-progress-0123456789"
         let gateway = conversation.gateway
@@ -272,7 +272,7 @@ import Testing
         }
     }
 
-    /// What operations refuse for the same reasons.
+    /// Refusals that are the same for many operations.
     private static func refuseAlike(_ conversation: DocumentedClient) async throws {
         for operation in conversation.openAPI.operations {
             let good = try SampleRequest.good(operation.id)
@@ -283,7 +283,7 @@ import Testing
                 try await conversation.ask(403, good.with { $0.role = good.role == .customer ? .rider : .customer })
             }
             if operation.statuses.contains(404) {
-                // Of riders a token for one job may know nothing; this one there is not.
+                // A token restricted to one job may not read riders; this rider does not exist.
                 let isOfRider = good.path.contains("/riders/")
                 if isOfRider { try await conversation.ask(403, good.with { $0.onlyFor = JobID("visit-1") }) }
                 try await conversation.ask(404, good.with { if !isOfRider { $0.onlyFor = JobID("another") } })
@@ -340,7 +340,7 @@ import Testing
 
     @Test func `without replicas every change reports that it may be lost`() async throws {
         let port = try await freePort()
-        // A master does not give its replica up while the test lasts.
+        // The master must not drop its replica during the test.
         try await RestartableRedis.running(port: port, options: ["--repl-timeout", "3600"]) { master in
             try await RestartableRedis.running(options: ["--replicaof", "127.0.0.1 \(port)"]) { replica in
                 try await becomes("the replica is in step") {
@@ -367,16 +367,16 @@ import Testing
             try await conversation.ask(200, status.with { $0.body = #"{"status":"\#(name)"}"# })
         }
         try await replica.freeze()
-        // The gateway looks every second whether there are replicas.
+        // The gateway checks every second whether there are replicas.
         for operation in conversation.openAPI.operations where operation.statuses.contains(202) {
             var round = 0
             try await becomes("\(operation.id) is answered 202") {
                 round += 1
-                // There is a rider to take it from.
+                // The job needs a rider that can be removed.
                 if operation.id == "unassignJob" {
                     try await conversation.ask(nil, try .good("assignJob", round: round))
                 }
-                // There is a rider, and it is online.
+                // The rider must exist and be online.
                 if operation.path.contains("riders/"), operation.id != "describeRider" {
                     try await conversation.ask(nil, try .good("describeRider", round: round))
                     if operation.id == "forceOffline" { try await conversation.ask(nil, try .good("declareStatus")) }

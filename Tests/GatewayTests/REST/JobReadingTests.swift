@@ -54,7 +54,7 @@ import Testing
                     "GET", path, as: anna, headers: ["If-None-Match: \"x\"", "If-None-Match: \(tag)"])
                 #expect(same.status == 304 && same.text.isEmpty && same.headers["etag"] == tag)
                 #expect(same.headers["content-length"] == nil && same.headers["transfer-encoding"] == nil)
-                // Another gateway would say the same, and somebody else's job stays hidden.
+                // Another gateway would respond the same, and another user's job stays hidden.
                 let service = try await gateway.rest(
                     "GET", path, by: "orders", .service, headers: ["If-None-Match: \(tag)"])
                 #expect(service.status == 304)

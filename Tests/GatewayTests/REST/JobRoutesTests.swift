@@ -11,7 +11,7 @@ import Testing
     import FoundationNetworking
 #endif
 
-/// REST, over a real socket.
+/// The REST interface over a real socket.
 @Suite struct JobRoutesTests {
     struct Answer {
         let status: Int
@@ -127,7 +127,7 @@ import Testing
                 #expect(page.status == 200)
                 #expect(page.headers["content-security-policy"]?.contains("script-src 'self';") == true)
                 #expect(page.headers["referrer-policy"] == "no-referrer")
-                // The name of SVG is no address.
+                // The URL of the SVG namespace is not loaded.
                 let text = page.text.replacing("http://www.w3.org/2000/svg", with: "")
                 #expect(!text.contains("http://") && !text.contains("https://"))
                 for asset in ["track.js", "track.css", "leaflet/leaflet.js", "leaflet/leaflet.css"] {

@@ -8,7 +8,7 @@ import Testing
 @testable import Gateway
 @testable import Realtime
 
-/// An order system that sends what it knows, as often as it likes.
+/// An order system that sends its current data repeatedly.
 @Suite struct JobWritingTests {
     private static let path = "/api/v1/jobs/job-1"
     private static let job =
@@ -34,7 +34,7 @@ import Testing
                 let record = try #require(try await gateway.ledger.recover(JobID("job-1")!).get()).record
                 #expect(record.customer == PersonID("anna") && record.rider == PersonID("rider-2"))
                 #expect(record.zone == ZoneID("rome") && record.fence == 1)
-                // Its rider and its status are where they were.
+                // Rider and status are unchanged.
                 let zone = try await Self.put(gateway, #"{"kind":"service","zone":"milan"}"#)
                 #expect(zone.status == 200 && zone.headers["etag"] != moved.headers["etag"])
                 let last = try #require(try await gateway.ledger.recover(JobID("job-1")!).get()).record

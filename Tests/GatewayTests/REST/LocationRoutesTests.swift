@@ -8,7 +8,7 @@ import Testing
 @testable import Gateway
 @testable import Realtime
 
-/// Positions of phones in the background: by REST, over a real socket.
+/// Location reports of phones in the background, by REST over a real socket.
 @Suite struct LocationRoutesTests {
     private static var now: Int64 { Int64(Date.now.timeIntervalSince1970 * 1000) }
 
@@ -19,7 +19,7 @@ import Testing
             + #""fixes":[\#(fixes)]}"#
     }
 
-    /// A gateway with jobs whose rider shares its position.
+    /// A gateway with jobs whose rider shares a location.
     private static func travelling(
         _ names: [String] = ["job-1"], _ change: @escaping @Sendable (inout GatewaySettings) -> Void = { _ in },
         _ body: @escaping @Sendable (RunningGateway) async throws -> Void

@@ -8,13 +8,13 @@ import Testing
 @testable import Gateway
 @testable import Realtime
 
-/// Names from outside that mean something to Redis, to JSON or to a path.
+/// Identifiers with characters that have a meaning in Redis, JSON or a path.
 @Suite struct NameInjectionTests {
     private static let allowed = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-".utf8)
     private static let places = 0..<3
     private static let foreign = (UInt8.min...UInt8.max).filter { !Self.allowed.contains($0) }
 
-    /// A name of three characters, one of which is this byte, as it is written where names stand.
+    /// Returns an identifier of three characters, one of which is this byte, encoded for its place in a request.
     private static func name(_ byte: UInt8, at place: Int, _ spelled: (UInt8) -> String) -> String {
         ["a", "b", "c"].enumerated().map { $0.offset == place ? spelled(byte) : $0.element }.joined()
     }
@@ -24,7 +24,7 @@ import Testing
         return "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
     }
 
-    /// Whatever `body` does, Redis hears of no job while it does it.
+    /// Checks that Redis receives no command for a job while `body` runs.
     private static func withoutAskingRedis(
         _ body: @escaping @Sendable (RunningGateway) async throws -> Void
     ) async throws {
@@ -47,7 +47,7 @@ import Testing
                     #expect(!heard.contains { $0.contains("job:") || $0.contains("EVAL") })
                 }
                 let after = try await gateway.client.dump()
-                // What the gateway says of itself is another every few seconds.
+                // The health report of the gateway changes every few seconds.
                 let isOfClients = { (key: String) in !key.hasPrefix("gateway") }
                 #expect(after.filter { isOfClients($0.key) } == before.filter { isOfClients($0.key) })
             }

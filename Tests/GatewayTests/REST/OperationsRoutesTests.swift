@@ -12,9 +12,9 @@ import Testing
 @testable import HTTPValues
 @testable import Realtime
 
-/// What operations are shown of zones, jobs and gateways by a running gateway.
+/// The routes of the operations page on a running gateway.
 @Suite struct OperationsRoutesTests {
-    /// Asks until the zone's jobs are as wanted: a zone is read again when the reading before is old enough.
+    /// Polls until the zone's jobs are as expected. A gateway reads a zone again only after some time.
     private static func jobs(
         _ gateway: RunningGateway, in zone: String, _ claim: String, _ isSo: ([String: [String: Any]]) -> Bool
     ) async throws {
@@ -157,7 +157,7 @@ import Testing
                     try await connection.send(.travel(job: JobID("job-1")!, active: true))
                     _ = try await messages.travelAnswer()
                     try await connection.report(JobID("job-1")!, step: 1)
-                    // A session that has ended may have been lost with what it sent.
+                    // A report of a session that has closed may be lost.
                     _ = try await messages.first { if case .ok("location", _, _, _, _) = $0 { true } else { nil } }
                 }
                 try await Self.jobs(gateway, in: "rome", "it is lost, and when it was seen is known") { rows in
@@ -168,7 +168,7 @@ import Testing
                 }
                 let lost = try await gateway.rest("GET", "/api/v1/zones/rome/jobs?tracking=lost", by: "olga", .ops)
                 #expect(try Self.rows(lost).keys.sorted() == ["job-1"])
-                // Its customer is shown what it was before the first position.
+                // The customer sees the same state as before the first position.
                 let read = try await gateway.rest("GET", "/api/v1/jobs/job-1", by: "anna", .customer)
                 #expect(read.text.contains(#""tracking":"waiting""#), "\(read)")
                 try await gateway.connect("rider-1", .rider) { connection, messages in

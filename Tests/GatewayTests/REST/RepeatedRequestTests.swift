@@ -9,7 +9,7 @@ import Testing
 @testable import Gateway
 @testable import Realtime
 
-/// B6: requests under an Idempotency-Key, over real sockets.
+/// B6: requests with an Idempotency-Key, over real sockets.
 @Suite struct RepeatedRequestTests {
     private struct Ask: Sendable {
         let method: String
@@ -32,7 +32,7 @@ import Testing
             ask.method, ask.path, by: ask.person, ask.role, body ?? ask.body, headers: ["Idempotency-Key: \(key)"])
     }
 
-    /// Every operation that makes or changes something, in an order in which each can succeed, and another body for it.
+    /// Every operation with an idempotency key, in an order in which each can succeed, with another body for it.
     private static let asks: [(ask: Ask, other: String)] = [
         (
             Ask("POST", "/api/v1/jobs", "orders", .service, #"{"job":"j-1","kind":"delivery","customer":"anna"}"#),
@@ -66,7 +66,7 @@ import Testing
                     let key = Self.key("k-\(index)")
                     let first = try await Self.send(ask, key, to: gateway)
                     try #require((200...201).contains(first.status), "\(ask.path): \(first)")
-                    // Something else happens in between: what is there now is not what the first answer said.
+                    // A change in between, so that the current state differs from the first response.
                     if ask.role == .rider {
                         _ = try await gateway.rest(ask.method, ask.path, by: "rider-1", .rider, other)
                     }
@@ -137,10 +137,10 @@ import Testing
                 _ = try await gateway.rest(
                     "POST", "/api/v1/jobs", by: "orders", .service,
                     #"{"job":"j-1","kind":"delivery","customer":"anna"}"#)
-                // The answer of before, as it was.
+                // The stored response.
                 let still = try await Self.send(status, Self.key("early"), to: gateway)
                 #expect(still.status == 404 && still.text == missing.text)
-                // Nothing was done: the key is free for what was meant.
+                // Nothing was changed, so the key can be used for the corrected request.
                 let corrected = try await Self.send(status, Self.key("typo"), to: gateway)
                 #expect(corrected.status == 200)
                 let stale = try await gateway.rest(
@@ -159,7 +159,7 @@ import Testing
             try await RunningGateway.run(isSecure: false) { gateway in
                 let body = #"{"job":"j-1","kind":"delivery","customer":"anna"}"#
                 let ask = Ask("POST", "/api/v1/jobs", "orders", .service, body)
-                // It claimed the request, made the job, and never said so.
+                // The crashed gateway has claimed the key and created the job, but not responded.
                 let key = IdempotencyRecords.Key(Self.key("k"), of: PersonID("orders")!, role: "service")
                 let records = IdempotencyRecords(writes: gateway.client, settings: gateway.settings.liveState)
                 let question = Array("POST /api/v1/jobs\n\(body)".utf8)

@@ -10,7 +10,7 @@ import Testing
     import FoundationNetworking
 #endif
 
-/// Messages of SNS with true signatures, made by a key and an HTTPS server of the test's own.
+/// SNS messages with valid signatures, made with the test's own key and HTTPS server.
 @Suite struct SNSRoutesTests {
     private struct Stage: Sendable {
         let sender: EventRoutesTests.Sender
@@ -18,7 +18,7 @@ import Testing
         let signer: TopicSigner
         let host: String
 
-        /// Without a token, and with the content type that SNS gives.
+        /// Sends a message without a token and with the content type that SNS uses.
         func post(_ envelope: String) async throws -> (status: Int, text: String) {
             var request = URLRequest(url: URL(string: "http://127.0.0.1:\(self.sender.gateway.port)/api/v1/events")!)
             request.httpMethod = "POST"
@@ -49,7 +49,7 @@ import Testing
                     topics: [TopicSigner.topic], hosts: [host], authorities: folder, longestWait: .seconds(60))
                 try await RunningGateway.run(isSecure: false) {
                     $0.topics = trust
-                    // All of it comes from one address, and fast.
+                    // All requests come from one address, in quick succession.
                     ($0.limits.refusalsPerAddressPerSecond, $0.limits.refusalsPerAddressBurst) = (1_000_000, 1_000_000)
                 } _: { gateway in
                     let token = try await gateway.token("orders", .service)
@@ -76,7 +76,7 @@ import Testing
                 }
             }
             #expect(try await stage.sender.status() == "accepted")
-            // The certificate is asked for once.
+            // The certificate is fetched once.
             #expect(stage.issuer.asked == ["/SimpleNotificationService-0123456789abcdef.pem"])
             let isCounted = try await stage.metric(#"enroute_events_processed_total{outcome="repeated"} 4"#)
             #expect(isCounted)

@@ -30,7 +30,7 @@ import Testing
                 let first = try await gateway.rest(
                     "POST", Self.path, as: service, arrive, headers: ["If-Match: \(tag)", "Idempotency-Key: r-1"])
                 #expect(first.status == 200)
-                // Whoever does not know whether it was done asks again, with what it knew then.
+                // A client that received no response repeats the request with the same precondition.
                 let again = try await gateway.rest(
                     "POST", Self.path, as: service, arrive, headers: ["If-Match: \(tag)", "Idempotency-Key: r-1"])
                 #expect(again.status == 200 && again.text == first.text)

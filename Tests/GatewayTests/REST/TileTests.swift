@@ -9,7 +9,7 @@ import Testing
 @testable import Realtime
 @testable import REST
 
-/// Tiles of the pages' map, from a service on loopback.
+/// Map tiles of the pages, from a provider on loopback.
 @Suite struct TileTests {
     private static let key = "sk-tiles-7f3a"
 
@@ -47,7 +47,7 @@ import Testing
             }
             #expect(server.questions.map(\.uri) == ["/tiles/14/8760/6089.webp?key=\(Self.key)"])
             #expect(server.questions[0].headers.first(name: "accept")?.contains("image/png") == true)
-            // Nothing of who looks at the map.
+            // The provider learns nothing about the client.
             let told = server.questions[0].headers.map { $0.name.lowercased() }
             #expect(
                 Set(told).isSubset(of: ["host", "user-agent", "accept", "connection", "content-length"]), "\(told)")
@@ -105,7 +105,7 @@ import Testing
             for _ in 0..<5 {
                 for row in 0..<2 { _ = try await Self.tile(gateway, "1/0/\(row)") }
             }
-            // Each is asked for once: that there is none is known for a while.
+            // Each tile is requested once, because its absence is cached.
             #expect(server.questions.count == 2)
             for column in 0..<20 { _ = try await Self.tile(gateway, "5/\(column)/0") }
             #expect(server.questions.count == 5)
@@ -128,7 +128,7 @@ import Testing
                 }
                 let another = await proxy.image(of: Tile(zoom: 9, column: 500, row: 0)!)
                 #expect(another == nil)
-                // Nobody was waited for.
+                // Not a single request had to finish.
                 #expect(await proxy.requestsInProgress == TileProxy.maxConcurrentRequests)
                 await client.shutdown()
                 try await group.waitForAll()

@@ -10,7 +10,7 @@ import Testing
 @testable import Realtime
 @testable import REST
 
-/// The customer's page as the server renders it.
+/// The tracking page as rendered by the server.
 @Suite struct TrackingPageTests {
     private static func run(
         _ change: @escaping @Sendable (inout GatewaySettings) -> Void = { _ in },
@@ -86,7 +86,7 @@ import Testing
             let page = try await gateway.rest("GET", "/track/\(job)", as: nil, headers: link)
             #expect(page.status == 200)
             #expect(try Self.first(page)["position"] == .null && !page.text.contains("41.9531"))
-            // Nor is it said that there is none.
+            // The page does not claim that there is no position.
             #expect(page.text.contains(StatusTexts.english[.onTheWay].next.escaped))
             let own = try await gateway.rest("GET", "/track/\(job)", by: "anna", .customer)
             #expect(try Self.first(own)["position"]?["lat"] == .number(41.9531))

@@ -11,9 +11,9 @@ import Testing
 @testable import TrafficControl
 @testable import WebSocket
 
-/// What happens at the bounds of an address, a person and a gateway, and what is counted there.
+/// The limits of an address, a user and a gateway, and their metrics.
 @Suite struct BoundsTests {
-    /// A gateway, and its metrics when `talk` is done.
+    /// Runs a gateway, and returns its metrics after `talk`.
     private static func metrics(
         isSecure: Bool = false, _ change: @escaping @Sendable (inout GatewaySettings) -> Void,
         _ talk: @escaping @Sendable (_ gateway: RunningGateway, _ token: String) throws -> Void
@@ -34,7 +34,7 @@ import Testing
             $0.limits.handshakeSeconds = 1
         } _: { gateway, _ in
             let (silent, stopped) = (try RawSocket(port: gateway.port), try RawSocket(port: gateway.port))
-            // The head of a record of 512 bytes, and nothing of it.
+            // The header of a TLS record of 512 bytes, without its content.
             try stopped.send([0x16, 0x03, 0x01, 0x02, 0x00])
             #expect(try silent.readToEnd() == [])
             #expect(try stopped.readToEnd() == [])
@@ -144,7 +144,7 @@ import Testing
     @Test func `D5: the REST requests of a user are rate limited, those of a service are not`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false) {
-                // A bucket that never fills again, however slow the machine is.
+                // A bucket that refills so slowly that the speed of the machine does not matter.
                 ($0.limits.requestsPerPersonPerSecond, $0.limits.requestsPerPersonBurst) = (0, 2)
             } _: { gateway in
                 for (role, expected) in [(Role.customer, [404, 404, 429]), (.service, [404, 404, 404])] {
@@ -174,7 +174,7 @@ import Testing
             let socket = try RawSocket.session(port: gateway.port, token: token, kernelBytes: 4096)
             let ping = RawSocket.frame(0x89, [UInt8](repeating: 7, count: 125))
             let batch = [[UInt8]](repeating: ping, count: 40).flatMap { $0 }
-            // Until the gateway is gone: it can not send, so it waits, so it is stalled.
+            // The gateway cannot send, so the write stalls.
             #expect(throws: RawSocket.Failed.self) { while true { try socket.send(batch) } }
         }
         #expect(metrics.contains(#"enroute_timeouts_total{phase="write"} 1"#))
@@ -191,14 +191,14 @@ import Testing
                 let socket = try RawSocket(port: gateway.port, kernelBytes: 4096)
                 try socket.send("GET /assets/streets.geojson HTTP/1.1\r\nHost: h\r\n\r\n")
                 try await gateway.waitForMetric(#"enroute_timeouts_total{phase="write"} 1"#)
-                // The head and what two kernels hold of the page.
+                // The head, and as much of the page as the two socket buffers contain.
                 #expect(socket.readToEndOrReset().count < 4 << 20)
             }
         }
     }
 }
 
-/// A value handed out of a closure. Set before it is read.
+/// A value passed out of a closure. It is set before it is read.
 final class Inboxed<Value>: @unchecked Sendable {
     var value: Value?
 }

@@ -8,9 +8,9 @@ import Testing
 @testable import Realtime
 @testable import WebSocket
 
-/// What happens at each bound of a connection.
+/// The limits of a connection.
 @Suite struct LimitsTests {
-    /// What a plain connection hears until it is closed.
+    /// Returns everything that a plain connection receives until it closes.
     private static func heard(
         _ change: @escaping @Sendable (inout GatewaySettings) -> Void = { _ in },
         _ talk: @escaping @Sendable (_ port: Int, _ token: String) throws -> [UInt8]
@@ -105,12 +105,12 @@ import Testing
     {
         let heard = try await Self.heard {
             $0.limits.allowManyMessages()
-            // Neither ends the session while this test is still sending.
+            // Neither limit closes the session while this test is still sending.
             ($0.limits.stallSeconds, $0.limits.closeSeconds) = (60, 60)
         } _: { port, token in
             let socket = try RawSocket.session(port: port, token: token, kernelBytes: 4096)
             let ping = RawSocket.frame(0x89, [UInt8](repeating: 7, count: 125))
-            // What kernel and queue hold is about 270 KB; the gateway goes on reading after the end.
+            // Socket buffers and outbox hold about 270 KB; the gateway continues to read after it has closed the session.
             for _ in 0..<150 { try socket.send([[UInt8]](repeating: ping, count: 40).flatMap { $0 }) }
             return try socket.readUntil(Frame.close(4002, "send queue full"))
         }

@@ -8,7 +8,7 @@ import Testing
 @testable import Realtime
 @testable import WebSocket
 
-/// A gateway that has more to do than it can.
+/// An overloaded gateway.
 @Suite(.needsMachine(for: .volume)) struct OverloadTests {
     @Test func `D6: handshakes are accepted at the configured rate, and none is refused`() async throws {
         try await within {
@@ -18,7 +18,7 @@ import Testing
                 let token = try await gateway.token("anna", .service)
                 let began = ContinuousClock.now
                 try await blocking {
-                    // All at once, then one after the other as they are let in.
+                    // All connect at the same time, and are accepted one after the other.
                     let sockets = try (0..<15).map { _ in
                         try RawSocket.upgraded(port: gateway.port, token: token)
                     }
@@ -26,7 +26,7 @@ import Testing
                         #expect(String(decoding: try socket.read(), as: UTF8.self).hasPrefix("HTTP/1.1 101 "))
                     }
                 }
-                // Ten more than the burst, at twenty a second: not sooner, on any machine.
+                // Ten more than the burst at twenty a second: no machine accepts them sooner.
                 #expect(ContinuousClock.now - began >= .milliseconds(400))
             }
         }
@@ -44,7 +44,7 @@ import Testing
                 let sessions = try await blocking {
                     Boxed(try (0..<2).map { _ in try RawSocket.session(port: gateway.port, token: token) })
                 }
-                // The gateway's memory is this process's.
+                // The gateway runs in this process, so its memory is that of the process.
                 let ballast = Ballast(bytes: 768 << 20)
                 defer { withExtendedLifetime(ballast) {} }
                 #expect(
@@ -75,7 +75,7 @@ import Testing
                 outcomes.value = try await blocking {
                     try sessions.value.map { session in
                         var heard = try session.readUntil(Array("}".utf8))
-                        // Still served: an answer comes after the goaway.
+                        // Still served: a response arrives after the goaway.
                         let text = String(decoding: heard, as: UTF8.self)
                         let retryIn = text.firstMatch(of: /"retryInMs":(\d+)/).flatMap { Int($0.1) } ?? -1
                         heard += try session.readToEnd()
@@ -88,7 +88,7 @@ import Testing
             }
             let seen = try #require(outcomes.value)
             #expect(seen.allSatisfy { (0...1800).contains($0.retryIn) && $0.isClosed })
-            // Twelve that all got the same moment would come back as one herd.
+            // Twelve clients with the same time would reconnect as a thundering herd.
             #expect(Set(seen.map(\.retryIn)).count > 6)
         }
     }
@@ -149,13 +149,13 @@ import Testing
     }
 }
 
-/// What is handed from one thread to the next and used by one at a time.
+/// A value passed between threads, and used by one at a time.
 final class Boxed<Value>: @unchecked Sendable {
     let value: Value
     init(_ value: Value) { self.value = value }
 }
 
-/// Memory that is really there.
+/// Resident memory.
 private final class Ballast {
     private let memory: UnsafeMutableRawBufferPointer
 

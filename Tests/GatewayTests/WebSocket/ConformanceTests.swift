@@ -8,9 +8,9 @@ import Testing
 @testable import Realtime
 @testable import WebSocket
 
-/// RFC 6455 on a real socket: the handshake, frames, fragments, text, and how it ends.
+/// RFC 6455 on a real socket: handshake, frames, fragments, text and close.
 @Suite(.needsMachine(for: .volume)) struct ConformanceTests {
-    /// What a session, or the echo, answers to `bytes` until the end.
+    /// Returns everything that a session, or the echo endpoint, sends in response to `bytes` until the connection closes.
     private static func answer(
         _ bytes: [UInt8], path: String = "/v1/_echo",
         _ change: @escaping @Sendable (inout GatewaySettings) -> Void = { _ in }
@@ -25,7 +25,7 @@ import Testing
                 answer.value = try await blocking {
                     let socket = try RawSocket.upgraded(port: gateway.port, token: token, path: path)
                     _ = try socket.readUntil(Array("\r\n\r\n".utf8))
-                    // As a browser does: both directions at once.
+                    // Like a browser: sends and receives at the same time.
                     let sender = Boxed(socket)
                     Thread.detachNewThread { try? sender.value.send(bytes) }
                     return try socket.readToEnd()
@@ -55,7 +55,7 @@ import Testing
     func `a message of any length up to 16 MiB is echoed`(length: Int) async throws {
         let payload = [UInt8](repeating: UInt8(ascii: "*"), count: length)
         let answer = try await Self.answer(RawSocket.longFrame(0x81, payload) + Self.goodbye)
-        // Compared before it is expected: what fails would be printed, all 16 MiB of it.
+        // Compared outside of `#expect`, which would print all 16 MiB on failure.
         let isWhole = answer == Frame.text(payload) + Self.farewell
         #expect(isWhole)
     }
@@ -149,7 +149,7 @@ import Testing
 }
 
 extension Collection<UInt8> {
-    /// Whether a frame that begins with `head` carries this close code.
+    /// Returns whether a frame that starts with `head` contains this close code.
     func contains(_ head: [UInt8], withCode code: UInt16) -> Bool {
         let bytes = Array(self)
         return bytes.indices.dropLast(3).contains { index in

@@ -8,7 +8,7 @@ import Testing
 @testable import Realtime
 @testable import WebSocket
 
-/// Frames without a message, and what comes after a close.
+/// Control frames, and frames after a close frame.
 @Suite struct ControlFrameTests {
     private static func run(
         _ change: @escaping @Sendable (inout GatewaySettings) -> Void,
@@ -35,7 +35,7 @@ import Testing
                         try socket.send(RawSocket.upgrade("/v1", "Sec-WebSocket-Protocol: enroute.v1\r\n"))
                         _ = try socket.readUntil(Array("\r\n\r\n".utf8))
                     }
-                    // Three are within the burst, six are let pass, and one more is too many.
+                    // Three are within the burst, six are tolerated, and the next one is too many.
                     for _ in 0..<10 { try socket.send(RawSocket.frame(head, [1, 2, 3])) }
                     try socket.send(RawSocket.frame(0x88, [0x0F, 0xA6]))
                     return try socket.readToEnd()
@@ -58,7 +58,7 @@ import Testing
                 let close = try socket.read()
                 let pongs = [[UInt8]](repeating: RawSocket.frame(0x8A, [UInt8](repeating: 0, count: 100)), count: 20)
                 let piece = pongs.flatMap { $0 }
-                // Ended by the gateway: nothing else ends it within the bound of this test.
+                // Closed by the gateway: nothing else closes it within the time limit of this test.
                 for _ in 0...2 * Limits.closingBytes / piece.count where (try? socket.send(piece)) == nil { break }
                 _ = socket.readToEndOrReset()
                 return close
@@ -68,7 +68,7 @@ import Testing
         }
     }
 
-    /// Each breaks another rule; what follows its header is read over.
+    /// Each frame violates another rule; the bytes after its header are skipped.
     private static let broken: [[UInt8]] = [
         RawSocket.frame(0x82, [UInt8](repeating: 1, count: 300)),
         RawSocket.frame(0x81, Array("{}".utf8), masked: false),
@@ -92,7 +92,7 @@ import Testing
                 let answer = RawSocket.frame(0x88, [0x03, 0xEA])
                 try socket.send(Self.broken[index] + RawSocket.frame(0x81, Array("{}".utf8)))
                 for byte in answer { try socket.send([byte]) }
-                // Else it would be open for as long as the bound of an answer, which this test does not wait for.
+                // Otherwise it would stay open until the close timeout, for which this test does not wait.
                 let heard = try socket.readToEnd()
                 #expect(heard.starts(with: [0x88]))
             }
