@@ -170,7 +170,7 @@ final class RedisLink {
         case .tcp(let host, let port):
             connected = bootstrap.channelOption(.tcpOption(.tcp_nodelay), value: 1).connect(host: host, port: port)
         case .unix(let path): connected = bootstrap.connect(unixDomainSocketPath: path)
-        case .sentinels, .cluster: preconditionFailure("a link goes to one node")
+        case .sentinels, .cluster: preconditionFailure("a link connects to one node")
         }
         let signIn = RedisSignIn(address: address, needsMaster: self.needsMaster)
         let (eventLoop, patience) = (self.eventLoop, self.timing.answer)

@@ -91,7 +91,7 @@ final class GatewayModel {
         link.isTrying = false
         guard link.connecting.handle(.didConnect, now: self.world.now) == .none else { return }
         link.heard = self.world.now
-        self.world.trace { "link \(link.index) stands" }
+        self.world.trace { "link \(link.index) is connected" }
         guard link.isSubscriber else { return }
         link.subscribing.didConnect()
         self.flush(link)

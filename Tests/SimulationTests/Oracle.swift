@@ -227,7 +227,7 @@ final class Oracle {
                 self.fail("link \(link.index) is subscribed to \(self.world.server.subscribed[link.index].numbers)")
             }
             if link.subscribing.count != held[link.index % 3].nonzeroBitCount || link.subscribing.unacknowledged > 0 {
-                self.fail("link \(link.index) keeps \(link.subscribing.count) channels")
+                self.fail("link \(link.index) still tracks \(link.subscribing.count) channels")
             }
         }
         if gateway.scheduler.count != followed.count || !gateway.isSettled {

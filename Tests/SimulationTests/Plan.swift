@@ -160,7 +160,7 @@ struct Plan: CustomStringConvertible {
     func go(_ follower: Follower, in world: World) {
         guard !world.isCalm else { return }
         follower.isWanted = false
-        world.trace(follower.job) { "f\(follower.index) goes" }
+        world.trace(follower.job) { "f\(follower.index) leaves" }
         world.gateway(of: follower).leave(follower)
         guard world.random.upTo(7) > 0 else { return }
         follower.isWanted = true

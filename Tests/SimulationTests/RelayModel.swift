@@ -17,7 +17,7 @@ extension GatewayModel {
         follower.wasShown = false
         follower.following = FollowerSyncState()
         follower.resumes = follower.status >= 0 && self.world.random.upTo(3) > 0
-        self.world.trace(follower.job) { "f\(follower.index) comes\(follower.resumes ? " back" : "")" }
+        self.world.trace(follower.job) { "f\(follower.index) \(follower.resumes ? "rejoins" : "joins")" }
         let request = Request.authorise(follower: follower.index, attempt: follower.attempt)
         if self.flaw == .readsBeforeSubscribing { return self.ask(request, self.snapshot(for: follower)) }
         self.ask(request, .view(job: follower.job, epoch: 0, since: 0))
