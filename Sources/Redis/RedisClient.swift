@@ -40,8 +40,8 @@ package final class RedisClient: Sendable {
     /// Since when it is unresponsive; `nil` while it responds. On `eventLoop` only.
     package var unresponsiveSince: NIODeadline? { self.route.value.unresponsiveSince }
 
-    /// Calls `body` whenever a connection to a master is replyTo-established. It may be another master, which may lack the latest
-    /// writes. On `eventLoop` only.
+    /// Calls `body` whenever a connection to a master is replyTo-established. It may be another master, which may lack the
+    /// latest writes. On `eventLoop` only.
     package func onReturned(_ body: @escaping () -> Void) { self.route.value.onReturned = body }
 
     /// Sends a command. An error reply fails the future with `RedisError.refused`. In a cluster the command goes to the node

@@ -131,7 +131,7 @@ final class RedisLink {
         self.onTick?(.now())
     }
 
-    // MARK: ConnectionStateMachine
+    // MARK: Connecting
 
     private func connect() -> EventLoopFuture<Void> {
         let bound = NIOLoopBound(self, eventLoop: self.eventLoop)

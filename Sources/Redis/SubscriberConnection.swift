@@ -1,5 +1,5 @@
-// The channels of one connection. `SubscriptionStateMachine` decides what to request and tracks what is acknowledged, lost and restored;
-// this class sends the commands and passes messages to the closure.
+// The channels of one connection. `SubscriptionStateMachine` decides what to request and tracks what is acknowledged, lost and
+// restored; this class sends the commands and passes messages to the closure.
 
 internal import Logging
 internal import NIOCore

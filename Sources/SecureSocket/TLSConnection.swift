@@ -112,8 +112,9 @@ final class TLSConnection {
             suite: suite, secret: secret, number: self.loop.outputRecords, maxRecords: self.context.maxRecords)
     }
 
-    /// A peer that updates its keys may request an update of our keys (RFC 8446, 4.6.3). libssl answers at the next `SSL_write`,
-    /// which never happens when records are written here. So it is made to answer now, and `resendMessages` sends the answer.
+    /// A peer that updates its keys may request an update of our keys (RFC 8446, 4.6.3). libssl answers at the next
+    /// `SSL_write`, which never happens when records are written here. So it is made to answer now, and `resendMessages` sends
+    /// the answer.
     private func answerKeyUpdate() {
         guard self.loop.keyUpdatesReceived > 0, SSL_get_key_update_type(self.ssl) != SSL_KEY_UPDATE_NONE else { return }
         forgetErrors()

@@ -74,8 +74,8 @@ import Testing
         }
     }
 
-    /// SwiftPM's description of the manifest. It uses a separate build folder, because these tests may run under another SwiftPM
-    /// process that has locked the usual one.
+    /// SwiftPM's description of the manifest. It uses a separate build folder, because these tests may run under another
+    /// SwiftPM process that has locked the usual one.
     private static func describe() throws -> Data {
         let folder = FileManager.default.temporaryDirectory.appending(path: "enroute-describe-\(UUID())")
         defer { try? FileManager.default.removeItem(at: folder) }
