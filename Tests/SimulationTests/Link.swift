@@ -1,5 +1,5 @@
-// One connection of a gateway and its successors: `Connecting` decides when to connect, `Subscribing` what to subscribe to. Its
-// path may be slow or stall; a generation identifies the connection that a packet belongs to.
+// One connection of a gateway and its successors: `ConnectionStateMachine` decides when to connect, `SubscriptionStateMachine`
+// what to subscribe to. Its path may be slow or stall; a generation identifies the connection that a packet belongs to.
 
 import Resilience
 
