@@ -120,7 +120,7 @@ package struct ClusterFleet: Sendable {
     package func master(of slot: Int) async throws -> Node {
         let owners = try await self.views().compactMap { $0.own }.filter { $0.isMaster && $0.owns(slot) }
         guard let owner = owners.max(by: { $0.epoch < $1.epoch }) else {
-            throw NothingCame(description: "no running node serves slot \(slot)")
+            throw NothingArrived(description: "no running node serves slot \(slot)")
         }
         return self.node(owner.id)
     }

@@ -42,7 +42,7 @@ package final class Inbox<Element: Sendable>: Sendable {
             box.reader = promise
             let limit = self.eventLoop.scheduleTask(in: bound) {
                 self.box.value.reader = nil
-                promise.fail(NothingCame(description: "no \(Element.self) arrived within \(bound)"))
+                promise.fail(NothingArrived(description: "no \(Element.self) arrived within \(bound)"))
             }
             promise.futureResult.whenComplete { _ in limit.cancel() }
             return promise.futureResult
@@ -63,6 +63,6 @@ package final class Inbox<Element: Sendable>: Sendable {
 }
 
 /// Nothing arrived in time.
-package struct NothingCame: Error, CustomStringConvertible {
+package struct NothingArrived: Error, CustomStringConvertible {
     package let description: String
 }

@@ -55,7 +55,7 @@ package func freePort() async throws -> Int {
         guard let taken = try? await bootstrap.connect(host: "127.0.0.1", port: port).get() else { return port }
         try await taken.close()
     }
-    throw NothingCame(description: "no free port in \(PortsGiven.range) after \(PortsGiven.maxAttempts) attempts")
+    throw NothingArrived(description: "no free port in \(PortsGiven.range) after \(PortsGiven.maxAttempts) attempts")
 }
 
 private enum PortsGiven {

@@ -42,7 +42,7 @@ package struct RawRedis: Sendable {
 
     /// Returns what arrives next, which may be a push.
     ///
-    /// - Throws: `RedisError.connectionLost` when the connection has ended, `NothingCame`.
+    /// - Throws: `RedisError.connectionLost` when the connection has ended, `NothingArrived`.
     package func next() async throws -> RESPValue {
         guard let reply = try await self.replies.next() else { throw RedisError.connectionLost }
         return reply
@@ -107,14 +107,14 @@ extension LoopbackEndpoint {
 
     /// Sets a key and waits until this many replicas have it (WAIT concerns the writes of its own connection).
     ///
-    /// - Throws: `NothingCame` when fewer have it in time, `RedisError.refused`.
+    /// - Throws: `NothingArrived` when fewer have it in time, `RedisError.refused`.
     package func write(_ key: String, _ value: String, replicas: Int) async throws {
         try await RawRedis.talking(to: self) { connection in
             try await connection.carryOut(["SET", key, value])
             let bound = "\(ReplicationState.waitMilliseconds)"
             let count = try await connection.carryOut(["WAIT", "\(replicas)", bound]).integer ?? 0
             guard count >= replicas else {
-                throw NothingCame(description: "\(count) of \(replicas) replicas had \(key) within \(bound) ms")
+                throw NothingArrived(description: "\(count) of \(replicas) replicas had \(key) within \(bound) ms")
             }
         }
     }

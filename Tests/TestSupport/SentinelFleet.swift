@@ -70,7 +70,7 @@ package struct SentinelFleet: Sendable {
             .carryOut("SENTINEL", "GET-MASTER-ADDR-BY-NAME", Self.masterName)
         let port = answer.array?.last?.text.flatMap(Int.init)
         guard let master = self.servers.first(where: { $0.port == port }) else {
-            throw NothingCame(description: "Sentinel \(number) does not name one of the servers: \(answer)")
+            throw NothingArrived(description: "Sentinel \(number) does not name one of the servers: \(answer)")
         }
         return master
     }

@@ -26,11 +26,11 @@ package func pause(_ pace: Duration) async {
 }
 
 extension EventLoopFuture where Value: Sendable {
-    /// The same, but fails with `NothingCame` when the time limit is exceeded.
+    /// The same, but fails with `NothingArrived` when the time limit is exceeded.
     package func within(_ bound: TimeAmount = .seconds(40)) -> EventLoopFuture<Value> {
         let promise = self.eventLoop.makePromise(of: Value.self)
         let limit = self.eventLoop.scheduleTask(in: bound) {
-            promise.fail(NothingCame(description: "no \(Value.self) arrived within \(bound)"))
+            promise.fail(NothingArrived(description: "no \(Value.self) arrived within \(bound)"))
         }
         self.whenComplete { result in
             limit.cancel()
@@ -54,7 +54,7 @@ package func failure<Value: Sendable>(of future: EventLoopFuture<Value>) async -
 /// down.
 ///
 /// - Parameter what: the condition, as in "within 60 s it was not so: …".
-/// - Throws: `NothingCame`, and what `isSo` throws.
+/// - Throws: `NothingArrived`, and what `isSo` throws.
 package func becomes(
     _ what: String, within bound: Duration = longestSettling, every pace: Duration = .milliseconds(100),
     _ isSo: () async throws -> Bool
@@ -62,7 +62,7 @@ package func becomes(
     let end = ContinuousClock.now + bound
     while try await !isSo() {
         guard ContinuousClock.now < end else {
-            throw NothingCame(description: "within \(bound) it was not so: \(what)")
+            throw NothingArrived(description: "within \(bound) it was not so: \(what)")
         }
         await pause(pace)
     }

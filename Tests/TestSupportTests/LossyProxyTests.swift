@@ -62,11 +62,11 @@ import Testing
             try await connection.run("PING")
             try await proxy.hold()
             for number in 1...100 { connection.send(["INCRBY", "n", "\(number)"]) }
-            await #expect(throws: NothingCame.self) { try await connection.replies.next(within: Self.silence) }
+            await #expect(throws: NothingArrived.self) { try await connection.replies.next(within: Self.silence) }
             #expect(try await client.run("EXISTS", "n").integer == 0)
             let other = try await RawRedis.connected(to: proxy.endpoint)
             other.send(["PING"])
-            await #expect(throws: NothingCame.self) { try await other.replies.next(within: Self.silence) }
+            await #expect(throws: NothingArrived.self) { try await other.replies.next(within: Self.silence) }
             try await proxy.goOn()
             var sums: [Int64] = []
             while sums.count < 100 { sums.append(try #require(try await connection.next().integer)) }
@@ -82,7 +82,7 @@ import Testing
             try await connection.run("PING")
             try await proxy.hold()
             try await client.run("CLIENT", "KILL", "SKIPME", "yes", "TYPE", "normal")
-            await #expect(throws: NothingCame.self) { try await connection.replies.next(within: Self.silence) }
+            await #expect(throws: NothingArrived.self) { try await connection.replies.next(within: Self.silence) }
             try await proxy.goOn()
             #expect(try await connection.replies.next() == nil)
         }

@@ -6,8 +6,7 @@ import Testing
 
 @Suite(.needsMachine(for: .faults)) struct RestartableRedisTests {
     @Test(arguments: ["unix", "tcp"])
-    func `a crashed server restarts at the same address with everything it acknowledged`(kind: String) async throws
-    {
+    func `a crashed server restarts at the same address with everything it acknowledged`(kind: String) async throws {
         let port = kind == "tcp" ? try await freePort() : nil
         try await RestartableRedis.running(port: port) { redis in
             let first = try await redis.processID
@@ -47,7 +46,7 @@ import Testing
                 try await connection.run("PING")
                 try await redis.freeze()
                 connection.send(["PING"])
-                await #expect(throws: NothingCame.self) { try await connection.replies.next(within: Self.silence) }
+                await #expect(throws: NothingArrived.self) { try await connection.replies.next(within: Self.silence) }
                 try await redis.thaw()
                 #expect(try await connection.next().text == "PONG")
             }
