@@ -1,4 +1,4 @@
-// Short ways from a text to what is under test.
+// Helpers that decode a text.
 
 @testable import EnrouteWire
 
@@ -10,7 +10,7 @@ func serverMessage(_ json: String) throws -> ServerMessage {
     try Array(json.utf8).withUnsafeBytes { try ServerMessage($0) }
 }
 
-/// Reads one value with `body`; nothing may follow it.
+/// Reads one value with `body`. Throws if data follows it.
 func read<Value>(_ json: String, _ body: (inout JSONReader) throws -> Value) throws -> Value {
     try Array(json.utf8).withUnsafeBytes { bytes in
         var reader = JSONReader(bytes)
@@ -20,7 +20,7 @@ func read<Value>(_ json: String, _ body: (inout JSONReader) throws -> Value) thr
     }
 }
 
-/// Why a text was refused; `nil` when it was not.
+/// The reason of a refusal, or `nil`.
 func refusal(_ body: () throws -> Void) -> String? {
     do {
         try body()
@@ -31,7 +31,7 @@ func refusal(_ body: () throws -> Void) -> String? {
 }
 
 extension Coordinate {
-    /// A place whose digits can be looked for.
+    /// A coordinate with digits that tests can search for.
     static let somewhere = Coordinate(latitude: 52.5201234, longitude: 13.4049876)!
 }
 
