@@ -10,25 +10,25 @@ import Tracking
 @testable import ETA
 @testable import Routing
 
-/// What three gateways ask of services in an hour: a clock of the test's, what each gateway decides by, and the leases of a
-/// real Redis, raced for on three connections. Redis' own clock stands still meanwhile, so leases end by the test's.
+/// The queries of three gateways to providers in an hour, with a simulated clock and real leases in Redis that three
+/// connections compete for. Redis' own clock does not advance in the meantime, so leases expire by the test's clock.
 @Suite(.needsMachine(for: .faults)) struct ArrivalLeaseTests {
     private static let (gateways, jobs) = (3, 100)
     private static let epoch: Int64 = 1_795_000_000_000
     private static let door = Coordinate(latitude: 48.3, longitude: 16.4)!
     private static let settings = ArrivalSettings()
 
-    /// The followed jobs of one gateway: of others it keeps nothing (ArrivalClockTests).
+    /// The followed jobs of one gateway. It stores nothing about other jobs (ArrivalClockTests).
     private struct Node {
         let arrivals: ETAStore
         var jobs: [FollowedArrival]
-        /// When each of its seconds begins, ns.
+        /// When each of its seconds starts, in ns.
         let phase: UInt64
     }
 
     private static func job(_ number: Int) -> JobID { JobID("job-\(number)")! }
 
-    /// Where a rider is: 8 m a second nearer, and each fifth turns round for a while every ten minutes.
+    /// The position of a rider: 8 m closer every second. Every fifth rider turns round for a while every ten minutes.
     private static func fix(_ number: Int, _ second: Int) -> Fix {
         let wayBack = number.isMultiple(of: 5) && second % 600 > 540 ? second % 600 - 540 : 0
         let meters = Double(40_000 - second * 8 + wayBack * 16)
@@ -46,13 +46,13 @@ import Tracking
     }
 
     private struct Hour {
-        /// Questions to a service, for each job.
+        /// The queries to a provider, by job.
         var asked = Array(repeating: 0, count: ArrivalLeaseTests.jobs)
-        /// Leases that were asked for.
+        /// The leases that were requested.
         var claims = 0
-        /// Calculated without a service, because the rider had turned round.
+        /// Calculations without a provider, because the rider turned round.
         var estimated = 0
-        /// Most s that followers were left with the same calculation.
+        /// The maximum time in seconds with the same result.
         var longestWait = 0
     }
 
@@ -70,7 +70,7 @@ import Tracking
             }
             let wall = self.epoch + Int64(second) * 1000
             let moments = nodes.map { UInt64(second + 1000) * 1_000_000_000 + $0.phase }
-            // All see what is due before any of them has asked for it.
+            // All gateways see what is due before any of them requests the lease.
             var due: [(node: Int, number: Int, ArrivalTime.Calculation, EventLoopFuture<Bool>?)] = []
             for node in nodes.indices {
                 for number in 0..<self.jobs {
@@ -126,7 +126,8 @@ import Tracking
             defer { for client in clients { client.stop() } }
             let hour = try await Self.hour(clients)
             #expect(hour.asked.allSatisfy { (58...60).contains($0) }, "\(hour)")
-            // Of all that wanted to ask one did; who turned round was told more often all the same.
+            // Of all gateways that wanted to query, one did. Followers of riders who turned round still received more
+            // estimates.
             #expect(hour.claims > 2 * hour.asked.reduce(0, +) && hour.estimated > 0, "\(hour)")
             #expect(hour.longestWait <= 60, "\(hour)")
         }

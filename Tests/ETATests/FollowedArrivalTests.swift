@@ -5,7 +5,7 @@ import Tracking
 
 @testable import ETA
 
-/// One job's arrival, without sockets: what is heard, and what is to be done next.
+/// The arrival of one job without sockets: its input and its next steps.
 @Suite struct FollowedArrivalTests {
     private static let door = Coordinate(latitude: 48.2351, longitude: 16.4138)!
     private static let second: UInt64 = 1_000_000_000
@@ -18,7 +18,7 @@ import Tracking
         return arrival
     }
 
-    /// `hundredths` of a degree south of the door, at a second.
+    /// A fix `hundredths` of a degree south of the door, at this second.
     private static func fix(_ hundredths: Double, at seconds: Int) -> Fix {
         Fix(
             at: self.epoch + Int64(seconds) * 1000,
@@ -75,7 +75,7 @@ import Tracking
             arrival.observe(Self.fix(5 - Double(seconds) / 100, at: seconds), now: Self.ns(seconds))
             guard let found = Self.calculate(&arrival, seconds) else { continue }
             due.append(seconds)
-            // It comes back a little later.
+            // The result arrives a little later.
             arrival.heard(found, now: Self.ns(seconds) + Self.second / 2)
         }
         #expect(due == [60, 120])

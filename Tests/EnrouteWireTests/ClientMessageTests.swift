@@ -71,7 +71,7 @@ import Testing
                 var changed = bytes
                 changed[index] = byte
                 let read = try? changed.withUnsafeBytes { try ClientMessage($0) }
-                // What is read is a message in its own right: it comes back from its own bytes.
+                // The decoded message is valid, so it survives encoding and decoding.
                 if let read {
                     #expect((try? read.encoded.withUnsafeBytes { try ClientMessage($0) })?.type == read.type)
                 }

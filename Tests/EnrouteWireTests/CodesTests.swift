@@ -6,7 +6,7 @@ import Testing
         for code in CloseCode.allCases where code.rawValue >= 4000 {
             #expect(code.reconnects == (4000..<4500).contains(code.rawValue), "\(code)")
         }
-        // Two devices of a rider that both came back would throw each other out for ever.
+        // If both devices of a rider reconnected, they would close each other's session forever.
         #expect(!CloseCode.replaced.reconnects && CloseCode.connectionLimit.reconnects)
     }
 

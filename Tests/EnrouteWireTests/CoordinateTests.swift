@@ -32,7 +32,7 @@ import Testing
     }
 }
 
-/// Where somebody is must not reach a log through any of the ways in which Swift turns a value into text.
+/// Positions of people must not reach a log through any of Swift's conversions of values to text.
 @Suite struct RedactionTests {
     private static let fix = Fix(at: 1_700_000_000_000, place: .somewhere)
     private static let report = LocationReport(job: .job7, sequence: 1, fixes: [fix])
@@ -56,7 +56,7 @@ import Testing
     }
 
     private func isRedacted(_ value: Any) {
-        // The digits, and the digits as the numbers of their characters.
+        // The digits, and the character codes of the digits.
         self.saysNothing(value, ["5201234", "4049876", "52.5", "13.4", "53, 50, 46, 53"])
     }
 

@@ -1,5 +1,5 @@
-// Messages as they go over the wire, one file for each kind and direction: what these tests and those of enroute.js
-// (Tests/JavaScript/golden.test.mjs) read alike, so that the two can not understand each other differently.
+// Messages as they are sent, one file for each type and direction. These tests and those of enroute.js
+// (Tests/JavaScript/golden.test.mjs) read the same files, so both sides interpret messages alike.
 
 import EnrouteWire
 import Foundation
@@ -21,7 +21,7 @@ import Testing
         at: 1_795_248_617_626, place: Coordinate(latitude: 41.9028, longitude: 12.4964)!, accuracyMeters: 5,
         speedMetersPerSecond: 8.2, headingDegrees: 47)
 
-    /// What each line says.
+    /// The message of each line.
     private static let client: [String: [ClientMessage]] = [
         "auth": [.auth(.token(token)), .auth(.link("5f0c2e7a91b34d6688e0c1a2b3d4e5f6"))],
         "refresh": [.refresh(token: token)],
@@ -96,7 +96,7 @@ import Testing
             reason: "inaccurate", ref: MessageRef("fix \"17\"")),
     ]
 
-    /// What a gateway writes; positions apart, which `PublishedLocation` writes.
+    /// The messages that a gateway encodes, except for locations, which `PublishedLocation` encodes.
     private static let server: [String: [ServerMessage]] = [
         "welcome": [
             .welcome(
@@ -145,7 +145,7 @@ import Testing
         return limits
     }()
 
-    /// As lua/publish_location.lua puts it together.
+    /// Composes the message as lua/publish_location.lua does.
     private static func published(_ fix: Fix, id: String) -> [UInt8] {
         Array(#"{"type":"location","id":"\#(id)","at":\#(fix.at)"#.utf8)
             + PublishedLocation.tail(of: fix, job: visit, receivedAt: fix.at + 4)

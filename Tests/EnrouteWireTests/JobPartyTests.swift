@@ -2,7 +2,8 @@ import EnrouteWire
 import Testing
 
 @Suite struct JobPartyTests {
-    /// Who may cause what, from where, written down once more. The service is left out: it may all.
+    /// An independent copy of the table: which party may set which status from which. The service is left out, because
+    /// it may set all.
     private static let table: [JobParty: [JobStatus: Set<JobStatus>]] = [
         .customer: [.cancelled: [.pendingVendorAcceptance, .assigned, .allocationFailed]],
         .rider: [

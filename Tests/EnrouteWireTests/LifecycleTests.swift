@@ -2,7 +2,7 @@ import EnrouteWire
 import Testing
 
 @Suite struct LifecycleTests {
-    /// All that can be reached from a status, itself included, without leaving the kind's own statuses.
+    /// All statuses of the kind that are reachable from a status, including itself.
     private func reachable(from first: JobStatus, in statuses: [JobStatus]) -> Set<JobStatus> {
         var found: Set<JobStatus> = [first]
         while true {

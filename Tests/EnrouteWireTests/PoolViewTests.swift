@@ -2,7 +2,7 @@ import Testing
 
 @testable import EnrouteWire
 
-/// The messages about the pool of a zone.
+/// The messages about the rider pool of a zone.
 @Suite struct PoolViewTests {
     private static let zone = ZoneID("rome")!
 

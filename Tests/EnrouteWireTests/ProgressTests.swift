@@ -29,13 +29,13 @@ import Testing
     @Test func `CUS-027 AC-006: a cancelled order ends at the step it had reached`() {
         let steps = JobKind.delivery.progress(at: .cancelled, reached: .preparing)
         #expect(steps.map(\.state) == [.complete, .complete] + Array(repeating: .cancelled, count: 4))
-        // Not known how far it had come: nothing is said to be done.
+        // The reached step is unknown, so no step is complete.
         #expect(JobKind.service.progress(at: .cancelled).allSatisfy { $0.state == .cancelled })
     }
 
     @Test func `CUS-027 AC-007: without a rider the order stays at the step it had reached and continues from there`() {
         #expect(self.states(.delivery, .allocationFailed, reached: .readyForPickup) == "cccauu")
-        // At least accepted: nothing else leads there.
+        // At least accepted, because no other status leads there.
         #expect(self.states(.delivery, .allocationFailed) == "cauuuu")
         #expect(JobStatus.allocationFailed.end == nil)
         #expect(JobStatus.allCases.contains { $0.predecessors.contains(.allocationFailed) })

@@ -6,7 +6,7 @@ import Testing
     private static let fix = Fix(
         at: 1_700_000_000_123, place: .somewhere, accuracyMeters: 4.5, speedMetersPerSecond: 7.25, headingDegrees: 90)
 
-    /// As lua/publish_location.lua puts it together.
+    /// Composes the message as lua/publish_location.lua does.
     private func published(id: String = "1700000000456789", fix: Fix = fix) -> [UInt8] {
         Array(#"{"type":"location","id":"\#(id)","at":\#(fix.at)"#.utf8)
             + PublishedLocation.tail(of: fix, job: .job7, receivedAt: 1_700_000_000_200)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import EnrouteWire
 
-/// What may go from a channel of Redis to followers.
+/// Which messages are relayed from a Redis channel to followers.
 @Suite struct RelayedMessageTests {
     private static let job = JobID("job-7")!
 
@@ -27,7 +27,7 @@ import Testing
             #"{"type":"location","id":"1795000000000000","at":1795000000000"# + String(decoding: tail, as: UTF8.self)
         #expect(Self.read(message) == 1_795_000_000_000_000)
         #expect(Self.read(Self.location()) == 1_795_000_000_000_000)
-        // A later version's.
+        // A member of a later version.
         #expect(Self.read(Self.location(more: #","alt":12.5,"note":"tür \"A\"","of":[1,{"a":null}]"#)) != nil)
     }
 

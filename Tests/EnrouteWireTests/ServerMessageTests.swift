@@ -16,7 +16,7 @@ import Testing
         return limits
     }
 
-    /// One of each, every optional member with and without.
+    /// One message of each type, with and without every optional member.
     private static let messages: [ServerMessage] =
         [
             .welcome(Welcome(session: "s-1", serverTime: 1_700_000_000_000, pingIntervalSeconds: 25, limits: limits)),

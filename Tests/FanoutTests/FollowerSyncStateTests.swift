@@ -79,7 +79,7 @@ import Testing
         var view = View()
         #expect(view.tracking() == false)
         #expect(view.needsNewSnapshot)
-        // No gap: that would read the job again for all its followers, who would each be sent a reset.
+        // Not a gap, because that would read the job again for all followers and send each of them a reset.
         #expect(view.status(Self.status(2, after: 1)) == .skip)
         view.restartWaiting()
         #expect(!view.needsNewSnapshot && !view.isLive)

@@ -68,7 +68,7 @@ import Testing
     func `D4: statuses stay in order, only the newest positions stay, and the limit holds`(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         var outbox = Outbox<Int>(maxBytes: 300)
-        // The model: frames in the order they would be taken.
+        // The model: frames in the order they are sent.
         var model: [(topic: Int?, frame: [UInt8])] = []
         for step in 0..<5000 {
             let frame = [UInt8](repeating: UInt8(step % 251), count: .random(in: 1...20, using: &random))

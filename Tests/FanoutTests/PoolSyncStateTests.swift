@@ -7,7 +7,7 @@ import Testing
         PoolSyncState.Change(version: version, previous: previous, frame: [UInt8(truncatingIfNeeded: version)])
     }
 
-    /// Live, and all up to this version is seen.
+    /// A live watcher that has seen everything up to this version.
     private static func live(at version: Int64) -> PoolSyncState {
         var watching = PoolSyncState(since: nil)
         _ = watching.view(at: version)
@@ -31,7 +31,7 @@ import Testing
         #expect(watching.change(Self.change(12, after: 10)) == .skip)
         #expect(watching.change(Self.change(11, after: 10)) == .skip)
         #expect(watching.change(Self.change(15, after: 14)) == .gap)
-        // It stays one until the zone is read again, and what was seen stays what was shown.
+        // It stays a gap until the zone is read again, and the version that was seen does not change.
         #expect(watching.seen == 12)
         #expect(watching.change(Self.change(16, after: 15)) == .gap)
     }
@@ -83,7 +83,7 @@ import Testing
     }
 
     @Test func `in any order of view and changes each change is sent once, or a resync is required`() {
-        // All ways in which the view of any version can come among the changes 1 to 6, and one of them be lost.
+        // All positions of a view of any version among the changes 1 to 6, with one change lost.
         for (view, at, lost) in Self.orders {
             var (watching, shown, isWhole) = (PoolSyncState(since: nil), [Int64](), true)
             for version in 1...7 as ClosedRange<Int64> {
@@ -103,7 +103,7 @@ import Testing
             }
             let due = Array((view + 1)...7).filter { $0 <= 6 }
             if isWhole {
-                // The last one may be lost unnoticed: that is what a look is for.
+                // The last change may be lost unnoticed; the consistency check detects that.
                 #expect(shown == (lost == 6 ? due.filter { $0 < 6 } : due), "\(view) \(at) \(lost)")
             } else {
                 #expect(lost > view && lost < 6, "\(view) \(at) \(lost)")
@@ -111,10 +111,10 @@ import Testing
         }
     }
 
-    /// The version of the view, before which change it comes, and which change is lost (0: none).
+    /// The version of the view, the change it arrives before, and the change that is lost (0: none).
     private static var orders: [(view: Int64, at: Int64, lost: Int64)] {
         (0...6).flatMap { view in
-            // A view never is older than what was shown, so it comes before the change after it, or later.
+            // A view is never older than what was sent, so it arrives before the change after it, or later.
             (1...7).flatMap { at in (0...6).map { (Int64(view), Int64(at), Int64($0)) } }
         }
     }
@@ -124,7 +124,7 @@ import Testing
     @Test func `a watcher that has seen all changes passes the check`() {
         var look = PoolConsistencyCheck()
         #expect(look.agrees(asked: 5, version: 5, isKnown: true, seen: 5) == true)
-        // It saw more while the answer was on its way.
+        // The watcher saw more while the answer was on its way.
         #expect(look.agrees(asked: 5, version: 7, isKnown: true, seen: 9) == true)
     }
 

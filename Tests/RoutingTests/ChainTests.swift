@@ -7,7 +7,7 @@ import Testing
 @Suite struct ChainTests {
     private static func seconds(_ count: Double) -> UInt64 { UInt64(count * 1e9) }
 
-    /// When a breaker that always fails is asked, s.
+    /// When a circuit breaker that always fails permits a query, in seconds.
     private static func asked(_ failure: ProviderFailure, seconds: Int) -> [Int] {
         var (breaker, asked) = (CircuitBreaker(), [Int]())
         for second in 0..<seconds {

@@ -5,9 +5,9 @@ import Testing
 
 @testable import Routing
 
-/// Providers that are slow, refuse, break and answer nonsense, over real connections.
+/// Providers that are slow, refuse, fail or return nonsense, over real connections.
 @Suite struct FaultTests {
-    /// A clock that stands until it is moved.
+    /// A clock that is set by the test.
     private final class Clock: Sendable {
         private let value = NIOLockedValueBox<UInt64>(1_000_000_000_000)
         func read() -> (monotonic: UInt64, wall: Int64) {
@@ -29,7 +29,7 @@ import Testing
             }
         }
 
-        /// Somewhere else each time, so that no answer is known yet.
+        /// A different place each time, so no route is cached.
         func find(_ number: Int = 0) async -> SourcedRoute? {
             let start = Coordinate(latitude: 48.19 + Double(number) * 0.002, longitude: 16.38)!
             return await self.finder.find(RouteQuery(places: [start, ProviderFixtures.door])!)
@@ -103,11 +103,11 @@ import Testing
         answer: ProviderServer.Answer
     ) async throws {
         try await Self.site(azure: { _ in answer }, longestWait: .milliseconds(500)) { site in
-            // The next has half a second too, which a loaded machine may not keep: once is enough.
+            // The next provider has half a second too, which a busy machine may exceed. One success is enough.
             var found: SourcedRoute?
             for number in 0..<60 where found == nil {
                 found = await site.find(number)
-                // Whoever rests has rested.
+                // The open time of the circuit breaker is over.
                 site.clock.pass(seconds: 700)
             }
             #expect(found?.source == .osrm)
@@ -170,7 +170,7 @@ import Testing
         let none = ProviderServer.Answer.json(#"{"code":"NoRoute"}"#)
         try await Self.site(azure: { _ in .json(#"{"features":[]}"#) }, osrm: { _ in none }) { site in
             for number in 0..<5 { #expect(await site.find(number) == nil) }
-            // Both are still asked.
+            // Both providers are still queried.
             #expect(site.azure.questions.count == 5 && site.osrm.questions.count == 5)
         }
     }

@@ -1,4 +1,4 @@
-// What the documented providers of TestSupport are asked about, and with whose key.
+// The query and the key for the documented providers of TestSupport.
 
 import EnrouteWire
 import TestSupport
@@ -13,7 +13,7 @@ extension ProviderFixtures {
     static let question = RouteQuery(places: [station, between, door])!
 }
 
-/// A client for as long as `body` runs.
+/// Runs `body` with a client.
 func withClient<Result: Sendable>(
     longestWait: Duration = .seconds(30), _ body: (ProviderClient) async throws -> Result
 ) async throws -> Result {

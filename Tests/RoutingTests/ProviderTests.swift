@@ -4,7 +4,7 @@ import Testing
 
 @testable import Routing
 
-/// Each provider against a server that does what its documentation says.
+/// Each provider with a server that behaves as its documentation says.
 @Suite struct ProviderTests {
     private static func ask(
         _ behaviour: @escaping ProviderServer.Behaviour, _ question: RouteQuery = ProviderFixtures.question,
@@ -157,7 +157,7 @@ import Testing
         #expect(answer.seconds == 8 && !answer.knowsTraffic)
     }
 
-    // MARK: what is asked
+    // MARK: requests
 
     @Test func `degrees are written with a point and six decimals, whatever their size`() {
         for (value, text) in [

@@ -3,7 +3,7 @@ import Testing
 @testable import Tracking
 
 @Suite struct ArrivalTimeTests {
-    /// A rider that is seen once a second, and a service that answers at once, unless told otherwise.
+    /// A rider with a location every second and a provider that answers immediately, by default.
     private struct Trip {
         var arrival = ArrivalTime()
         /// s
@@ -11,9 +11,9 @@ import Testing
         var isFollowed = true
         var isSeen = true
         var metersToGo = 6000.0
-        /// s that the service says; `nil` when it fails.
+        /// Seconds that the provider returns; `nil` if it fails.
         var answer: (Double) -> Double? = { 600 - $0 }
-        /// When calculations began.
+        /// When calculations started.
         var calculated: [Double] = []
         var reasons: [ArrivalTime.Calculation.Reason] = []
 
@@ -106,7 +106,7 @@ import Testing
         trip.answer = { _ in 20 }
         trip.pass(seconds: 300)
         #expect(trip.calculated.count > 8)
-        // A service is asked once a minute all the same: the others are for the built-in estimator.
+        // A provider is still queried only once a minute. The other calculations use the built-in estimator.
         #expect(trip.reasons.filter { $0 != .overdue }.count == 5)
         trip.answer = { _ in -500 }
         for _ in 0..<120 {

@@ -5,7 +5,7 @@ import Testing
 @Suite struct GeofenceTests {
     private static let door = Reading(at: Recordings.start, point: Point(latitude: 48.2, longitude: 16.4))
 
-    /// What is found while readings come a second apart, these metres from the door.
+    /// The proximities for readings one second apart, at these distances from the door.
     private static func found(_ meters: [Double], speed: Double? = nil, accuracy: Double? = nil) -> [Proximity] {
         var fence = Geofence(destination: self.door.point)
         return meters.enumerated().compactMap { second, meters in
@@ -26,7 +26,7 @@ import Testing
     @Test func `a rider who drives past the door has not arrived`() {
         let past = Self.approach + stride(from: 0, to: -600.0, by: -10)
         #expect(Self.found(past) == [.approaching])
-        // However slowly its phone says it goes by.
+        // However slow the speed is that its phone reports.
         #expect(Self.found(Array(repeating: 30, count: 40), speed: 8) == [.approaching])
     }
 

@@ -17,7 +17,7 @@ import Testing
         Reading(at: self.first.at + 1000, point: Point(latitude: latitude, longitude: longitude))
     }
 
-    /// One that has accepted the first reading.
+    /// A validator that has accepted the first reading.
     private static var validator: LocationValidator {
         var validator = LocationValidator()
         #expect(validator.validate(self.first) == .accepted(.onward))
@@ -76,7 +76,7 @@ import Testing
 
     @Test func `agreeing readings move the marker as soon as the speed is plausible`() {
         var validator = Self.validator
-        // 180 m in a second, and on from there.
+        // 180 m in a second, then on from there.
         #expect(validator.validate(Self.after(1000, north: 180)) == .held)
         #expect(validator.validate(Self.after(2000, north: 185)) == .held)
         #expect(validator.validate(Self.after(3000, north: 190)) == .held)
@@ -128,7 +128,7 @@ import Testing
 
     @Test func `the skew of the phone's clock is measured separately from the time of receipt`() {
         var validator = LocationValidator()
-        // Its clock is 20 s behind; messages take 80 ms and more.
+        // The phone's clock is 20 s behind, and messages take at least 80 ms.
         for (second, delay) in [(0, 400), (1, 80), (2, 2000), (3, 90)] as [(Int64, Int64)] {
             let reading = Self.after(second * 1000, north: Double(second))
             _ = validator.validate(reading, received: .init(reading, lateMilliseconds: 20_000 + delay))

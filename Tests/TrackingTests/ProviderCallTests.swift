@@ -2,9 +2,9 @@ import Testing
 
 @testable import Tracking
 
-/// Several gateways with followers of the same jobs, and what they ask of a service.
+/// Several gateways with followers of the same jobs, and their queries to a provider.
 @Suite struct ProviderCallTests {
-    /// Who calculates for a job, and until when: what Redis keeps for all gateways.
+    /// Which gateway calculates for a job, and until when, as stored in Redis.
     private struct Leases {
         private var until: [Int: Double] = [:]
 
@@ -16,14 +16,14 @@ import Testing
     }
 
     private struct Outcome {
-        /// Questions to a service, for each job.
+        /// The queries to a provider, by job.
         var asked: [Int]
-        /// Most seconds between two calculations that one gateway's followers were shown.
+        /// The maximum time between two results that one gateway's followers received, in seconds.
         var longestWait: Double
         var unavailable = 0
     }
 
-    /// An hour, a tick a second with a delay of its own at each gateway.
+    /// One hour with a tick per second, delayed differently at each gateway.
     private static func hour(gateways: Int, followed: Int, unfollowed: Int) -> Outcome {
         let jobs = followed + unfollowed
         var states = Array(repeating: Array(repeating: ArrivalTime(), count: jobs), count: gateways)
@@ -40,7 +40,7 @@ import Testing
                     let isFollowed = job < followed
                     let calculation = states[gateway][job].begin(isFollowed: isFollowed, now: time)
                     if let calculation {
-                        // A little shorter than the minute, so that ticks which come early find it free.
+                        // Slightly shorter than a minute, so early ticks find the lease free.
                         guard leases.take(job, now: now, seconds: 58) else {
                             states[gateway][job].ceded(calculation, now: time)
                             continue
@@ -75,7 +75,7 @@ import Testing
         arrival.observe(metersToGo: 1000, now: .seconds(100))
         let begun = arrival.begin(isFollowed: true, now: .seconds(100))
         arrival.ceded(try #require(begun), now: .seconds(100))
-        // Nothing comes of it.
+        // The calculation has no result.
         for second in 101..<110 {
             arrival.observe(metersToGo: 1000, now: .seconds(Double(second)))
             let early = arrival.begin(isFollowed: true, now: .seconds(Double(second)))

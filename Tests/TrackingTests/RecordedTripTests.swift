@@ -2,9 +2,9 @@ import Testing
 
 @testable import Tracking
 
-/// The recordings, and made-up trips with the same faults, travelled as a gateway would see them.
+/// Recordings, and generated trips with the same faults, replayed as a gateway would receive them.
 @Suite struct RecordedTripTests {
-    /// How often a trip turns stale, and live again, between its first reading and its last.
+    /// How often a trip becomes stale, and live again, between its first and last reading.
     private static func changes(_ readings: [Reading]) -> (stale: Int, back: Int) {
         var (validator, stale, back, state) = (LocationValidator(), 0, 0, ViewState.waiting)
         func look(_ now: UInt64) {
@@ -15,7 +15,7 @@ import Testing
         }
         for reading in readings {
             let receipt = LocationValidator.Receipt(reading)
-            // What the timer of the deadline sees, just before the reading comes.
+            // The state that the timer sees just before the reading arrives.
             look(receipt.monotonic - 1)
             _ = validator.validate(reading, received: receipt)
             look(receipt.monotonic)
@@ -23,7 +23,7 @@ import Testing
         return (stale, back)
     }
 
-    /// Without the readings of some seconds.
+    /// The trip without the readings of some seconds.
     private static func silent(_ readings: [Reading], _ gaps: [Range<Int64>]) -> [Reading] {
         readings.filter { reading in !gaps.contains { $0.contains((reading.at - readings[0].at) / 1000) } }
     }
@@ -33,7 +33,7 @@ import Testing
         return readings.allSatisfy { validator.validate($0) == .accepted(.onward) }
     }
 
-    /// m/s from one accepted reading to the next, the most; and how many were accepted.
+    /// The maximum speed between accepted readings in m/s, and the number of accepted readings.
     private static func fastest(_ readings: [Reading]) -> (metersPerSecond: Double, accepted: Int) {
         var (validator, last, most) = (LocationValidator(), Reading?.none, 0.0)
         for reading in readings {
@@ -55,7 +55,7 @@ import Testing
         let trip = Recordings.generated(seed: 5)
         let starts = (0..<7).map { Int64(10 + $0 * 40) }
         #expect(trip.count > 300)
-        // The readings before and after are a second further apart than what is left out.
+        // The readings before and after the gap are one second further apart than the gap.
         #expect(Self.changes(Self.silent(trip, starts.map { $0..<$0 + 30 })) == (7, 7))
         #expect(Self.changes(Self.silent(trip, starts.map { $0..<$0 + 29 })) == (0, 0))
     }
@@ -93,7 +93,7 @@ import Testing
         #expect(Self.isFaultless(Recordings.generated(seed: seed)))
     }
 
-    /// Of a trip with the story's cap of four hours: what is accepted after it, and what is seen at its end.
+    /// For a trip with the sharing limit of four hours: the readings accepted after it, and the state at its end.
     private static func capped(_ readings: [Reading]) -> (lateAccepted: Int, end: ViewState, refused: Int) {
         let cap: Int64 = 4 * 3600 * 1000
         var (validator, lateAccepted) = (LocationValidator(), 0)

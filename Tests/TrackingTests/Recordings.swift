@@ -4,7 +4,7 @@ import Journeys
 
 @testable import Tracking
 
-/// Trips to travel: real ones where they are there, and made-up ones always.
+/// Trips for tests: recorded ones if available, and generated ones.
 enum Recordings {
     static let folder = URL(filePath: #filePath).appending(path: "../../../../shared/data/trips").standardized
     static let areThere = FileManager.default.fileExists(atPath: Self.folder.path)
@@ -14,7 +14,7 @@ enum Recordings {
         try Journey.load(path: Self.folder.appending(path: "\(name).gpx.gz").path).fixes.map(Reading.init)
     }
 
-    /// A reading a second through a made-up town, 4 to 20 minutes.
+    /// A trip of 4 to 20 minutes through a generated town, one reading per second.
     static func generated(seed: UInt64 = 1) -> [Reading] {
         StreetGrid.generate(seed: seed).trip(seed: seed, startingAt: Self.start).fixes.map(Reading.init)
     }
@@ -35,7 +35,7 @@ extension Reading {
 }
 
 extension LocationValidator.Receipt {
-    /// Received the moment it was taken, by a clock like the phone's.
+    /// A receipt at the time the reading was captured, with equal clocks.
     init(_ reading: Reading, lateMilliseconds: Int64 = 0) {
         let at = reading.at + lateMilliseconds
         self.init(monotonic: UInt64(at) * 1_000_000, wall: at)
@@ -43,6 +43,6 @@ extension LocationValidator.Receipt {
 }
 
 extension LocationValidator {
-    /// Of readings that come as they are taken.
+    /// Validates a reading that is received when it was captured.
     mutating func validate(_ reading: Reading) -> FixVerdict { self.validate(reading, received: Receipt(reading)) }
 }

@@ -44,7 +44,7 @@ import Testing
         }
         #expect(observe(10) == 5)
         #expect(observe(30) == 2)
-        // Traffic lights: now slow, now fast.
+        // Traffic lights: alternately slow and fast.
         for _ in 0..<10 {
             for _ in 0..<4 { #expect(observe(3) == nil) }
             #expect(observe(30) == nil)
@@ -54,7 +54,7 @@ import Testing
         #expect(rate.interval == 8)
     }
 
-    /// A phone that reads once a second and sends as often as it was asked to.
+    /// A phone that reads once a second and sends at the requested interval.
     private static func travel(_ trip: [Reading], followed: Bool) -> (saved: Double, greatestError: Double) {
         var (rate, validator, sent, greatest) = (ReportRate(), LocationValidator(), 0, 0.0)
         let destination = trip[trip.count - 1].point

@@ -5,7 +5,7 @@ import Testing
 @Suite struct TravelEstimatorTests {
     private static let start = Reading(at: Recordings.start, point: Point(latitude: 50, longitude: 8))
 
-    /// One that has seen a rider go north for so many seconds.
+    /// An estimator after a rider travelled north for this many seconds.
     private static func travelled(_ seconds: Int, metersPerSecond: Double, every: Int = 1) -> TravelEstimator {
         var estimator = TravelEstimator()
         for second in stride(from: 0, through: seconds, by: every) {
@@ -22,7 +22,7 @@ import Testing
         var estimator = TravelEstimator()
         #expect(estimator.seconds(to: Self.away(2000)) == nil)
         estimator.observe(Self.start)
-        // 2.8 km of way at 7 m/s, or nearly.
+        // About 2.8 km of streets at 7 m/s.
         #expect((350...450).contains(try #require(estimator.seconds(to: Self.away(2000)))))
         #expect(estimator.seconds(to: Self.start.point) == 0)
     }
@@ -42,7 +42,7 @@ import Testing
             Self.travelled(1200, metersPerSecond: speed).seconds(from: Self.start.point, to: Self.away(4000))
         }
         #expect(seconds(20) < seconds(8) && seconds(8) < seconds(0.1))
-        // An hour of standing does not make it hours.
+        // An hour of standing must not predict hours.
         let stuck = Self.travelled(3600, metersPerSecond: 0).seconds(from: Self.start.point, to: Self.away(4000))
         #expect(stuck < 2 * seconds(8))
     }
@@ -70,7 +70,7 @@ import Testing
         #expect(abs(DetourFactor().factor - 1.4) < 1e-9)
         let straight = learned({ ($0, 0) }, meters: 60_000)
         #expect(straight < 1.15 && straight > 1)
-        // Blocks of 100 m, north and east by turns.
+        // Blocks of 100 m, alternately north and east.
         let stairs = learned(
             { step in
                 let (blocks, rest) = ((step / 100).rounded(.down), step.truncatingRemainder(dividingBy: 100))
@@ -91,7 +91,7 @@ import Testing
         #expect(town.factor < before && town.factor == trip.detour.factor)
     }
 
-    // MARK: rounds
+    // MARK: several stops
 
     @Test func `the path to the second job includes the first one and the time spent there`() throws {
         let (first, second) = (Self.away(3000), Self.away(-3000))

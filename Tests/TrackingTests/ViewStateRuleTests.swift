@@ -55,7 +55,7 @@ import Testing
 
     // MARK: why unavailable
 
-    /// Travelling, connected, a first reading accepted at 0 s.
+    /// Travel mode is on, the rider is connected, and the first reading was accepted at 0 s.
     private static var silent: Unavailability {
         var unavailability = Unavailability()
         unavailability.connection(isOpen: true)

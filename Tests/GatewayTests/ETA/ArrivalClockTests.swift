@@ -14,7 +14,8 @@ import Testing
 @testable import Realtime
 @testable import WebSocket
 
-/// The arrivals of one loop by a clock of the test's, with a real Redis: what takes minutes in a running gateway.
+/// The arrivals of one event loop with a simulated clock and a real Redis, because they would take minutes in a running
+/// gateway.
 @Suite struct ArrivalClockTests {
     private static let (job, rider) = (JobID("job-1")!, PersonID("rider-1")!)
     private static let epoch: Int64 = 1_795_000_000_000
@@ -37,7 +38,7 @@ import Testing
             ) { (UInt64(clock.seconds * 1e9), ArrivalClockTests.epoch + Int64(clock.seconds * 1000)) }
         }
 
-        /// Each job is looked at once.
+        /// Checks each job once.
         func passSecond() {
             self.clock.seconds += 1
             for _ in 0..<10 { self.arrivals.tick() }
@@ -49,7 +50,7 @@ import Testing
         var seconds = 1000.0
     }
 
-    /// A job whose rider has shared its place, five minutes or so from the door.
+    /// A job whose rider shared a location about five minutes from the door.
     private static func run(
         _ body:
             @escaping @Sendable (RedisClient, JobFeed, NIOLoopBound<Stage>, NIOLoopBound<JobView>) async throws -> Void
@@ -108,7 +109,7 @@ import Testing
             let text = try await client.eventLoop.submit {
                 stage.value.clock.seconds += 300
                 stage.value.arrivals.ended(Self.job, because: .arrived)
-                // Whoever is told of it twice counts it once.
+                // An end that is reported twice counts once.
                 stage.value.arrivals.ended(Self.job, because: .completed)
                 return stage.value.routing.counts.text
             }.get()
@@ -140,12 +141,12 @@ import Testing
     @Test func `an arrival is calculated every minute, and earlier when the rider turns round`() async throws {
         try await Self.run { client, feed, stage, view in
             let publisher = LocationPublisher(live: client, settings: LiveStateSettings())
-            /// Hears a position so far north, and lets 20 s pass.
+            /// Receives a location this far north, and advances the clock by 20 s.
             ///
-            /// - Returns: the arrival that is known then, all questions to Redis answered.
+            /// - Returns: the arrival after all requests to Redis are answered.
             func pass(north: Double) async throws -> ArrivalEstimate {
                 let place = Coordinate(latitude: 41.9 + north, longitude: 12.5)!
-                // Whoever wants to calculate may.
+                // The lease is free.
                 _ = try await client.run("DEL", "job:{job-1}:eta:lease")
                 _ = try await publisher.publish(
                     Fix(at: WallClock.nowMilliseconds, place: place), for: Self.job, by: Self.rider,
@@ -157,7 +158,7 @@ import Testing
                         position: position.withUnsafeBytes { Frame.text($0) }, of: Self.job)
                     for _ in 0..<20 { stage.value.passSecond() }
                 }.get()
-                // Stops, lease and answer are three questions, one after the other on this connection.
+                // Stops, lease and result are three requests, one after the other on this connection.
                 for _ in 0..<4 { _ = try await feed.read(Self.job).get() }
                 return try #require(try await feed.read(Self.job).get().eta)
             }
@@ -169,7 +170,7 @@ import Testing
                 try await feed.read(Self.job).get().eta != nil
             }
             let first = try #require(try await feed.read(Self.job).get().eta)
-            // 20 and 40 s later; then 60, of which the last second may or may not be counted, and 80.
+            // 20 and 40 s later; then 60, whose last second may or may not count, and 80.
             for north in [0.0149, 0.0148] {
                 let on = try await pass(north: north)
                 #expect(on == first)
@@ -188,14 +189,14 @@ import Testing
         try await Self.run { client, feed, stage, view in
             let position = try #require(try await feed.read(Self.job).get().position)
             let (jobs, keyspace) = ([Self.job] + (2...101).map { JobID("job-\($0)")! }, LiveStateSettings().keyspace)
-            /// How many of the jobs were calculated, or are to be, once all questions to Redis are answered.
+            /// The number of jobs that were calculated, or will be, after all requests to Redis are answered.
             func calculated() async throws -> RESPValue {
-                // Stops, lease and answer are three questions, one after the other on this connection.
+                // Stops, lease and result are three requests, one after the other on this connection.
                 for _ in 0..<4 { _ = try await feed.read(Self.job).get() }
                 let keys = jobs.map { RedisCommand.Word.text(keyspace.etaLease(of: $0)) }
                 return try await client.send(RedisCommand(["EXISTS"] + keys)).get()
             }
-            // Of one that is followed it is seen.
+            // For a followed job it is detected.
             try await client.eventLoop.submit {
                 _ = stage.value.arrivals.saw(view.value, of: Self.job)
                 stage.value.passSecond()

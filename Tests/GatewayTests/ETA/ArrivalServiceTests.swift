@@ -13,11 +13,11 @@ import Testing
 @testable import HTTPValues
 @testable import Realtime
 
-/// Running gateways that ask services as they are documented, over HTTP: OSRM, Azure Maps, Mapbox, and what goes wrong.
+/// Running gateways that query documented providers over HTTP: OSRM, Azure Maps, Mapbox, and their failures.
 @Suite struct ArrivalServiceTests {
     private static let door = Coordinate(latitude: 48.2351, longitude: 16.4138)!
     private static let key = ProviderKey(ProviderFixtures.keyText)!
-    /// Of an interval of two seconds.
+    /// Settings with an interval of two seconds.
     private static let leaseMilliseconds: Int64 = 1933
 
     private static func osrm(_ server: ProviderServer, daily: Int? = nil) throws -> ArrivalService {
@@ -33,7 +33,7 @@ import Testing
         }
     }
 
-    /// A visit in Vienna, on its way.
+    /// A visit in Vienna that is on its way.
     static func visit(_ gateway: RunningGateway, _ name: String = "job-1") async throws -> JobID {
         let job = JobID(name)!
         _ = try await gateway.ledger.create(
@@ -45,7 +45,7 @@ import Testing
         return job
     }
 
-    /// Reports a place a few blocks further, so that no answer of before is good for it.
+    /// Reports a location a few blocks further, so no cached route applies.
     static func move(_ rider: GatewayConnection, _ job: JobID, _ number: Int) async throws {
         let place = Coordinate(latitude: 48.185 + Double(number) * 0.002, longitude: 16.377)!
         try await rider.send(
@@ -137,7 +137,7 @@ import Testing
                                 try await Self.move(rider, job, number)
                                 let told = try await here.knownETA()
                                 said.append(told.at)
-                                // What comes by Redis is heard by both, as the same bytes.
+                                // Both gateways receive the result from Redis with the same bytes.
                                 _ = try await there.first { if case .eta(_, told) = $0 { true } else { nil } }
                             }
                             try await rider.send(.travel(job: job, active: false))
@@ -146,7 +146,7 @@ import Testing
                                 if case .tracking(_, .paused, _) = message { return true } else { return nil }
                             }
                             let milliseconds = try #require(said.last) - #require(said.first)
-                            // The first, one for each lease since, and one that was out at the end.
+                            // The first one, one for each lease since, and one that was running at the end.
                             #expect(server.questions.count <= 2 + Int(milliseconds / Self.leaseMilliseconds))
                         }
                     }
@@ -179,7 +179,7 @@ import Testing
         try await ProviderServer.running(ProviderFixtures.osrm) { server in
             try await Self.run(Self.settings([try Self.osrm(server, daily: 3)])) { gateway in
                 let job = try await Self.visit(gateway)
-                // Others have asked twice.
+                // Other gateways have sent two queries.
                 let arrivals = ETAStore(live: gateway.client, settings: gateway.settings.liveState)
                 let day = DailyBudget.day(of: WallClock.nowMilliseconds)
                 for _ in 0..<2 { _ = try await arrivals.count("osrm", day: day).get() }
@@ -231,7 +231,7 @@ import Testing
     }
 }
 
-/// Hands over each line with its metadata.
+/// Reports each log line with its metadata.
 private struct Recorder: LogHandler {
     let write: @Sendable (String) -> Void
     var logLevel = Logger.Level.trace
@@ -248,7 +248,7 @@ private struct Recorder: LogHandler {
 }
 
 extension GatewayConnection.Messages.AsyncIterator {
-    /// The next word that says when.
+    /// The next estimate with an arrival time.
     mutating func knownETA() async throws -> ArrivalEstimate {
         try await self.first { message in
             if case .eta(_, let estimate) = message, estimate.state == .ok { estimate } else { nil }

@@ -7,17 +7,17 @@ import Testing
 @testable import Gateway
 @testable import Realtime
 
-/// When the rider arrives, as followers of a running gateway are told.
+/// The arrival times that followers of a running gateway receive.
 @Suite struct ArrivalTimesTests {
     static func settings(_ settings: inout GatewaySettings) {
         settings.limits.allowManyMessages()
         (settings.limits.positionsPerSecond, settings.limits.positionsBurst) = (1000, 1000)
         settings.arrivals.interval = .seconds(2)
-        // Riders leap here: which of it is believed is not the matter.
+        // Riders jump in these tests, so the speed is not validated.
         settings.validation.fastestMetersPerSecond = 1e9
     }
 
-    /// A follower and its rider, with travel mode on.
+    /// Connects a follower and a rider with travel mode on.
     static func trip(
         _ gateway: RunningGateway, _ job: JobID,
         _ body: (
@@ -50,7 +50,7 @@ import Testing
                     try await rider.report(job, step: 999)
                     let second = try await messages.eta()
                     #expect(second.state == .ok && second.at > first.at)
-                    // Who comes later, or asks by REST, is told the same.
+                    // A later follower and REST get the same.
                     let snapshot = try await gateway.connect("olga", .ops) { connection, messages in
                         try await connection.send(.subscribe(job: job, since: nil))
                         return try await messages.subscribed()
@@ -129,9 +129,9 @@ import Testing
                     }
                     let direct = try await eta(nil, [second])
                     let later = try await eta(1, [first, second])
-                    // The same way, and a stop.
+                    // The same path with a stop.
                     #expect((later.seconds ?? 0) >= (direct.seconds ?? 0) + 150)
-                    // The first is done: the second is next.
+                    // The first job is done, so the second is next.
                     _ = try await gateway.ledger.publish(
                         .workInProgress, of: first, by: PersonID("s")!, source: "rest"
                     ).get()
@@ -163,7 +163,7 @@ import Testing
 }
 
 extension GatewayConnection.Messages.AsyncIterator {
-    /// The next word on the arrival.
+    /// The next estimate.
     mutating func eta() async throws -> ArrivalEstimate {
         try await self.first { if case .eta(_, let estimate) = $0 { estimate } else { nil } }
     }

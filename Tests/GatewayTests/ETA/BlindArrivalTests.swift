@@ -8,7 +8,7 @@ import Testing
 @testable import Gateway
 @testable import Realtime
 
-/// Arrivals on a gateway that can not know what is revoked: when somebody comes says where somebody is.
+/// Arrivals on a gateway whose revocation state is stale. An arrival time reveals where a rider is.
 @Suite(.needsMachine(for: .faults)) struct BlindArrivalTests {
     @Test func `while the revocation state is stale no request returns an arrival time`()
         async throws
@@ -22,11 +22,11 @@ import Testing
                 try await ArrivalTimesTests.trip(gateway, job) { anna, heard, rider in
                     try await rider.report(job, step: 1000)
                     let before = try await heard.knownETA()
-                    // No stream: it can not be read, and all other keys can.
+                    // The revocation stream cannot be read, but all other keys can.
                     _ = try await gateway.client.run("SET", gateway.settings.liveState.keyspace.control, "blind")
                     _ = try await heard.first { if case .degraded = $0 { true } else { nil } }
                     try await rider.report(job, step: 999)
-                    // Calculated it is, and kept for when it may be shown.
+                    // The arrival is calculated and stored until it may be sent.
                     try await becomes("another arrival was calculated") {
                         try await gateway.feed.read(job).get().eta?.at ?? 0 > before.at
                     }
@@ -71,13 +71,13 @@ import Testing
                     _ = try await heard.knownETA()
                     _ = try await gateway.client.run("SET", gateway.settings.liveState.keyspace.control, "blind")
                     _ = try await heard.first { if case .degraded = $0 { true } else { nil } }
-                    // The rider falls silent, so that its arrival becomes doubtful on this gateway alone.
+                    // The rider becomes silent, so the arrival becomes doubtful on this gateway alone.
                     _ = try await heard.first { message -> Bool? in
                         if case .eta(_, let estimate) = message { #expect(estimate.state != .recalculating) }
                         if case .tracking(_, .stale, _) = message { return true }
                         return nil
                     }
-                    // It was looked at: what is to be said of it waits.
+                    // The job was checked, and its estimate waits.
                     _ = await waiting.first { _ in true }
                     _ = try await gateway.client.run("DEL", gateway.settings.liveState.keyspace.control)
                     let doubtful = try await heard.eta()
@@ -88,7 +88,7 @@ import Testing
     }
 }
 
-/// Hands over the state of each arrival that is withheld.
+/// Reports the state of each arrival that is withheld.
 private struct WithheldArrivals: LogHandler {
     let take: @Sendable (String) -> Void
     var logLevel = Logger.Level.trace
