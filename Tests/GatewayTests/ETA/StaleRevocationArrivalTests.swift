@@ -9,7 +9,7 @@ import Testing
 @testable import Realtime
 
 /// Arrivals on a gateway whose revocation state is stale. An arrival time reveals where a rider is.
-@Suite(.needsMachine(for: .faults)) struct BlindArrivalTests {
+@Suite(.needsMachine(for: .faults)) struct StaleRevocationArrivalTests {
     @Test func `while the revocation state is stale no request returns an arrival time`()
         async throws
     {
