@@ -4,7 +4,7 @@ import Testing
 @testable import TrafficControl
 
 /// The rate of log messages about one subject.
-@Suite struct SaidLatelyTests {
+@Suite struct KeyedLogThrottleTests {
     private let start = NIODeadline.uptimeNanoseconds(1_000_000_000_000)
     private let interval = KeyedLogThrottle<String>.interval
 

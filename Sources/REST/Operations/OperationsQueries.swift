@@ -1,4 +1,4 @@
-// The queries of the operations page: everything it shows besides single jobs. The routes are in OperationsRoutes.swift.
+// The queries of the operations page: everything it shows except single jobs. The routes are in OperationsRoutes.swift.
 
 internal import EnrouteWire
 internal import HTTPValues
@@ -85,12 +85,12 @@ package struct OperationsQueries: Sendable {
             } else {
                 nil
             }
-        let heard = try? await self.registry.reports(now: WallClock.nowMilliseconds).get()
-        let others = (heard ?? []).filter { $0.id != own?.id }.map { heard in
-            let health = heard.facts.flatMap { JSONDocument.value(GatewayHealth.self, of: $0) }
-            if heard.facts != nil, health == nil { self.registry.rejectReport(of: heard.id) }
-            return Gateway(id: heard.id, at: heard.at, health: health)
+        let reports = try? await self.registry.reports(now: WallClock.nowMilliseconds).get()
+        let others = (reports ?? []).filter { $0.id != own?.id }.map { report in
+            let health = report.facts.flatMap { JSONDocument.value(GatewayHealth.self, of: $0) }
+            if report.facts != nil, health == nil { self.registry.rejectReport(of: report.id) }
+            return Gateway(id: report.id, at: report.at, health: health)
         }
-        return (((own.map { [$0] } ?? []) + others).sorted { $0.id < $1.id }, heard != nil)
+        return (((own.map { [$0] } ?? []) + others).sorted { $0.id < $1.id }, reports != nil)
     }
 }

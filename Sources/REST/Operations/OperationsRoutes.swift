@@ -197,17 +197,17 @@ extension Routes {
         let zone = try self.zone(request, context)
         let limit = try Self.number(request, "limit", Self.auditEntryLimits, else: Self.defaultAuditEntries)
         let (changes, accesses) = try await self.query { try await self.operations.audit(of: zone, limit: limit) }
-        func told(_ entries: [AuditStreams.StoredEntry], _ names: [String]) -> [[String: String]] {
+        func members(_ entries: [AuditStreams.StoredEntry], _ names: [String]) -> [[String: String]] {
             entries.map { entry in
-                var members = ["id": entry.id]
-                for name in names { members[name] = entry.value(name).flatMap { $0.isEmpty ? nil : $0 } }
-                return members
+                var row = ["id": entry.id]
+                for name in names { row[name] = entry.value(name).flatMap { $0.isEmpty ? nil : $0 } }
+                return row
             }
         }
         return try Self.json(
             AuditDocument(
-                zone: zone.text, changes: told(changes, Self.changeMembers),
-                accesses: told(accesses, Self.accessMembers)))
+                zone: zone.text, changes: members(changes, Self.changeMembers),
+                accesses: members(accesses, Self.accessMembers)))
     }
 
     private struct GatewaysDocument: Encodable {

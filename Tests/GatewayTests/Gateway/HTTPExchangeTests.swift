@@ -122,8 +122,8 @@ import Testing
                     (Self.get("/openapi.json") + Self.get("/nothing", "Upgrade: h2c\r\nConnection: upgrade\r\n")).utf8)
                     + Array(upgrade.utf8) + RawSocket.frame(0x89, [7]) + RawSocket.frame(0x88, [0x03, 0xE8]))
             for status in [200, 404, 101] { #expect(try Self.answer(hasty).hasPrefix("HTTP/1.1 \(status) ")) }
-            let heard = try hasty.readToEnd()
-            #expect(heard.ends(with: [0x8A, 1, 7, 0x88, 2, 0x03, 0xE8]))
+            let received = try hasty.readToEnd()
+            #expect(received.ends(with: [0x8A, 1, 7, 0x88, 2, 0x03, 0xE8]))
         }
     }
 

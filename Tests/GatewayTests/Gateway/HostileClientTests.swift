@@ -30,12 +30,12 @@ import Testing
         try await Self.run { port, token in
             let session = try RawSocket.session(port: port, token: token)
             try session.send([0x81, 0x80 | 127] + length + [0, 0, 0, 0])
-            let heard = try session.read()
+            let received = try session.read()
             // A length with its most significant bit set is invalid (RFC 6455 section 5.2).
             let code: UInt16 = length[0] == 0x80 ? 1002 : 1009
-            #expect(heard.count >= 4 && heard[0] == 0x88)
-            let isCode = heard.dropFirst(2).prefix(2).elementsEqual([UInt8(code >> 8), UInt8(code & 0xFF)])
-            #expect(isCode || heard.dropFirst(2).prefix(2).elementsEqual([0x03, 0xF1]))
+            #expect(received.count >= 4 && received[0] == 0x88)
+            let isCode = received.dropFirst(2).prefix(2).elementsEqual([UInt8(code >> 8), UInt8(code & 0xFF)])
+            #expect(isCode || received.dropFirst(2).prefix(2).elementsEqual([0x03, 0xF1]))
         }
     }
 
@@ -52,8 +52,8 @@ import Testing
                 // RSV1 marks a compressed frame.
                 try socket.send(RawSocket.frame(0xC1, [0x4B, 0x04, 0x00]))
                 // 1002, after the welcome.
-                let heard = try socket.readToEnd()
-                #expect(heard.indices.contains { heard[$0...].starts(with: [0x03, 0xEA]) })
+                let received = try socket.readToEnd()
+                #expect(received.indices.contains { received[$0...].starts(with: [0x03, 0xEA]) })
             }
             let page = try RawSocket(port: port)
             try page.send("GET /track/j HTTP/1.1\r\nHost: h\r\nAccept-Encoding: gzip, br\r\nConnection: close\r\n\r\n")

@@ -222,23 +222,23 @@ import Testing
             stage.issuer.publish(.silence)
             stage.clock.pass(seconds: 30)
             let port = stage.gateway.port
-            async let heard = blocking {
+            async let received = blocking {
                 let socket = try RawSocket.upgraded(port: port, token: second)
                 for ref in 1...3 {
                     try socket.send(
                         RawSocket.frame(0x81, Array(#"{"type":"unsubscribe","job":"j","ref":"\#(ref)"}"#.utf8)))
                 }
-                var heard: [UInt8] = []
-                while !String(decoding: heard, as: UTF8.self).contains(#""ref":"3""#) {
+                var received: [UInt8] = []
+                while !String(decoding: received, as: UTF8.self).contains(#""ref":"3""#) {
                     let more = try socket.read()
                     if more.isEmpty { break }
-                    heard += more
+                    received += more
                 }
-                return String(decoding: heard, as: UTF8.self)
+                return String(decoding: received, as: UTF8.self)
             }
             while stage.issuer.asked.count < 2 { await Task.yield() }
             stage.issuer.publish(Key.set([old, new]))
-            let text = try await heard
+            let text = try await received
             let order = [#""type":"welcome""#, #""ref":"1""#, #""ref":"2""#, #""ref":"3""#].compactMap {
                 text.range(of: $0)?.lowerBound
             }
@@ -252,12 +252,12 @@ import Testing
             #expect(try await stage.lets(in: try await old.token(), way: 0))
             stage.issuer.publish(Key.set([old, new]))
             let (port, token) = (stage.gateway.port, try await new.token())
-            let heard = try await blocking {
+            let received = try await blocking {
                 let socket = try RawSocket.upgraded(port: port, token: token)
                 _ = try socket.readUntil(Array("\r\n\r\n".utf8))
                 return try socket.readToEnd()
             }
-            #expect(heard.starts(with: [0x88]) && heard.dropFirst(2).starts(with: [0x0F, 0xA3]))
+            #expect(received.starts(with: [0x88]) && received.dropFirst(2).starts(with: [0x0F, 0xA3]))
             let rest = try await JobRoutesTests.ask(stage.gateway, "GET", "/api/v1/jobs/none", as: token)
             #expect(rest.status == 503)
             stage.clock.pass(seconds: 30)

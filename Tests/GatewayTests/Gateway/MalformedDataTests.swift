@@ -57,14 +57,14 @@ import Testing
                         let (before, counted) = (lines.all.count, try await Self.refused(gateway, faults))
                         try await entry.meet(trial)
                         let key = entry.key(trial)
-                        let said = lines.all.dropFirst(before).filter { line in
+                        let logged = lines.all.dropFirst(before).filter { line in
                             guard line.message == Self.message else { return false }
                             let keys = "\(line.metadata["key"] ?? "")".split(separator: " ")
                             return keys.contains { $0 == key || key.hasSuffix(":") && $0.hasPrefix(key) }
                         }
                         let isRefused = !entry.tolerated.contains(value)
-                        #expect(said.count == (isRefused ? 1 : 0), "\(entry.name) \(key) \(value)")
-                        #expect(said.allSatisfy { $0.level == .error && $0.metadata["role"] != nil })
+                        #expect(logged.count == (isRefused ? 1 : 0), "\(entry.name) \(key) \(value)")
+                        #expect(logged.allSatisfy { $0.level == .error && $0.metadata["role"] != nil })
                         let counts = try await Self.refused(gateway, faults)
                         #expect(isRefused ? counts > counted : counts >= counted, "\(entry.name) \(key) \(value)")
                     }
@@ -154,10 +154,10 @@ import Testing
                     _ = try await messages.first { if case .pool = $0 { true } else { nil } }
                     for (channel, messages) in others {
                         for payload in Self.payloads(messages) {
-                            let heard = try await gateway.client.send(
+                            let received = try await gateway.client.send(
                                 RedisCommand([.text("SPUBLISH"), .text(channel), .bytes(payload)])
                             ).get()
-                            #expect((heard.integer ?? 0) > 0)
+                            #expect((received.integer ?? 0) > 0)
                         }
                     }
                     // The valid message at the end must be the first that followers receive.
@@ -172,9 +172,9 @@ import Testing
                     let count = Self.payloads(others[index].messages).count
                     let line = "enroute_redis_invalid_values_total{kind=\"\(kind)\"} \(count)\n"
                     #expect(try await gateway.eventually("/metrics") { $0.text.contains(line) }, "\(kind)")
-                    let said = lines.all.filter { $0.message == Self.message && $0.metadata["kind"] == "\(kind)" }
+                    let logged = lines.all.filter { $0.message == Self.message && $0.metadata["kind"] == "\(kind)" }
                     // Many malformed messages of one channel are logged once.
-                    #expect(said.count == 1 && said.allSatisfy { $0.level == .error }, "\(kind)")
+                    #expect(logged.count == 1 && logged.allSatisfy { $0.level == .error }, "\(kind)")
                 }
             }
         }
@@ -199,7 +199,7 @@ import Testing
                 #expect(try await gateway.rest("GET", "/api/v1/jobs/none", as: anna).status == 404)
             }
         }
-        let said = lines.all.filter { $0.message == Self.message }
-        #expect(said.count == 1 && said.first?.metadata["key"] == "control" && said.first?.level == .error)
+        let logged = lines.all.filter { $0.message == Self.message }
+        #expect(logged.count == 1 && logged.first?.metadata["key"] == "control" && logged.first?.level == .error)
     }
 }

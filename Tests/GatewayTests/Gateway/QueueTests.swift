@@ -26,12 +26,12 @@ struct Moto: Sendable {
         defer { kill(process.processIdentifier, SIGKILL) }
         let reader = words.fileHandleForReading
         let port = try await blocking {
-            var said = ""
+            var logged = ""
             while true {
                 let more = reader.availableData
                 guard !more.isEmpty else { throw Missing() }
-                said += String(decoding: more, as: UTF8.self)
-                if let port = said.firstMatch(of: /Running on http:\/\/127\.0\.0\.1:(\d+)\s/).flatMap({ Int($0.1) }) {
+                logged += String(decoding: more, as: UTF8.self)
+                if let port = logged.firstMatch(of: /Running on http:\/\/127\.0\.0\.1:(\d+)\s/).flatMap({ Int($0.1) }) {
                     return port
                 }
             }

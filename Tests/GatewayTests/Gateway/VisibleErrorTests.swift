@@ -32,10 +32,10 @@ import Testing
                 #expect(metrics.contains(#"enroute_http_requests_total{route="/api/v1/jobs/{job}",status="500"} 1"#))
             }
         }
-        let said = lines.all.filter { $0.metadata["trace"] == "\(Self.trace)" && $0.level >= .warning }
-        #expect(said.count == 1, "\(said)")
-        #expect(said.first?.level == .error && said.first?.message == "request failed with an internal error")
-        #expect(said.first?.metadata["route"] == "/api/v1/jobs/{job}")
+        let logged = lines.all.filter { $0.metadata["trace"] == "\(Self.trace)" && $0.level >= .warning }
+        #expect(logged.count == 1, "\(logged)")
+        #expect(logged.first?.level == .error && logged.first?.message == "request failed with an internal error")
+        #expect(logged.first?.metadata["route"] == "/api/v1/jobs/{job}")
     }
 
     @Test func `B8: a message that fails internally is counted and logged once with its session`() async throws {
@@ -55,9 +55,9 @@ import Testing
                 #expect(try await gateway.manage("/metrics").text.contains("enroute_messages_failed_total 1\n"))
             }
         }
-        let said = lines.all.filter { $0.message == "handling a message failed" }
-        #expect(said.count == 1 && said.first?.level == .error)
-        #expect(said.first?.metadata["session"] == session.value.map { "\($0)" })
+        let logged = lines.all.filter { $0.message == "handling a message failed" }
+        #expect(logged.count == 1 && logged.first?.level == .error)
+        #expect(logged.first?.metadata["session"] == session.value.map { "\($0)" })
     }
 
     @Test func `B8: requests are counted by route and status, and unknown paths under one label`() async throws {
@@ -121,19 +121,19 @@ import Testing
                     #expect((Int(count.1) ?? 0) >= 3)
                     try await gateway.client.run("CONFIG", "SET", "maxmemory", "0")
                     // A new follower causes an audit write; its success shows that the outage is over.
-                    try await gateway.connect("olga", .ops) { other, heard in
+                    try await gateway.connect("olga", .ops) { other, received in
                         try await other.send(.subscribe(job: job, since: nil))
-                        _ = try await heard.subscribed()
+                        _ = try await received.subscribed()
                         _ = try await messages.first { if case .restored = $0 { true } else { nil } }
                     }
                 }
             }
         }
-        let said = lines.all.filter {
+        let logged = lines.all.filter {
             $0.message == "redis command failed" && $0.metadata["kind"] == "oom"
         }
-        #expect(said.count { $0.metadata["role"] == "ledger" } == 1)
-        #expect(said.allSatisfy { $0.level == .error && $0.metadata["reason"] == "Redis replied OOM" })
+        #expect(logged.count { $0.metadata["role"] == "ledger" } == 1)
+        #expect(logged.allSatisfy { $0.level == .error && $0.metadata["reason"] == "Redis replied OOM" })
     }
 
     @Test func `B35: a missing Redis permission is logged and counted`() async throws {
@@ -149,8 +149,8 @@ import Testing
                 #expect(!metrics.contains("role=\"ledger\",kind=\"noperm\"} 0\n"))
             }
         }
-        let said = lines.all.filter { $0.metadata["kind"] == "noperm" }
-        #expect(said.count == 1 && said.first?.level == .error && said.first?.metadata["role"] == "ledger")
+        let logged = lines.all.filter { $0.metadata["kind"] == "noperm" }
+        #expect(logged.count == 1 && logged.first?.level == .error && logged.first?.metadata["role"] == "ledger")
     }
 
     @Test func `a missing page asset is logged when the gateway starts`() async throws {
@@ -163,9 +163,9 @@ import Testing
                 #expect(answer.status == 404)
             }
         }
-        let said = lines.all.filter { $0.message == "page asset missing" }
-        #expect(said.count == 2 && said.allSatisfy { $0.level == .error })
-        #expect(said.contains { $0.metadata["path"] == "/nowhere/leaflet.js" })
+        let logged = lines.all.filter { $0.message == "page asset missing" }
+        #expect(logged.count == 2 && logged.allSatisfy { $0.level == .error })
+        #expect(logged.contains { $0.metadata["path"] == "/nowhere/leaflet.js" })
     }
 }
 

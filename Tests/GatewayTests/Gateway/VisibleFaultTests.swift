@@ -40,8 +40,8 @@ import Testing
                 #expect((Int(count.1) ?? 0) >= 3)
             }
         }
-        let said = lines.all.filter { $0.metadata["kind"] == "misconf" && $0.metadata["role"] == "ledger" }
-        #expect(said.count == 1 && said.first?.level == .error, "\(said)")
+        let logged = lines.all.filter { $0.metadata["kind"] == "misconf" && $0.metadata["role"] == "ledger" }
+        #expect(logged.count == 1 && logged.first?.level == .error, "\(logged)")
     }
 
     @Test(arguments: [
@@ -71,9 +71,9 @@ import Testing
             }
             #expect(!server.questions.isEmpty)
         }
-        let said = lines.all.filter { $0.message == "ETA provider unusable; check its settings" }
-        #expect(said.count == 1 && said.first?.level == .error, "\(said)")
-        #expect(said.first?.metadata["provider"] == "osrm")
+        let logged = lines.all.filter { $0.message == "ETA provider unusable; check its settings" }
+        #expect(logged.count == 1 && logged.first?.level == .error, "\(logged)")
+        #expect(logged.first?.metadata["provider"] == "osrm")
     }
 
     @Test func `an unreachable ETA provider is logged once as a warning`() async throws {
@@ -94,7 +94,7 @@ import Testing
                 }
             }
         }
-        let said = lines.all.filter { $0.message == "ETA provider unavailable" }
-        #expect(said.count == 1 && said.first?.level == .warning, "\(said)")
+        let logged = lines.all.filter { $0.message == "ETA provider unavailable" }
+        #expect(logged.count == 1 && logged.first?.level == .warning, "\(logged)")
     }
 }

@@ -40,11 +40,11 @@ import Testing
                     try await monitor.run("MONITOR")
                     try await body(gateway)
                     _ = try await gateway.client.run("ECHO", "the end of it")
-                    var heard: [String] = []
-                    while heard.last?.contains("the end of it") != true {
-                        heard.append(try await monitor.next().text ?? "")
+                    var received: [String] = []
+                    while received.last?.contains("the end of it") != true {
+                        received.append(try await monitor.next().text ?? "")
                     }
-                    #expect(!heard.contains { $0.contains("job:") || $0.contains("EVAL") })
+                    #expect(!received.contains { $0.contains("job:") || $0.contains("EVAL") })
                 }
                 let after = try await gateway.client.dump()
                 // The health report of the gateway changes every few seconds.

@@ -81,7 +81,7 @@ import Testing
                 var version: String = try #require(first.member("version"))
                 try await Self.change(gateway, "job-2", to: "on_the_way")
                 var changed: Set<String> = []
-                try await becomes("the change is told") {
+                try await becomes("the change is returned") {
                     let answer = try await gateway.rest(
                         "GET", "/api/v1/zones/rome/jobs?since=\(version)", by: "olga", .ops)
                     version = try #require(answer.member("version"))

@@ -48,9 +48,10 @@ import Testing
             #expect(server.questions.map(\.uri) == ["/tiles/14/8760/6089.webp?key=\(Self.key)"])
             #expect(server.questions[0].headers.first(name: "accept")?.contains("image/png") == true)
             // The provider learns nothing about the client.
-            let told = server.questions[0].headers.map { $0.name.lowercased() }
+            let headers = server.questions[0].headers.map { $0.name.lowercased() }
             #expect(
-                Set(told).isSubset(of: ["host", "user-agent", "accept", "connection", "content-length"]), "\(told)")
+                Set(headers).isSubset(of: ["host", "user-agent", "accept", "connection", "content-length"]),
+                "\(headers)")
             let many = try await withThrowingTaskGroup(of: Int.self) { group in
                 for _ in 0..<8 { group.addTask { try await Self.tile(gateway, "15/1/1").status } }
                 return try await group.reduce(into: []) { $0.append($1) }
@@ -141,7 +142,7 @@ import Testing
         try await Self.run({ .raw(Self.picture($0.uri)) }) { settings in
             (settings.limits.tilesPerAddressPerSecond, settings.limits.tilesPerAddressBurst) = (1, 3)
         } _: { gateway, _ in
-            try await becomes("the address is told to wait") {
+            try await becomes("the address is rate limited") {
                 let tile = try await Self.tile(gateway, "1/0/0")
                 if tile.status == 429 { #expect(tile.headers["retry-after"] != nil) }
                 return tile.status == 429

@@ -57,7 +57,7 @@ struct OutageScenario: Sendable {
                         do {
                             try await stage.changeStatuses()
                         } catch  where !(error is CancellationError) {
-                            Issue.record("no status changes any more: \(error)")
+                            Issue.record("the status no longer changes: \(error)")
                             throw error
                         }
                     }
@@ -74,7 +74,7 @@ struct OutageScenario: Sendable {
                     try afterwards(seen)
                     while let ended = await group.nextResult() {
                         if case .failure(let error) = ended, !(error is CancellationError) {
-                            Issue.record("somebody was disconnected: \(error)")
+                            Issue.record("a client was disconnected: \(error)")
                         }
                     }
                 }

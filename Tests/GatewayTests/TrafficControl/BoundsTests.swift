@@ -111,12 +111,12 @@ import Testing
             let session = try RawSocket.session(port: gateway.port, token: token)
             let ping = RawSocket.frame(0x81, Array(#"{"type":"ping"}"#.utf8))
             for _ in 0..<11 { try session.send(ping) }
-            let heard = try session.readToEnd()
-            let text = String(decoding: heard, as: UTF8.self)
+            let received = try session.readToEnd()
+            let text = String(decoding: received, as: UTF8.self)
             #expect(text.components(separatedBy: #""type":"pong""#).count == 4)
             #expect(text.components(separatedBy: #""code":"rate_limited""#).count >= 6)
             #expect(text.contains(#""retryInMs":"#))
-            #expect(heard.ends(with: Frame.close(4006, "message rate limit exceeded repeatedly")))
+            #expect(received.ends(with: Frame.close(4006, "message rate limit exceeded repeatedly")))
         }
         #expect(metrics.contains(#"enroute_sessions_closed_total{code="4006"} 1"#))
         #expect(metrics.contains(#"enroute_messages_refused_total{reason="rate"} 7"#))

@@ -11,7 +11,7 @@ import Testing
 /// The limits of a connection.
 @Suite struct LimitsTests {
     /// Returns everything that a plain connection receives until it closes.
-    private static func heard(
+    private static func received(
         _ change: @escaping @Sendable (inout GatewaySettings) -> Void = { _ in },
         _ talk: @escaping @Sendable (_ port: Int, _ token: String) throws -> [UInt8]
     ) async throws -> [UInt8] {
@@ -27,37 +27,37 @@ import Testing
     }
 
     @Test func `D3: a connection without a request is closed`() async throws {
-        let heard = try await Self.heard {
+        let received = try await Self.received {
             $0.limits.firstRequestSeconds = 1
         } _: { port, _ in
             try RawSocket(port: port).readToEnd()
         }
-        #expect(heard == [])
+        #expect(received == [])
     }
 
     @Test func `D3: a request that arrives too slowly is closed`() async throws {
-        let heard = try await Self.heard {
+        let received = try await Self.received {
             $0.limits.firstRequestSeconds = 1
         } _: { port, _ in
             let socket = try RawSocket(port: port)
             try socket.send("GET /livez HTTP/1.1\r\nHost: loc")
             return try socket.readToEnd()
         }
-        #expect(heard == [])
+        #expect(received == [])
     }
 
     @Test(arguments: ["\u{3}GET / HTTP/1.1\r\nHost: h\r\n\r\nmore", "\u{16}\u{3}\u{1}", "GET / HTTP/9.9\r\n\r\n"])
     func `a connection that does not speak HTTP is closed immediately`(bytes: String) async throws {
-        let heard = try await Self.heard {
+        let received = try await Self.received {
             $0.limits.firstRequestSeconds = 60
         } _: { port, token in
             let socket = try RawSocket(port: port)
             try socket.send(bytes)
-            let heard = (try? socket.readToEnd()) ?? []
+            let received = (try? socket.readToEnd()) ?? []
             try RawSocket.session(port: port, token: token).sayGoodbye()
-            return heard
+            return received
         }
-        #expect(!String(decoding: heard, as: UTF8.self).contains("200 OK"))
+        #expect(!String(decoding: received, as: UTF8.self).contains("200 OK"))
     }
 
     @Test
@@ -68,42 +68,42 @@ import Testing
             (RawSocket.frame(0x89, [5]) + RawSocket.frame(0x88, [0x03, 0xE8]), [0x8A, 1, 5, 0x88, 2, 0x03, 0xE8]),
             ([0x03, 0x47, 0x45], Frame.close(1002, "unknown opcode")),
         ] as [([UInt8], [UInt8])] {
-            let heard = try await Self.heard { port, token in
+            let received = try await Self.received { port, token in
                 let socket = try RawSocket(port: port)
                 let request = RawSocket.upgrade(
                     "/v1", "Sec-WebSocket-Protocol: enroute.v1\r\nAuthorization: Bearer \(token)\r\n")
                 try socket.send(Array(request.utf8) + bytes)
                 return try socket.readToEnd()
             }
-            #expect(heard.ends(with: end))
+            #expect(received.ends(with: end))
         }
     }
 
     @Test(arguments: [(65, 8), (1, 9000)])
     func `D3: a request with too many or too long headers is rejected`(count: Int, bytes: Int) async throws {
-        let heard = try await Self.heard { port, _ in
+        let received = try await Self.received { port, _ in
             let socket = try RawSocket(port: port)
             let headers = (0..<count).map { "X-\($0): \(String(repeating: "a", count: bytes))\r\n" }.joined()
             try socket.send("GET /track/j1 HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\(headers)\r\n")
             return (try? socket.readToEnd()) ?? []
         }
-        #expect(!String(decoding: heard, as: UTF8.self).contains("200 OK"))
+        #expect(!String(decoding: received, as: UTF8.self).contains("200 OK"))
     }
 
     @Test func `a client that does not answer a ping is closed with 4001`() async throws {
-        let heard = try await Self.heard {
+        let received = try await Self.received {
             $0.limits.pingSeconds = 0
             $0.limits.pongSeconds = 0
         } _: { port, token in
             try RawSocket.session(port: port, token: token).readToEnd()
         }
-        #expect(heard == [0x89, 0] + Frame.close(4001, "no pong received"))
+        #expect(received == [0x89, 0] + Frame.close(4001, "no pong received"))
     }
 
     @Test func `D4: a slow reader is closed with 4002 when its outbox is full, after the queued messages`()
         async throws
     {
-        let heard = try await Self.heard {
+        let received = try await Self.received {
             $0.limits.allowManyMessages()
             // Neither limit closes the session while this test is still sending.
             ($0.limits.stallSeconds, $0.limits.closeSeconds) = (60, 60)
@@ -115,8 +115,8 @@ import Testing
             return try socket.readUntil(Frame.close(4002, "send queue full"))
         }
         let end = Frame.close(4002, "send queue full")
-        #expect(heard.suffix(end.count).elementsEqual(end))
-        let pongs = heard.dropLast(end.count)
+        #expect(received.suffix(end.count).elementsEqual(end))
+        let pongs = received.dropLast(end.count)
         #expect(pongs.count % 127 == 0 && pongs.count < 6_000 * 127)
         #expect(pongs.starts(with: Frame.pong(ByteBuffer(repeating: 7, count: 125))))
     }

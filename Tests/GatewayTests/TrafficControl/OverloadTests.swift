@@ -50,9 +50,9 @@ import Testing
                 #expect(
                     try await gateway.eventually("/readyz") { $0.status == 503 && $0.text.contains("overloaded") })
                 for index in sessions.value.indices {
-                    let heard = try await blocking { try sessions.value[index].readToEnd() }
-                    #expect(String(decoding: heard, as: UTF8.self).contains(#"{"type":"goaway","retryInMs":"#))
-                    #expect(heard.ends(with: Frame.close(4004, "gateway overloaded; retry later")))
+                    let received = try await blocking { try sessions.value[index].readToEnd() }
+                    #expect(String(decoding: received, as: UTF8.self).contains(#"{"type":"goaway","retryInMs":"#))
+                    #expect(received.ends(with: Frame.close(4004, "gateway overloaded; retry later")))
                 }
                 #expect(try await gateway.eventually("/metrics") { $0.text.contains("enroute_sessions_shed_total 2") })
             }
@@ -63,7 +63,7 @@ import Testing
         async throws
     {
         try await within {
-            let outcomes = Inboxed<[(retryIn: Int, heard: String, isClosed: Bool)]>()
+            let outcomes = Inboxed<[(retryIn: Int, received: String, isClosed: Bool)]>()
             try await RunningGateway.run(isSecure: false) {
                 $0.drain = .seconds(2)
             } _: { gateway in
@@ -74,14 +74,14 @@ import Testing
                 gateway.drain()
                 outcomes.value = try await blocking {
                     try sessions.value.map { session in
-                        var heard = try session.readUntil(Array("}".utf8))
+                        var received = try session.readUntil(Array("}".utf8))
                         // Still served: a response arrives after the goaway.
-                        let text = String(decoding: heard, as: UTF8.self)
+                        let text = String(decoding: received, as: UTF8.self)
                         let retryIn = text.firstMatch(of: /"retryInMs":(\d+)/).flatMap { Int($0.1) } ?? -1
-                        heard += try session.readToEnd()
+                        received += try session.readToEnd()
                         return (
-                            retryIn, String(decoding: heard, as: UTF8.self),
-                            heard.ends(with: Frame.close(4000, "going away"))
+                            retryIn, String(decoding: received, as: UTF8.self),
+                            received.ends(with: Frame.close(4000, "going away"))
                         )
                     }
                 }
@@ -102,11 +102,11 @@ import Testing
                 $0.limits.sessionAgeSeconds = 1
             } _: { gateway in
                 let token = try await gateway.token("anna", .service)
-                let heard = try await blocking {
+                let received = try await blocking {
                     let sessions = try (0..<4).map { _ in try RawSocket.session(port: gateway.port, token: token) }
                     return try sessions.map { try $0.readToEnd() }
                 }
-                for bytes in heard {
+                for bytes in received {
                     #expect(String(decoding: bytes, as: UTF8.self).contains(#"{"type":"goaway","retryInMs":"#))
                     #expect(bytes.ends(with: Frame.close(4000, "going away")))
                 }

@@ -28,7 +28,7 @@ import Testing
         } _: { gateway, token in
             let port = gateway.port
             for isSignedIn in [true, false] {
-                let heard = try await blocking {
+                let received = try await blocking {
                     let socket =
                         isSignedIn ? try RawSocket.session(port: port, token: token) : try RawSocket(port: port)
                     if !isSignedIn {
@@ -40,8 +40,8 @@ import Testing
                     try socket.send(RawSocket.frame(0x88, [0x0F, 0xA6]))
                     return try socket.readToEnd()
                 }
-                #expect(heard.ends(with: Frame.close(4006, "message rate limit exceeded repeatedly")))
-                let text = String(decoding: heard, as: UTF8.self)
+                #expect(received.ends(with: Frame.close(4006, "message rate limit exceeded repeatedly")))
+                let text = String(decoding: received, as: UTF8.self)
                 #expect(text.components(separatedBy: "rate_limited").count == (head == 0x89 ? 7 : 1))
             }
         }
@@ -52,7 +52,7 @@ import Testing
             $0.limits.closeSeconds = 600
         } _: { gateway, token in
             let port = gateway.port
-            let heard = try await blocking {
+            let received = try await blocking {
                 let socket = try RawSocket.session(port: port, token: token)
                 try socket.send(RawSocket.frame(0x82, [1]))
                 let close = try socket.read()
@@ -63,7 +63,7 @@ import Testing
                 _ = socket.readToEndOrReset()
                 return close
             }
-            #expect(heard.starts(with: [0x88]))
+            #expect(received.starts(with: [0x88]))
             #expect(try await eventually { try await gateway.manage("/metrics").text.contains("sessions_open 0") })
         }
     }
@@ -93,8 +93,8 @@ import Testing
                 try socket.send(Self.broken[index] + RawSocket.frame(0x81, Array("{}".utf8)))
                 for byte in answer { try socket.send([byte]) }
                 // Otherwise it would stay open until the close timeout, for which this test does not wait.
-                let heard = try socket.readToEnd()
-                #expect(heard.starts(with: [0x88]))
+                let received = try socket.readToEnd()
+                #expect(received.starts(with: [0x88]))
             }
             let metrics = try await gateway.manage("/metrics").text
             #expect(!metrics.contains(#"enroute_timeouts_total{phase="close"} 1"#))
