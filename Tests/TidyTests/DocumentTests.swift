@@ -81,7 +81,7 @@ import Testing
 
     @Test func `the answers to ten newcomers' questions name existing files`() throws {
         let text = try Project.file("CONTRIBUTING.md").text
-        let rows = text.matches(of: /(?m)^\| (Where [^|]+\?) \| ([^|]+) \|$/)
+        let rows = text.matches(of: /(?m)^- \*\*(Where (?s:.+?)\?)\*\* ((?:.+(?:\n  )?)+)$/)
         #expect(rows.count == 10)
         for row in rows {
             let files = row.2.matches(of: /`((?:Sources|lua|Tests)\/[^`]+)`/).map { String($0.1) }

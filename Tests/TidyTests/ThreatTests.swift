@@ -23,19 +23,18 @@ import Testing
         }
     }
 
-    @Test func `every threat has a row whose suites contain tests of that threat`() throws {
+    @Test func `every threat is described with suites that contain its tests`() throws {
         let suites = Dictionary(
             grouping: try Project.files("Tests", ".swift"), by: { $0.name.dropLast(".swift".count) })
-        let rows = try Project.file("deploy/threats.md").lines.filter { $0.firstMatch(of: /^\| [A-Z]\d \|/) != nil }
-            .map { $0.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) } }
-        #expect(rows.map { $0[0] } == Self.rows)
-        for cells in rows {
-            try #require(cells.count == 4, "\(cells[0])")
-            let named = cells[3].matches(of: /`(\w+)`/).map(\.1)
-            #expect(!named.isEmpty, "\(cells[0]) names no suite")
+        let document = try Project.file("deploy/threats.md").text
+        let threats = document.matches(of: /(?m)^## ([A-Z]\d): .+\n\n(?s:.+?)\n\nTests: ((?s:.+?))\.$/)
+        #expect(threats.map { String($0.1) } == Self.rows)
+        for threat in threats {
+            let named = threat.2.matches(of: /`(\w+)`/).map(\.1)
+            #expect(!named.isEmpty, "\(threat.1) names no suite")
             for suite in named {
                 let texts = (suites[suite] ?? []).map(\.text)
-                #expect(texts.contains { $0.contains("func `\(cells[0]): ") }, "\(suite) has no test of \(cells[0])")
+                #expect(texts.contains { $0.contains("func `\(threat.1): ") }, "\(suite) has no test of \(threat.1)")
             }
         }
     }
