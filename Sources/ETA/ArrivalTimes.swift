@@ -27,7 +27,7 @@ package final class ArrivalTimes {
     private var ticks = 0
 
     /// Called with an estimate to send to this loop's followers that is not published by Redis.
-    package var onNews: (ArrivalEstimate, JobID) -> Void = { _, _ in }
+    package var onEstimate: (ArrivalEstimate, JobID) -> Void = { _, _ in }
 
     /// `Deadlines.tick` is a tenth of a second.
     private static let ticksOfASecond = 10
@@ -68,7 +68,7 @@ package final class ArrivalTimes {
     /// Learns from a job that was read for its followers.
     ///
     /// - Returns: the view with the newest arrival time.
-    package func saw(_ view: JobView, of job: JobID) -> JobView {
+    package func viewRead(_ view: JobView, of job: JobID) -> JobView {
         guard let destination = view.record.destination, let rider = view.record.rider else {
             self[job] = nil
             return view
@@ -88,20 +88,20 @@ package final class ArrivalTimes {
             let age = before(view.snapshot.positionAgeMilliseconds ?? 0)
             arrival.observe(location.fix, now: now - min(now, age))
         }
-        if let eta = view.snapshot.eta, eta.at > arrival.told?.at ?? 0 {
-            arrival.heard(eta, age: before(self.clock().wall - eta.at), now: now)
+        if let eta = view.snapshot.eta, eta.at > arrival.lastSent?.at ?? 0 {
+            arrival.received(eta, age: before(self.clock().wall - eta.at), now: now)
         }
         var view = view
-        if view.snapshot.position != nil { view.snapshot.eta = arrival.told }
+        if view.snapshot.position != nil { view.snapshot.eta = arrival.lastSent }
         return view
     }
 
     /// Called for every location, so the entry is modified in place.
-    package func heard(position frame: [UInt8], of job: JobID) {
-        self.parts[Self.part(of: job)][job]?.heard(position: frame)
+    package func received(position frame: [UInt8], of job: JobID) {
+        self.parts[Self.part(of: job)][job]?.received(position: frame)
     }
 
-    package func heard(_ estimate: ArrivalEstimate, of job: JobID) { self[job]?.heard(estimate, now: self.now) }
+    package func received(_ estimate: ArrivalEstimate, of job: JobID) { self[job]?.received(estimate, now: self.now) }
 
     package func ended(_ job: JobID, because reason: EndReason?) {
         if reason == .arrived || reason == .completed {
@@ -112,10 +112,10 @@ package final class ArrivalTimes {
         self[job]?.ended()
     }
 
-    package func leave(_ job: JobID) { self[job] = nil }
+    package func unfollow(_ job: JobID) { self[job] = nil }
 
     /// The last estimate that followers of the job received.
-    package func told(of job: JobID) -> ArrivalEstimate? { self[job]?.told }
+    package func lastEstimate(of job: JobID) -> ArrivalEstimate? { self[job]?.lastSent }
 
     // MARK: calculations
 
@@ -128,7 +128,7 @@ package final class ArrivalTimes {
         for job in self.parts[part].keys {
             switch self.parts[part][job]?.next(now: now, wall: wall) {
             case .calculate(let calculation)?: self.calculate(calculation, job)
-            case .tell(let estimate)?: self.onNews(estimate, job)
+            case .send(let estimate)?: self.onEstimate(estimate, job)
             case .wait?, nil: break
             }
         }
@@ -192,7 +192,7 @@ package final class ArrivalTimes {
         self.store.publish(estimate, of: job, by: rider, minAge: minAge).whenComplete { result in
             let arrivals = bound.value
             switch result {
-            case .success(.published): arrivals[job]?.wasTold(estimate, now: arrivals.now)
+            case .success(.published): arrivals[job]?.published(estimate, now: arrivals.now)
             case .success: break
             case .failure(let error):
                 arrivals.logger.debug(

@@ -13,7 +13,7 @@ struct FollowedArrival {
         case wait
         case calculate(ArrivalTime.Calculation)
         /// Send this estimate to the loop's followers.
-        case tell(ArrivalEstimate)
+        case send(ArrivalEstimate)
     }
 
     let rider: PersonID
@@ -26,7 +26,7 @@ struct FollowedArrival {
     /// The frame of the newest position. It is decoded once a second, however many arrive.
     private var unread: [UInt8]?
     /// The last estimate that followers received.
-    private(set) var told: ArrivalEstimate?
+    private(set) var lastSent: ArrivalEstimate?
     /// The last estimate with an arrival time.
     private var lastKnown: ArrivalEstimate?
     /// The last estimate that was calculated here.
@@ -49,11 +49,11 @@ struct FollowedArrival {
         guard destination != self.destination else { return }
         self.destination = destination
         self.time.redirected()
-        (self.told, self.lastKnown, self.own) = (nil, nil, nil)
+        (self.lastSent, self.lastKnown, self.own) = (nil, nil, nil)
     }
 
     /// Stores only a reference. The frame is decoded at the next check.
-    mutating func heard(position frame: [UInt8]) { self.unread = frame }
+    mutating func received(position frame: [UInt8]) { self.unread = frame }
 
     /// - Parameter now: when it was received, or would have been.
     mutating func observe(_ fix: Fix, now: UInt64) {
@@ -67,15 +67,15 @@ struct FollowedArrival {
     ///
     /// - Parameter age: ns since it was calculated; 0 for one that has just arrived, because clocks of gateways are not
     ///   compared.
-    mutating func heard(_ estimate: ArrivalEstimate, age: UInt64 = 0, now: UInt64) {
-        self.told = estimate
+    mutating func received(_ estimate: ArrivalEstimate, age: UInt64 = 0, now: UInt64) {
+        self.lastSent = estimate
         guard estimate.state == .ok, let seconds = estimate.seconds else { return }
         self.lastKnown = estimate
         if estimate != self.own { self.time.adopt(seconds: Double(seconds), from: now - min(now, age), now: now) }
     }
 
     /// Records that an estimate from here was published, so it is scored later.
-    mutating func wasTold(_ estimate: ArrivalEstimate, now: UInt64) {
+    mutating func published(_ estimate: ArrivalEstimate, now: UInt64) {
         guard let source = estimate.source.flatMap(ArrivalSource.init), let seconds = estimate.seconds else { return }
         self.cards[source, default: Scorecard()].predicted(remaining: Double(seconds), at: Double(now) / 1e9)
     }
@@ -103,24 +103,24 @@ struct FollowedArrival {
         if let calculation = self.time.begin(isFollowed: true, now: now) { return .calculate(calculation) }
         switch self.time.state(now: now) {
         case .ok(let seconds):
-            guard self.told?.state != .ok, let known = self.lastKnown else { return .wait }
-            return self.tell(
+            guard self.lastSent?.state != .ok, let known = self.lastKnown else { return .wait }
+            return self.send(
                 .init(
                     state: .ok, arrivesAt: wall + Int64(seconds * 1000), seconds: Int64(seconds.rounded()),
                     source: known.source, confidence: known.confidence, at: wall, stopsBefore: known.stopsBefore))
-        case .recalculating: return self.tell(unless: .recalculating, wall)
-        case .unavailable: return self.tell(unless: .unavailable, wall)
+        case .recalculating: return self.send(unless: .recalculating, wall)
+        case .unavailable: return self.send(unless: .unavailable, wall)
         }
     }
 
-    private mutating func tell(unless state: ArrivalState, _ wall: Int64) -> Step {
-        guard self.told?.state != state else { return .wait }
-        return self.tell(ArrivalEstimate(state: state, at: wall, stopsBefore: self.stopsBefore))
+    private mutating func send(unless state: ArrivalState, _ wall: Int64) -> Step {
+        guard self.lastSent?.state != state else { return .wait }
+        return self.send(ArrivalEstimate(state: state, at: wall, stopsBefore: self.stopsBefore))
     }
 
-    private mutating func tell(_ estimate: ArrivalEstimate) -> Step {
-        self.told = estimate
-        return .tell(estimate)
+    private mutating func send(_ estimate: ArrivalEstimate) -> Step {
+        self.lastSent = estimate
+        return .send(estimate)
     }
 
     private mutating func read(_ now: UInt64) {

@@ -108,7 +108,7 @@ import Tracking
                 guard
                     let told = nodes[node].jobs[number].finish(calculation, by: route, now: moments[node], wall: wall)
                 else { continue }
-                for other in nodes.indices { nodes[other].jobs[number].heard(told, now: moments[other]) }
+                for other in nodes.indices { nodes[other].jobs[number].received(told, now: moments[other]) }
                 hour.longestWait = max(hour.longestWait, second - toldAt[number])
                 toldAt[number] = second
             }

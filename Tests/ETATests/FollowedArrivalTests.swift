@@ -52,10 +52,10 @@ import Tracking
         arrival.observe(Self.fix(5, at: 0), now: Self.ns(0))
         let first = Self.calculate(&arrival, 0)
         #expect(first?.state == .ok)
-        if let first { arrival.heard(first, now: Self.ns(0)) }
+        if let first { arrival.received(first, now: Self.ns(0)) }
         var told: [Int: ArrivalState] = [:]
         for seconds in 1..<400 {
-            if case .tell(let estimate) = Self.next(&arrival, seconds) { told[seconds] = estimate.state }
+            if case .send(let estimate) = Self.next(&arrival, seconds) { told[seconds] = estimate.state }
         }
         #expect(told == [31: .recalculating, 301: .unavailable])
         arrival.observe(Self.fix(4, at: 400), now: Self.ns(400))
@@ -66,7 +66,7 @@ import Tracking
     @Test func `the result of another gateway is adopted, and a gateway's own result is not adopted again`() {
         var arrival = Self.arrival()
         arrival.observe(Self.fix(5, at: 0), now: Self.ns(0))
-        arrival.heard(
+        arrival.received(
             ArrivalEstimate(
                 state: .ok, arrivesAt: Self.epoch + 600_000, seconds: 600, source: "osrm", confidence: .medium,
                 at: Self.epoch), now: Self.ns(0))
@@ -76,7 +76,7 @@ import Tracking
             guard let found = Self.calculate(&arrival, seconds) else { continue }
             due.append(seconds)
             // The result arrives a little later.
-            arrival.heard(found, now: Self.ns(seconds) + Self.second / 2)
+            arrival.received(found, now: Self.ns(seconds) + Self.second / 2)
         }
         #expect(due == [60, 120])
     }
@@ -87,8 +87,8 @@ import Tracking
         let told = ArrivalEstimate(
             state: .ok, arrivesAt: Self.epoch + 270_000, seconds: 270, source: "osrm", confidence: .medium,
             at: Self.epoch)
-        arrival.wasTold(told, now: Self.ns(0))
-        arrival.wasTold(ArrivalEstimate(state: .unavailable, at: Self.epoch), now: Self.ns(0))
+        arrival.published(told, now: Self.ns(0))
+        arrival.published(ArrivalEstimate(state: .unavailable, at: Self.epoch), now: Self.ns(0))
         let judged = arrival.arrived(now: Self.ns(300))
         #expect(judged.count == 1 && judged.first?.source == .osrm)
         #expect(judged.first?.minutes == 5 && judged.first?.errorSeconds == 30)
@@ -116,10 +116,10 @@ import Tracking
         var arrival = Self.arrival()
         arrival.observe(Self.fix(5, at: 0), now: Self.ns(0))
         let first = Self.calculate(&arrival, 0)
-        if let first { arrival.heard(first, now: Self.ns(0)) }
-        #expect(arrival.told != nil)
+        if let first { arrival.received(first, now: Self.ns(0)) }
+        #expect(arrival.lastSent != nil)
         arrival.aim(at: Coordinate(latitude: 48.4, longitude: 16.4138)!)
-        #expect(arrival.told == nil)
+        #expect(arrival.lastSent == nil)
         arrival.observe(Self.fix(5, at: 1), now: Self.ns(1))
         let second = Self.calculate(&arrival, 1)
         #expect((second?.seconds ?? 0) > (first?.seconds ?? 0))
@@ -148,6 +148,6 @@ import Tracking
         #expect((bent?.seconds ?? 0) > (straight?.seconds ?? 0) + 180)
         #expect(unknown.question == nil && Self.calculate(&unknown, 0) == nil)
         let told = Self.next(&unknown, 1)
-        #expect(told == .tell(ArrivalEstimate(state: .unavailable, at: Self.epoch + 1000, stopsBefore: 1)))
+        #expect(told == .send(ArrivalEstimate(state: .unavailable, at: Self.epoch + 1000, stopsBefore: 1)))
     }
 }

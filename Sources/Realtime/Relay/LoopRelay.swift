@@ -70,7 +70,7 @@ package final class LoopRelay {
         self.jobResync.onPosition = { [unowned self] id, frame, job in
             self.offerPosition(id, frame, of: job, to: self.table.followers(of: job), age: Self.age(of: id))
         }
-        arrivals.onNews = { [unowned self] in self.offerEstimate($0, of: $1) }
+        arrivals.onEstimate = { [unowned self] in self.offerEstimate($0, of: $1) }
         freshness.onStale = { [unowned self] in self.sendTrackingState(.stale, $0) }
         feeds.onMessage = { [unowned self] channel, payload in self.relayFeed(channel, payload) }
         events.onMessage = { [unowned self] channel, payload in self.relayEvent(channel, payload) }
@@ -117,7 +117,7 @@ package final class LoopRelay {
         self.jobResync.unfollow(followed.job)
         self.limits.forget(followed.job)
         self.suppressed.drop(followed.job)
-        self.arrivals.leave(followed.job)
+        self.arrivals.unfollow(followed.job)
         self.freshness.forget(followed.job)
         self.feeds.unsubscribe(self.keyspace.feed(of: followed.job))
         self.events.unsubscribe(self.keyspace.events(of: followed.job))
@@ -183,7 +183,7 @@ package final class LoopRelay {
             }
             for follower in followers { follower.offerTracking(state, frame) }
         case .eta(job, let estimate):
-            self.arrivals.heard(estimate, of: job)
+            self.arrivals.received(estimate, of: job)
             self.offerETA(frame, of: job, to: followers)
         case .proximity(job, _):
             for follower in followers { follower.sendNotice(frame, isForAll: false) }
@@ -215,7 +215,7 @@ package final class LoopRelay {
         _ id: UInt64, _ frame: [UInt8], of job: JobID, to followers: ContiguousArray<FollowedJob>,
         age: TimeAmount = .zero
     ) {
-        self.arrivals.heard(position: frame, of: job)
+        self.arrivals.received(position: frame, of: job)
         guard !self.isRevocationStateStale() else {
             self.counts.add(.positionsSuppressed)
             return self.suppressed.store(id, frame, of: job)
@@ -232,7 +232,7 @@ package final class LoopRelay {
 
     /// The part of a view that may be shown now. While the revocation state is stale, its position is buffered instead.
     func visiblePart(_ view: JobView, of job: JobID) -> JobView {
-        let view = self.arrivals.saw(view, of: job)
+        let view = self.arrivals.viewRead(view, of: job)
         guard self.isRevocationStateStale() else {
             guard let id = view.positionID, view.isTracking else { return view }
             self.freshness.positionReceived(job, age: Self.age(of: id))
@@ -282,7 +282,9 @@ package final class LoopRelay {
             }
             arrivals.insert(job)
         }
-        for job in arrivals { if let estimate = self.arrivals.told(of: job) { self.offerEstimate(estimate, of: job) } }
+        for job in arrivals {
+            if let estimate = self.arrivals.lastEstimate(of: job) { self.offerEstimate(estimate, of: job) }
+        }
     }
 
     func revoke(_ job: JobID) {

@@ -100,7 +100,7 @@ import Testing
     {
         try await Self.run { client, feed, stage, view in
             try await client.eventLoop.submit {
-                _ = stage.value.arrivals.saw(view.value, of: Self.job)
+                _ = stage.value.arrivals.viewRead(view.value, of: Self.job)
                 stage.value.passSecond()
             }.get()
             var told: ArrivalEstimate?
@@ -122,7 +122,7 @@ import Testing
     @Test func `a trip without an arrival adds nothing to the metrics`() async throws {
         try await Self.run { client, feed, stage, view in
             try await client.eventLoop.submit {
-                _ = stage.value.arrivals.saw(view.value, of: Self.job)
+                _ = stage.value.arrivals.viewRead(view.value, of: Self.job)
                 stage.value.passSecond()
             }.get()
             try await becomes("an arrival is known", every: .milliseconds(10)) {
@@ -154,7 +154,7 @@ import Testing
                 ).get()
                 let position = try #require(try await feed.read(Self.job).get().position)
                 try await client.eventLoop.submit {
-                    stage.value.arrivals.heard(
+                    stage.value.arrivals.received(
                         position: position.withUnsafeBytes { Frame.text($0) }, of: Self.job)
                     for _ in 0..<20 { stage.value.passSecond() }
                 }.get()
@@ -163,7 +163,7 @@ import Testing
                 return try #require(try await feed.read(Self.job).get().eta)
             }
             try await client.eventLoop.submit {
-                _ = stage.value.arrivals.saw(view.value, of: Self.job)
+                _ = stage.value.arrivals.viewRead(view.value, of: Self.job)
                 stage.value.passSecond()
             }.get()
             try await becomes("an arrival is known", every: .milliseconds(10)) {
@@ -198,18 +198,18 @@ import Testing
             }
             // For a followed job it is detected.
             try await client.eventLoop.submit {
-                _ = stage.value.arrivals.saw(view.value, of: Self.job)
+                _ = stage.value.arrivals.viewRead(view.value, of: Self.job)
                 stage.value.passSecond()
             }.get()
             let followed = try await calculated()
             #expect(followed == .integer(1))
             let told = try #require(try await feed.read(Self.job).get().eta)
-            try await client.eventLoop.submit { stage.value.arrivals.leave(Self.job) }.get()
+            try await client.eventLoop.submit { stage.value.arrivals.unfollow(Self.job) }.get()
             _ = try await client.run("DEL", "job:{job-1}:eta:lease")
             try await client.eventLoop.submit {
                 let frame = position.withUnsafeBytes { Frame.text($0) }
                 for _ in 0..<3600 {
-                    for job in jobs { stage.value.arrivals.heard(position: frame, of: job) }
+                    for job in jobs { stage.value.arrivals.received(position: frame, of: job) }
                     stage.value.passSecond()
                 }
             }.get()
