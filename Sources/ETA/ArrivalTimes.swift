@@ -164,7 +164,7 @@ package final class ArrivalTimes {
             }
         case .failure(let error):
             self.logger.debug(
-                "arrival not calculated", metadata: [LogKey.job: "\(job)", LogKey.reason: "\(error)"])
+                "ETA not calculated", metadata: [LogKey.job: "\(job)", LogKey.reason: "\(error)"])
             self[job]?.failed(calculation, now: self.now)
         }
     }
@@ -196,7 +196,7 @@ package final class ArrivalTimes {
             case .success: break
             case .failure(let error):
                 arrivals.logger.debug(
-                    "arrival not told", metadata: [LogKey.job: "\(job)", LogKey.reason: "\(error)"])
+                    "ETA not published", metadata: [LogKey.job: "\(job)", LogKey.reason: "\(error)"])
             }
         }
     }
