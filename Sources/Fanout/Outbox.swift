@@ -10,11 +10,11 @@ public struct Outbox<Topic: Hashable> {
     /// How a queued frame is treated.
     public enum Kind {
         /// A newer frame of the same topic replaces it.
-        case replaceable(Topic)
-        case kept
+        case conflated(Topic)
+        case ordered
     }
 
-    public typealias Outcome = WaitingOutcome
+    public typealias Outcome = QueueingOutcome
 
     @usableFromInline struct Waiting {
         @usableFromInline var topic: Topic?
@@ -56,26 +56,26 @@ public struct Outbox<Topic: Hashable> {
     @inlinable
     public mutating func add(_ frame: [UInt8], _ kind: Kind) -> Outcome {
         switch kind {
-        case .kept:
-            guard self.bytes + frame.count <= self.maxBytes else { return .overflows }
+        case .ordered:
+            guard self.bytes + frame.count <= self.maxBytes else { return .overflow }
             self.append(Waiting(topic: nil, frame: frame))
-            return .waits
-        case .replaceable(let topic):
+            return .queued
+        case .conflated(let topic):
             let place = self.places[topic]
             let freed = place.map { self.waiting[$0].frame.count } ?? 0
-            guard self.bytes - freed + frame.count <= self.maxBytes else { return .overflows }
+            guard self.bytes - freed + frame.count <= self.maxBytes else { return .overflow }
             // The new frame goes to the end, after the messages that were queued since the old one.
             if let place { self.empty(place) }
             self.append(Waiting(topic: topic, frame: frame))
-            return place == nil ? .waits : .replaced
+            return place == nil ? .queued : .replaced
         }
     }
 
     /// Removes and returns the oldest frame.
     ///
-    /// - Parameter mayGo: whether a position of this topic may still be sent. If not, the position is dropped.
+    /// - Parameter isAllowed: whether a position of this topic may still be sent. If not, the position is dropped.
     @inlinable
-    public mutating func take(_ mayGo: (Topic) -> Bool = { _ in true }) -> [UInt8]? {
+    public mutating func removeFirst(ifAllowed isAllowed: (Topic) -> Bool = { _ in true }) -> [UInt8]? {
         while self.first < self.waiting.count {
             let next = self.waiting[self.first]
             self.first += 1
@@ -83,7 +83,7 @@ public struct Outbox<Topic: Hashable> {
             self.empty(self.first - 1)
             if let topic = next.topic { self.places[topic] = nil }
             if self.isEmpty { self.removeAll() }
-            if let topic = next.topic, !mayGo(topic) { continue }
+            if let topic = next.topic, !isAllowed(topic) { continue }
             return next.frame
         }
         return nil
@@ -138,10 +138,10 @@ public struct Outbox<Topic: Hashable> {
 
 /// The outcome of queueing a frame. Not nested in `Outbox`, because comparing two nested values would need the metadata
 /// of the generic type.
-public enum WaitingOutcome: Hashable, Sendable {
-    case waits
+public enum QueueingOutcome: Hashable, Sendable {
+    case queued
     /// Queued instead of an older message, which is never sent.
     case replaced
     /// The limit is exceeded; nothing was queued.
-    case overflows
+    case overflow
 }

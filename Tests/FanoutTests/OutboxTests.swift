@@ -6,15 +6,15 @@ import Testing
 @Suite struct OutboxTests {
     private static func frames(_ outbox: inout Outbox<String>) -> [[UInt8]] {
         var frames: [[UInt8]] = []
-        while let frame = outbox.take() { frames.append(frame) }
+        while let frame = outbox.removeFirst() { frames.append(frame) }
         return frames
     }
 
     @Test func `a newer position replaces the queued one and moves to the end`() {
         var outbox = Outbox<String>(maxBytes: 100)
-        #expect(outbox.add([1], .replaceable("a")) == .waits)
-        #expect(outbox.add([2], .kept) == .waits)
-        #expect(outbox.add([3], .replaceable("a")) == .replaced)
+        #expect(outbox.add([1], .conflated("a")) == .queued)
+        #expect(outbox.add([2], .ordered) == .queued)
+        #expect(outbox.add([3], .conflated("a")) == .replaced)
         #expect(outbox.bytes == 2)
         #expect(Self.frames(&outbox) == [[2], [3]])
         #expect(outbox.isEmpty)
@@ -22,42 +22,42 @@ import Testing
 
     @Test func `positions of different jobs do not replace each other`() {
         var outbox = Outbox<String>(maxBytes: 100)
-        _ = outbox.add([1], .replaceable("a"))
-        _ = outbox.add([2], .replaceable("b"))
+        _ = outbox.add([1], .conflated("a"))
+        _ = outbox.add([2], .conflated("b"))
         #expect(Self.frames(&outbox) == [[1], [2]])
     }
 
     @Test func `I3: a position that may no longer be sent is dropped, and the frames behind it are sent`() {
         var outbox = Outbox<String>(maxBytes: 100)
-        _ = outbox.add([1], .replaceable("a"))
-        _ = outbox.add([2], .replaceable("b"))
-        _ = outbox.add([3], .kept)
+        _ = outbox.add([1], .conflated("a"))
+        _ = outbox.add([2], .conflated("b"))
+        _ = outbox.add([3], .ordered)
         var frames: [[UInt8]] = []
-        while let frame = outbox.take({ $0 != "a" }) { frames.append(frame) }
+        while let frame = outbox.removeFirst(ifAllowed: { $0 != "a" }) { frames.append(frame) }
         #expect(frames == [[2], [3]])
         #expect(outbox.isEmpty)
     }
 
     @Test func `a status that exceeds the limit overflows instead of being dropped`() {
         var outbox = Outbox<String>(maxBytes: 3)
-        #expect(outbox.add([1, 1], .kept) == .waits)
-        #expect(outbox.add([2, 2], .kept) == .overflows)
-        #expect(outbox.add([2], .kept) == .waits)
+        #expect(outbox.add([1, 1], .ordered) == .queued)
+        #expect(outbox.add([2, 2], .ordered) == .overflow)
+        #expect(outbox.add([2], .ordered) == .queued)
         #expect(Self.frames(&outbox) == [[1, 1], [2]])
     }
 
     @Test func `replacing a frame counts only the difference against the limit`() {
         var outbox = Outbox<String>(maxBytes: 4)
-        _ = outbox.add([1, 1, 1], .replaceable("a"))
-        #expect(outbox.add([2, 2, 2, 2], .replaceable("a")) == .replaced)
-        #expect(outbox.add([3, 3, 3, 3, 3], .replaceable("a")) == .overflows)
+        _ = outbox.add([1, 1, 1], .conflated("a"))
+        #expect(outbox.add([2, 2, 2, 2], .conflated("a")) == .replaced)
+        #expect(outbox.add([3, 3, 3, 3, 3], .conflated("a")) == .overflow)
         #expect(Self.frames(&outbox) == [[2, 2, 2, 2]])
     }
 
     @Test func `a dropped position is never sent and frees its bytes`() {
         var outbox = Outbox<String>(maxBytes: 4)
-        _ = outbox.add([1, 1, 1], .replaceable("a"))
-        _ = outbox.add([2], .kept)
+        _ = outbox.add([1, 1, 1], .conflated("a"))
+        _ = outbox.add([2], .ordered)
         outbox.drop("a")
         outbox.drop("b")
         #expect(outbox.bytes == 1)
@@ -79,17 +79,17 @@ import Testing
                 let place = model.firstIndex { $0.topic == topic }
                 let freed = place.map { model[$0].frame.count } ?? 0
                 if waiting - freed + frame.count > 300 {
-                    #expect(outbox.add(frame, .replaceable(topic)) == .overflows)
+                    #expect(outbox.add(frame, .conflated(topic)) == .overflow)
                 } else {
-                    #expect(outbox.add(frame, .replaceable(topic)) == (place == nil ? .waits : .replaced))
+                    #expect(outbox.add(frame, .conflated(topic)) == (place == nil ? .queued : .replaced))
                     if let place { model.remove(at: place) }
                     model.append((topic, frame))
                 }
             case 5..<7:
                 if waiting + frame.count > 300 {
-                    #expect(outbox.add(frame, .kept) == .overflows)
+                    #expect(outbox.add(frame, .ordered) == .overflow)
                 } else {
-                    #expect(outbox.add(frame, .kept) == .waits)
+                    #expect(outbox.add(frame, .ordered) == .queued)
                     model.append((nil, frame))
                 }
             case 7:
@@ -97,7 +97,7 @@ import Testing
                 outbox.drop(topic)
                 model.removeAll { $0.topic == topic }
             default:
-                #expect(outbox.take() == model.first?.frame)
+                #expect(outbox.removeFirst() == model.first?.frame)
                 if !model.isEmpty { model.removeFirst() }
             }
             #expect(outbox.bytes == model.reduce(0) { $0 + $1.frame.count })

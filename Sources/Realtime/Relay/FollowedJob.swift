@@ -77,7 +77,7 @@ final class FollowedJob {
             return false
         }
         HotPath.pass(.followedJob)
-        self.session.send(frame, .replaceable(self.job), at: now)
+        self.session.send(frame, .conflated(self.job), at: now)
         return true
     }
 
@@ -88,14 +88,14 @@ final class FollowedJob {
     /// anything.
     func sendNotice(_ frame: [UInt8], isForAll: Bool) {
         guard self.syncState.isLive, self.showsPositions, isForAll || self.seesOperationalDetails else { return }
-        self.session.send(frame, .kept)
+        self.session.send(frame, .ordered)
     }
 
     /// Sends that positions have become current or stale, unless the follower already knows.
     func sendTrackingState(_ state: TrackingState, _ frame: [UInt8]) {
         guard self.syncState.isLive, self.showsPositions, self.lastSentState != state else { return }
         self.lastSentState = state
-        self.session.send(frame, .kept)
+        self.session.send(frame, .ordered)
     }
 
     func offerTracking(_ state: TrackingState, _ frame: [UInt8]) {
@@ -104,12 +104,12 @@ final class FollowedJob {
         if state.endsPositions { self.syncState.forgetPosition() }
         self.isTracking = !state.endsPositions
         self.lastSentState = state
-        self.session.send(frame, .kept)
+        self.session.send(frame, .ordered)
     }
 
     /// A follower that is not live yet receives the newest arrival time with its snapshot.
     func offerETA(_ frame: [UInt8]) {
-        if self.syncState.isLive, self.showsPositions { self.session.send(frame, .kept) }
+        if self.syncState.isLive, self.showsPositions { self.session.send(frame, .ordered) }
     }
 
     func offerStatus(_ event: StatusEvent, _ status: FollowerSyncState<StatusID>.Status)
@@ -117,7 +117,7 @@ final class FollowedJob {
     {
         let verdict = self.syncState.status(status)
         if verdict == .show {
-            self.session.send(status.frame, .kept)
+            self.session.send(status.frame, .ordered)
             self.statusChanged(to: event.status)
         } else if !self.syncState.isLive {
             self.newestPendingStatus = event
@@ -147,13 +147,13 @@ final class FollowedJob {
         self.lastSentState = view.snapshot.tracking
         let buffered = self.syncState.snapshot(
             position: view.positionID, epoch: view.record.epoch, status: view.record.head)
-        self.session.send(frame, .kept)
-        for frame in buffered?.statuses ?? [] { self.session.send(frame, .kept) }
+        self.session.send(frame, .ordered)
+        for frame in buffered?.statuses ?? [] { self.session.send(frame, .ordered) }
         let isNewer = self.newestPendingStatus.map { $0.id == self.syncState.seen?.id } ?? false
         self.statusChanged(to: isNewer ? self.newestPendingStatus?.status ?? view.record.status : view.record.status)
         self.newestPendingStatus = nil
         if let position = buffered?.position, self.showsPositions {
-            self.session.send(position, .replaceable(self.job))
+            self.session.send(position, .conflated(self.job))
             self.sendTrackingState(.live, Frame.text(ServerMessage.tracking(job: self.job, .live, nil).encoded))
         }
         return buffered != nil
@@ -186,7 +186,7 @@ final class FollowedJob {
         self.hasEnded = true
         self.isUnderway = false
         self.session.dropQueuedPosition(of: self.job)
-        self.session.send(Frame.text(ServerMessage.ended(job: self.job, reason).encoded), .kept)
+        self.session.send(Frame.text(ServerMessage.ended(job: self.job, reason).encoded), .ordered)
         self.session.follower.unfollowSoon(self)
     }
 

@@ -35,7 +35,7 @@ final class WatchedZone {
 
     func offerChange(_ change: PoolSyncState.Change) -> PoolSyncState.Verdict {
         let verdict = self.syncState.change(change)
-        if verdict == .show { self.session.send(change.frame, .kept) }
+        if verdict == .show { self.session.send(change.frame, .ordered) }
         return verdict
     }
 
@@ -45,8 +45,8 @@ final class WatchedZone {
     func sendView(at version: Int64, _ frame: [UInt8]) -> Bool {
         guard !self.syncState.isLive else { return true }
         let buffered = self.syncState.view(at: version)
-        self.session.send(frame, .kept)
-        for frame in buffered ?? [] { self.session.send(frame, .kept) }
+        self.session.send(frame, .ordered)
+        for frame in buffered ?? [] { self.session.send(frame, .ordered) }
         return buffered != nil
     }
 }

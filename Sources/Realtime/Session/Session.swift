@@ -181,7 +181,7 @@ package final class Session: ChannelInboundHandler {
         switch self.keepalive.step(.now()) {
         case .wait(let time): self.keepAlive(until: time)
         case .ping(let time):
-            self.send(Frame.ping, .kept)
+            self.send(Frame.ping, .ordered)
             // Clients do not answer events. A successful write is the only sign that they receive them; a stalled write closes
             // the connection.
             if self.framing == .events { self.keepalive.received(.now()) }
@@ -199,7 +199,7 @@ package final class Session: ChannelInboundHandler {
 
     // MARK: sending
 
-    package func send(_ message: ServerMessage) { self.send(Frame.text(message.encoded), .kept) }
+    package func send(_ message: ServerMessage) { self.send(Frame.text(message.encoded), .ordered) }
 
     /// - Parameter ref: the client's reference for the refused message.
     package func refuse(
@@ -249,11 +249,11 @@ package final class Session: ChannelInboundHandler {
             return
         }
         switch self.outbox.add(frame, kind) {
-        case .waits: self.loop.counts.add(.messagesQueued)
+        case .queued: self.loop.counts.add(.messagesQueued)
         case .replaced:
             self.loop.counts.add(.messagesQueued)
             self.loop.counts.add(.positionsConflatedOut)
-        case .overflows:
+        case .overflow:
             let bound = NIOLoopBound(self, eventLoop: self.loop.eventLoop)
             self.loop.eventLoop.execute { bound.value.overflowed() }
         }
@@ -280,7 +280,7 @@ package final class Session: ChannelInboundHandler {
         self.timers.stall = nil
         let now = NIODeadline.now()
         while !self.socket.isWaiting, now < self.life.sendsUntil,
-            let frame = self.outbox.take({ self.follower.showsPositions(of: $0) })
+            let frame = self.outbox.removeFirst(ifAllowed: { self.follower.showsPositions(of: $0) })
         {
             self.write(frame)
         }

@@ -37,7 +37,7 @@ extension Session {
         while let event = self.reader.next() {
             switch event {
             case .text(let bytes): if self.admit(.message(bytes)) { self.received(bytes) }
-            case .ping(let payload): if self.admit(.ping) { self.send(Frame.pong(payload), .kept) }
+            case .ping(let payload): if self.admit(.ping) { self.send(Frame.pong(payload), .ordered) }
             case .pong: _ = self.admit(.pong)
             case .binary: self.close(.unsupportedData, "binary messages are not supported")
             case .close(let frame): return self.peerCloses(frame)

@@ -31,7 +31,7 @@ enum OutboxCheck {
                 let topic = action < 5 ? Int(value) % self.topics : nil
                 try self.add(&outbox, &model, topic: topic, frame: self.frame(step, 2 + Int(value >> 3)))
             case 9..<13:
-                let frame = outbox.take()
+                let frame = outbox.removeFirst()
                 let expected = model.isEmpty ? nil : model.removeFirst().frame
                 try require(frame == expected, "step \(step) removed \(frame ?? []) instead of \(expected ?? [])")
             case 13, 14:
@@ -46,7 +46,7 @@ enum OutboxCheck {
             }
             try self.compare(outbox, model, step)
         }
-        while let frame = outbox.take() {
+        while let frame = outbox.removeFirst() {
             try require(
                 !model.isEmpty && frame == model.removeFirst().frame, "an unexpected frame at the end: \(frame)")
         }
@@ -59,8 +59,8 @@ enum OutboxCheck {
         let place = topic.flatMap { topic in model.firstIndex { $0.topic == topic } }
         let freed = place.map { model[$0].frame.count } ?? 0
         let fits = self.bytes(of: model) - freed + frame.count <= outbox.maxBytes
-        let expected: Outbox<Int>.Outcome = !fits ? .overflows : place == nil ? .waits : .replaced
-        let outcome = outbox.add(frame, topic.map { .replaceable($0) } ?? .kept)
+        let expected: Outbox<Int>.Outcome = !fits ? .overflow : place == nil ? .queued : .replaced
+        let outcome = outbox.add(frame, topic.map { .conflated($0) } ?? .ordered)
         try require(outcome == expected, "\(frame.count) bytes of topic \(topic ?? -1): \(outcome), not \(expected)")
         guard fits else { return }
         if let place { model.remove(at: place) }
