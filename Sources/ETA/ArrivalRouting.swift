@@ -129,11 +129,11 @@ package final class ArrivalCounts: Sendable {
     package var text: String { self.state.withLock { $0.text } }
 
     func budget(of source: ArrivalSource, left: Int) {
-        self.state.withLock { $0.budget(of: source.rawValue, left: left) }
+        self.state.withLock { $0.setRemainingBudget(of: source.rawValue, to: left) }
     }
 
     func erred(_ source: ArrivalSource, minutes: Int, seconds: Double) {
-        self.state.withLock { $0.erred(source.rawValue, minutes: minutes, seconds: seconds) }
+        self.state.withLock { $0.recordError(source.rawValue, minutes: minutes, seconds: seconds) }
     }
 
     package func note(_ event: RouteFinder.Event) {
@@ -144,7 +144,7 @@ package final class ArrivalCounts: Sendable {
             case .withheld(let source): (source, .overBudget)
             case .failed(let source, let failure): (source, Self.outcome(failure))
             }
-        self.state.withLock { $0.asked(source.rawValue, outcome) }
+        self.state.withLock { $0.recordRequest(source.rawValue, outcome) }
         guard let service = Dependency(rawValue: source.rawValue) else { return }
         switch event {
         case .answered: self.services.record(service, isUp: true)

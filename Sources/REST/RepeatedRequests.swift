@@ -48,12 +48,12 @@ extension Routes {
         request.body = RequestBody(buffer: body)
         let key = IdempotencyRecords.Key(text, of: grant.person, role: grant.role.rawValue)
         let fingerprint = Array("\(request.method.rawValue) \(request.uri.path)\n".utf8) + Array(body.readableBytesView)
-        switch try await self.answer(self.requests.claim(key, for: fingerprint)) {
+        switch try await self.result(of: self.requests.claim(key, for: fingerprint)) {
         case .otherRequest: throw Problem(Refused.otherRequest)
         case .inProgress: throw Problem.inProgress
-        case .answered(let answer):
-            guard let answer = StoredResponse(json: answer) else { throw Problem(Refused.unreadableAnswer) }
-            return answer.response
+        case .answered(let bytes):
+            guard let stored = StoredResponse(json: bytes) else { throw Problem(Refused.unreadableResponse) }
+            return stored.response
         case .claimed(let claim):
             let attempt = RequestAttempt(key: text, isRepeat: claim.isRepeat)
             return try await self.execute(request, context, claim, key, attempt, execution)
@@ -83,9 +83,9 @@ extension Routes {
         }
         // A 202 is not final: no replica has confirmed the change.
         if response.status != .accepted {
-            let answer = try await StoredResponse(&response)
+            let stored = try await StoredResponse(&response)
             // If the response cannot be encoded, the key stays open and a repeat is executed again.
-            if let bytes = try? JSONDocument.bytes(answer) { outcome = .answered(bytes) }
+            if let bytes = try? JSONDocument.bytes(stored) { outcome = .answered(bytes) }
         }
         await self.settle(claim, of: key, as: outcome)
         return response
@@ -117,11 +117,11 @@ struct StoredResponse: Codable, Equatable {
         response.body = ResponseBody(byteBuffer: ByteBuffer(bytes: self.body))
     }
 
-    /// - Returns: `nil` if the bytes are not a stored answer.
+    /// - Returns: `nil` if the bytes are not a stored response.
     init?(json: [UInt8]) {
-        guard let answer = JSONDocument.value(StoredResponse.self, of: json), (200...599).contains(answer.status)
+        guard let stored = JSONDocument.value(StoredResponse.self, of: json), (200...599).contains(stored.status)
         else { return nil }
-        self = answer
+        self = stored
     }
 
     var response: Response {
@@ -182,6 +182,6 @@ extension Problem {
 }
 
 extension Refused {
-    fileprivate static let unreadableAnswer = Refused(
+    fileprivate static let unreadableResponse = Refused(
         code: .internal, message: Problem.internalDetail)
 }

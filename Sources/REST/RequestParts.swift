@@ -16,7 +16,7 @@ internal import TrafficControl
 
 extension Routes {
     func view(_ job: JobID, _ grant: Grant) async throws -> JobView {
-        guard let view = try await self.answer(self.jobs.view(job)),
+        guard let view = try await self.result(of: self.jobs.view(job)),
             grant.reaches(job, customer: view.record.customer, rider: view.record.rider),
             !self.revocations.hides(job, from: grant.role)
         else { throw Problem(Refused.noSuchJob) }
@@ -90,7 +90,7 @@ extension Routes {
         }
     }
 
-    package func answer<Value: Sendable>(_ future: EventLoopFuture<Value>) async throws -> Value {
+    package func result<Value: Sendable>(of future: EventLoopFuture<Value>) async throws -> Value {
         do {
             return try await future.get()
         } catch {

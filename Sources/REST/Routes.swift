@@ -152,19 +152,19 @@ package struct Routes: Sendable {
         _ job: JobID, to rider: PersonID??, of customer: PersonID?, from holder: JobService.CurrentRider,
         by grant: Grant
     ) async throws -> Response {
-        let answer = try await self.answer(
-            self.jobs.assign(job, to: rider, of: customer, by: grant.person, from: holder))
-        let parties = answer.value.parties
+        let result = try await self.result(
+            of: self.jobs.assign(job, to: rider, of: customer, by: grant.person, from: holder))
+        let parties = result.value.parties
         return try Self.json(
             AssignmentDocument(
-                job: job.text, rider: parties.rider?.text, customer: parties.customer.text, fence: answer.value.fence),
-            isReplicationUnconfirmed: answer.isReplicationUnconfirmed)
+                job: job.text, rider: parties.rider?.text, customer: parties.customer.text, fence: result.value.fence),
+            isReplicationUnconfirmed: result.isReplicationUnconfirmed)
     }
 
     @Sendable private func startTravel(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
         let grant = try self.grant(request, context, .switchTravel)
         let job = try self.job(context, grant)
-        let deadline = try await self.answer(self.jobs.startTravel(job, by: grant.person))
+        let deadline = try await self.result(of: self.jobs.startTravel(job, by: grant.person))
         try await self.onHomeLoop(of: grant.person) { $0.restTrips.started(.init(rider: grant.person, job: job)) }
         return try Self.json(TravelDocument(job: job.text, active: true, deadline: deadline))
     }
@@ -172,7 +172,7 @@ package struct Routes: Sendable {
     @Sendable private func stopTravel(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
         let grant = try self.grant(request, context, .switchTravel)
         let job = try self.job(context, grant)
-        try await self.answer(self.jobs.stopTravel(job, by: grant.person))
+        try await self.result(of: self.jobs.stopTravel(job, by: grant.person))
         try await self.onHomeLoop(of: grant.person) { loop in
             loop.restTrips.restart(.init(rider: grant.person, job: job))
             loop.restReporters.stopped(job, of: grant.person)
@@ -187,8 +187,8 @@ package struct Routes: Sendable {
             throw Problem(.forbidden, status: 403, detail: "Tickets are issued only to requests with a bearer token.")
         }
         return try await self.executeOnce(request, context, by: grant, hasSecret: true) { _, _ in
-            let ticket = try await self.answer(
-                self.tickets.issue(
+            let ticket = try await self.result(
+                of: self.tickets.issue(
                     to: .init(
                         person: grant.person, role: grant.role.rawValue, job: grant.job, rider: grant.rider,
                         token: token.id, issuedAt: token.issuedAt, expiresAt: expiresAt)))

@@ -47,17 +47,19 @@ package struct ETAMetrics: Sendable {
     package init() {}
 
     /// - Parameter provider: a name from a closed list, which bounds the number of time series.
-    package mutating func asked(_ provider: String, _ outcome: Outcome) {
+    package mutating func recordRequest(_ provider: String, _ outcome: Outcome) {
         self.calls[Call(provider: provider, outcome: outcome), default: 0] += 1
     }
 
-    /// - Parameter left: the requests that all gateways together may still send today.
-    package mutating func budget(of provider: String, left: Int) { self.budgets[provider] = left }
+    /// - Parameter requests: the requests that all gateways together may still send today.
+    package mutating func setRemainingBudget(of provider: String, to requests: Int) {
+        self.budgets[provider] = requests
+    }
 
     /// - Parameters:
     ///   - minutes: how long before the arrival the prediction was made, approximately.
     ///   - seconds: the absolute error of the prediction.
-    package mutating func erred(_ provider: String, minutes: Int, seconds: Double) {
+    package mutating func recordError(_ provider: String, minutes: Int, seconds: Double) {
         let series = Series(provider: provider, minutes: minutes)
         var histogram = self.errors[series] ?? Histogram()
         for (index, bound) in Self.bounds.enumerated() where seconds <= Double(bound) { histogram.counts[index] += 1 }

@@ -41,12 +41,12 @@ package struct RedisMetrics: Sendable {
 
     package init() {}
 
-    package mutating func failed(_ failure: Failure, at role: Role) {
+    package mutating func recordFailure(_ failure: Failure, at role: Role) {
         self.errors[Error(role: role, failure: failure), default: 0] += 1
     }
 
     /// - Parameter kind: the kind of key or channel, from a closed list.
-    package mutating func refused(_ kind: String) { self.refusals[kind, default: 0] += 1 }
+    package mutating func recordInvalidValue(_ kind: String) { self.refusals[kind, default: 0] += 1 }
 
     package mutating func add(_ other: RedisMetrics) {
         self.errors.merge(other.errors) { $0 + $1 }

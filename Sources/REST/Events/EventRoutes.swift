@@ -52,14 +52,14 @@ extension Routes {
     private func respond(_ grant: Grant, _ read: () throws(EventFault) -> CloudEvent) async throws -> Response {
         let event: CloudEvent
         do throws(EventFault) { event = try read() } catch { throw self.problem(error) }
-        let answer = try await self.process(event, grant)
-        return try Self.json(answer, isReplicationUnconfirmed: answer.isReplicationUnconfirmed)
+        let result = try await self.process(event, grant)
+        return try Self.json(result, isReplicationUnconfirmed: result.isReplicationUnconfirmed)
     }
 
     private func respond(
         toBatch events: [Result<CloudEvent, EventFault>], _ grant: Grant, _ logger: Logger
     ) async throws -> Response {
-        var answers: [EventAnswer] = []
+        var results: [EventResult] = []
         var outage: Problem?
         for event in events {
             do {
@@ -69,20 +69,20 @@ extension Routes {
                     self.eventCounts.add(.eventsFailed)
                     throw outage
                 }
-                answers.append(try await self.process(event, grant))
+                results.append(try await self.process(event, grant))
             } catch let problem as Problem {
                 if problem.code == .unavailable { outage = problem }
                 problem.log("event of a batch failed with an internal error", logger)
-                answers.append(EventAnswer(problem, try? event.get()))
+                results.append(EventResult(problem, try? event.get()))
             }
         }
-        return try Self.json(answers)
+        return try Self.json(results)
     }
 
     /// Applies an event.
     ///
     /// - Throws: only `Problem`.
-    package func process(_ event: CloudEvent, _ grant: Grant) async throws -> EventAnswer {
+    package func process(_ event: CloudEvent, _ grant: Grant) async throws -> EventResult {
         let meaning: JobEvent
         do throws(EventFault) { meaning = try JobEvent(event) } catch { throw self.problem(error) }
         guard grant.covers(meaning.job) else {
@@ -98,7 +98,7 @@ extension Routes {
         let outcome: EventOutcome
         do {
             let geocoded = try await self.geocoded(meaning, event.requestID)
-            outcome = try await self.answer(self.jobs.apply(geocoded, of: event, by: grant.person))
+            outcome = try await self.result(of: self.jobs.apply(geocoded, of: event, by: grant.person))
             if case (.notYet, .created(let created)) = (outcome, geocoded) {
                 self.deferredEvents.store(created, of: event.requestID, now: .now())
             }
@@ -109,9 +109,9 @@ extension Routes {
         self.eventCounts.add(outcome.metric)
         switch outcome {
         case .applied(let statusID, let isReplicationUnconfirmed, _):
-            return EventAnswer(
+            return EventResult(
                 event, "applied", meaning.job, statusID: statusID, isReplicationUnconfirmed: isReplicationUnconfirmed)
-        case .superseded(let status): return EventAnswer(event, "superseded", meaning.job, jobStatus: status)
+        case .superseded(let status): return EventResult(event, "superseded", meaning.job, jobStatus: status)
         case .notYet(let reason, let status):
             var problem = Problem(.illegalTransition, status: 409, detail: "\(reason) Send it again.")
             problem.jobStatus = status
@@ -131,7 +131,7 @@ extension Routes {
         let vendorAddress = created.vendor?.addressToFind
         guard address != nil || vendorAddress != nil,
             // The event does not change a job that exists, so geocoding it would be pointless.
-            try await self.answer(self.jobs.ledger.recover(created.job)) == nil
+            try await self.result(of: self.jobs.ledger.recover(created.job)) == nil
         else { return event }
         if let known = self.deferredEvents.job(of: request, now: .now()) { return .created(known) }
         if let address { (created.destination, created.geocoded) = await self.place(of: address) }
@@ -174,7 +174,7 @@ package final class EventCounts: Sendable {
 }
 
 /// The outcome of one event, as reported to its sender.
-package struct EventAnswer: Encodable {
+package struct EventResult: Encodable {
     /// `nil` if the event has no ID.
     private var id: String?
     private var source: String?

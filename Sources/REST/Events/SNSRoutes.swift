@@ -54,8 +54,8 @@ extension Routes {
         let event: CloudEvent
         do throws(EventFault) { event = try message.event() } catch { throw self.problem(error) }
         do {
-            let answer = try await self.process(event, Grant(person: message.sender, role: .service))
-            return try Self.json(answer, isReplicationUnconfirmed: answer.isReplicationUnconfirmed)
+            let result = try await self.process(event, Grant(person: message.sender, role: .service))
+            return try Self.json(result, isReplicationUnconfirmed: result.isReplicationUnconfirmed)
         } catch var problem as Problem where problem.isRetryable {
             problem.statusCode = 503
             throw problem

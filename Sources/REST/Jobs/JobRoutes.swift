@@ -47,11 +47,11 @@ extension Routes {
     @Sendable private func readLog(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
         let grant = try self.grant(request, context, .readJob)
         let job: JobID = try Self.identifier(context.parameters.require("job"), "job")
-        guard let record = try await self.answer(self.jobs.ledger.recover(job))?.record,
+        guard let record = try await self.result(of: self.jobs.ledger.recover(job))?.record,
             grant.reaches(job, customer: record.customer, rider: record.rider),
             !self.revocations.hides(job, from: grant.role)
         else { throw Problem(Refused.noSuchJob) }
-        let entries = try await self.answer(self.jobs.ledger.log(of: job))
+        let entries = try await self.result(of: self.jobs.ledger.log(of: job))
         let tellsActor = grant.role == .ops || grant.role == .service
         let log = StatusLog(
             job: job, epoch: record.epoch, entries: tellsActor ? entries : entries.map(\.withoutActor))

@@ -80,7 +80,7 @@ extension Routes {
     private func geocoded(_ requested: JobRequest) async throws -> JobRequest {
         let address = requested.destination == nil ? requested.address : nil
         guard address != nil || requested.vendor?.addressToFind != nil else { return requested }
-        let record = try await self.answer(self.jobs.ledger.recover(requested.job))?.record
+        let record = try await self.result(of: self.jobs.ledger.recover(requested.job))?.record
         var requested = requested
         if let address, let found = await self.found(address, known: record?.geocoded) {
             (requested.destination, requested.geocoded) = found
@@ -129,11 +129,12 @@ extension Routes {
     ///
     /// - Returns: `nil` if someone else created the job.
     private func createdBefore(_ requested: JobRequest, _ grant: Grant) async throws -> Response? {
-        let log = try await self.answer(self.jobs.ledger.log(of: requested.job))
+        let log = try await self.result(of: self.jobs.ledger.log(of: requested.job))
         guard let first = log.first, first.source == "create", first.actor == grant.person.text else { return nil }
         // This write changes nothing. Its purpose is to learn whether a replica has confirmed the earlier write.
-        let confirmed = try await self.answer(
-            self.jobs.ledger.describe(requested.job, kind: requested.kind, zone: nil, destination: nil, vendor: nil))
+        let confirmed = try await self.result(
+            of: self.jobs.ledger.describe(requested.job, kind: requested.kind, zone: nil, destination: nil, vendor: nil)
+        )
         let view = try await self.view(requested.job, grant)
         return Self.json(
             view, of: requested.job, status: .created, isReplicationUnconfirmed: confirmed.isReplicationUnconfirmed)
@@ -150,7 +151,8 @@ extension Routes {
         let given = (vendor: requested.vendor?.place, destination: requested.destination)
         guard given.vendor != nil || given.destination != nil else { return }
         let isWhole = given.vendor != nil && given.destination != nil
-        let known = isWhole ? nil : try await self.answer(self.jobs.ledger.recover(requested.job))?.record.givenPlaces
+        let known =
+            isWhole ? nil : try await self.result(of: self.jobs.ledger.recover(requested.job))?.record.givenPlaces
         try self.checkDistance(
             from: requested.vendor == nil ? known?.vendor : given.vendor,
             to: given.destination ?? (requested.address == nil ? known?.destination : nil))
@@ -167,7 +169,7 @@ extension Routes {
             destination: requested.destination, geocoded: requested.geocoded, vendor: requested.vendor,
             actor: grant.person)
         let epoch = String(UInt64.random(in: .min ... .max), radix: 36)
-        let creation = try await self.answer(self.jobs.create(new, epoch: epoch))
+        let creation = try await self.result(of: self.jobs.create(new, epoch: epoch))
         guard case .created = creation.value else { return nil }
         let view = try await self.view(requested.job, grant)
         return Self.json(
@@ -196,7 +198,9 @@ extension Routes {
     /// Returns whether the request changes the destination, which invalidates the stored arrival time.
     private func changesDestination(_ requested: JobRequest) async throws -> Bool {
         guard let destination = requested.destination else { return false }
-        guard let record = try await self.answer(self.jobs.ledger.recover(requested.job))?.record else { return false }
+        guard let record = try await self.result(of: self.jobs.ledger.recover(requested.job))?.record else {
+            return false
+        }
         return record.destination?.json != destination.json
     }
 
@@ -205,9 +209,9 @@ extension Routes {
         // The arrival time is deleted before the update, so that no reader sees the new destination with the old time, and
         // again after it, because a gateway may calculate it for the old destination in between.
         let isDestinationChanged = try await self.changesDestination(requested)
-        if isDestinationChanged { try await self.answer(self.jobs.feed.forgetArrival(requested.job)) }
-        let description = try await self.answer(
-            self.jobs.ledger.describe(
+        if isDestinationChanged { try await self.result(of: self.jobs.feed.forgetArrival(requested.job)) }
+        let description = try await self.result(
+            of: self.jobs.ledger.describe(
                 requested.job, kind: requested.kind, zone: requested.zone, destination: requested.destination,
                 geocoded: requested.geocoded, vendor: requested.vendor))
         switch description.value {
@@ -222,11 +226,11 @@ extension Routes {
                     status: status))
         case .changed, .unchanged: self.jobs.updateZoneListing(of: requested.job)
         }
-        if isDestinationChanged { try await self.answer(self.jobs.feed.forgetArrival(requested.job)) }
+        if isDestinationChanged { try await self.result(of: self.jobs.feed.forgetArrival(requested.job)) }
         var isReplicationUnconfirmed = description.isReplicationUnconfirmed
         if requested.customer != nil || requested.rider != nil {
-            let assigned = try await self.answer(
-                self.jobs.assign(
+            let assigned = try await self.result(
+                of: self.jobs.assign(
                     requested.job, to: requested.rider.map { .some($0) }, of: requested.customer, by: grant.person))
             isReplicationUnconfirmed = isReplicationUnconfirmed || assigned.isReplicationUnconfirmed
         }

@@ -31,7 +31,7 @@ extension Routes {
     private func createLink(
         for job: JobID, _ requested: (viewers: Int, lifetime: Duration), _ grant: Grant
     ) async throws -> Response {
-        guard let record = try await self.answer(self.jobs.ledger.recover(job))?.record,
+        guard let record = try await self.result(of: self.jobs.ledger.recover(job))?.record,
             grant.reaches(job, customer: record.customer, rider: record.rider)
         else { throw Problem(Refused.noSuchJob) }
         guard record.status.end == nil else {
@@ -40,8 +40,8 @@ extension Routes {
                     code: .illegalTransition, message: "The job has ended and can no longer be followed.",
                     status: record.status))
         }
-        let made = try await self.answer(
-            self.links.issueDurably(
+        let made = try await self.result(
+            of: self.links.issueDurably(
                 for: job, of: record.customer, viewers: requested.viewers, lifetime: requested.lifetime,
                 by: grant.person))
         let link = made.value

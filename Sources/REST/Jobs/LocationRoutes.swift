@@ -35,7 +35,7 @@ private enum BatchOutcome {
 }
 
 /// The response to a batch. Optional members are omitted if they are empty.
-private struct BatchAnswer: Encodable {
+private struct BatchResponse: Encodable {
     struct Refusal: Encodable {
         var job: String
         var code: String
@@ -104,7 +104,7 @@ extension Routes {
             _ = try? await self.riders.recordHeartbeat(of: grant.person, at: place, device: nil).get()
         }
         return try Self.json(
-            BatchAnswer(
+            BatchResponse(
                 job: job.text, seq: batch.sequence, accepted: accepted.map(\.text), stale: stale.map(\.text),
                 held: held.isEmpty ? nil : held.map(\.text), refuted: refuted.isEmpty ? nil : refuted.map(\.text),
                 refused: refused.map {
@@ -165,8 +165,8 @@ extension Routes {
     /// - Parameter isRepeat: whether this is the second attempt, after the job's feed was opened again.
     private func publish(_ fix: Fix, _ trip: TripValidators.Key, isRepeat: Bool = false) async throws -> BatchOutcome {
         let receivedAt = WallClock.nowMilliseconds
-        let verdict = try await self.answer(
-            self.publisher.publish(fix, for: trip.job, by: trip.rider, receivedAt: receivedAt))
+        let verdict = try await self.result(
+            of: self.publisher.publish(fix, for: trip.job, by: trip.rider, receivedAt: receivedAt))
         switch verdict {
         case .accepted(_, let listeners):
             try await self.onHomeLoop(of: trip.rider) { loop in
@@ -177,14 +177,14 @@ extension Routes {
         case .stale: return try await self.overrule(.outOfOrder, trip)
         case .future: return try await self.overrule(.future, trip)
         case .timeLimit(let deadline):
-            _ = try await self.answer(self.jobs.close(trip.job, atLimit: deadline))
+            _ = try await self.result(of: self.jobs.close(trip.job, atLimit: deadline))
             _ = try await self.overrule(.travelModeOff, trip)
             return .refused(
                 Refused(
                     code: .travelModeOff,
                     message: "The sharing time limit of this job has been reached."), reason: nil)
         case .unknown where !isRepeat:
-            guard try await self.answer(self.jobs.reopen(trip.job, for: trip.rider)) else {
+            guard try await self.result(of: self.jobs.reopen(trip.job, for: trip.rider)) else {
                 return try await self.overrule(.travelModeOff, trip)
             }
             return try await self.publish(fix, trip, isRepeat: true)

@@ -19,7 +19,7 @@ extension Routes {
         case vendor, destination
     }
 
-    private struct Answer: Encodable {
+    private struct NavigationDocument: Encodable {
         struct Candidate: Encodable {
             var app: String
             var label: String
@@ -44,7 +44,7 @@ extension Routes {
         let platform =
             try Self.choice("platform", request)
             ?? NavigationPlatform(userAgent: request.headers[.userAgent] ?? "")
-        guard let record = try await self.answer(self.jobs.ledger.recover(job))?.record,
+        guard let record = try await self.result(of: self.jobs.ledger.recover(job))?.record,
             grant.reaches(job, customer: record.customer, rider: record.rider),
             !self.revocations.hides(job, from: grant.role)
         else { throw Problem(Refused.noSuchJob) }
@@ -61,11 +61,11 @@ extension Routes {
         let place = DecimalCoordinate(coordinate)
         let candidates = platform.apps.map { app in
             let url = { (platform: NavigationPlatform) in app.url(to: place, on: platform) }
-            return Answer.Candidate(
+            return NavigationDocument.Candidate(
                 app: app.rawValue, label: app.label, ios: url(.ios), android: url(.android), web: url(.web))
         }
         var response = try Self.json(
-            Answer(
+            NavigationDocument(
                 job: job.text, to: stop.rawValue, name: stop == .vendor ? record.vendor?.name : nil,
                 lat: place.latitude, lon: place.longitude, candidates: candidates))
         response.headers[.vary] = "User-Agent"

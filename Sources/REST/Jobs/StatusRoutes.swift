@@ -53,8 +53,8 @@ extension Routes {
             throw Self.unprocessable(
                 "occurredAt is in the future. Send the time at which the status changed, and check the sender's clock.")
         }
-        let event = try await self.answer(
-            self.jobs.change(
+        let event = try await self.result(
+            of: self.jobs.change(
                 job, to: status, by: grant.person, source: "rest", occurredAt: body.occurredAt?.milliseconds,
                 request: attempt.key, expected: expected, party: grant.party))
         return Self.json(

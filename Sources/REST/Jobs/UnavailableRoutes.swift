@@ -29,15 +29,15 @@ extension Routes {
             let reasons = UnavailableReason.allCases.map(\.rawValue).joined(separator: ", ")
             throw Self.unprocessable("reason must be one of \(reasons).")
         }
-        guard let record = try await self.answer(self.jobs.ledger.recover(job))?.record,
+        guard let record = try await self.result(of: self.jobs.ledger.recover(job))?.record,
             grant.reaches(job, customer: record.customer, rider: record.rider),
             !self.revocations.hides(job, from: grant.role)
         else { throw Problem(Refused.noSuchJob) }
         let off = Refused(code: .travelModeOff, message: FixRefusal.travelModeOff.message)
         guard record.isTravelling else { throw Problem(off) }
         // If the reason could not be recorded, respond with an error, so that the phone reports it again.
-        let isNoted = try await self.answer(
-            self.loops.onHomeLoop(of: grant.person) { loop in
+        let isNoted = try await self.result(
+            of: self.loops.onHomeLoop(of: grant.person) { loop in
                 loop.restReporters.reported(reason, for: job, of: grant.person)
             })
         guard isNoted else { throw Problem(off) }

@@ -20,11 +20,11 @@ extension Routes {
     ) async throws -> Response {
         let grant = try self.grant(request, context, .readVerdicts)
         let job: JobID = try Self.identifier(context.parameters.require("job"), "job")
-        guard let record = try await self.answer(self.jobs.ledger.recover(job))?.record,
+        guard let record = try await self.result(of: self.jobs.ledger.recover(job))?.record,
             grant.reaches(job, customer: record.customer, rider: record.rider),
             !self.revocations.hides(job, from: grant.role)
         else { throw Problem(Refused.noSuchJob) }
-        let summary = try await self.answer(self.notes.read(job))
+        let summary = try await self.result(of: self.notes.read(job))
         return Self.json(summary.json(of: job))
     }
 }

@@ -30,7 +30,7 @@ extension Routes {
         guard let image = await tiles.image(of: tile) else {
             return Response(status: .noContent, headers: [.cacheControl: "no-store"])
         }
-        return Pages.answer(image.bytes, image.mediaType, caching: "public, max-age=\(Self.tileSeconds)")
+        return Pages.response(image.bytes, image.mediaType, caching: "public, max-age=\(Self.tileSeconds)")
     }
 
     /// Parses a path parameter that must consist of digits only; `nil` for anything else.

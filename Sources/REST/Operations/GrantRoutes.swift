@@ -32,13 +32,13 @@ extension Routes {
                 throw Problem(.forbidden, status: 403, detail: "The token is restricted and does not cover this.")
             }
         }
-        let answer = try await self.answer(self.revocationLog.revoke(subject, by: grant.person, because: "rest"))
-        guard answer.value == .revoked else {
+        let result = try await self.result(of: self.revocationLog.revoke(subject, by: grant.person, because: "rest"))
+        guard result.value == .revoked else {
             throw Problem(
                 .unavailable, status: 503,
                 detail: "The revocation list is full; nothing was revoked. Try again later.")
         }
-        guard answer.isReplicationUnconfirmed else { return Response(status: .noContent) }
+        guard result.isReplicationUnconfirmed else { return Response(status: .noContent) }
         return Response(status: .accepted, headers: [.durability: "unknown"])
     }
 }

@@ -9,12 +9,12 @@ internal import WebAssets
 extension InterfaceDocument {
     /// Adds the routes. They require no token, because the interfaces are not secret.
     package static func add(to router: Router<GatewayRequestContext>) {
-        router.get("openapi.json") { request, _ in Self.openAPI.answer(request) }
-        router.get("asyncapi.json") { request, _ in Self.asyncAPI.answer(request) }
+        router.get("openapi.json") { request, _ in Self.openAPI.response(request) }
+        router.get("asyncapi.json") { request, _ in Self.asyncAPI.response(request) }
     }
 
     /// Returns the document, or 304 if the client has it already.
-    private func answer(_ request: Request) -> Response {
+    private func response(_ request: Request) -> Response {
         let headers: HTTPFields = [.cacheControl: "max-age=300", .eTag: "\(self.tag)"]
         guard !self.tag.matches(ifNoneMatch: request.headers[values: .ifNoneMatch].joined(separator: ",")) else {
             return Response(status: .notModified, headers: headers)

@@ -84,7 +84,7 @@ extension Pages {
         page.fill("headline", with: words.headline.escaped)
         page.fill("detail", with: words.detail.escaped)
         page.add(json: problem.json(context.trace), as: "problem")
-        var response = Self.answer(page.bytes, file.contentType, caching: "no-store", status: problem.status)
+        var response = Self.response(page.bytes, file.contentType, caching: "no-store", status: problem.status)
         response.headers[.contentLanguage] = language.language
         if let retryIn = problem.retryIn { response.headers[.retryAfter] = String((retryIn + 999) / 1000) }
         return response

@@ -50,7 +50,7 @@ extension Pages {
                 let names = Installable.allCases.map(\.rawValue).joined(separator: ", ")
                 throw Problem(.notFound, status: 404, detail: "page must be one of \(names).")
             }
-            return Self.answer(try self.manifest(of: page), "application/manifest+json; charset=utf-8")
+            return Self.response(try self.manifest(of: page), "application/manifest+json; charset=utf-8")
         }
         // The service worker needs the scope of the whole site, because every page uses it.
         router.get("worker.js") { request, _ in

@@ -51,7 +51,7 @@ package struct Pages: Sendable {
         }
         router.get("api/v1/texts") { request, _ in Self.texts(self.settings.languages, request) }
         router.get("assets/streets.geojson") { request, _ in
-            self.streets.map { Self.answer($0, request) } ?? Response(status: .noContent)
+            self.streets.map { Self.response($0, request) } ?? Response(status: .noContent)
         }
         for name in Self.leafletTypes.keys {
             router.get("assets/leaflet/\(name)") { request, _ in
@@ -61,7 +61,7 @@ package struct Pages: Sendable {
                         detail: "\(self.settings.leafletFolder)/\(name) is missing. "
                             + "Install it: apt-get install libjs-leaflet.")
                 }
-                return Self.answer(file, request)
+                return Self.response(file, request)
             }
         }
     }
@@ -70,7 +70,7 @@ package struct Pages: Sendable {
     func shell(_ name: String, _ request: Request) -> Response {
         guard let file = self.files["\(name).html"] else { preconditionFailure("\(name).html is built in") }
         let language = self.language(request).language
-        var response = Self.answer(
+        var response = Self.response(
             self.template(file, name, language).bytes, file.contentType, caching: "no-store")
         response.headers[.contentLanguage] = language
         return response
@@ -111,12 +111,12 @@ package struct Pages: Sendable {
         guard let file = self.files[name] else {
             throw Problem(.notFound, status: 404, detail: "No page asset has this name.")
         }
-        return Self.answer(file, request)
+        return Self.response(file, request)
     }
 
     /// Returns the file, compressed if the client accepts that, or 304 if the client has it already.
-    private static func answer(_ file: PageFiles.File, _ request: Request) -> Response {
-        guard var tag = file.tag else { return Self.answer(file.bytes, file.contentType, caching: "no-store") }
+    private static func response(_ file: PageFiles.File, _ request: Request) -> Response {
+        guard var tag = file.tag else { return Self.response(file.bytes, file.contentType, caching: "no-store") }
         var bytes = file.bytes
         var headers: HTTPFields = [.cacheControl: "no-cache", .vary: "Accept-Encoding"]
         let taken = request.headers[values: .acceptEncoding].joined(separator: ",")
@@ -129,7 +129,7 @@ package struct Pages: Sendable {
             headers[.contentEncoding] = nil
             return Response(status: .notModified, headers: headers)
         }
-        var response = Self.answer(bytes, file.contentType)
+        var response = Self.response(bytes, file.contentType)
         for field in headers { response.headers[field.name] = field.value }
         return response
     }
@@ -139,13 +139,13 @@ package struct Pages: Sendable {
     private static func texts(_ languages: StatusLanguages, _ request: Request) -> Response {
         let asked = request.uri.queryParameters["language"].flatMap { languages[String($0)] }
         let texts = asked ?? languages.best(accepting: request.headers[.acceptLanguage] ?? "")
-        var response = Self.answer(texts.json, "application/json; charset=utf-8")
+        var response = Self.response(texts.json, "application/json; charset=utf-8")
         response.headers[.contentLanguage] = texts.language
         response.headers[.vary] = "Accept-Language"
         return response
     }
 
-    package static func answer(
+    package static func response(
         _ bytes: [UInt8], _ contentType: String, caching: String = "max-age=300", status: HTTPResponse.Status = .ok
     ) -> Response {
         Response(

@@ -43,7 +43,7 @@ extension Routes {
                 "expiresInSeconds must be \(SignInCodes.lifetimes.lowerBound) to \(SignInCodes.lifetimes.upperBound) s."
             )
         }
-        let code = try await self.answer(self.signInCodes.issue(for: token, seconds: seconds))
+        let code = try await self.result(of: self.signInCodes.issue(for: token, seconds: seconds))
         return try Self.json(SignInCodeDocument(code: code, expiresInSeconds: seconds), status: .created)
     }
 
@@ -69,7 +69,7 @@ extension Routes {
     ) async throws -> Response {
         let address = try self.visitor(request, context)
         let body = try await self.body(RedeemBody.self, request, context)
-        let token = try await self.answer(self.signInCodes.redeem(body.code))
+        let token = try await self.result(of: self.signInCodes.redeem(body.code))
         if token == nil {
             self.quotas.recordInvalidToken(of: address, at: NIODeadline.now().uptimeNanoseconds)
         }

@@ -41,7 +41,7 @@ extension Routes {
         let address = try self.visitor(request, context)
         let job: JobID = try Self.identifier(context.parameters.require("job"), "job")
         guard let id = TrackingLinks.id(of: String(credentials[1])),
-            let link = try await self.answer(self.links.read(id)), link.job == job
+            let link = try await self.result(of: self.links.read(id)), link.job == job
         else {
             self.quotas.recordInvalidToken(of: address, at: NIODeadline.now().uptimeNanoseconds)
             throw Problem(Refused.noSuchJob)
@@ -82,7 +82,7 @@ extension Pages {
         page.fill("detail", with: Self.detail(snapshot, texts, isByLink: first.isByLink).escaped)
         page.fill("steps", with: Self.steps(snapshot, texts))
         page.add(json: snapshot.json(job: first.job), as: "first")
-        var response = Self.answer(page.bytes, file.contentType, caching: "no-store")
+        var response = Self.response(page.bytes, file.contentType, caching: "no-store")
         response.headers[.contentLanguage] = texts.language
         return response
     }

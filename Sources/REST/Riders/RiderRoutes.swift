@@ -27,7 +27,7 @@ extension Routes {
 
     @Sendable private func readSelf(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
         let grant = try self.grant(request, context, .beAvailable)
-        return try Self.json(try await self.answer(self.riders.read(grant.person)).document)
+        return try Self.json(try await self.result(of: self.riders.read(grant.person)).document)
     }
 
     private struct DeclarationBody: Decodable {
@@ -63,7 +63,7 @@ extension Routes {
         let requester = Riders.Requester(grant.person, request: attempt.key)
         let declared = self.riders.declare(status, of: grant.person, device: device, by: requester)
             .flatMapErrorThrowing { throw Refused($0).ofItself }
-        let rider = try await self.answer(declared)
+        let rider = try await self.result(of: declared)
         return try Self.json(rider.value.document, isReplicationUnconfirmed: rider.isReplicationUnconfirmed)
     }
 
@@ -88,7 +88,9 @@ extension Routes {
         if let wait = self.quotas.locationReportDelay(of: grant.person, at: NIODeadline.now().uptimeNanoseconds) {
             throw Problem(tooManyLocationReports: wait)
         }
-        if let other = try await self.answer(self.riders.recordHeartbeat(of: grant.person, at: place, device: device)) {
+        if let other = try await self.result(
+            of: self.riders.recordHeartbeat(of: grant.person, at: place, device: device))
+        {
             throw Problem(
                 .conflict, status: 409,
                 detail: "The rider's active device is \(other). To switch to this device, declare online from it.")
@@ -107,8 +109,8 @@ extension Routes {
                 let steps = TaskStep.allCases.map(\.rawValue).joined(separator: ", ")
                 throw Self.unprocessable("state must be one of \(steps).")
             }
-            let rider = try await self.answer(
-                self.riders.report(step, with: job, by: grant.person, source: "rest", request: attempt.key))
+            let rider = try await self.result(
+                of: self.riders.report(step, with: job, by: grant.person, source: "rest", request: attempt.key))
             return try Self.json(rider.document)
         }
     }
@@ -125,7 +127,7 @@ extension Routes {
 
     @Sendable private func readRider(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
         _ = try self.grant(request, context, .readRiders)
-        return try Self.json(try await self.answer(self.riders.read(try self.rider(context))).document)
+        return try Self.json(try await self.result(of: self.riders.read(try self.rider(context))).document)
     }
 
     private struct RiderBody: Decodable {
@@ -145,18 +147,18 @@ extension Routes {
             throw Self.unprocessable(
                 "capacity must be \(Riders.capacities.lowerBound) to \(Riders.capacities.upperBound).")
         }
-        let answer = try await self.answer(
-            self.riders.describe(
+        let result = try await self.result(
+            of: self.riders.describe(
                 rider, in: try Self.name(body.zone, "zone"), isApproved: body.approved, capacity: capacity,
                 by: .init(grant.person)))
         return try Self.json(
-            answer.rider.value.document, status: answer.isNew ? .created : .ok,
-            isReplicationUnconfirmed: answer.rider.isReplicationUnconfirmed)
+            result.rider.value.document, status: result.isNew ? .created : .ok,
+            isReplicationUnconfirmed: result.rider.isReplicationUnconfirmed)
     }
 
     @Sendable private func removeRider(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
         let grant = try self.grant(request, context, .describeRider)
-        let removed = try await self.answer(self.riders.remove(try self.rider(context), by: .init(grant.person)))
+        let removed = try await self.result(of: self.riders.remove(try self.rider(context), by: .init(grant.person)))
         var response = Response(
             status: removed.isReplicationUnconfirmed ? .accepted : .noContent, headers: [.cacheControl: "no-store"])
         if removed.isReplicationUnconfirmed { response.headers[.durability] = "unknown" }
@@ -187,10 +189,10 @@ extension Routes {
             throw Self.unprocessable(
                 "reason must be at most \(RiderService.longestReason) bytes without control characters.")
         }
-        let answer = try await self.answer(
-            self.riders.declare(
+        let result = try await self.result(
+            of: self.riders.declare(
                 .offline, of: rider, because: reason, by: .init(grant.person, request: attempt.key)))
-        return try Self.json(answer.value.document, isReplicationUnconfirmed: answer.isReplicationUnconfirmed)
+        return try Self.json(result.value.document, isReplicationUnconfirmed: result.isReplicationUnconfirmed)
     }
 }
 

@@ -47,7 +47,7 @@ extension Routes {
             throw Self.badRequest("radius must be 1 to 100000 metres.")
         }
         guard let near = query["near"] else {
-            let reading = try await self.answer(self.pool.read(zone, limit: limit))
+            let reading = try await self.result(of: self.pool.read(zone, limit: limit))
             let members = reading.members.map {
                 PoolDocument.Member(rider: $0.rider.text, distance: nil, heartbeat: $0.heartbeat)
             }
@@ -59,7 +59,7 @@ extension Routes {
         guard parts.count == 2, let latitude = parts[0], let longitude = parts[1],
             let place = Coordinate(latitude: latitude, longitude: longitude)
         else { throw Self.badRequest("near must be lat,lon: -90 to 90 and -180 to 180 degrees, and not both 0.") }
-        let nearest = try await self.answer(self.pool.nearest(to: place, in: zone, within: radius, limit: limit))
+        let nearest = try await self.result(of: self.pool.nearest(to: place, in: zone, within: radius, limit: limit))
         let members = nearest.map {
             PoolDocument.Member(rider: $0.rider.text, distance: ($0.metres * 10).rounded() / 10, heartbeat: nil)
         }

@@ -48,7 +48,7 @@ package final class RedisFaultMonitor: RedisObserver {
     package func failed(_ error: RedisError) {
         let (failure, now) = (RedisMetrics.Failure(error), self.clock())
         let unlogged = self.state.withLock { state in
-            state.metrics.failed(failure, at: self.role)
+            state.metrics.recordFailure(failure, at: self.role)
             if failure.refusesWrites {
                 state.refusing = (state.refusing?.since ?? now, now)
                 self.isRefusing.store(true, ordering: .relaxed)
@@ -72,7 +72,7 @@ package final class RedisFaultMonitor: RedisObserver {
         let (name, now) = (names.first ?? "", self.clock())
         let kind = self.keyspace.kind(of: name)
         let unlogged = self.state.withLock { state in
-            state.metrics.refused(kind.rawValue)
+            state.metrics.recordInvalidValue(kind.rawValue)
             return state.names.record(name, now: now)
         }
         guard let unlogged else { return }
