@@ -30,7 +30,7 @@ extension Routes {
     ///   - grant: the caller. Access must be checked before, because a stored response is returned without further checks.
     ///   - hasSecret: whether the response contains a secret. It is stored encrypted under the key, so the key must be hard to
     ///     guess.
-    ///   - act: executes the request, whose body has been read.
+    ///   - execution: executes the request, whose body has been read.
     func executeOnce(
         _ request: Request, _ context: GatewayRequestContext, by grant: Grant, hasSecret: Bool = false,
         _ execution: (Request, RequestAttempt) async throws -> Response

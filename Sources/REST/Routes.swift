@@ -89,7 +89,7 @@ package struct Routes: Sendable {
         return router
     }
 
-    // MARK: whose a job is, and travel mode
+    // MARK: assignment and travel mode
 
     private struct AssignmentBody: Decodable {
         var rider: String?

@@ -23,7 +23,7 @@ package final class Quotas: Sendable {
         var requests = RateTable<SessionOwner>()
         /// Location reports by REST, by user.
         var positions = RateTable<SessionOwner>()
-        /// Availability declarations by rider; they use the slower clock of `availability`.
+        /// Availability declarations by rider; they use the slower clock of `declarationDelay`.
         var declarations = RateTable<SessionOwner>()
         /// Invalid tokens by address.
         var invalidTokens = RateTable<ClientAddress>()
@@ -44,7 +44,7 @@ package final class Quotas: Sendable {
 
     package init(limits: Limits) { self.limits = limits }
 
-    /// Counts a connection, to be released with `leave`.
+    /// Counts a connection, to be released with `releaseConnection`.
     ///
     /// - Returns: `false` if the address has reached its limit of connections.
     package func acquireConnection(_ address: ClientAddress) -> Bool {
@@ -53,7 +53,7 @@ package final class Quotas: Sendable {
 
     package func releaseConnection(_ address: ClientAddress) { self.state.withLock { $0.connections.release(address) } }
 
-    /// Counts a session, to be released with `end`.
+    /// Counts a session, to be released with `releaseSession`.
     ///
     /// - Parameter address: `nil` if no limit applies to the client's address.
     package func acquireSession(_ owner: SessionOwner?, _ address: ClientAddress?) throws(Refusal) {
@@ -70,7 +70,7 @@ package final class Quotas: Sendable {
         if let refusal { throw refusal }
     }
 
-    /// Returns whether `begin` would currently succeed. Another session may take the capacity before `begin` is called.
+    /// Returns whether `acquireSession` would currently succeed. Another session may take the capacity before it is called.
     package func hasSessionCapacity(for owner: SessionOwner?, _ address: ClientAddress?) -> Bool {
         self.state.withLock { state in
             let (perAddress, perPerson) = (self.limits.sessionsPerAddress, self.limits.sessionsPerPerson)
@@ -87,12 +87,12 @@ package final class Quotas: Sendable {
         }
     }
 
-    /// The invalidTokens so far, by reason.
+    /// The refusals so far, by reason.
     package var refused: Counts { self.state.withLock { $0.refused } }
 
     package func add(_ metric: Metric) { self.state.withLock { $0.refused.add(metric) } }
 
-    /// Admits a REST request.
+    /// Admits a REST request, or returns the time to wait.
     ///
     /// - Returns: the time to wait in milliseconds if the rate limit is reached, or `nil` if the request is admitted.
     package func requestDelay(of person: PersonID, at now: UInt64) -> Int64? {
@@ -104,13 +104,13 @@ package final class Quotas: Sendable {
         }
     }
 
-    /// Admits a location report by REST. A batch counts as one report. The result is like that of `request`.
+    /// Admits a location report by REST. A batch counts as one report. The result is like that of `requestDelay`.
     package func locationReportDelay(of person: PersonID, at now: UInt64) -> Int64? {
         let (rate, burst) = (self.limits.positionsPerSecond, self.limits.positionsBurst)
         return self.state.withLock { $0.positions.take(.person(person), perSecond: rate, burst: burst, at: now) }
     }
 
-    /// Admits a rider's declaration of its availability, by WebSocket or REST. The result is like that of `request`.
+    /// Admits a rider's declaration of its availability, by WebSocket or REST. The result is like that of `requestDelay`.
     package func declarationDelay(of person: PersonID, at now: UInt64) -> Int64? {
         // Token buckets have integer rates per second. Dividing the time by 60 turns the rate into one per minute.
         let wait = self.state.withLock {
@@ -121,7 +121,7 @@ package final class Quotas: Sendable {
         return wait.map { $0 * 60 }
     }
 
-    /// Admits a request without a token. The result is like that of `request`.
+    /// Admits a request without a token. The result is like that of `requestDelay`.
     package func anonymousRequestDelay(of address: ClientAddress, at now: UInt64) -> Int64? {
         let (rate, burst) = (self.limits.visitsPerAddressPerSecond, self.limits.visitsPerAddressBurst)
         guard burst > 0 else { return nil }
@@ -132,7 +132,7 @@ package final class Quotas: Sendable {
         }
     }
 
-    /// Admits a request for a map tile. The result is like that of `request`.
+    /// Admits a request for a map tile. The result is like that of `requestDelay`.
     package func tileDelay(of address: ClientAddress, at now: UInt64) -> Int64? {
         let (rate, burst) = (self.limits.tilesPerAddressPerSecond, self.limits.tilesPerAddressBurst)
         guard burst > 0 else { return nil }

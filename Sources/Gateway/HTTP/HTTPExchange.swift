@@ -84,7 +84,7 @@ package final class HTTPExchange: ChannelInboundHandler, RemovableChannelHandler
         self.stallHandler = ResponseStallHandler(loop: loop, socket: socket)
     }
 
-    // MARK: life
+    // MARK: lifecycle
 
     func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
@@ -154,7 +154,7 @@ package final class HTTPExchange: ChannelInboundHandler, RemovableChannelHandler
         }
     }
 
-    // MARK: waiting
+    // MARK: deadlines
 
     private func startDeadline(_ seconds: Int, _ phase: Phase) {
         self.phase = phase
@@ -261,7 +261,7 @@ package final class HTTPExchange: ChannelInboundHandler, RemovableChannelHandler
         }
     }
 
-    // MARK: the answer
+    // MARK: the response
 
     /// Passes the request to the router.
     ///
@@ -383,7 +383,7 @@ package final class HTTPExchange: ChannelInboundHandler, RemovableChannelHandler
         context.close(mode: .output, promise: nil)
     }
 
-    // MARK: a session
+    // MARK: upgrading to a session
 
     private func upgrade(_ head: HTTPRequestHead, _ admission: Admission, _ context: ChannelHandlerContext) {
         let response = HTTPResponseHead(

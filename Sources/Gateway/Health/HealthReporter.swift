@@ -18,7 +18,7 @@ package actor HealthReporter {
     private let startedAt = WallClock.nowMilliseconds
     private var (live, ledger) = (RoundTrips(), RoundTrips())
 
-    /// The number of round-time times to keep: those of the last five minutes.
+    /// The number of round-trip times to keep: those of the last five minutes.
     private static let maxRoundTrips = 60
 
     private struct RoundTrips {
@@ -104,7 +104,7 @@ extension GatewayLoops {
         return census
     }
 
-    /// Measures the round-time time to both Redis instances on the first event loop; `nil` for one that does not answer.
+    /// Measures the round-trip time to both Redis instances on the first event loop; `nil` for one that does not answer.
     func roundTrips() async -> (live: TimeAmount?, ledger: TimeAmount?) {
         let (loop, state) = (self.loops[0], self.states[0])
         return (try? await loop.flatSubmit { state.value.roundTrips() }.get()) ?? (nil, nil)

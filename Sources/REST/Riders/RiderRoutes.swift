@@ -23,7 +23,7 @@ extension Routes {
         api.post("jobs/{job}/task", use: self.changeTask)
     }
 
-    // MARK: a rider of itself
+    // MARK: the rider
 
     @Sendable private func readSelf(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
         let grant = try self.grant(request, context, .beAvailable)
@@ -115,7 +115,7 @@ extension Routes {
         }
     }
 
-    // MARK: others of a rider
+    // MARK: services and operations
 
     private func rider(_ context: GatewayRequestContext) throws -> PersonID {
         let rider: PersonID = try Self.identifier(context.parameters.require("rider"), "rider")

@@ -96,7 +96,7 @@ struct OutageScenario: Sendable {
         }
     }
 
-    // MARK: who takes part
+    // MARK: participants
 
     private func follow(_ witness: FollowerProbe) async throws {
         do {
