@@ -21,60 +21,60 @@ import Testing
     }
 
     @Test func `clients catch up after Redis was killed and restarted`() async throws {
-        try await Self.withOne { stage, redis in
+        try await Self.withOne { scenario, redis in
             await redis.crash()
-            try await stage.allAreTold(of: "killed")
+            try await scenario.allAreTold(of: "killed")
             try await redis.start()
-            try await stage.allRecover(from: "killed")
+            try await scenario.allRecover(from: "killed")
         } afterwards: { seen in
             #expect(seen.allSatisfy { $0.resets >= 2 })
         }
     }
 
     @Test func `clients notice nothing if Redis hangs for a second`() async throws {
-        try await Self.withOne { stage, redis in
+        try await Self.withOne { scenario, redis in
             try await redis.freeze()
-            try await stage.wait(.seconds(1))
+            try await scenario.wait(.seconds(1))
             try await redis.thaw()
-            try await stage.allRecover(from: "frozen for 1 s")
+            try await scenario.allRecover(from: "frozen for 1 s")
         }
     }
 
     /// Longer than the timeout of commands, so every connection is closed. 30 s if ENROUTE_FAILOVERS is set.
     @Test(arguments: ProcessInfo.processInfo.environment["ENROUTE_FAILOVERS"] == nil ? [5] : [5, 30])
     func `clients are notified if Redis hangs for long, and catch up when it continues`(seconds: Int64) async throws {
-        try await Self.withOne { stage, redis in
+        try await Self.withOne { scenario, redis in
             try await redis.freeze()
             let began = NIODeadline.now()
-            try await stage.allAreTold(of: "frozen")
-            try await stage.wait(began + .seconds(seconds) - .now())
+            try await scenario.allAreTold(of: "frozen")
+            try await scenario.wait(began + .seconds(seconds) - .now())
             try await redis.thaw()
-            try await stage.allRecover(from: "frozen for \(seconds) s")
+            try await scenario.allRecover(from: "frozen for \(seconds) s")
         }
     }
 
     @Test(arguments: ["pubsub", "normal"])
     func `clients catch up after all Redis connections of one kind were killed`(kind: String) async throws {
-        try await Self.withOne { stage, redis in
+        try await Self.withOne { scenario, redis in
             for _ in 0..<3 {
                 _ = try await redis.run("CLIENT", "KILL", "TYPE", kind, "SKIPME", "yes")
-                try await stage.wait(.milliseconds(300))
+                try await scenario.wait(.milliseconds(300))
             }
         }
     }
 
     @Test func `clients catch up after Redis paused all its clients for three seconds`() async throws {
-        try await Self.withOne { stage, redis in
+        try await Self.withOne { scenario, redis in
             _ = try await redis.run("CLIENT", "PAUSE", "3000", "ALL")
-            try await stage.allAreTold(of: "paused")
-            try await stage.all { $0.restored == 1 }
+            try await scenario.allAreTold(of: "paused")
+            try await scenario.all { $0.restored == 1 }
         }
     }
 
     @Test func `clients catch up after Redis was busy for three seconds`() async throws {
-        try await Self.withOne(options: ["--enable-debug-command", "yes"]) { stage, redis in
+        try await Self.withOne(options: ["--enable-debug-command", "yes"]) { scenario, redis in
             _ = try await redis.run("DEBUG", "SLEEP", "3")
-            try await stage.all { $0.degraded == 1 && $0.restored == 1 }
+            try await scenario.all { $0.degraded == 1 && $0.restored == 1 }
         }
     }
 
@@ -82,10 +82,10 @@ import Testing
     func `writes are refused while Redis refuses them, and succeed afterwards`(setting: [String])
         async throws
     {
-        try await Self.withOne { stage, redis in
-            let before = await stage.traffic.refused
+        try await Self.withOne { scenario, redis in
+            let before = await scenario.traffic.refused
             _ = try await redis.run("CONFIG", "SET", setting[0], setting[1])
-            try await becomes("three changes were refused") { await stage.traffic.refused >= before + 3 }
+            try await becomes("three changes were refused") { await scenario.traffic.refused >= before + 3 }
             _ = try await redis.run("CONFIG", "SET", setting[0], setting[2])
         }
     }
@@ -127,7 +127,7 @@ import Testing
     @Test func `the next position reopens a feed after the live instance lost its data`() async throws {
         try await RestartableRedis.running { live in
             try await RestartableRedis.running { ledger in
-                try await OutageScenario.run(live: live.address, ledger: ledger.address) { stage in
+                try await OutageScenario.run(live: live.address, ledger: ledger.address) { scenario in
                     await live.crash()
                     try await live.start(.empty)
                     _ = try await live.run("PING")
@@ -141,14 +141,16 @@ import Testing
     {
         try await RestartableRedis.running { live in
             try await RestartableRedis.running { ledger in
-                try await OutageScenario.run(live: live.address, ledger: ledger.address) { stage in
+                try await OutageScenario.run(live: live.address, ledger: ledger.address) { scenario in
                     await ledger.crash()
                     try await ledger.start(.empty)
                     try await becomes("the jobs are made anew") {
-                        await !Result({ try await stage.makeJobs() }).isFailure
+                        await !Result({ try await scenario.makeJobs() }).isFailure
                     }
-                    _ = try await stage.gateway.ledger.startTravel(for: OutageScenario.visit, by: OutageScenario.rider)
-                        .get()
+                    _ = try await scenario.gateway.ledger.startTravel(
+                        for: OutageScenario.visit, by: OutageScenario.rider
+                    )
+                    .get()
                 } afterwards: { seen in
                     #expect(seen.allSatisfy { $0.resets >= 1 && $0.ended.isEmpty })
                 }
@@ -160,7 +162,7 @@ import Testing
         try await RestartableRedis.running { redis in
             try await LossyProxy.running(to: redis.endpoint) { proxy in
                 let address = try proxy.address
-                try await OutageScenario.run(live: address, ledger: address) { stage in
+                try await OutageScenario.run(live: address, ledger: address) { scenario in
                     try await proxy.lose(.channel("job:{order-1}:events"))
                     try await becomes("a message is lost", every: .milliseconds(50)) { try await proxy.lostCount > 0 }
                     try await proxy.lose(.none)
@@ -176,12 +178,12 @@ import Testing
         try await RestartableRedis.running { redis in
             try await LossyProxy.running(to: redis.endpoint) { proxy in
                 let address = try proxy.address
-                try await OutageScenario.run(live: address, ledger: address) { stage in
+                try await OutageScenario.run(live: address, ledger: address) { scenario in
                     try await proxy.hold()
-                    try await stage.all { $0.degraded == 1 }
+                    try await scenario.all { $0.degraded == 1 }
                     try await proxy.cut()
                     try await proxy.goOn()
-                    try await stage.all { $0.restored == 1 }
+                    try await scenario.all { $0.restored == 1 }
                 }
             }
         }

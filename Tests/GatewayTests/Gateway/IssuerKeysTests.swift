@@ -47,7 +47,7 @@ import Testing
         func pass(seconds: Int) { self.time.withLock { $0 += .seconds(seconds) } }
     }
 
-    private struct Stage: Sendable {
+    private struct Scenario: Sendable {
         let gateway: RunningGateway
         let issuer: KeyIssuer
         let source: JWKSSource
@@ -73,7 +73,7 @@ import Testing
 
     private static func run(
         _ answer: KeyIssuer.Answer, longestWait: Duration = .seconds(60),
-        _ body: @escaping @Sendable (Stage) async throws -> Void
+        _ body: @escaping @Sendable (Scenario) async throws -> Void
     ) async throws {
         try await within {
             try await KeyIssuer.running(answer) { issuer in
@@ -89,7 +89,7 @@ import Testing
                     ($0.limits.refusalsPerAddressPerSecond, $0.limits.refusalsPerAddressBurst) = (1_000_000, 1_000_000)
                     ($0.limits.handshakesPerSecond, $0.limits.handshakesBurst) = (1_000_000, 1_000_000)
                 } _: { gateway in
-                    try await body(Stage(gateway: gateway, issuer: issuer, source: source, clock: clock))
+                    try await body(Scenario(gateway: gateway, issuer: issuer, source: source, clock: clock))
                 }
             }
         }
@@ -98,40 +98,40 @@ import Testing
     @Test func `S4: rotating keys under load refuses no valid token`() async throws {
         var keys: [Key] = []
         for number in 0..<4 { keys.append(try await Key("k\(number)")) }
-        try await Self.run(Key.set([keys[0]])) { [keys] stage in
+        try await Self.run(Key.set([keys[0]])) { [keys] scenario in
             for (number, key) in keys.enumerated() {
                 // The previous key stays published as long as its tokens may be in use.
                 let published = number == 0 ? [key] : [keys[number - 1], key]
-                stage.issuer.publish(Key.set(published))
-                stage.clock.pass(seconds: 30)
+                scenario.issuer.publish(Key.set(published))
+                scenario.clock.pass(seconds: 30)
                 try await withThrowingTaskGroup(of: Bool.self) { group in
                     for client in 0..<24 {
                         let signer = published[client / 3 % published.count]
                         group.addTask {
-                            try await stage.lets(in: try await signer.token("p\(client)"), way: client % 3)
+                            try await scenario.lets(in: try await signer.token("p\(client)"), way: client % 3)
                         }
                     }
                     for try await isIn in group { #expect(isIn) }
                 }
             }
-            #expect(stage.issuer.asked.count == keys.count)
+            #expect(scenario.issuer.asked.count == keys.count)
             let gone = try await keys[0].token()
-            for way in 0..<3 { #expect(try await !stage.lets(in: gone, way: way)) }
-            let metrics = try await stage.gateway.manage("/metrics").text
+            for way in 0..<3 { #expect(try await !scenario.lets(in: gone, way: way)) }
+            let metrics = try await scenario.gateway.manage("/metrics").text
             #expect(metrics.contains(#"enroute_jwks_fetches_total{outcome="succeeded"} 4"#))
         }
     }
 
     @Test func `a sign-in code can be redeemed for a token whose key is not known yet`() async throws {
         let keys = [try await Key("k1"), try await Key("k2")]
-        try await Self.run(Key.set([keys[0]])) { stage in
-            #expect(try await stage.lets(in: try await keys[0].token(), way: 0))
-            stage.issuer.publish(Key.set(keys))
-            stage.clock.pass(seconds: 30)
+        try await Self.run(Key.set([keys[0]])) { scenario in
+            #expect(try await scenario.lets(in: try await keys[0].token(), way: 0))
+            scenario.issuer.publish(Key.set(keys))
+            scenario.clock.pass(seconds: 30)
             // The code was issued by another gateway, which has that key.
-            let codes = SignInCodes(live: stage.gateway.client, settings: stage.gateway.settings.liveState)
+            let codes = SignInCodes(live: scenario.gateway.client, settings: scenario.gateway.settings.liveState)
             let code = try await codes.issue(for: try await keys[1].token(), seconds: 60).get()
-            let answer = try await stage.gateway.rest(
+            let answer = try await scenario.gateway.rest(
                 "POST", "/api/v1/sign-ins/redeem", as: nil, #"{"code":"\#(code)"}"#)
             #expect(answer.status == 200 && answer.member("person") == "anna", "\(answer)")
         }
@@ -156,20 +156,20 @@ import Testing
 
     @Test func `S4: 1,000 random kids cause at most one fetch`() async throws {
         let key = try await Key("k")
-        try await Self.run(Key.set([key])) { stage in
-            let port = stage.gateway.port
+        try await Self.run(Key.set([key])) { scenario in
+            let port = scenario.gateway.port
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for _ in 0..<10 {
                     group.addTask {
-                        for way in [1, 2, 1, 2] { #expect(try await !stage.lets(in: Self.stranger(), way: way)) }
+                        for way in [1, 2, 1, 2] { #expect(try await !scenario.lets(in: Self.stranger(), way: way)) }
                         try await blocking { try Self.ask(96, on: try RawSocket(port: port)) }
                     }
                 }
                 try await group.waitForAll()
             }
-            #expect(stage.issuer.asked.count == 1)
+            #expect(scenario.issuer.asked.count == 1)
             let good = try await key.token()
-            #expect(try await stage.lets(in: good, way: 1))
+            #expect(try await scenario.lets(in: good, way: 1))
         }
     }
 
@@ -180,48 +180,48 @@ import Testing
         ] as [KeyIssuer.Answer])
     func `S4: an invalid key set leaves the previous keys in use`(answer: KeyIssuer.Answer) async throws {
         let (key, other) = (try await Key("k"), try await Key("other"))
-        try await Self.run(Key.set([key])) { stage in
+        try await Self.run(Key.set([key])) { scenario in
             let good = try await key.token()
-            #expect(try await stage.lets(in: good, way: 0))
-            stage.issuer.publish(answer)
-            stage.clock.pass(seconds: 600)
+            #expect(try await scenario.lets(in: good, way: 0))
+            scenario.issuer.publish(answer)
+            scenario.clock.pass(seconds: 600)
             let strangers = try await other.token()
-            #expect(try await !stage.lets(in: strangers, way: 1))
-            for way in 0..<3 { #expect(try await stage.lets(in: good, way: way)) }
-            #expect(stage.issuer.asked == ["/keys", "/keys"])
-            let metrics = try await stage.gateway.manage("/metrics").text
+            #expect(try await !scenario.lets(in: strangers, way: 1))
+            for way in 0..<3 { #expect(try await scenario.lets(in: good, way: way)) }
+            #expect(scenario.issuer.asked == ["/keys", "/keys"])
+            let metrics = try await scenario.gateway.manage("/metrics").text
             #expect(metrics.contains(#"enroute_jwks_fetches_total{outcome="failed"} 1"#))
         }
     }
 
     @Test func `S4: a slow issuer delays only the clients whose key is being fetched`() async throws {
         let (known, new) = (try await Key("known"), try await Key("new"))
-        try await Self.run(Key.set([known])) { stage in
+        try await Self.run(Key.set([known])) { scenario in
             let good = try await known.token()
-            #expect(try await stage.lets(in: good, way: 0))
-            stage.issuer.publish(.silence)
-            stage.clock.pass(seconds: 30)
+            #expect(try await scenario.lets(in: good, way: 0))
+            scenario.issuer.publish(.silence)
+            scenario.clock.pass(seconds: 30)
             try await withThrowingTaskGroup(of: Bool.self) { group in
                 for way in 0..<3 {
-                    group.addTask { try await stage.lets(in: try await new.token(), way: way) }
+                    group.addTask { try await scenario.lets(in: try await new.token(), way: way) }
                 }
-                while stage.issuer.asked.count < 2 { await Task.yield() }
-                for way in 0..<3 { #expect(try await stage.lets(in: good, way: way)) }
-                stage.issuer.publish(Key.set([known, new]))
+                while scenario.issuer.asked.count < 2 { await Task.yield() }
+                for way in 0..<3 { #expect(try await scenario.lets(in: good, way: way)) }
+                scenario.issuer.publish(Key.set([known, new]))
                 for try await isIn in group { #expect(isIn) }
             }
-            #expect(stage.issuer.asked.count == 2)
+            #expect(scenario.issuer.asked.count == 2)
         }
     }
 
     @Test func `B1: messages sent while a signing key is fetched are answered once the key is known`() async throws {
         let (old, new) = (try await Key("old"), try await Key("new"))
-        try await Self.run(Key.set([old])) { stage in
+        try await Self.run(Key.set([old])) { scenario in
             let (first, second) = (try await old.token(), try await new.token())
-            #expect(try await stage.lets(in: first, way: 0))
-            stage.issuer.publish(.silence)
-            stage.clock.pass(seconds: 30)
-            let port = stage.gateway.port
+            #expect(try await scenario.lets(in: first, way: 0))
+            scenario.issuer.publish(.silence)
+            scenario.clock.pass(seconds: 30)
+            let port = scenario.gateway.port
             async let received = blocking {
                 let socket = try RawSocket.upgraded(port: port, token: second)
                 for ref in 1...3 {
@@ -236,8 +236,8 @@ import Testing
                 }
                 return String(decoding: received, as: UTF8.self)
             }
-            while stage.issuer.asked.count < 2 { await Task.yield() }
-            stage.issuer.publish(Key.set([old, new]))
+            while scenario.issuer.asked.count < 2 { await Task.yield() }
+            scenario.issuer.publish(Key.set([old, new]))
             let text = try await received
             let order = [#""type":"welcome""#, #""ref":"1""#, #""ref":"2""#, #""ref":"3""#].compactMap {
                 text.range(of: $0)?.lowerBound
@@ -248,31 +248,31 @@ import Testing
 
     @Test func `B2: a token with an unknown key is answered with retry later while no fetch is allowed`() async throws {
         let (old, new) = (try await Key("old"), try await Key("new"))
-        try await Self.run(Key.set([old])) { stage in
-            #expect(try await stage.lets(in: try await old.token(), way: 0))
-            stage.issuer.publish(Key.set([old, new]))
-            let (port, token) = (stage.gateway.port, try await new.token())
+        try await Self.run(Key.set([old])) { scenario in
+            #expect(try await scenario.lets(in: try await old.token(), way: 0))
+            scenario.issuer.publish(Key.set([old, new]))
+            let (port, token) = (scenario.gateway.port, try await new.token())
             let received = try await blocking {
                 let socket = try RawSocket.upgraded(port: port, token: token)
                 _ = try socket.readUntil(Array("\r\n\r\n".utf8))
                 return try socket.readToEnd()
             }
             #expect(received.starts(with: [0x88]) && received.dropFirst(2).starts(with: [0x0F, 0xA3]))
-            let rest = try await JobRoutesTests.ask(stage.gateway, "GET", "/api/v1/jobs/none", as: token)
+            let rest = try await JobRoutesTests.ask(scenario.gateway, "GET", "/api/v1/jobs/none", as: token)
             #expect(rest.status == 503)
-            stage.clock.pass(seconds: 30)
-            for way in 0..<3 { #expect(try await stage.lets(in: token, way: way)) }
+            scenario.clock.pass(seconds: 30)
+            for way in 0..<3 { #expect(try await scenario.lets(in: token, way: way)) }
         }
     }
 
     @Test func `a token refresh with a new key waits until the key is fetched`() async throws {
         let (old, new) = (try await Key("old"), try await Key("new"))
-        try await Self.run(Key.set([old])) { stage in
+        try await Self.run(Key.set([old])) { scenario in
             let (first, second) = (try await old.token(), try await new.token())
-            #expect(try await stage.lets(in: first, way: 0))
-            stage.issuer.publish(Key.set([old, new]))
-            stage.clock.pass(seconds: 30)
-            let port = stage.gateway.port
+            #expect(try await scenario.lets(in: first, way: 0))
+            scenario.issuer.publish(Key.set([old, new]))
+            scenario.clock.pass(seconds: 30)
+            let port = scenario.gateway.port
             let answer = try await blocking {
                 let socket = try RawSocket.session(port: port, token: first)
                 try socket.send(RawSocket.frame(0x81, Array(#"{"type":"refresh","token":"\#(second)"}"#.utf8)))
@@ -284,10 +284,10 @@ import Testing
 
     @Test func `a request to an issuer that never answers times out`() async throws {
         let key = try await Key("k")
-        try await Self.run(.silence, longestWait: .milliseconds(50)) { stage in
+        try await Self.run(.silence, longestWait: .milliseconds(50)) { scenario in
             let token = try await key.token()
-            #expect(try await !stage.lets(in: token, way: 1))
-            #expect(stage.source.fetched.failed == 1)
+            #expect(try await !scenario.lets(in: token, way: 1))
+            #expect(scenario.source.fetched.failed == 1)
         }
     }
 }

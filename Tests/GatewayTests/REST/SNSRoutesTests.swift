@@ -12,7 +12,7 @@ import Testing
 
 /// SNS messages with valid signatures, made with the test's own key and HTTPS server.
 @Suite struct SNSRoutesTests {
-    private struct Stage: Sendable {
+    private struct Scenario: Sendable {
         let sender: EventRoutesTests.Sender
         let issuer: KeyIssuer
         let signer: TopicSigner
@@ -35,7 +35,7 @@ import Testing
     }
 
     private static func run(
-        certificate: TopicSigner? = nil, _ body: @escaping @Sendable (Stage) async throws -> Void
+        certificate: TopicSigner? = nil, _ body: @escaping @Sendable (Scenario) async throws -> Void
     ) async throws {
         let signer = try TopicSigner()
         try await within {
@@ -54,7 +54,7 @@ import Testing
                 } _: { gateway in
                     let token = try await gateway.token("orders", .service)
                     try await body(
-                        Stage(
+                        Scenario(
                             sender: .init(gateway: gateway, token: token), issuer: issuer, signer: signer, host: host))
                 }
             }
@@ -63,88 +63,92 @@ import Testing
 
     @Test(arguments: [1, 2])
     func `a message of an accepted topic is processed, with both signature versions`(version: Int) async throws {
-        try await Self.run { stage in
-            let created = try stage.signer.envelope(
-                EventRoutesTests.created, host: stage.host, version: version, subject: "a job")
-            let plain = try stage.signer.envelope(
-                #"{"type":"io.enroute.job.status","job":"j1","status":"accepted"}"#, host: stage.host, version: version,
+        try await Self.run { scenario in
+            let created = try scenario.signer.envelope(
+                EventRoutesTests.created, host: scenario.host, version: version, subject: "a job")
+            let plain = try scenario.signer.envelope(
+                #"{"type":"io.enroute.job.status","job":"j1","status":"accepted"}"#, host: scenario.host,
+                version: version,
                 id: "m-2")
             for _ in 0..<3 {
                 for envelope in [created, plain] {
-                    let answer = try await stage.post(envelope)
+                    let answer = try await scenario.post(envelope)
                     #expect(answer.status == 200 && answer.text.contains(#""outcome":"applied""#), "\(answer)")
                 }
             }
-            #expect(try await stage.sender.status() == "accepted")
+            #expect(try await scenario.sender.status() == "accepted")
             // The certificate is fetched once.
-            #expect(stage.issuer.asked == ["/SimpleNotificationService-0123456789abcdef.pem"])
-            let isCounted = try await stage.metric(#"enroute_events_processed_total{outcome="repeated"} 4"#)
+            #expect(scenario.issuer.asked == ["/SimpleNotificationService-0123456789abcdef.pem"])
+            let isCounted = try await scenario.metric(#"enroute_events_processed_total{outcome="repeated"} 4"#)
             #expect(isCounted)
         }
     }
 
     @Test func `B12: a genuine message older than the maximum age is refused with the reason`() async throws {
-        try await Self.run { stage in
+        try await Self.run { scenario in
             for (sentAt, isTaken) in [
                 (Date.now - 3500, true), (Date.now - 3700, false), (Date(timeIntervalSince1970: 1.6e9), false),
             ] {
-                let envelope = try stage.signer.envelope(EventRoutesTests.created, host: stage.host, sentAt: sentAt)
-                let answer = try await stage.post(envelope)
+                let envelope = try scenario.signer.envelope(
+                    EventRoutesTests.created, host: scenario.host, sentAt: sentAt)
+                let answer = try await scenario.post(envelope)
                 #expect(answer.status == (isTaken ? 200 : 403), "\(answer)")
                 #expect(answer.text.contains("too old") != isTaken, "\(answer)")
             }
-            let isCounted = try await stage.metric(#"enroute_events_refused_total{reason="unprocessable"} 2"#)
+            let isCounted = try await scenario.metric(#"enroute_events_refused_total{reason="unprocessable"} 2"#)
             #expect(isCounted)
         }
     }
 
     @Test func `SNS retries an event that cannot be applied yet, and drops one that never can`() async throws {
-        try await Self.run { stage in
-            let early = try stage.signer.envelope(EventRoutesTests.status("e-1", "accepted"), host: stage.host)
-            #expect(try await stage.post(early).status == 503)
-            let never = try stage.signer.envelope(EventRoutesTests.event("e-2", "lost", "{}"), host: stage.host)
-            #expect(try await stage.post(never).status == 422)
+        try await Self.run { scenario in
+            let early = try scenario.signer.envelope(EventRoutesTests.status("e-1", "accepted"), host: scenario.host)
+            #expect(try await scenario.post(early).status == 503)
+            let never = try scenario.signer.envelope(EventRoutesTests.event("e-2", "lost", "{}"), host: scenario.host)
+            #expect(try await scenario.post(never).status == 422)
         }
     }
 
     @Test func `a genuine subscription is confirmed by a request to its URL`()
         async throws
     {
-        try await Self.run { stage in
-            let genuine = try stage.signer.envelope("Confirm.", as: "SubscriptionConfirmation", host: stage.host)
-            #expect(try await stage.post(genuine).status == 200)
-            #expect(stage.issuer.asked.contains("/?Action=ConfirmSubscription&Token=a-token"))
-            let asked = stage.issuer.asked.count
-            let elsewhere = try stage.signer.envelope("Confirm.", as: "SubscriptionConfirmation", host: stage.host) {
-                $0["SubscribeURL"] = "https://\(stage.host)/?Action=DeleteTopic"
+        try await Self.run { scenario in
+            let genuine = try scenario.signer.envelope("Confirm.", as: "SubscriptionConfirmation", host: scenario.host)
+            #expect(try await scenario.post(genuine).status == 200)
+            #expect(scenario.issuer.asked.contains("/?Action=ConfirmSubscription&Token=a-token"))
+            let asked = scenario.issuer.asked.count
+            let elsewhere = try scenario.signer.envelope(
+                "Confirm.", as: "SubscriptionConfirmation", host: scenario.host
+            ) {
+                $0["SubscribeURL"] = "https://\(scenario.host)/?Action=DeleteTopic"
             }
-            #expect(try await stage.post(elsewhere).status == 403)
-            #expect(stage.issuer.asked.count == asked)
+            #expect(try await scenario.post(elsewhere).status == 403)
+            #expect(scenario.issuer.asked.count == asked)
         }
     }
 
     @Test func `a forged message is refused and counted, and causes no request to a foreign URL`() async throws {
-        try await Self.run { stage in
+        try await Self.run { scenario in
             let cancelled = EventRoutesTests.event("e-1", "cancelled", #"{"job":"j1"}"#)
-            _ = try await stage.sender.send(EventRoutesTests.created)
+            _ = try await scenario.sender.send(EventRoutesTests.created)
             let changes: [(inout [String: String]) -> Void] = [
                 { $0["Message"] = cancelled }, { $0["Signature"] = "AAAA" }, { $0["SignatureVersion"] = "1" },
                 { $0["SignatureVersion"] = "3" }, { $0["MessageId"] = "m-9" },
                 { $0["TopicArn"] = TopicSigner.topic + "-other" },
-                { $0["SigningCertURL"] = "https://127.0.0.1:\(stage.issuer.port)/x.pem" },
-                { $0["SigningCertURL"] = "http://\(stage.host)/x.pem" },
-                { $0["SigningCertURL"] = "https://sns.eu-central-1.amazonaws.com@\(stage.host)/x.pem" },
-                { $0["SigningCertURL"] = "https://\(stage.host)/?Action=x.pem" },
+                { $0["SigningCertURL"] = "https://127.0.0.1:\(scenario.issuer.port)/x.pem" },
+                { $0["SigningCertURL"] = "http://\(scenario.host)/x.pem" },
+                { $0["SigningCertURL"] = "https://sns.eu-central-1.amazonaws.com@\(scenario.host)/x.pem" },
+                { $0["SigningCertURL"] = "https://\(scenario.host)/?Action=x.pem" },
             ]
             for (index, change) in changes.enumerated() {
-                let envelope = try stage.signer.envelope(
-                    EventRoutesTests.status("e-2", "accepted"), host: stage.host, change)
-                let answer = try await stage.post(envelope)
+                let envelope = try scenario.signer.envelope(
+                    EventRoutesTests.status("e-2", "accepted"), host: scenario.host, change)
+                let answer = try await scenario.post(envelope)
                 #expect(answer.status == 403, "\(index): \(answer)")
             }
-            #expect(stage.issuer.asked.count <= 1)
-            #expect(try await stage.sender.status() == "pending_vendor_acceptance")
-            let isCounted = try await stage.metric(
+            #expect(scenario.issuer.asked.count <= 1)
+            #expect(try await scenario.sender.status() == "pending_vendor_acceptance")
+            let isCounted = try await scenario.metric(
                 #"enroute_events_refused_total{reason="forged"} \#(changes.count)"#)
             #expect(isCounted)
         }
@@ -152,21 +156,21 @@ import Testing
 
     @Test func `a signature with an untrusted or expired certificate is refused`() async throws {
         for stranger in [try TopicSigner(), try TopicSigner(validity: -60)] {
-            try await Self.run(certificate: stranger) { stage in
-                let envelope = try stranger.envelope(EventRoutesTests.created, host: stage.host)
-                #expect(try await stage.post(envelope).status == 403)
-                #expect(try await stage.sender.status() == nil)
+            try await Self.run(certificate: stranger) { scenario in
+                let envelope = try stranger.envelope(EventRoutesTests.created, host: scenario.host)
+                #expect(try await scenario.post(envelope).status == 403)
+                #expect(try await scenario.sender.status() == nil)
             }
         }
     }
 
     @Test func `SNS is asked to retry if the signing certificate cannot be fetched`() async throws {
-        try await Self.run { stage in
-            stage.issuer.publish(.status(500))
-            let envelope = try stage.signer.envelope(EventRoutesTests.created, host: stage.host)
-            #expect(try await stage.post(envelope).status == 503)
-            stage.issuer.publish(.body(stage.signer.certificate))
-            #expect(try await stage.post(envelope).status == 200)
+        try await Self.run { scenario in
+            scenario.issuer.publish(.status(500))
+            let envelope = try scenario.signer.envelope(EventRoutesTests.created, host: scenario.host)
+            #expect(try await scenario.post(envelope).status == 503)
+            scenario.issuer.publish(.body(scenario.signer.certificate))
+            #expect(try await scenario.post(envelope).status == 200)
         }
     }
 

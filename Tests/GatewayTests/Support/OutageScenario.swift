@@ -46,28 +46,28 @@ struct OutageScenario: Sendable {
                 (settings.limits.positionsPerSecond, settings.limits.positionsBurst) = (1000, 1000)
                 change(&settings)
             } _: { gateway in
-                let stage = OutageScenario(
+                let scenario = OutageScenario(
                     gateway: gateway, witnesses: (0..<Self.followers).map { _ in FollowerProbe() }, traffic: Traffic())
-                try await stage.makeJobs()
+                try await scenario.makeJobs()
                 try await withThrowingTaskGroup(of: Void.self) { group in
-                    for witness in stage.witnesses { group.addTask { try await stage.follow(witness) } }
-                    try await stage.all { $0.snapshots == 2 }
-                    group.addTask { try await stage.travel() }
+                    for witness in scenario.witnesses { group.addTask { try await scenario.follow(witness) } }
+                    try await scenario.all { $0.snapshots == 2 }
+                    group.addTask { try await scenario.travel() }
                     group.addTask {
                         do {
-                            try await stage.changeStatuses()
+                            try await scenario.changeStatuses()
                         } catch  where !(error is CancellationError) {
                             Issue.record("the status no longer changes: \(error)")
                             throw error
                         }
                     }
-                    try await stage.all { $0.capturedAt[Self.visit] != nil }
+                    try await scenario.all { $0.capturedAt[Self.visit] != nil }
                     let seen: [FollowerProbe.Seen]
                     do {
-                        try await fault(stage)
-                        seen = try await stage.settle()
+                        try await fault(scenario)
+                        seen = try await scenario.settle()
                     } catch {
-                        for witness in stage.witnesses { Issue.record("\(error); seen: \(await witness.seen)") }
+                        for witness in scenario.witnesses { Issue.record("\(error); seen: \(await witness.seen)") }
                         throw error
                     }
                     group.cancelAll()
