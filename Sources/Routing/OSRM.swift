@@ -67,7 +67,7 @@ struct DirectionsAnswer: Decodable {
         case "NoRoute", "NoSegment": throw .noRoute
         default:
             guard self.status == 200 else { throw .status(self.status) }
-            throw .malformed("its code is none that is known")
+            throw .malformed("unknown code")
         }
         // The first route is the recommended one.
         guard let route = self.routes?.first else { throw .noRoute }

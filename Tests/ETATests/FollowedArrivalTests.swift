@@ -130,7 +130,7 @@ import Tracking
                 return
             }
         }
-        Issue.record("whoever turns round is expected as before")
+        Issue.record("no calculation was started for the rider who turned round")
     }
 
     @Test func `the arrival after another stop includes that stop, or only the number of stops`() {

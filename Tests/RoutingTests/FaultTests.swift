@@ -120,7 +120,7 @@ import Testing
         try await withClient { client in
             do {
                 _ = try await client.ask(osrm.request(ProviderFixtures.question))
-                Issue.record("somebody answered")
+                Issue.record("a provider answered")
             } catch {
                 #expect(!"\(error)".contains("16.") && "\(error)".contains("Cannot connect to the provider"))
             }

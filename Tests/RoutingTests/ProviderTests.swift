@@ -114,7 +114,7 @@ import Testing
         (#"{"code":"NoRoute"}"#, 400, .noRoute), (#"{"code":"InvalidQuery"}"#, 400, .status(400)),
         ("<html>", 400, .status(400)), ("<html>", 200, .malformed("it is not the JSON of directions")),
         ("", 200, .malformed("it is not the JSON of directions")),
-        ("{}", 200, .malformed("its code is none that is known")),
+        ("{}", 200, .malformed("unknown code")),
         (
             #"{"code":"Ok","routes":[{"duration":"1","distance":1}]}"#, 200,
             .malformed("it is not the JSON of directions")

@@ -2,7 +2,7 @@
 
 extension Limits {
     func write(into writer: inout JSONWriter) {
-        for (name, path) in Self.said { writer.field(name, Int64(self[keyPath: path])) }
+        for (name, path) in Self.members { writer.field(name, Int64(self[keyPath: path])) }
         writer.field("subscribeJobs", Int64(Self.subscribeJobs))
     }
 
@@ -10,16 +10,16 @@ extension Limits {
     init(from reader: inout JSONReader) throws(BadMessage) {
         var limits = Limits()
         try reader.object { (name, reader) throws(BadMessage) in
-            guard let said = Self.said.first(where: { name.equals($0.name) }) else {
+            guard let member = Self.members.first(where: { name.equals($0.name) }) else {
                 try reader.value()
                 return
             }
-            limits[keyPath: said.path] = Int(clamping: try reader.integer())
+            limits[keyPath: member.path] = Int(clamping: try reader.integer())
         }
         self = limits
     }
 
-    private static let said: [(name: StaticString, path: any WritableKeyPath<Limits, Int> & Sendable)] = [
+    private static let members: [(name: StaticString, path: any WritableKeyPath<Limits, Int> & Sendable)] = [
         ("messageBytes", \.messageBytes), ("messagesPerSecond", \.messagesPerSecond),
         ("messagesBurst", \.messagesBurst), ("subscriptions", \.subscriptions), ("watchedZones", \.watchedZones),
         ("positionsPerSecond", \.positionsPerSecond),

@@ -69,7 +69,7 @@ extension ClientMessage {
                 writer.field("job", job?.text)
                 writer.field("reason", reason.rawValue)
             }
-        default: preconditionFailure("\(self.type) is no message of a rider's own")
+        default: preconditionFailure("\(self.type) is not a rider message")
         }
     }
 }
