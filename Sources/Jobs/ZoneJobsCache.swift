@@ -1,6 +1,6 @@
 // A cache of the open jobs of each zone, for the operations page. Reading a zone of thousands of jobs costs Redis noticeable
 // time, so this gateway reads it once for all clients, in batches and only on request. After a read it serves the cached result
-// for nine times as long as the read took, at most 5 s.
+// for nine times as long as the read took, within 1 to 5 s.
 
 package import EnrouteWire
 internal import HTTPValues
