@@ -123,7 +123,9 @@ package final class Quotas: Sendable {
 
     /// Admits a request without a token. The result is like that of `requestDelay`.
     package func anonymousRequestDelay(of address: ClientAddress, at now: UInt64) -> Int64? {
-        let (rate, burst) = (self.limits.visitsPerAddressPerSecond, self.limits.visitsPerAddressBurst)
+        let (rate, burst) = (
+            self.limits.anonymousRequestsPerAddressPerSecond, self.limits.anonymousRequestsPerAddressBurst
+        )
         guard burst > 0 else { return nil }
         return self.state.withLock { state in
             let wait = state.anonymousRequests.take(address, perSecond: rate, burst: burst, at: now)
@@ -158,7 +160,7 @@ package final class Quotas: Sendable {
     ///
     /// - Parameter address: `nil` if no limit applies to the client's address; then the token is only counted.
     package func recordInvalidToken(of address: ClientAddress?, at now: UInt64) {
-        let (rate, burst) = (self.limits.refusalsPerAddressPerSecond, self.limits.refusalsPerAddressBurst)
+        let (rate, burst) = (self.limits.refusedTokensPerAddressPerSecond, self.limits.refusedTokensPerAddressBurst)
         self.state.withLock { state in
             state.refused.add(.tokensRefused)
             guard let address, burst > 0 else { return }

@@ -37,7 +37,8 @@ import Testing
         try names.map { "\($0)=0\n" }.joined().write(toFile: file, atomically: true, encoding: .utf8)
         let limits = try ProcessConfiguration(file: file).limits()
         for burst in [
-            limits.messagesPerAddressBurst, limits.refusalsPerAddressBurst, limits.visitsPerAddressBurst,
+            limits.messagesPerAddressBurst, limits.refusedTokensPerAddressBurst,
+            limits.anonymousRequestsPerAddressBurst,
             limits.tilesPerAddressBurst,
         ] {
             #expect(burst == 0)

@@ -44,7 +44,7 @@ import Testing
         #expect(limits.subscriptions == 10)
         #expect(limits.operationsSubscriptions == 200)
         #expect(
-            [limits.firstRequestSeconds, limits.signInSeconds, limits.pingSeconds, limits.pongSeconds] == [
+            [limits.requestHeadSeconds, limits.signInSeconds, limits.pingSeconds, limits.pongSeconds] == [
                 5, 5, 25, 10,
             ])
         #expect([limits.positionsPerSecond, limits.positionsBurst] == [2, 5])

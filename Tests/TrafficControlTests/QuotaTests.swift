@@ -47,7 +47,9 @@ import Testing
     @Test func `B34: a burst of 0 disables a limit per address, and refused tokens are still counted`() {
         let quotas = Quotas(
             limits: Self.limits {
-                ($0.refusalsPerAddressBurst, $0.visitsPerAddressBurst, $0.tilesPerAddressBurst) = (0, 0, 0)
+                ($0.refusedTokensPerAddressBurst, $0.anonymousRequestsPerAddressBurst, $0.tilesPerAddressBurst) = (
+                    0, 0, 0
+                )
             })
         for _ in 0..<1000 {
             quotas.recordInvalidToken(of: Self.here, at: 1)
@@ -62,7 +64,7 @@ import Testing
 
     @Test func `an address that guesses tokens is locked out for the announced time`() throws {
         let quotas = Quotas(
-            limits: Self.limits { ($0.refusalsPerAddressPerSecond, $0.refusalsPerAddressBurst) = (2, 3) })
+            limits: Self.limits { ($0.refusedTokensPerAddressPerSecond, $0.refusedTokensPerAddressBurst) = (2, 3) })
         let now: UInt64 = 1_000_000_000
         for _ in 0..<3 {
             #expect(quotas.lockoutDelay(Self.here, at: now) == nil)

@@ -9,30 +9,30 @@ public struct Limits: Hashable, Sendable {
     /// Maximum number of frames of a message. More are refused at the frame header and close 1009.
     public var messageFragments = 16
     /// Messages that wait, in order, while the credential is checked. One more closes 4006.
-    public var signInMessages = 32
+    public var messagesBeforeSignIn = 32
     /// Malformed messages of one connection. More close 4505.
-    public var badMessages = 10
+    public var malformedMessages = 10
 
     // MARK: waiting
 
     /// Seconds for the TLS handshake. Then the connection is closed.
-    public var handshakeSeconds = 5
+    public var tlsHandshakeSeconds = 5
     /// Seconds for the head of a request: of the first one after the connection is established, and of a later one from
     /// its first byte. Then the connection is closed.
-    public var firstRequestSeconds = 5
+    public var requestHeadSeconds = 5
     /// Seconds from the end of a request's head to the end of its body, however often bytes arrive. Then the answer is
     /// 408, and the connection is closed.
-    public var bodySeconds = 30
+    public var requestBodySeconds = 30
     /// Seconds for signing in. Then the session is closed with 4008.
     public var signInSeconds = 5
     /// Seconds of silence before a ping, and seconds for the pong. Then the session is closed with 4001.
     public var pingSeconds = 25
     public var pongSeconds = 10
     /// Seconds in which a client with pending data reads nothing. Then the socket is closed without a close frame.
-    public var stallSeconds = 10
-    /// Minimum rate for reading a pending HTTP answer, in bytes per second over `stallSeconds`. A slower connection is
+    public var writeStallSeconds = 10
+    /// Minimum rate for reading a pending HTTP answer, in bytes per second over `writeStallSeconds`. A slower connection is
     /// closed. 0: any byte is enough.
-    public var answerBytesPerSecond = 1024
+    public var minResponseBytesPerSecond = 1024
     /// Maximum age of a session in seconds. Each session gets a random value between half of it and all of it, then
     /// `goaway`. This distributes sessions over the gateways again after a restart. 0: no limit.
     public var sessionAgeSeconds = 0
@@ -89,18 +89,18 @@ public struct Limits: Hashable, Sendable {
     public var requestsPerPersonBurst = 40
     /// Rejected tokens per second of one address. More are answered with 429 without checking the token. A burst of 0:
     /// no limit.
-    public var refusalsPerAddressPerSecond = 2
-    public var refusalsPerAddressBurst = 20
+    public var refusedTokensPerAddressPerSecond = 2
+    public var refusedTokensPerAddressBurst = 20
     /// Anonymous requests per second of one address: redeemed sign-in codes, and the first state of a page by a link.
     /// More are answered with 429. A burst of 0: no limit.
-    public var visitsPerAddressPerSecond = 10
-    public var visitsPerAddressBurst = 60
+    public var anonymousRequestsPerAddressPerSecond = 10
+    public var anonymousRequestsPerAddressBurst = 60
     /// Map tiles per second for one address. More are answered with 429. A burst of 0: no limit.
     public var tilesPerAddressPerSecond = 50
     public var tilesPerAddressBurst = 500
     /// New connections per second of a gateway. More wait in the kernel. 0: no limit.
-    public var handshakesPerSecond = 1000
-    public var handshakesBurst = 1000
+    public var newConnectionsPerSecond = 1000
+    public var newConnectionsBurst = 1000
 
     public init() {}
 

@@ -89,9 +89,9 @@ package final class HTTPExchange: ChannelInboundHandler, RemovableChannelHandler
     func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
         if self.socket.isHandshakeComplete {
-            self.startDeadline(self.limits.firstRequestSeconds, .firstHead)
+            self.startDeadline(self.limits.requestHeadSeconds, .firstHead)
         } else {
-            self.startDeadline(self.limits.handshakeSeconds, .handshake)
+            self.startDeadline(self.limits.tlsHandshakeSeconds, .handshake)
         }
     }
 
@@ -113,7 +113,7 @@ package final class HTTPExchange: ChannelInboundHandler, RemovableChannelHandler
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         switch event {
-        case SecureSocketEvent.handshakeCompleted: self.startDeadline(self.limits.firstRequestSeconds, .firstHead)
+        case SecureSocketEvent.handshakeCompleted: self.startDeadline(self.limits.requestHeadSeconds, .firstHead)
         case is ChannelShouldQuiesceEvent: self.quiesce(context)
         default: break
         }
@@ -171,7 +171,7 @@ package final class HTTPExchange: ChannelInboundHandler, RemovableChannelHandler
         case .firstHead, .head: self.loop.counts.add(.requestsTimedOut)
         case .body:
             self.loop.counts.add(.bodiesTimedOut)
-            let detail = "The request body did not arrive within \(self.limits.bodySeconds) s."
+            let detail = "The request body did not arrive within \(self.limits.requestBodySeconds) s."
             return self.refuse(
                 .init(status: .requestTimeout, problem: Problem(.badRequest, status: 408, detail: detail)))
         case .idle, .close: break
@@ -185,8 +185,8 @@ package final class HTTPExchange: ChannelInboundHandler, RemovableChannelHandler
         switch self.state {
         case .idle:
             self.state = .head
-            self.startDeadline(self.limits.firstRequestSeconds, .head)
-        case .body, .upgrading: if self.phase != .body { self.startDeadline(self.limits.bodySeconds, .body) }
+            self.startDeadline(self.limits.requestHeadSeconds, .head)
+        case .body, .upgrading: if self.phase != .body { self.startDeadline(self.limits.requestBodySeconds, .body) }
         case .awaitingFirstRequest, .head, .responding, .lingering, .closed: break
         }
     }

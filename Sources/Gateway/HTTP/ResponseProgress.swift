@@ -18,7 +18,7 @@ struct ResponseProgress {
 
     init(_ limits: Limits) {
         // At least 1, because a client that reads nothing is always too slow.
-        self.minBytes = max(1, limits.answerBytesPerSecond * limits.stallSeconds)
+        self.minBytes = max(1, limits.minResponseBytesPerSecond * limits.writeStallSeconds)
     }
 
     mutating func wrote(_ bytes: Int) { self.written += bytes }
@@ -64,7 +64,7 @@ final class ResponseStallHandler {
     }
 
     private func scheduleCheck(_ channel: any Channel) {
-        self.deadline = self.loop.deadlines.after(.seconds(Int64(self.loop.settings.limits.stallSeconds))) {
+        self.deadline = self.loop.deadlines.after(.seconds(Int64(self.loop.settings.limits.writeStallSeconds))) {
             [weak self] in
             guard let self else { return }
             self.deadline = nil

@@ -39,8 +39,8 @@ final class AcceptGate: ChannelDuplexHandler {
         self.detector = OverloadDetector(bounds: settings.overload, descriptorLimit: ProcessLoad.descriptorLimit)
         let limits = settings.limits
         self.tokens =
-            limits.handshakesPerSecond > 0
-            ? TokenBucket(perSecond: limits.handshakesPerSecond, burst: limits.handshakesBurst) : nil
+            limits.newConnectionsPerSecond > 0
+            ? TokenBucket(perSecond: limits.newConnectionsPerSecond, burst: limits.newConnectionsBurst) : nil
         self.load = load
         self.loop = loop
         self.logger = logger

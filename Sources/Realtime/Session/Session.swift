@@ -289,7 +289,7 @@ package final class Session: ChannelInboundHandler {
 
     func startStallTimer() {
         guard self.timers.stall == nil else { return }
-        self.timers.stall = self.loop.deadlines.after(.seconds(Int64(self.limits.stallSeconds))) { [weak self] in
+        self.timers.stall = self.loop.deadlines.after(.seconds(Int64(self.limits.writeStallSeconds))) { [weak self] in
             guard let self, let context = self.context else { return }
             self.loop.counts.add(.writesStalled)
             self.logger.debug("closing stalled connection")

@@ -18,7 +18,7 @@ extension Session {
     /// What a session has received so far, except messages that were handled immediately.
     package struct InputState {
         /// The number of malformed messages.
-        var badMessages = 0
+        var malformedMessages = 0
         /// The client exceeded its rate limit repeatedly. The session closes once earlier requests have been answered.
         var isOverRateLimit = false
         /// The client violated the framing rules or the rate limit. Only its answer to our close frame is expected.
@@ -135,8 +135,8 @@ extension Session {
         } catch {
             guard !error.reason.isEmpty else { return self.close(.invalidText, "text must be UTF-8") }
             self.loop.counts.add(.messagesNotUnderstood)
-            self.input.badMessages += 1
-            guard self.input.badMessages <= self.limits.badMessages else {
+            self.input.malformedMessages += 1
+            guard self.input.malformedMessages <= self.limits.malformedMessages else {
                 return self.close(.tooManyBadRequests, "too many malformed messages")
             }
             let outline = bytes.withUnsafeReadableBytes { MessageOutline($0) }
@@ -175,7 +175,7 @@ extension Session {
     }
 
     private func handleBeforeSignIn(_ request: ClientRequest) {
-        switch self.life.deferUntilSignedIn(request, most: self.limits.signInMessages) {
+        switch self.life.deferUntilSignedIn(request, most: self.limits.messagesBeforeSignIn) {
         case .deferred: return
         case .tooMany:
             return self.close(.rateLimited, "too many messages before welcome")

@@ -8,8 +8,8 @@ extension Limits {
     /// A rate of 0 switches a limit per address off. `Limits` expresses that as a burst of 0.
     fileprivate mutating func switchOffWithoutRate() {
         if self.messagesPerAddressPerSecond == 0 { self.messagesPerAddressBurst = 0 }
-        if self.refusalsPerAddressPerSecond == 0 { self.refusalsPerAddressBurst = 0 }
-        if self.visitsPerAddressPerSecond == 0 { self.visitsPerAddressBurst = 0 }
+        if self.refusedTokensPerAddressPerSecond == 0 { self.refusedTokensPerAddressBurst = 0 }
+        if self.anonymousRequestsPerAddressPerSecond == 0 { self.anonymousRequestsPerAddressBurst = 0 }
         if self.tilesPerAddressPerSecond == 0 { self.tilesPerAddressBurst = 0 }
     }
 }

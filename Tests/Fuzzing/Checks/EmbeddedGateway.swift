@@ -39,7 +39,9 @@ final class EmbeddedGateway {
         (settings.limits.messagesPerAddressPerSecond, settings.limits.messagesPerAddressBurst) = (rates, rates)
         settings.limits.availabilityPerMinute = rates
         (settings.limits.positionsPerSecond, settings.limits.positionsBurst) = (rates, rates)
-        (settings.limits.refusalsPerAddressPerSecond, settings.limits.refusalsPerAddressBurst) = (rates, rates)
+        (settings.limits.refusedTokensPerAddressPerSecond, settings.limits.refusedTokensPerAddressBurst) = (
+            rates, rates
+        )
         self.settings = settings
         self.state = LoopState(
             eventLoop: self.eventLoop, index: 0, loops: 1, settings: settings.realtime,

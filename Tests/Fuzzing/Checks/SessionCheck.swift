@@ -74,7 +74,7 @@ struct SessionCheck {
     private func answers(to stream: ArraySlice<UInt8>) -> [Answer] {
         var signedIn = self.role
         var answers: [Answer] = signedIn == nil ? [] : [.welcome]
-        var badMessages = 0
+        var malformedMessages = 0
         for event in self.reference(stream) {
             switch event {
             case .ping(let payload): answers.append(.pong(payload))
@@ -94,10 +94,10 @@ struct SessionCheck {
                     } else {
                         (signedIn, answers) = (self.role(signingInWith: message, &answers), answers)
                     }
-                } else if badMessages == limits.badMessages {
+                } else if malformedMessages == limits.malformedMessages {
                     answers.append(.close(CloseCode.tooManyBadRequests.rawValue))
                 } else {
-                    badMessages += 1
+                    malformedMessages += 1
                     answers.append(.error(bytes.withUnsafeBytes { MessageOutline($0) }.type, .badRequest))
                 }
             }

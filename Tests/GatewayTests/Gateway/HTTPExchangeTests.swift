@@ -71,7 +71,7 @@ import Testing
 
     @Test func `B25: a client that reads its response too slowly is disconnected`() async throws {
         let metrics = try await Self.run {
-            ($0.limits.stallSeconds, $0.limits.answerBytesPerSecond) = (1, 1_000_000_000)
+            ($0.limits.writeStallSeconds, $0.limits.minResponseBytesPerSecond) = (1, 1_000_000_000)
             $0.limits.socketSendBytes = 4096
             $0.streets = [UInt8](repeating: 32, count: 16 << 20)
         } _: { gateway, _ in
@@ -150,7 +150,7 @@ import Testing
 
     @Test func `B52: a body has a deadline that received bytes do not extend`() async throws {
         let metrics = try await Self.run {
-            $0.limits.bodySeconds = 1
+            $0.limits.requestBodySeconds = 1
         } _: { gateway, _ in
             let socket = try RawSocket(port: gateway.port)
             try socket.send(Self.get("/nothing", "Content-Length: 60000\r\n", method: "POST"))
@@ -165,7 +165,7 @@ import Testing
         async throws
     {
         try await Self.run {
-            $0.limits.firstRequestSeconds = 1
+            $0.limits.requestHeadSeconds = 1
         } _: { gateway, _ in
             let (idle, drips) = (try RawSocket(port: gateway.port), try RawSocket(port: gateway.port))
             for socket in [idle, drips] {
@@ -323,8 +323,8 @@ import Testing
 
     @Test func `B18, B34: a refusal is counted by reason, and 0 disables a limit per address`() async throws {
         let metrics = try await Self.run {
-            $0.limits.refusalsPerAddressBurst = 0
-            ($0.limits.visitsPerAddressPerSecond, $0.limits.visitsPerAddressBurst) = (0, 1)
+            $0.limits.refusedTokensPerAddressBurst = 0
+            ($0.limits.anonymousRequestsPerAddressPerSecond, $0.limits.anonymousRequestsPerAddressBurst) = (0, 1)
             ($0.limits.tilesPerAddressPerSecond, $0.limits.tilesPerAddressBurst) = (0, 1)
         } _: { gateway, token in
             let socket = try RawSocket(port: gateway.port)
@@ -356,7 +356,7 @@ import Testing
     @Test func `B39: a forwarded address with a port is limited, and so is an invalid one`() async throws {
         try await Self.run {
             $0.trustedProxies = try! TrustedProxies(["127.0.0.0/8"])
-            ($0.limits.refusalsPerAddressPerSecond, $0.limits.refusalsPerAddressBurst) = (0, 2)
+            ($0.limits.refusedTokensPerAddressPerSecond, $0.limits.refusedTokensPerAddressBurst) = (0, 2)
         } _: { gateway, _ in
             for forwarded in ["203.0.113.9:51234", "[2001:db8::9]:4711", "_hidden"] {
                 let socket = try RawSocket(port: gateway.port)

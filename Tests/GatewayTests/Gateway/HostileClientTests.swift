@@ -63,7 +63,7 @@ import Testing
 
     @Test func `D3: hundreds of slow requests do not keep other clients out`() async throws {
         try await Self.run {
-            ($0.limits.connectionsPerAddress, $0.limits.firstRequestSeconds) = (0, 60)
+            ($0.limits.connectionsPerAddress, $0.limits.requestHeadSeconds) = (0, 60)
         } _: { port, token in
             let drips = try (0..<300).map { _ in try RawSocket(port: port) }
             for byte in "GET /v1 HT" {

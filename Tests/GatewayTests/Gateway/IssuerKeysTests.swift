@@ -86,8 +86,10 @@ import Testing
                     // Generous, because the machine may be busy.
                     $0.limits.signInSeconds = 60
                     // All requests come from one address, in quick succession.
-                    ($0.limits.refusalsPerAddressPerSecond, $0.limits.refusalsPerAddressBurst) = (1_000_000, 1_000_000)
-                    ($0.limits.handshakesPerSecond, $0.limits.handshakesBurst) = (1_000_000, 1_000_000)
+                    ($0.limits.refusedTokensPerAddressPerSecond, $0.limits.refusedTokensPerAddressBurst) = (
+                        1_000_000, 1_000_000
+                    )
+                    ($0.limits.newConnectionsPerSecond, $0.limits.newConnectionsBurst) = (1_000_000, 1_000_000)
                 } _: { gateway in
                     try await body(Scenario(gateway: gateway, issuer: issuer, source: source, clock: clock))
                 }

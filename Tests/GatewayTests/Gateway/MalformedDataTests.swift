@@ -42,8 +42,8 @@ import Testing
         try await within {
             try await RunningGateway.run(isSecure: false, logger: lines.logger) { settings in
                 settings.limits.requestsPerPersonBurst = 1_000_000
-                settings.limits.refusalsPerAddressBurst = 1_000_000
-                settings.limits.visitsPerAddressBurst = 1_000_000
+                settings.limits.refusedTokensPerAddressBurst = 1_000_000
+                settings.limits.anonymousRequestsPerAddressBurst = 1_000_000
                 // Only the trials use these zones.
                 settings.sweepPace = .seconds(3600)
             } _: { gateway in

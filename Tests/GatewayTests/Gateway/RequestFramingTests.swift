@@ -102,7 +102,7 @@ import Testing
 
     @Test func `B25: a client must read a minimum number of bytes between two checks`() {
         var limits = Limits()
-        (limits.answerBytesPerSecond, limits.stallSeconds) = (100, 10)
+        (limits.minResponseBytesPerSecond, limits.writeStallSeconds) = (100, 10)
         var progress = ResponseProgress(limits)
         progress.wrote(32_768)
         progress.start(unsent: 30_000)
@@ -111,7 +111,7 @@ import Testing
         // The bytes written in between were read before.
         progress.wrote(32_768)
         #expect(progress.isEnough(unsent: 32_768) == true)
-        limits.answerBytesPerSecond = 0
+        limits.minResponseBytesPerSecond = 0
         var patient = ResponseProgress(limits)
         patient.wrote(10)
         patient.start(unsent: 10)

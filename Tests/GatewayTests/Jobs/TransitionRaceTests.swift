@@ -21,11 +21,11 @@ import Testing
     ]
 
     private static let settings: @Sendable (inout GatewaySettings) -> Void = {
-        ($0.limits.handshakesPerSecond, $0.limits.connectionsPerAddress) = (0, 0)
+        ($0.limits.newConnectionsPerSecond, $0.limits.connectionsPerAddress) = (0, 0)
         // A thousand simultaneous connections may delay an event loop, which is not the subject of this test.
         $0.overload.loopLagMilliseconds = 60_000
         $0.redisTiming.answer = .seconds(30)
-        ($0.limits.firstRequestSeconds, $0.limits.stallSeconds) = (60, 60)
+        ($0.limits.requestHeadSeconds, $0.limits.writeStallSeconds) = (60, 60)
     }
 
     /// Two gateways at one Redis, with a delivery that the vendor has not accepted yet.

@@ -306,7 +306,7 @@ import Testing
         try await Self.run { settings in
             settings.streets = nil
             (settings.limits.tilesPerAddressPerSecond, settings.limits.tilesPerAddressBurst) = (1, 1)
-            (settings.limits.refusalsPerAddressPerSecond, settings.limits.refusalsPerAddressBurst) = (1, 1)
+            (settings.limits.refusedTokensPerAddressPerSecond, settings.limits.refusedTokensPerAddressBurst) = (1, 1)
         } _: { conversation in
             while try await conversation.ask(nil, try .good("readTile")).status != 429 {}
             while try await conversation.ask(nil, try .good("redeemSignInCode")).status != 429 {}

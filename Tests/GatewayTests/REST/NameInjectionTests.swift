@@ -31,7 +31,7 @@ import Testing
         try await within {
             try await RunningGateway.run(isSecure: false) {
                 $0.limits.allowManyMessages()
-                $0.limits.badMessages = 100_000
+                $0.limits.malformedMessages = 100_000
                 ($0.limits.requestsPerPersonPerSecond, $0.limits.requestsPerPersonBurst) = (1_000_000, 1_000_000)
             } _: { gateway in
                 let redis = try #require(gateway.redis)

@@ -50,7 +50,9 @@ import Testing
                 try await RunningGateway.run(isSecure: false) {
                     $0.topics = trust
                     // All requests come from one address, in quick succession.
-                    ($0.limits.refusalsPerAddressPerSecond, $0.limits.refusalsPerAddressBurst) = (1_000_000, 1_000_000)
+                    ($0.limits.refusedTokensPerAddressPerSecond, $0.limits.refusedTokensPerAddressBurst) = (
+                        1_000_000, 1_000_000
+                    )
                 } _: { gateway in
                     let token = try await gateway.token("orders", .service)
                     try await body(

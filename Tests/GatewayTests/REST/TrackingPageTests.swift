@@ -138,7 +138,7 @@ import Testing
 
     @Test func `guessing links is rate limited, and the response is a page`() async throws {
         try await Self.run { settings in
-            (settings.limits.refusalsPerAddressPerSecond, settings.limits.refusalsPerAddressBurst) = (1, 3)
+            (settings.limits.refusedTokensPerAddressPerSecond, settings.limits.refusedTokensPerAddressBurst) = (1, 3)
         } _: { gateway, job in
             let guess = ["Authorization: Link \(String(repeating: "0", count: 32))"]
             try await becomes("guesses are refused") {

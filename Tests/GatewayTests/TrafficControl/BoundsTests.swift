@@ -31,7 +31,7 @@ import Testing
 
     @Test func `D3: a missing or unfinished TLS handshake times out`() async throws {
         let metrics = try await Self.metrics(isSecure: true) {
-            $0.limits.handshakeSeconds = 1
+            $0.limits.tlsHandshakeSeconds = 1
         } _: { gateway, _ in
             let (silent, stopped) = (try RawSocket(port: gateway.port), try RawSocket(port: gateway.port))
             // The header of a TLS record of 512 bytes, without its content.
@@ -124,7 +124,7 @@ import Testing
 
     @Test func `an address that guesses tokens must wait, on every way in`() async throws {
         let metrics = try await Self.metrics {
-            ($0.limits.refusalsPerAddressPerSecond, $0.limits.refusalsPerAddressBurst) = (0, 3)
+            ($0.limits.refusedTokensPerAddressPerSecond, $0.limits.refusedTokensPerAddressBurst) = (0, 3)
         } _: { gateway, token in
             for expected in [401, 401, 401, 429] {
                 let answer = try RawSocket.upgraded(port: gateway.port, token: "no.good.token").readToEnd()
@@ -168,7 +168,7 @@ import Testing
     @Test func `D4: a client that reads nothing is disconnected`() async throws {
         let metrics = try await Self.metrics {
             $0.limits.allowManyMessages()
-            $0.limits.stallSeconds = 1
+            $0.limits.writeStallSeconds = 1
             $0.limits.queueBytes = 16 << 20
         } _: { gateway, token in
             let socket = try RawSocket.session(port: gateway.port, token: token, kernelBytes: 4096)
@@ -184,7 +184,7 @@ import Testing
     @Test func `a page that the client does not read is abandoned`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false) {
-                $0.limits.stallSeconds = 1
+                $0.limits.writeStallSeconds = 1
                 $0.limits.socketSendBytes = 4096
                 $0.streets = [UInt8](repeating: 32, count: 4 << 20)
             } _: { gateway in

@@ -28,7 +28,7 @@ import Testing
 
     @Test func `D3: a connection without a request is closed`() async throws {
         let received = try await Self.received {
-            $0.limits.firstRequestSeconds = 1
+            $0.limits.requestHeadSeconds = 1
         } _: { port, _ in
             try RawSocket(port: port).readToEnd()
         }
@@ -37,7 +37,7 @@ import Testing
 
     @Test func `D3: a request that arrives too slowly is closed`() async throws {
         let received = try await Self.received {
-            $0.limits.firstRequestSeconds = 1
+            $0.limits.requestHeadSeconds = 1
         } _: { port, _ in
             let socket = try RawSocket(port: port)
             try socket.send("GET /livez HTTP/1.1\r\nHost: loc")
@@ -49,7 +49,7 @@ import Testing
     @Test(arguments: ["\u{3}GET / HTTP/1.1\r\nHost: h\r\n\r\nmore", "\u{16}\u{3}\u{1}", "GET / HTTP/9.9\r\n\r\n"])
     func `a connection that does not speak HTTP is closed immediately`(bytes: String) async throws {
         let received = try await Self.received {
-            $0.limits.firstRequestSeconds = 60
+            $0.limits.requestHeadSeconds = 60
         } _: { port, token in
             let socket = try RawSocket(port: port)
             try socket.send(bytes)
@@ -106,7 +106,7 @@ import Testing
         let received = try await Self.received {
             $0.limits.allowManyMessages()
             // Neither limit closes the session while this test is still sending.
-            ($0.limits.stallSeconds, $0.limits.closeSeconds) = (60, 60)
+            ($0.limits.writeStallSeconds, $0.limits.closeSeconds) = (60, 60)
         } _: { port, token in
             let socket = try RawSocket.session(port: port, token: token, kernelBytes: 4096)
             let ping = RawSocket.frame(0x89, [UInt8](repeating: 7, count: 125))

@@ -13,7 +13,7 @@ import Testing
     @Test func `D6: handshakes are accepted at the configured rate, and none is refused`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false) {
-                ($0.limits.handshakesPerSecond, $0.limits.handshakesBurst) = (20, 5)
+                ($0.limits.newConnectionsPerSecond, $0.limits.newConnectionsBurst) = (20, 5)
             } _: { gateway in
                 let token = try await gateway.token("anna", .service)
                 let began = ContinuousClock.now

@@ -201,7 +201,8 @@ import Testing
                 "\(limits.requestsPerPersonPerSecond) per second and person, burst \(limits.requestsPerPersonBurst);"))
         #expect(
             tooMany.contains(
-                "(\(limits.refusalsPerAddressPerSecond) per second, burst \(limits.refusalsPerAddressBurst))"))
+                "(\(limits.refusedTokensPerAddressPerSecond) per second, burst \(limits.refusedTokensPerAddressBurst))")
+        )
         let longest = Routes.maxBodyBytes
         #expect(
             answers["TooLarge"]?["description"]?.text?.contains("\(longest / 1000),\(longest % 1000) bytes") == true)

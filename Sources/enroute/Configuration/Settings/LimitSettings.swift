@@ -29,18 +29,18 @@ struct LimitSetting: Sendable {
         LimitSetting("MESSAGE_BYTES", \.messageBytes, 512...1_048_576, "bytes", "Size of one WebSocket message."),
         LimitSetting("MESSAGE_FRAGMENTS", \.messageFragments, 1...1024, "", "Frames of one WebSocket message."),
         LimitSetting(
-            "MESSAGES_BEFORE_SIGN_IN", \.signInMessages, 1...1000, "",
+            "MESSAGES_BEFORE_SIGN_IN", \.messagesBeforeSignIn, 1...1000, "",
             "Messages that a client may send before `welcome`."),
         LimitSetting(
-            "MALFORMED_MESSAGES", \.badMessages, 0...1000, "", "Malformed messages that a connection may send."),
+            "MALFORMED_MESSAGES", \.malformedMessages, 0...1000, "", "Malformed messages that a connection may send."),
     ]
 
     private static let waiting = [
-        LimitSetting("TLS_HANDSHAKE_SECONDS", \.handshakeSeconds, 1...60, "seconds", "Time for the TLS handshake."),
+        LimitSetting("TLS_HANDSHAKE_SECONDS", \.tlsHandshakeSeconds, 1...60, "seconds", "Time for the TLS handshake."),
         LimitSetting(
-            "REQUEST_HEAD_SECONDS", \.firstRequestSeconds, 1...60, "seconds", "Time for the head of an HTTP request."),
+            "REQUEST_HEAD_SECONDS", \.requestHeadSeconds, 1...60, "seconds", "Time for the head of an HTTP request."),
         LimitSetting(
-            "REQUEST_BODY_SECONDS", \.bodySeconds, 1...3600, "seconds", "Time for the body of an HTTP request."),
+            "REQUEST_BODY_SECONDS", \.requestBodySeconds, 1...3600, "seconds", "Time for the body of an HTTP request."),
         LimitSetting("SIGN_IN_SECONDS", \.signInSeconds, 1...60, "seconds", "Time for signing in on a WebSocket."),
         LimitSetting(
             "PING_INTERVAL_SECONDS", \.pingSeconds, 1...3600, "seconds", "Silence after which the gateway sends a ping."
@@ -50,10 +50,10 @@ struct LimitSetting: Sendable {
             "SESSION_AGE_SECONDS", \.sessionAgeSeconds, 0...604_800, "seconds; 0 for no limit",
             "Maximum age of a session; each is moved at an age between half of it and all of it."),
         LimitSetting(
-            "WRITE_STALL_SECONDS", \.stallSeconds, 1...600, "seconds",
+            "WRITE_STALL_SECONDS", \.writeStallSeconds, 1...600, "seconds",
             "Time without progress after which a client that does not read is disconnected."),
         LimitSetting(
-            "MIN_RESPONSE_BYTES_PER_SECOND", \.answerBytesPerSecond, 0...1_000_000, "bytes; 0 for no minimum",
+            "MIN_RESPONSE_BYTES_PER_SECOND", \.minResponseBytesPerSecond, 0...1_000_000, "bytes; 0 for no minimum",
             "Slowest rate at which a client may read a waiting HTTP response."),
     ]
 
@@ -110,25 +110,26 @@ struct LimitSetting: Sendable {
         LimitSetting(
             "REQUESTS_PER_PERSON_BURST", \.requestsPerPersonBurst, 1...100_000, "", "Burst of that rate."),
         LimitSetting(
-            "REFUSED_TOKENS_PER_ADDRESS_PER_SECOND", \.refusalsPerAddressPerSecond, 0...100_000,
+            "REFUSED_TOKENS_PER_ADDRESS_PER_SECOND", \.refusedTokensPerAddressPerSecond, 0...100_000,
             "0 for no limit",
             "Refused tokens of one address."),
         LimitSetting(
-            "REFUSED_TOKENS_PER_ADDRESS_BURST", \.refusalsPerAddressBurst, 0...100_000, "", "Burst of that rate."),
+            "REFUSED_TOKENS_PER_ADDRESS_BURST", \.refusedTokensPerAddressBurst, 0...100_000, "", "Burst of that rate."),
         LimitSetting(
-            "ANONYMOUS_REQUESTS_PER_ADDRESS_PER_SECOND", \.visitsPerAddressPerSecond, 0...100_000,
+            "ANONYMOUS_REQUESTS_PER_ADDRESS_PER_SECOND", \.anonymousRequestsPerAddressPerSecond, 0...100_000,
             "0 for no limit",
             "Requests of one address without a credential, such as redeeming a sign-in code."),
         LimitSetting(
-            "ANONYMOUS_REQUESTS_PER_ADDRESS_BURST", \.visitsPerAddressBurst, 0...100_000, "", "Burst of that rate."),
+            "ANONYMOUS_REQUESTS_PER_ADDRESS_BURST", \.anonymousRequestsPerAddressBurst, 0...100_000, "",
+            "Burst of that rate."),
         LimitSetting(
             "TILES_PER_ADDRESS_PER_SECOND", \.tilesPerAddressPerSecond, 0...100_000, "0 for no limit",
             "Map tiles requested by one address."),
         LimitSetting("TILES_PER_ADDRESS_BURST", \.tilesPerAddressBurst, 0...100_000, "", "Burst of that rate."),
         LimitSetting(
-            "NEW_CONNECTIONS_PER_SECOND", \.handshakesPerSecond, 0...1_000_000, "0 for no limit",
+            "NEW_CONNECTIONS_PER_SECOND", \.newConnectionsPerSecond, 0...1_000_000, "0 for no limit",
             "New connections that a gateway accepts; more wait in the kernel."),
-        LimitSetting("NEW_CONNECTIONS_BURST", \.handshakesBurst, 1...1_000_000, "", "Burst of that rate."),
+        LimitSetting("NEW_CONNECTIONS_BURST", \.newConnectionsBurst, 1...1_000_000, "", "Burst of that rate."),
     ]
 }
 

@@ -16,7 +16,7 @@ import Testing
         try await within {
             try await RunningGateway.run(isSecure: false) {
                 // The client shares two cores with everything else in this test.
-                $0.limits.stallSeconds = 120
+                $0.limits.writeStallSeconds = 120
             } _: { gateway in
                 for number in 0..<Self.riders { try await gateway.register(.rider(number)) }
                 let start = try await gateway.pool.read(RunningGateway.rome).get().version

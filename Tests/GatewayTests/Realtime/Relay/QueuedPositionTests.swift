@@ -54,7 +54,7 @@ import Testing
     func `I3: a queued position is never sent after the follower loses access`(change: Change) async throws {
         try await within {
             try await RunningGateway.run(isSecure: false) {
-                $0.limits.stallSeconds = 100
+                $0.limits.writeStallSeconds = 100
             } _: { gateway in
                 try await Self.run(change, gateway)
             }

@@ -31,7 +31,7 @@ import Testing
             try await RunningGateway.run(isSecure: false) { settings in
                 settings.limits.allowManyMessages()
                 (settings.limits.sessionsPerPerson, settings.limits.connectionsPerAddress) = (Self.readers, 0)
-                (settings.limits.handshakesPerSecond, settings.limits.firstRequestSeconds) = (0, 60)
+                (settings.limits.newConnectionsPerSecond, settings.limits.requestHeadSeconds) = (0, 60)
             } _: { gateway in
                 try await Self.run(kind, leaves: leaves, gateway)
             }

@@ -27,7 +27,7 @@ import Testing
             try await RunningGateway.run(isSecure: false) { settings in
                 settings.limits.allowManyMessages()
                 settings.limits.queueBytes = 16 << 20
-                settings.limits.stallSeconds = 120
+                settings.limits.writeStallSeconds = 120
             } _: { gateway in
                 try await Self.makeJobs(gateway)
                 // Cancelled and awaited at the end of this scope.

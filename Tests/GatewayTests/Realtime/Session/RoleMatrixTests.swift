@@ -143,7 +143,8 @@ import Testing
 
     @Test func `E1: a link viewer can follow its job and nothing else`() async throws {
         try await within {
-            try await RunningGateway.run(isSecure: false, { $0.limits.refusalsPerAddressBurst = 1000 }) { gateway in
+            try await RunningGateway.run(isSecure: false, { $0.limits.refusedTokensPerAddressBurst = 1000 }) {
+                gateway in
                 let job = try await gateway.travellingJob()
                 let service = try await gateway.token("orders", .service)
                 let made = try await JobRoutesTests.ask(gateway, "POST", "/api/v1/jobs/\(job)/links", as: service)

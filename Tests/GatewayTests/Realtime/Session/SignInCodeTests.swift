@@ -103,7 +103,7 @@ import Testing
 
     @Test func `guessing codes is rate limited, and a code lasts ten minutes at most`() async throws {
         try await Self.run { settings in
-            (settings.limits.refusalsPerAddressPerSecond, settings.limits.refusalsPerAddressBurst) = (1, 3)
+            (settings.limits.refusedTokensPerAddressPerSecond, settings.limits.refusedTokensPerAddressBurst) = (1, 3)
         } _: { gateway in
             let token = try await gateway.token("anna", .customer)
             for wish in [0, 601, -1] {
@@ -120,8 +120,10 @@ import Testing
 
     @Test func `redeeming codes is rate limited per address`() async throws {
         try await Self.run { settings in
-            (settings.limits.visitsPerAddressPerSecond, settings.limits.visitsPerAddressBurst) = (1, 2)
-            settings.limits.refusalsPerAddressBurst = 1000
+            (settings.limits.anonymousRequestsPerAddressPerSecond, settings.limits.anonymousRequestsPerAddressBurst) = (
+                1, 2
+            )
+            settings.limits.refusedTokensPerAddressBurst = 1000
         } _: { gateway in
             try await becomes("the address is rate limited") {
                 let answer = try await Self.redeem(gateway, String(repeating: "0", count: 32))

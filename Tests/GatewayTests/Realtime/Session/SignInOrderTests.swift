@@ -81,7 +81,7 @@ import Testing
 
     @Test func `B1: too many messages before welcome close with a code that allows reconnecting`() async throws {
         try await within {
-            try await RunningGateway.run(isSecure: false, { $0.limits.signInMessages = 2 }) { gateway in
+            try await RunningGateway.run(isSecure: false, { $0.limits.messagesBeforeSignIn = 2 }) { gateway in
                 let job = try await gateway.travellingJob()
                 let links = TrackingLinks(ledger: gateway.client, settings: gateway.settings.liveState)
                 let secret = try await links.issue(

@@ -33,8 +33,8 @@ import Testing
     {
         let settings: @Sendable (inout GatewaySettings) -> Void = {
             $0.limits.sessionsPerPerson = 0
-            $0.limits.refusalsPerAddressBurst = 1_000_000
-            ($0.limits.handshakesPerSecond, $0.limits.connectionsPerAddress) = (0, 0)
+            $0.limits.refusedTokensPerAddressBurst = 1_000_000
+            ($0.limits.newConnectionsPerSecond, $0.limits.connectionsPerAddress) = (0, 0)
         }
         try await within(.seconds(240)) {
             try await RunningGateway.run(isSecure: false, settings) { first in
