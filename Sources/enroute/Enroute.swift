@@ -41,10 +41,11 @@ struct Enroute: AsyncParsableCommand {
             }
         } catch {
             // ArgumentParser has no place for settings in its help text.
-            let text = self.fullMessage(for: error)
+            var text = self.fullMessage(for: error)
             guard self.exitCode(for: error) == .success, text.contains("USAGE: enroute serve ") else {
                 self.exit(withError: error)
             }
+            while text.hasSuffix("\n") { text.removeLast() }
             say("\(text)\n\n\(SettingsReference.help)")
         }
     }

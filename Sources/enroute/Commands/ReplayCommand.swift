@@ -114,7 +114,7 @@ struct ReplayCommand: AsyncParsableCommand {
         if let token = configuration.text("ENROUTE_REPLAY_TOKEN") { return token }
         let secret = try configuration.required(
             "ENROUTE_TOKEN_SECRET",
-            "the rider needs a token from --token-file or ENROUTE_REPLAY_TOKEN, or this secret to make one.")
+            "the secret to make the rider's token with, or pass a token with --token-file or ENROUTE_REPLAY_TOKEN.")
         let mint = try await TokenMint(
             secret: secret, issuer: configuration.tokenIssuer(), audience: configuration.tokenAudience())
         return try await mint.token(

@@ -28,10 +28,10 @@ struct ProcessConfiguration {
     /// Whether somebody set it.
     func isSet(_ name: String) -> Bool { self.sources.text(name) != nil }
 
-    /// - Parameter why: what the value is for, and what to do.
+    /// - Parameter why: what to set it to, as the end of a sentence, and what else to do.
     func required(_ name: String, _ why: String) throws -> String {
         guard let value = self.text(name) else {
-            throw ConfigurationError(description: "\(name) is not set: \(why)", isMissing: true)
+            throw ConfigurationError(description: "\(name) is not set. Set it to \(why)", isMissing: true)
         }
         return value
     }

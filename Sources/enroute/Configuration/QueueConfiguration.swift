@@ -7,7 +7,7 @@ extension ProcessConfiguration {
     /// - Returns: `nil` where no queue is configured.
     func queue() throws -> EventQueue? {
         guard let url = self.text("ENROUTE_SQS_QUEUE_URL") else { return nil }
-        let why = "it is needed to sign requests to the queue of ENROUTE_SQS_QUEUE_URL."
+        let why = "the credential for requests to the queue of ENROUTE_SQS_QUEUE_URL."
         let credentials = AWSCredentials(
             keyID: try self.required("AWS_ACCESS_KEY_ID", why),
             secret: try self.required("AWS_SECRET_ACCESS_KEY", why), sessionToken: self.text("AWS_SESSION_TOKEN"))

@@ -22,7 +22,8 @@ nonisolated(nonsending) func exitingCleanly(_ body: () async throws -> Void) asy
         if Output.hasFailed { throw ExitCode.failure }
     } catch {
         guard let code = exitCode(of: error) else { throw error }
-        Output.complain("enroute: \(error)\(advice(on: error))\n")
+        // An error of the configuration may have several lines.
+        for line in "\(error)\(advice(on: error))".split(separator: "\n") { Output.complain("enroute: \(line)\n") }
         throw code
     }
 }

@@ -97,7 +97,7 @@ enum SettingDefault: Sendable, Equatable {
     var description: String {
         switch self {
         case .unset: "not set"
-        case .required: "none; the setting is required"
+        case .required: "none; required"
         case .value(let value): "`\(value)`"
         case .computed(let what, _), .described(let what): what
         }
