@@ -7,10 +7,10 @@ import Realtime
 import Routing
 
 extension ProcessConfiguration {
-    /// The order in which providers are tried unless it is set: those that know the traffic come first.
+    /// The default order in which providers are tried. Those that know the traffic come first.
     static let providerOrder = ["azure_maps", "mapbox", "osrm"]
-    /// Requests a day to a provider that is paid for, unless set.
-    static let usualBudget = 1000
+    /// The default limit of requests a day to a provider that charges for them.
+    static let defaultDailyLimit = 1000
 
     func arrivals() throws -> ArrivalSettings {
         var settings = ArrivalSettings()
@@ -53,7 +53,7 @@ extension ProcessConfiguration {
         }
     }
 
-    /// The configured providers, in the order that is set or the usual one.
+    /// The configured providers, in the configured or the default order.
     private func order(_ known: [String]) throws -> [String] {
         let name = "ENROUTE_ETA_PROVIDER_ORDER"
         guard self.isSet(name) else { return Self.providerOrder }

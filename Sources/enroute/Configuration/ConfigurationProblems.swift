@@ -1,5 +1,5 @@
-// Everything that is wrong with the settings at once: somebody who corrects one mistake after the other starts a gateway many
-// times. `enroute config` and `enroute check` report all of it, and `enroute serve` does when it does not start.
+// Finds everything that is wrong with the settings, so an operator does not have to start a gateway once for every mistake.
+// `enroute config`, `enroute check` and a `enroute serve` that does not start report all of it.
 
 import Access
 

@@ -25,7 +25,7 @@ struct ProcessConfiguration {
     /// The text that is set, or the default; `nil` where there is neither.
     func text(_ name: String) -> String? { self.sources.text(name) ?? Self.setting(name).fallback.text }
 
-    /// Whether somebody set it.
+    /// Whether the setting is set, rather than left at its default.
     func isSet(_ name: String) -> Bool { self.sources.text(name) != nil }
 
     /// - Parameter why: what to set it to, as the end of a sentence, and what else to do.

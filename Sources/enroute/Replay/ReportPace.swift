@@ -10,16 +10,16 @@ struct ReportPace: Sendable {
     /// Whether to use the interval that the gateway requests.
     let followsRequestedRate: Bool
     /// Minimum interval between two reports; the gateway conflates faster ones.
-    private(set) var leastInterval = Self.usualLeastInterval
+    private(set) var minInterval = Self.defaultMinInterval
     /// The interval that the gateway requests.
     private(set) var requestedInterval = Duration.zero
     private var reportedAt: Instant?
     private var delayedUntil: Instant?
 
     /// Used until the gateway has sent its limits: two reports a second.
-    static let usualLeastInterval = Duration.milliseconds(500)
+    static let defaultMinInterval = Duration.milliseconds(500)
     /// The delay after a refusal without one.
-    static let usualWait = Duration.seconds(1)
+    static let defaultDelay = Duration.seconds(1)
     /// The longest interval and the longest delay that are accepted.
     static let longest = Duration.seconds(60)
 
@@ -28,7 +28,7 @@ struct ReportPace: Sendable {
     /// Updates the minimum interval from the gateway's limits.
     mutating func received(_ limits: Limits) {
         guard limits.positionsPerSecond > 0 else { return }
-        self.leastInterval = .seconds(1) / limits.positionsPerSecond
+        self.minInterval = .seconds(1) / limits.positionsPerSecond
     }
 
     /// Updates the interval that the gateway requests.
@@ -39,7 +39,7 @@ struct ReportPace: Sendable {
 
     /// Records that a message was refused because of a limit.
     mutating func refused(retryInMilliseconds: Int64?, at now: Instant) {
-        let wait = retryInMilliseconds.map { Duration.milliseconds(min(max($0, 0), 60_000)) } ?? Self.usualWait
+        let wait = retryInMilliseconds.map { Duration.milliseconds(min(max($0, 0), 60_000)) } ?? Self.defaultDelay
         self.delayedUntil = max(self.delayedUntil ?? now, now + wait)
     }
 
@@ -50,7 +50,7 @@ struct ReportPace: Sendable {
     /// - Parameter isLast: the end of the trip is reported without waiting for the requested interval.
     func wait(at now: Instant, isLast: Bool) -> Duration {
         let interval =
-            self.followsRequestedRate && !isLast ? max(self.leastInterval, self.requestedInterval) : self.leastInterval
+            self.followsRequestedRate && !isLast ? max(self.minInterval, self.requestedInterval) : self.minInterval
         let paced = self.reportedAt.map { $0 + interval - now } ?? .zero
         let held = self.delayedUntil.map { $0 - now } ?? .zero
         return max(paced, held, .zero)

@@ -1,6 +1,6 @@
 // Before a gateway accepts connections it waits until both Redis answer, and checks them as `enroute check` does. In production
 // it does not start when that finds an error. An unavailable Redis is not such an error: supervisors stop restarting a process
-// that keeps exiting, and then somebody would have to start it by hand.
+// that keeps exiting, and it would have to be started by hand.
 
 import Gateway
 import Realtime
@@ -50,7 +50,7 @@ struct StartCheck: Sendable {
         // With one Redis unavailable only connection errors count: other findings may depend on both.
         let mistakes = outcome.mistakes.filter { !outcome.isUnavailable || $0.subject == .connection }
         let isDevelopment = self.inspection.mode == .development
-        // A missing replica comes back by itself. In development only a refused connection keeps the gateway from starting.
+        // A missing replica usually reconnects. In development only a refused connection keeps the gateway from starting.
         let grave = mistakes.filter { isDevelopment ? $0.subject == .connection : $0.subject != .replicas }
         guard !grave.isEmpty else {
             for mistake in mistakes {

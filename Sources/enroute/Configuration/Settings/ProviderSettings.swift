@@ -46,7 +46,7 @@ extension SettingsTable {
                 "ENROUTE_ETA_AZURE_URL", httpsURL, default: .value(AzureMaps.usualURL), "Where Azure Maps is.",
                 secrecy: .url),
             Setting(
-                "ENROUTE_ETA_AZURE_DAILY_LIMIT", dailyLimit, default: .number(ProcessConfiguration.usualBudget),
+                "ENROUTE_ETA_AZURE_DAILY_LIMIT", dailyLimit, default: .number(ProcessConfiguration.defaultDailyLimit),
                 "Requests to Azure Maps a day.", details: perDay + " Above it the next provider is used."),
             Setting(
                 "ENROUTE_ETA_MAPBOX_TOKEN", .text("printable ASCII without spaces"), "Access token for Mapbox.",
@@ -56,7 +56,7 @@ extension SettingsTable {
                 "ENROUTE_ETA_MAPBOX_URL", httpsURL, default: .value(MapboxDirections.usualURL), "Where Mapbox is.",
                 details: "Used for geocoding too.", secrecy: .url),
             Setting(
-                "ENROUTE_ETA_MAPBOX_DAILY_LIMIT", dailyLimit, default: .number(ProcessConfiguration.usualBudget),
+                "ENROUTE_ETA_MAPBOX_DAILY_LIMIT", dailyLimit, default: .number(ProcessConfiguration.defaultDailyLimit),
                 "Requests for arrival times to Mapbox a day.",
                 details: perDay + " Above it the next provider is used."),
         ])
@@ -75,7 +75,7 @@ extension SettingsTable {
                 "ENROUTE_GEOCODING_MAPBOX_TOKEN_FILE", .text("path of a file"),
                 "File with the access token for geocoding."),
             Setting(
-                "ENROUTE_GEOCODING_DAILY_LIMIT", dailyLimit, default: .number(ProcessConfiguration.usualBudget),
+                "ENROUTE_GEOCODING_DAILY_LIMIT", dailyLimit, default: .number(ProcessConfiguration.defaultDailyLimit),
                 "Geocoding requests a day.", details: perDay),
         ])
 

@@ -22,7 +22,7 @@ extension SettingsTable {
                 "ENROUTE_TRACKING_STALE_AFTER_SECONDS", .integer(1...3_600, unit: "seconds"),
                 default: .seconds(libraryDefaults.freshness), "Age at which a location counts as stale.",
                 details: """
-                    Followers are then told that the location is stale and that the arrival time is being recalculated,
+                    Followers are then notified that the location is stale and that the arrival time is being recalculated,
                     and why the rider sends nothing, as far as that is known.
                     """),
             Setting(
