@@ -174,7 +174,8 @@ import Testing
             try await withServer(configuration: DeployedRedis.ledger.configurationPath, options: options) { server in
                 for block in blocks {
                     for line in block.text.split(separator: "\n") where !line.hasPrefix("#") {
-                        let words = line.split(separator: " ").map(String.init)
+                        let words = line.replacing("<OLD", with: "<\(DeployedRedis.password)").split(separator: " ")
+                            .map(String.init)
                         let answer = try await Self.redis(server.socketPath, as: "admin", words)
                         #expect(!answer.hasPrefix("ERR") && !answer.hasPrefix("NO"), "\(block): \(line): \(answer)")
                     }
