@@ -47,7 +47,7 @@ import Testing
             var questions = 0
             var now = ContinuousClock.now
         }
-        struct Away: Error {}
+        struct Unavailable: Error {}
 
         let state: Mutex<State>
         let verifier = TokenVerifier(keys: [], issuer: "iss", audience: "aud")
@@ -61,7 +61,7 @@ import Testing
             JWKSSource(verifier: self.verifier, fixed: fixed, now: { self.state.withLock { $0.now } }) {
                 try self.state.withLock {
                     $0.questions += 1
-                    guard let answer = $0.answer else { throw Away() }
+                    guard let answer = $0.answer else { throw Unavailable() }
                     return answer
                 }
             }

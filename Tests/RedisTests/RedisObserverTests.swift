@@ -8,27 +8,27 @@ import Testing
 
 /// Every failure is reported exactly once, whoever sent the command.
 @Suite struct RedisWitnessTests {
-    private final class Ear: RedisObserver {
-        struct Heard: Sendable {
+    private final class RecordingObserver: RedisObserver {
+        struct Received: Sendable {
             var errors: [RedisError] = []
             var refusals: [[String]] = []
             var writes = 0
         }
 
-        private let state = Mutex(Heard())
+        private let state = Mutex(Received())
         let isRefusingWrites = true
 
-        var heard: Heard { self.state.withLock { $0 } }
+        var received: Received { self.state.withLock { $0 } }
 
         func failed(_ error: RedisError) { self.state.withLock { $0.errors.append(error) } }
         func refused(_ names: [String], by command: String) { self.state.withLock { $0.refusals.append(names) } }
         func wrote() { self.state.withLock { $0.writes += 1 } }
     }
 
-    private static func client(_ address: RedisAddress, _ ear: Ear) async throws -> RedisClient {
+    private static func client(_ address: RedisAddress, _ observer: RecordingObserver) async throws -> RedisClient {
         let eventLoop = NIOSingletons.posixEventLoopGroup.next()
         let client = try await eventLoop.submit {
-            RedisClient(address: address, eventLoop: eventLoop, timing: .patient, logger: .quiet, witness: ear)
+            RedisClient(address: address, eventLoop: eventLoop, timing: .patient, logger: .quiet, witness: observer)
         }.get()
         try await client.start().get()
         return client
@@ -37,8 +37,8 @@ import Testing
     @Test func `B35: the observer receives each error once, malformed data as such, and accepted writes`() async throws
     {
         try await withServer { server in
-            let ear = Ear()
-            let client = try await Self.client(server.address, ear)
+            let observer = RecordingObserver()
+            let client = try await Self.client(server.address, observer)
             defer { client.stop() }
             try await client.run("RPUSH", "list", "x")
             _ = try? await client.run("NOSUCH", "secret")
@@ -48,27 +48,27 @@ import Testing
             _ = try? await client.evaluate(script, keys: ["list", "other"], arguments: ["secret"]).get()
             let broken = RedisScript(name: "b", source: Array("return 1 + redis.call('LPOP', KEYS[1])".utf8))
             _ = try? await client.evaluate(broken, keys: ["list"], arguments: []).get()
-            #expect(ear.heard.writes == 0)
+            #expect(observer.received.writes == 0)
             try await client.run("SET", "a", "b")
-            #expect(ear.heard.writes == 1)
-            #expect(ear.heard.errors.count == 1, "\(ear.heard.errors)")
-            #expect(ear.heard.refusals == [["list"], ["list", "other"], ["list"]])
+            #expect(observer.received.writes == 1)
+            #expect(observer.received.errors.count == 1, "\(observer.received.errors)")
+            #expect(observer.received.refusals == [["list"], ["list", "other"], ["list"]])
         }
     }
 
     @Test func `a reply that is not RESP reaches the observer and fails the waiting command`() async throws {
-        let ear = Ear()
+        let observer = RecordingObserver()
         try await ScriptedServer.running { words in
             words.first == "GET" ? .text("?what is this\r\n") : .ordinary
         } _: { server in
-            let client = try await Self.client(server.address, ear)
+            let client = try await Self.client(server.address, observer)
             defer { client.stop() }
             let error = await failure(of: client.send(["GET", "a"]))
             guard case .protocolViolation? = error else {
                 Issue.record("\(error as Any)")
                 return
             }
-            #expect(ear.heard.errors == [error])
+            #expect(observer.received.errors == [error])
         }
     }
 

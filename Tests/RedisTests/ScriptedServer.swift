@@ -36,7 +36,7 @@ struct ScriptedServer: Sendable {
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     connections.value.channels.append(channel)
-                    try channel.pipeline.syncOperations.addHandler(Player(commands, answer))
+                    try channel.pipeline.syncOperations.addHandler(ScriptedHandler(commands, answer))
                 }
             }
             .bind(host: "127.0.0.1", port: 0).get()
@@ -59,7 +59,7 @@ struct ScriptedServer: Sendable {
         get async throws { try await self.connections.eventLoop.submit { self.connections.value.channels.count }.get() }
     }
 
-    private final class Player: ChannelInboundHandler {
+    private final class ScriptedHandler: ChannelInboundHandler {
         typealias InboundIn = ByteBuffer
         private let reader = RESPReader()
         private let commands: Inbox<[String]>

@@ -10,9 +10,9 @@ import Testing
 @testable import SecureSocket
 
 @Suite struct DirectWriteTests {
-    @Test(arguments: Listener.Door.allCases)
-    func `direct and pipeline writes arrive in order`(door: Listener.Door) async throws {
-        let (listener, connection, peer) = try await self.connect(door)
+    @Test(arguments: Listener.Transport.allCases)
+    func `direct and pipeline writes arrive in order`(transport: Listener.Transport) async throws {
+        let (listener, connection, peer) = try await self.connect(transport)
         let completed = Signal<[String]>([])
         try await connection.run { socket in
             let channel = connection.channel
@@ -28,14 +28,16 @@ import Testing
         }
         try await peer.seen.until("all") { $0.text == "abcdef" }
         try await completed.until("all promises") { $0.count == 3 }
-        #expect(connection.seen.value.events.contains("handshakeCompleted") == (door == .tls))
+        #expect(connection.seen.value.events.contains("handshakeCompleted") == (transport == .tls))
         try await listener.stop()
     }
 
-    @Test(arguments: Listener.Door.allCases)
-    func `bytes for a peer that stops reading are queued, bounded and in order`(door: Listener.Door) async throws {
+    @Test(arguments: Listener.Transport.allCases)
+    func `bytes for a peer that stops reading are queued, bounded and in order`(transport: Listener.Transport)
+        async throws
+    {
         let drained = Signal(0)
-        let (listener, connection, peer) = try await self.connect(door, sendBuffer: 4096, receiveBuffer: 4096)
+        let (listener, connection, peer) = try await self.connect(transport, sendBuffer: 4096, receiveBuffer: 4096)
         try await peer.channel.setOption(.autoRead, value: false).get()
         let text = try await connection.run { socket -> String in
             socket.onDrained = { drained.update { $0 += 1 } }
@@ -90,13 +92,13 @@ import Testing
         try await listener.stop()
     }
 
-    @Test(arguments: Listener.Door.allCases)
-    func `the descriptor of a closed socket is never written to`(door: Listener.Door) async throws {
+    @Test(arguments: Listener.Transport.allCases)
+    func `the descriptor of a closed socket is never written to`(transport: Listener.Transport) async throws {
         // The number of the closed descriptor is given to one end of a socket pair, twice: while the channel is still closing,
         // from the promise of a write that it fails, and after it has closed. Other tests open files too, so it takes several
         // tries.
         for _ in 0..<50 {
-            let (listener, connection, peer) = try await self.connect(door, sendBuffer: 4096, receiveBuffer: 4096)
+            let (listener, connection, peer) = try await self.connect(transport, sendBuffer: 4096, receiveBuffer: 4096)
             try await peer.channel.setOption(.autoRead, value: false).get()
             let outcome = try await connection.run { socket -> (isReused: Bool, strayBytes: Int) in
                 let handle = try connection.channel.pipeline.syncOperations.withUnsafeTransportIfAvailable(
@@ -157,9 +159,11 @@ import Testing
         _ = try channel.finish()
     }
 
-    @Test(arguments: Listener.Door.allCases)
-    func `a caller that discards unsent bytes learns when the kernel refuses`(door: Listener.Door) async throws {
-        let (listener, connection, _) = try await self.connect(door)
+    @Test(arguments: Listener.Transport.allCases)
+    func `a caller that discards unsent bytes learns when the kernel refuses`(transport: Listener.Transport)
+        async throws
+    {
+        let (listener, connection, _) = try await self.connect(transport)
         let answers = try await connection.run { socket -> [Bool] in
             let handle = try connection.channel.pipeline.syncOperations.withUnsafeTransportIfAvailable(
                 of: NIOBSDSocket.Handle.self
@@ -181,13 +185,13 @@ import Testing
     }
 
     private func connect(
-        _ door: Listener.Door, sendBuffer: Int? = nil, receiveBuffer: Int? = nil
+        _ transport: Listener.Transport, sendBuffer: Int? = nil, receiveBuffer: Int? = nil
     ) async throws -> (Listener, Connection, Peer) {
-        let listener = try await Listener.start(door, sendBuffer: sendBuffer)
-        let settings = door == .tls ? LibsslClient.Settings() : nil
+        let listener = try await Listener.start(transport, sendBuffer: sendBuffer)
+        let settings = transport == .tls ? LibsslClient.Settings() : nil
         let peer = try await Peer.connect(to: listener, settings, receiveBuffer: receiveBuffer)
         let connection = try await listener.connection()
-        if door == .tls {
+        if transport == .tls {
             try await peer.handshake()
             try await connection.seen.until("handshake") { $0.events.contains("handshakeCompleted") }
         }

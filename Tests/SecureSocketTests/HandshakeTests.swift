@@ -118,7 +118,7 @@ import Testing
         async throws
     {
         /// Reads once.
-        final class AsksOnce: ChannelInboundHandler {
+        final class ReadsOnce: ChannelInboundHandler {
             typealias InboundIn = ByteBuffer
             func channelActive(context: ChannelHandlerContext) { context.read() }
         }
@@ -126,7 +126,7 @@ import Testing
         let listener = try await Listener.start(tls: { context }) { _, channel in
             #expect(throws: Never.self) {
                 try channel.syncOptions?.setOption(.autoRead, value: false)
-                try channel.pipeline.syncOperations.addHandler(AsksOnce())
+                try channel.pipeline.syncOperations.addHandler(ReadsOnce())
             }
         }
         let peer = try await Peer.connect(to: listener)

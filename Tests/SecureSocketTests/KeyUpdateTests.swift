@@ -10,60 +10,60 @@ import Testing
     /// A KeyUpdate is 5 bytes; a record adds 17 after its header.
     private static let keyUpdateRecord = 5 + 17
 
-    private static func talk(makesRecords: Bool = true) throws -> Talk {
+    private static func connection(makesRecords: Bool = true) throws -> InMemoryConnection {
         let files = try CertificateFiles()
-        let talk = Talk(
+        let connection = InMemoryConnection(
             try TLSContext(
                 certificateChain: files.certificatePath, privateKey: files.keyPath, makesRecords: makesRecords))
-        talk.shakeHands()
-        talk.records = []
-        return talk
+        connection.shakeHands()
+        connection.records = []
+        return connection
     }
 
-    private static func update(_ talk: Talk, _ type: CInt) {
-        SSL_key_update(talk.client, type)
-        SSL_do_handshake(talk.client)
-        talk.toServer()
+    private static func update(_ connection: InMemoryConnection, _ type: CInt) {
+        SSL_key_update(connection.client, type)
+        SSL_do_handshake(connection.client)
+        connection.toServer()
     }
 
     @Test func `B47: a peer that requests a key update gets it immediately and reads on`() throws {
-        let talk = try Self.talk()
+        let connection = try Self.connection()
         for turn in 0..<5 {
-            Self.update(talk, SSL_KEY_UPDATE_REQUESTED)
-            #expect(talk.records == [Self.keyUpdateRecord], "turn \(turn)")
-            talk.say([UInt8(turn)])
-            #expect(talk.read() == [UInt8(turn)])
-            talk.records = []
+            Self.update(connection, SSL_KEY_UPDATE_REQUESTED)
+            #expect(connection.records == [Self.keyUpdateRecord], "turn \(turn)")
+            connection.say([UInt8(turn)])
+            #expect(connection.read() == [UInt8(turn)])
+            connection.records = []
         }
-        talk.send("and back")
-        talk.toServer()
-        #expect(talk.heard == "and back" && talk.reading == .open)
+        connection.send("and back")
+        connection.toServer()
+        #expect(connection.received == "and back" && connection.reading == .open)
     }
 
     @Test func `B47: a peer that updates only its own keys gets no answer`() throws {
-        let talk = try Self.talk()
-        Self.update(talk, SSL_KEY_UPDATE_NOT_REQUESTED)
-        #expect(talk.records.isEmpty)
-        talk.say([1])
-        #expect(talk.read() == [1])
+        let connection = try Self.connection()
+        Self.update(connection, SSL_KEY_UPDATE_NOT_REQUESTED)
+        #expect(connection.records.isEmpty)
+        connection.say([1])
+        #expect(connection.read() == [1])
     }
 
     @Test(arguments: [true, false])
     func `B47: a storm of key updates closes the connection at the limit`(makesRecords: Bool) throws {
-        let talk = try Self.talk(makesRecords: makesRecords)
+        let connection = try Self.connection(makesRecords: makesRecords)
         for _ in 0..<KeyUpdateBudget.most {
-            Self.update(talk, SSL_KEY_UPDATE_NOT_REQUESTED)
-            #expect(talk.reading == .open)
+            Self.update(connection, SSL_KEY_UPDATE_NOT_REQUESTED)
+            #expect(connection.reading == .open)
         }
-        Self.update(talk, SSL_KEY_UPDATE_NOT_REQUESTED)
-        guard case .failed(let reason) = talk.reading else {
-            Issue.record("\(talk.reading)")
+        Self.update(connection, SSL_KEY_UPDATE_NOT_REQUESTED)
+        guard case .failed(let reason) = connection.reading else {
+            Issue.record("\(connection.reading)")
             return
         }
         #expect(reason.contains("updates its keys"))
-        #expect([UInt8]([1]).withUnsafeBytes { talk.server.write($0) } != .encrypted)
+        #expect([UInt8]([1]).withUnsafeBytes { connection.server.write($0) } != .encrypted)
         guard makesRecords else { return }
-        #expect(talk.read() == nil)
+        #expect(connection.read() == nil)
         #expect(takeErrorReason().contains("unexpected message"))
     }
 

@@ -50,7 +50,7 @@ extension SecureSocketHandler {
 }
 
 struct Listener: Sendable {
-    enum Door: Sendable, CaseIterable { case plain, tls }
+    enum Transport: Sendable, CaseIterable { case plain, tls }
 
     let channel: any Channel
     private let connections: Signal<[Connection]>
@@ -88,9 +88,9 @@ struct Listener: Sendable {
     }
 
     static func start(
-        _ door: Door = .tls, allowsHalfClosure: Bool = false, sendBuffer: Int? = nil
+        _ transport: Transport = .tls, allowsHalfClosure: Bool = false, sendBuffer: Int? = nil
     ) async throws -> Listener {
-        let context = door == .tls ? try Loops.context.get() : nil
+        let context = transport == .tls ? try Loops.context.get() : nil
         return try await self.start(tls: { context }, allowsHalfClosure: allowsHalfClosure, sendBuffer: sendBuffer)
     }
 

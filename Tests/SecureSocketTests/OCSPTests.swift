@@ -42,13 +42,13 @@ import Testing
 
     /// What a client that requests it (`asks`) gets from a listener with this response.
     private static func stapled(_ context: TLSContext, asks: Bool = true) -> [UInt8]? {
-        let talk = Talk(context) { client in
+        let connection = InMemoryConnection(context) { client in
             if asks { SSL_ctrl(client, SSL_CTRL_SET_TLSEXT_STATUS_REQ_TYPE, Int(TLSEXT_STATUSTYPE_ocsp), nil) }
         }
-        talk.shakeHands()
-        #expect(talk.server.isHandshakeComplete)
+        connection.shakeHands()
+        #expect(connection.server.isHandshakeComplete)
         var bytes: UnsafeMutablePointer<UInt8>?
-        let count = SSL_ctrl(talk.client, SSL_CTRL_GET_TLSEXT_STATUS_REQ_OCSP_RESP, 0, &bytes)
+        let count = SSL_ctrl(connection.client, SSL_CTRL_GET_TLSEXT_STATUS_REQ_OCSP_RESP, 0, &bytes)
         guard count > 0, let bytes else { return nil }
         return Array(UnsafeBufferPointer(start: bytes, count: count))
     }

@@ -7,7 +7,7 @@ import Testing
 @testable import SecureSocket
 
 /// A server's connection and a libssl client, joined by memory.
-final class Talk {
+final class InMemoryConnection {
     let loop = TLSLoop()
     let server: TLSConnection
     private(set) var client: OpaquePointer
@@ -15,7 +15,7 @@ final class Talk {
     private let input = BIO_new(BIO_s_mem())
     private let output = BIO_new(BIO_s_mem())
     /// What the server has read, and the result of its last read.
-    var heard = ""
+    var received = ""
     var reading = TLSConnection.Reading.open
     /// The length of each record that the server sent.
     var records: [Int] = []
@@ -44,7 +44,7 @@ final class Talk {
         guard count > 0 else { return 0 }
         var plaintext = ByteBuffer()
         self.reading = self.server.read(ByteBuffer(bytes: bytes[..<Int(count)]), into: &plaintext)
-        self.heard += String(buffer: plaintext)
+        self.received += String(buffer: plaintext)
         self.toClient()
         return Int(count)
     }
@@ -94,24 +94,24 @@ final class Talk {
 
     @Test(arguments: ["TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256"])
     func `a client reads our records, with every cipher suite and size`(suite: String) throws {
-        let talk = Talk(try Self.context(), suite: suite)
-        talk.shakeHands()
+        let connection = InMemoryConnection(try Self.context(), suite: suite)
+        connection.shakeHands()
         for count in [1, 2, 15, 16, 17, 200, 4096, 16_383, 16_384, 16_385, 50_000] {
             let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ count) }
-            talk.say(bytes)
-            #expect(talk.read() == bytes, "\(count) bytes")
+            connection.say(bytes)
+            #expect(connection.read() == bytes, "\(count) bytes")
         }
-        talk.send("and back")
-        talk.toServer()
-        #expect(talk.heard == "and back")
+        connection.send("and back")
+        connection.toServer()
+        #expect(connection.received == "and back")
     }
 
     @Test func `our records have the same length as libssl's`() throws {
-        let talks = try [true, false].map { Talk(try Self.context(makesRecords: $0)) }
-        for talk in talks {
-            talk.shakeHands()
-            talk.records = []
-            for count in [1, 200, 16_384, 16_385] { talk.say([UInt8](repeating: 7, count: count)) }
+        let talks = try [true, false].map { InMemoryConnection(try Self.context(makesRecords: $0)) }
+        for connection in talks {
+            connection.shakeHands()
+            connection.records = []
+            for count in [1, 200, 16_384, 16_385] { connection.say([UInt8](repeating: 7, count: count)) }
         }
         #expect(talks[0].records == talks[1].records)
         #expect(talks[0].records == [18, 217, 16_401, 16_401, 18])
@@ -119,31 +119,31 @@ final class Talk {
 
     @Test(arguments: ["TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256"])
     func `keys are updated before they are used too often`(suite: String) throws {
-        let talk = Talk(try Self.context(maxRecords: 5), suite: suite)
-        talk.shakeHands()
-        talk.records = []
+        let connection = InMemoryConnection(try Self.context(maxRecords: 5), suite: suite)
+        connection.shakeHands()
+        connection.records = []
         for turn in 0..<23 {
-            talk.say([UInt8(turn)])
-            #expect(talk.read() == [UInt8(turn)])
+            connection.say([UInt8(turn)])
+            #expect(connection.read() == [UInt8(turn)])
         }
         // A KeyUpdate is 5 bytes, our message is 1.
-        #expect(talk.records.filter { $0 == 5 + 17 }.count == 4)
+        #expect(connection.records.filter { $0 == 5 + 17 }.count == 4)
     }
 
     @Test func `key updates that the client requests, later or within its handshake, are performed`() throws {
-        let talk = Talk(try Self.context())
-        talk.shakeHands()
+        let connection = InMemoryConnection(try Self.context())
+        connection.shakeHands()
         for turn in 0..<10 {
-            SSL_key_update(talk.client, SSL_KEY_UPDATE_REQUESTED)
-            talk.send("\(turn)")
-            talk.say([UInt8(turn)])
-            talk.toServer()
-            talk.say([UInt8(turn)])
-            #expect(talk.read() == [UInt8(turn), UInt8(turn)])
+            SSL_key_update(connection.client, SSL_KEY_UPDATE_REQUESTED)
+            connection.send("\(turn)")
+            connection.say([UInt8(turn)])
+            connection.toServer()
+            connection.say([UInt8(turn)])
+            #expect(connection.read() == [UInt8(turn), UInt8(turn)])
         }
-        #expect(talk.heard == "0123456789")
+        #expect(connection.received == "0123456789")
 
-        let hasty = Talk(try Self.context())
+        let hasty = InMemoryConnection(try Self.context())
         SSL_do_handshake(hasty.client)
         hasty.toServer()
         SSL_do_handshake(hasty.client)
@@ -151,59 +151,59 @@ final class Talk {
         hasty.send("hasty")
         hasty.toServer()
         hasty.say([1, 2, 3])
-        #expect(hasty.read() == [1, 2, 3] && hasty.heard == "hasty")
+        #expect(hasty.read() == [1, 2, 3] && hasty.received == "hasty")
     }
 
     @Test func `close_notify is sent once, and the client accepts it`() throws {
-        let talk = Talk(try Self.context())
-        talk.shakeHands()
-        talk.say([1])
-        talk.server.shutdown()
-        talk.toClient()
+        let connection = InMemoryConnection(try Self.context())
+        connection.shakeHands()
+        connection.say([1])
+        connection.server.shutdown()
+        connection.toClient()
         var bytes = [UInt8](repeating: 0, count: 16)
-        #expect(SSL_read(talk.client, &bytes, 16) == 1)
-        #expect(SSL_get_error(talk.client, SSL_read(talk.client, &bytes, 16)) == SSL_ERROR_ZERO_RETURN)
-        talk.server.shutdown()
-        #expect(talk.loop.output.isEmpty)
+        #expect(SSL_read(connection.client, &bytes, 16) == 1)
+        #expect(SSL_get_error(connection.client, SSL_read(connection.client, &bytes, 16)) == SSL_ERROR_ZERO_RETURN)
+        connection.server.shutdown()
+        #expect(connection.loop.output.isEmpty)
     }
 
     @Test func `a forged record ends the connection with an alert that the client can read`() throws {
-        let talk = Talk(try Self.context())
-        talk.shakeHands()
-        talk.say([1])
-        #expect(talk.read() == [1])
+        let connection = InMemoryConnection(try Self.context())
+        connection.shakeHands()
+        connection.say([1])
+        #expect(connection.read() == [1])
         var plaintext = ByteBuffer()
         let forged: [UInt8] = [23, 3, 3, 0, 20] + [UInt8](repeating: 9, count: 20)
-        guard case .failed = talk.server.read(ByteBuffer(bytes: forged), into: &plaintext) else {
+        guard case .failed = connection.server.read(ByteBuffer(bytes: forged), into: &plaintext) else {
             Issue.record("it was read")
             return
         }
-        talk.toClient()
-        #expect(talk.read() == nil)
+        connection.toClient()
+        #expect(connection.read() == nil)
         #expect(takeErrorReason().contains("bad record mac"))
-        #expect([UInt8]([1]).withUnsafeBytes { talk.server.write($0) } != .encrypted)
+        #expect([UInt8]([1]).withUnsafeBytes { connection.server.write($0) } != .encrypted)
     }
 
     @Test func `a client that requests small records gets small records`() throws {
-        let talk = Talk(try Self.context()) { client in
+        let connection = InMemoryConnection(try Self.context()) { client in
             SSL_set_tlsext_max_fragment_length(client, UInt8(TLSEXT_max_fragment_length_512))
         }
-        talk.shakeHands()
-        talk.records = []
+        connection.shakeHands()
+        connection.records = []
         let bytes = [UInt8](repeating: 3, count: 2000)
-        talk.say(bytes)
-        #expect(talk.read() == bytes)
-        #expect(talk.records.allSatisfy { $0 <= 512 + 17 })
+        connection.say(bytes)
+        #expect(connection.read() == bytes)
+        #expect(connection.records.allSatisfy { $0 <= 512 + 17 })
     }
 
     @Test func `connections of one loop have separate keys`() throws {
         let context = try Self.context()
-        let talks = (0..<20).map { _ in Talk(context) }
+        let talks = (0..<20).map { _ in InMemoryConnection(context) }
         talks.forEach { $0.shakeHands() }
         for turn in 0..<50 {
-            for (index, talk) in talks.enumerated() {
-                talk.say([UInt8(turn), UInt8(index)])
-                #expect(talk.read() == [UInt8(turn), UInt8(index)])
+            for (index, connection) in talks.enumerated() {
+                connection.say([UInt8(turn), UInt8(index)])
+                #expect(connection.read() == [UInt8(turn), UInt8(index)])
             }
         }
     }

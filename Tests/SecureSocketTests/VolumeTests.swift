@@ -131,13 +131,15 @@ final class Writer {
     func `64 MiB in random pieces arrive unchanged at a slow reader`(seed: UInt64) async throws {
         let progress = Signal(SlowReader.Progress())
         let refusals = Signal(0)
-        let door: Listener.Door = seed == 1 ? .tls : .plain
-        let listener = try await Listener.start(door, sendBuffer: 16384)
+        let transport: Listener.Transport = seed == 1 ? .tls : .plain
+        let listener = try await Listener.start(transport, sendBuffer: 16384)
         let peer = try await Peer.connect(
-            to: listener, door == .tls ? LibsslClient.Settings() : nil, receiveBuffer: 16384, autoRead: false
+            to: listener, transport == .tls ? LibsslClient.Settings() : nil, receiveBuffer: 16384, autoRead: false
         ) { [SlowReader(progress)] }
         let connection = try await listener.connection()
-        if door == .tls { try await connection.seen.until("handshake") { $0.events.contains("handshakeCompleted") } }
+        if transport == .tls {
+            try await connection.seen.until("handshake") { $0.events.contains("handshakeCompleted") }
+        }
         try await connection.run { socket in
             Writer(socket, connection.channel, seed: seed, refusals: refusals).write()
         }

@@ -32,7 +32,7 @@ struct View {
 }
 
 final class ServerModel {
-    private struct Written {
+    private struct StoredMessage {
         let message: Int
         let id: UInt64
         let epoch: Int
@@ -40,8 +40,8 @@ final class ServerModel {
     }
 
     private unowned(unsafe) let world: World
-    private var logs: [[Written]] = []
-    private var positions: [[Written]] = []
+    private var logs: [[StoredMessage]] = []
+    private var positions: [[StoredMessage]] = []
     private var epochs = 0
     /// Difference between its clock and virtual time, ns.
     private var clockOffset: Int64 = 0
@@ -72,7 +72,7 @@ final class ServerModel {
         self.epochs += 1
         let id = self.world.flaw == .countsPlainly ? 1 : self.statusTime
         let message = self.world.add(.creation, job: job, id: id, previous: nil, predecessor: -1, epoch: self.epochs)
-        self.logs[job].append(Written(message: message, id: id, epoch: self.epochs, at: self.world.now))
+        self.logs[job].append(StoredMessage(message: message, id: id, epoch: self.epochs, at: self.world.now))
     }
 
     /// publish_location: id = max(previous + 1, TIME).
@@ -80,7 +80,7 @@ final class ServerModel {
         let previous = self.positions[job].last?.id ?? 0
         let id = self.world.flaw == .countsPlainly ? previous + 1 : max(previous + 1, self.clock / 1_000)
         let message = self.world.add(.position, job: job, id: id, previous: nil, predecessor: -1, epoch: 0)
-        self.positions[job].append(Written(message: message, id: id, epoch: 0, at: self.world.now))
+        self.positions[job].append(StoredMessage(message: message, id: id, epoch: 0, at: self.world.now))
         self.publish(message, on: 2 * job)
     }
 
@@ -90,7 +90,7 @@ final class ServerModel {
         let id = self.statusID(after: head.id)
         let message = self.world.add(
             .status, job: job, id: id, previous: head.id, predecessor: head.message, epoch: head.epoch)
-        self.logs[job].append(Written(message: message, id: id, epoch: head.epoch, at: self.world.now))
+        self.logs[job].append(StoredMessage(message: message, id: id, epoch: head.epoch, at: self.world.now))
         self.publish(message, on: 2 * job + 1)
         return message
     }

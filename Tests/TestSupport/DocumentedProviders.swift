@@ -68,7 +68,7 @@ package enum ProviderFixtures {
                 + #""match_code":{"address_number":"matched","street":"matched","confidence":"high"},"context":{}}}]}"#)
     }
 
-    private struct AzureQuestion: Decodable {
+    private struct AzureRequest: Decodable {
         struct Feature: Decodable {
             struct Geometry: Decodable { var type: String; var coordinates: [Double] }
             struct Properties: Decodable { var pointIndex: Int; var pointType: String }
@@ -91,7 +91,7 @@ package enum ProviderFixtures {
             return .json(#"{"error":{"code":"401","message":"x"}}"#, status: 401)
         }
         guard question.headers.first(name: "content-type") == "application/geo+json",
-            let asked = try? JSONDecoder().decode(AzureQuestion.self, from: Data(question.body)),
+            let asked = try? JSONDecoder().decode(AzureRequest.self, from: Data(question.body)),
             asked.type == "FeatureCollection", asked.travelMode == "driving",
             asked.routeOutputOptions == ["routeSummary"],
             asked.features.map(\.properties.pointIndex) == Array(asked.features.indices),

@@ -48,17 +48,17 @@ package enum LoopbackEndpoint: Hashable, Sendable {
 /// for a while could find its port used by a client, or by a client connected to itself. It is tested by connecting, not by
 /// listening: a process that is being started at the same time would inherit a listening socket for a moment.
 package func freePort() async throws -> Int {
-    for _ in 0..<PortsGiven.maxAttempts {
-        let port = Int.random(in: PortsGiven.range)
-        guard PortsGiven.all.withLockedValue({ $0.insert(port).inserted }) else { continue }
+    for _ in 0..<UsedPorts.maxAttempts {
+        let port = Int.random(in: UsedPorts.range)
+        guard UsedPorts.all.withLockedValue({ $0.insert(port).inserted }) else { continue }
         let bootstrap = ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
         guard let taken = try? await bootstrap.connect(host: "127.0.0.1", port: port).get() else { return port }
         try await taken.close()
     }
-    throw NothingArrived(description: "no free port in \(PortsGiven.range) after \(PortsGiven.maxAttempts) attempts")
+    throw NothingArrived(description: "no free port in \(UsedPorts.range) after \(UsedPorts.maxAttempts) attempts")
 }
 
-private enum PortsGiven {
+private enum UsedPorts {
     static let all = NIOLockedValueBox<Set<Int>>([])
     static let range = 10_240...32_000
     static let maxAttempts = 1000

@@ -97,7 +97,7 @@ final class ProxyLine {
 }
 
 /// Receives the input of one side of a connection.
-final class ProxyEar: ChannelInboundHandler {
+final class ProxyInput: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     private let hear: (ProxyLine.Parcel) -> Void
 

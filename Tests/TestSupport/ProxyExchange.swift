@@ -58,11 +58,11 @@ final class ProxyExchange {
         let connection = ProxyConnection(exchange: self, client: client)
         self.connectionCount += 1
         self.open[ObjectIdentifier(connection)] = connection
-        try client.pipeline.syncOperations.addHandler(ProxyEar { connection.toServer.put($0) })
+        try client.pipeline.syncOperations.addHandler(ProxyInput { connection.toServer.put($0) })
         let bound = NIOLoopBound(connection, eventLoop: self.eventLoop)
         let bootstrap = ClientBootstrap(group: self.eventLoop).channelInitializer { server in
             server.eventLoop.makeCompletedFuture {
-                try server.pipeline.syncOperations.addHandler(ProxyEar { bound.value.hear($0) })
+                try server.pipeline.syncOperations.addHandler(ProxyInput { bound.value.hear($0) })
             }
         }
         self.upstream.connect(bootstrap).whenComplete { outcome in

@@ -60,7 +60,7 @@ final class EmbeddedGateway {
         let nowhere = RedisAddress(endpoint: .unix(path: "/nowhere"))
         var settings = GatewaySettings(
             host: "127.0.0.1", port: 0, credentials: nil, live: nowhere, ledger: nowhere,
-            tokens: TokenVerifier(keys: [.init(kid: nil, algorithm: Word())], issuer: "i", audience: "a"))
+            tokens: TokenVerifier(keys: [.init(kid: nil, algorithm: ForgeableAlgorithm())], issuer: "i", audience: "a"))
         settings.hasEchoEndpoint = true
         // These networks are valid.
         settings.trustedProxies = (try? TrustedProxies(["10.0.0.0/8"])) ?? .none
@@ -68,7 +68,7 @@ final class EmbeddedGateway {
     }()
 
     /// A signature that can be forged, so that the fuzzer creates valid tokens.
-    private struct Word: JWTAlgorithm {
+    private struct ForgeableAlgorithm: JWTAlgorithm {
         static let signature = Array("signed".utf8)
         let name = "HS256"
         func sign(_ plaintext: some DataProtocol) -> [UInt8] { Self.signature }
