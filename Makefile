@@ -128,13 +128,13 @@ long-histories: build-tests
 	ENROUTE_HISTORIES=100000 ENROUTE_RACES=100000 ENROUTE_FIRST_SEED=$(FIRST_SEED) Tests/Swift/run --filter LinearizabilityTests
 
 # More seeds of the simulator, some 2,500 a second and core. One that fails says what happened, and belongs into
-# Tests/SimulationTests/SimulationTests.swift once it is put right.
+# Tests/SimulationTests/SimulationTests.swift once it is fixed.
 SEEDS = 10000000
 
 long-seeds: build-tests
 	ENROUTE_SEEDS=$(SEEDS) ENROUTE_FIRST_SEED=$(FIRST_SEED) Tests/Swift/run --filter SimulationTests
 
-# Each fuzzer for so many seconds; what it finds is in .build-fuzz/crashes, and belongs into Tests/Fuzzing/Corpus once it is put right.
+# Each fuzzer for so many seconds; what it finds is in .build-fuzz/crashes, and belongs into Tests/Fuzzing/Corpus once it is fixed.
 FUZZ_SECONDS = 60
 FUZZERS = FuzzFollowTable FuzzHTTPHead FuzzMessages FuzzOutbox FuzzReportQueue FuzzRESP FuzzWebSocket
 

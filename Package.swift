@@ -67,7 +67,7 @@ func tests(_ name: String, _ dependencies: String = "", path: String? = nil, _ s
     .testTarget(name: name, dependencies: named(dependencies), path: path, swiftSettings: testing + settings)
 }
 
-/// `ENROUTE_BUILD_TWIN=1` builds the gateway on swift-nio-ssl's handler instead of ours, to compare the two.
+/// `ENROUTE_BUILD_TWIN=1` builds the gateway on swift-nio-ssl's handler instead of Enroute's, to compare the two.
 let secureSocket =
     Context.environment["ENROUTE_BUILD_TWIN"] == "1"
     ? module("SecureSocket", "NIOCore NIOPosix NIOTLS NIOSSL", path: "benchmarks/NIOSSLTwin", hot)

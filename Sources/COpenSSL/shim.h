@@ -20,7 +20,7 @@
 #include <string.h>
 #include <time.h>
 
-/// The options of a server of ours: no renegotiation (RFC 9325, 3.5: costs CPU and serves nobody), no compression
+/// The options of Enroute's server: no renegotiation (RFC 9325, 3.5: costs CPU and serves nobody), no compression
 /// (CRIME), our order of ciphers, except that a client without AES in hardware may ask for ChaCha20.
 static inline void enroute_SSL_CTX_set_server_options(SSL_CTX *context) {
     SSL_CTX_set_options(
@@ -135,7 +135,7 @@ static inline int enroute_new_ocsp_index(void) {
 
 static int enroute_ocsp_index = -1;
 
-/// libssl's status callback: staples the response to the handshake, unless it holds no more.
+/// libssl's status callback: staples the response to the handshake, unless it has expired.
 static int enroute_ocsp_callback(SSL *ssl, void *argument) {
     const enroute_ocsp_response *response = SSL_CTX_get_ex_data(SSL_get_SSL_CTX(ssl), enroute_ocsp_index);
     if (!response || response->until < time(NULL)) return SSL_TLSEXT_ERR_NOACK;

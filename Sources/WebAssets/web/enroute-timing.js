@@ -13,7 +13,7 @@ export const STABLE_AFTER = 10_000;
 export const SPREAD = 300;
 /** Longest delay that the client accepts from a gateway, in ms. */
 export const LONGEST_NOT_BEFORE = 600_000;
-/** ms until the session limit may have room again: the gateway ends a dead session of ours within 35 s. */
+/** ms until the session limit may have room again: the gateway ends our dead session within 35 s. */
 export const SESSION_LIMIT_RETRY = 40_000;
 
 /**

@@ -35,7 +35,7 @@ struct OpenAPI: Sendable {
             else {
                 return ["\(self.id): a body of \(mediaType) is not documented"]
             }
-            guard let json = try? JSONValue(json: body.utf8) else { return ["\(self.id): the body is no JSON"] }
+            guard let json = try? JSONValue(json: body.utf8) else { return ["\(self.id): the body is not JSON"] }
             return JSONSchema(document: self.document, isClosed: true).faults(of: json, by: schema, at: self.id)
         }
 
@@ -71,7 +71,7 @@ struct OpenAPI: Sendable {
                 return ["\(name): the media type \(mediaType) is not documented"]
             }
             let body = mediaType.hasSuffix("json") ? try? JSONValue(json: answer.text.utf8) : .text(answer.text)
-            guard let body else { return ["\(name): the body is no JSON: \(answer.text)"] }
+            guard let body else { return ["\(name): the body is not JSON: \(answer.text)"] }
             return JSONSchema(document: self.document, isClosed: true).faults(of: body, by: schema, at: name)
         }
 

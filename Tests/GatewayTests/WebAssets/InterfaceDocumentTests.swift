@@ -114,7 +114,7 @@ import Testing
             for reference in references { #expect(document.at(reference) != nil, "\(reference)") }
             for (kind, named) in document["components"]?.object ?? [:] where kind != "securitySchemes" {
                 for name in named.object?.keys ?? [:].keys where !Self.isShared(name, document) {
-                    #expect(references.contains("#/components/\(kind)/\(name)"), "\(kind)/\(name) is of no use")
+                    #expect(references.contains("#/components/\(kind)/\(name)"), "\(kind)/\(name) is not used")
                 }
             }
         }

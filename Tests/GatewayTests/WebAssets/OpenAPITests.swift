@@ -25,7 +25,7 @@ import Testing
             (201, ["traceresponse: 1", json], ticket, "traceresponse: pattern is"),
             (201, [trace, json, "ETag: \"a\""], ticket, "the header ETag is not documented"),
             (201, [trace, "content-type: text/plain"], ticket, "the media type text/plain is not documented"),
-            (201, [trace, json], "{", "is no JSON"),
+            (201, [trace, json], "{", "is not JSON"),
             (201, [trace, json], #"{"expiresInSeconds":60}"#, "ticket is missing"),
             (201, [trace, json], ticket.replacing("60", with: "61"), "expiresInSeconds: maximum is"),
             (201, [trace, json], ticket.replacing("}", with: #","more":1}"#), "more is not documented"),
@@ -37,7 +37,7 @@ import Testing
         #expect(faults.count == 1 && faults[0].contains(fault), "\(faults)")
     }
 
-    @Test func `a request is found by its path, with whatever stands in the place of a parameter`() throws {
+    @Test func `a request is found by its path, with any value for a parameter`() throws {
         let document = try OpenAPI()
         #expect(document.operation("GET", "/api/v1/jobs/j1?since=7")?.id == "readJob")
         #expect(document.operation("GET", "/api/v1/jobs/j1/log")?.id == "readStatusLog")

@@ -59,7 +59,7 @@ import Testing
         }
     }
 
-    @Test func `nothing outside the folder is to be had, nor anything hidden in it`() async throws {
+    @Test func `nothing outside the folder is served, nor anything hidden in it`() async throws {
         try await Self.withFolder { folder in
             let pages = folder.appending(path: "pages")
             for place in [folder.appending(path: "secret.css"), pages.appending(path: ".secret.css")] {

@@ -63,7 +63,7 @@ import Testing
                         #"{"type":"subscribe","ref":"s 1","job":"job-1","since":{"epoch":"e"}}"#,
                         #"{"type":"watch","zone":"rome","since":"x","ref":"w"}"#,
                         #"{"ref":"cut off","type":"travel","job":"job-2","#,
-                        #"{"type":"nothing of ours","ref":"n"}"#,
+                        #"{"type":"unknown type","ref":"n"}"#,
                         #"{"type":"ping","ref":"\#(String(repeating: "x", count: 65))"}"#,
                     ], count: 5)
                 #expect(answers.map { $0["replyTo"] } == ["subscribe", "watch", "travel", "", "ping"])
