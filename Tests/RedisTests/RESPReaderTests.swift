@@ -141,7 +141,7 @@ import Testing
     func `input that is not RESP is rejected with a reason`(text: String) {
         let reason = self.refusal(of: text)
         #expect(reason?.hasPrefix("Redis violated RESP2: ") == true)
-        #expect((reason?.count ?? 0) > 45, "\(reason ?? "accepted")")
+        #expect((reason?.count ?? 0) > 28, "\(reason ?? "accepted")")
     }
 
     @Test func `a reader that has rejected its input rejects everything afterwards`() {
