@@ -1,4 +1,4 @@
-// The errors of the client.
+// The errors of the client library, for connections that fail or end.
 
 /// Why a connection failed or ended.
 public enum ClientError: Error, Equatable, Sendable, CustomStringConvertible {
