@@ -69,8 +69,7 @@ package final class HTTPExchange: ChannelInboundHandler, RemovableChannelHandler
     private var phase: Phase?
     private let stallHandler: ResponseStallHandler
 
-    /// - Parameter onFirstRequest: called once, with the connection's first request for the router. It must call
-    ///   `HTTPConnection.serve`.
+    /// - Parameter onFirstRequest: called once, with the first request for the router. Must call `HTTPConnection.serve`.
     init(
         loop: LoopState, socket: SecureSocketHandler, feed: RequestFeed, connections: Connections, logger: Logger,
         onFirstRequest: @escaping (HTTPConnection) -> Void
@@ -129,9 +128,7 @@ package final class HTTPExchange: ChannelInboundHandler, RemovableChannelHandler
         }
     }
 
-    /// The client has closed its side of the connection.
-    ///
-    /// - Parameter isInRequest: whether it did so in the middle of a request.
+    /// The client has closed its side of the connection, perhaps in the middle of a request (`isInRequest`).
     func inputClosed(isInRequest: Bool) {
         guard let context = self.context else { return }
         switch self.state {
@@ -322,8 +319,7 @@ package final class HTTPExchange: ChannelInboundHandler, RemovableChannelHandler
     /// Turns the response into a stream that a session writes. Bytes from the client are read and discarded, and the stream
     /// ends when the client closes its side.
     ///
-    /// - Throws: `ChannelError.inputClosed` if the client has closed its side already. A session added now would not be
-    ///   notified of it.
+    /// - Throws: `ChannelError.inputClosed` if the client has closed its side; a session added now would not be notified.
     func switchToStream() throws {
         guard !self.feed.isInputClosed else { throw ChannelError.inputClosed }
         self.stallHandler.stop()
