@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from stage import ROOT
+from stage import ROOT, enroute
 
 MOST_BYTES = 400_000
 SECONDS = 300
@@ -18,7 +18,8 @@ def is_animation(data: bytes) -> bool:
 def test_the_picture_of_the_demo_can_be_recorded(tmp_path):
     output = tmp_path / "customer.webp"
     subprocess.run(
-        [sys.executable, ROOT / "Tests/Browser/picture.py", "--seconds", "4", "--rate", "2", "--output", output],
+        [sys.executable, ROOT / "Tests/Browser/picture.py", "--enroute", enroute(), "--seconds", "4", "--rate", "2",
+         "--output", output],
         check=True, timeout=SECONDS)
     assert is_animation(output.read_bytes())
 
