@@ -49,7 +49,7 @@ export const words = {
     followed: 'started following', left: 'stopped following', via: {token: '', ticket: '', link: 'by link'},
     close: 'Close', history: 'Status log', actor: 'by', gone: 'This job is no longer open here.',
     deadline: 'Sharing until', kind: 'Type', kinds: {delivery: 'Delivery', service: 'Visit'},
-    refused: 'This page is for operations staff. You’replyTo signed in with a different role.',
+    refused: 'This page is for operations staff. You’re signed in with a different role.',
     signOut: 'Switch account',
   },
   de: {

@@ -10,7 +10,7 @@ export const words = {
     fullSince: (time) => `Too many people are viewing this right now. Last update ${time}.`,
     silent: 'The service isn’t responding. We’ll keep trying.',
     silentSince: (time) => `The service isn’t responding. Last update ${time}.`,
-    connected: 'You’replyTo connected again.',
+    connected: 'You’re connected again.',
     degraded: 'Updates are delayed right now. What you see may be slightly out of date.',
     signInWhy: 'Sign in to continue',
     signInButton: 'Sign in',
