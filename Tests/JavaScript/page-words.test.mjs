@@ -27,6 +27,15 @@ test('every text exists in English and in German', () => {
   for (const words of [...Object.values(pages), permissionWords]) assert.deepEqual(shape(words.de), shape(words.en));
 });
 
+test('no text contains an identifier of the code', () => {
+  const texts = (value) => (typeof value === 'object' ? Object.values(value).flatMap(texts)
+    : [typeof value === 'function' ? value('x', 'x') : value]);
+  for (const words of [...Object.values(pages), permissionWords]) {
+    // A rename that reached into the words once made "You\u2019re" unreadable.
+    for (const text of texts([words.en, words.de])) assert.doesNotMatch(text, /\b[a-z]+[A-Z]|[a-z]_[a-z]/, text);
+  }
+});
+
 test('D32: every text is used', () => {
   for (const [page, words] of Object.entries(pages)) {
     for (const key of Object.keys(words.en)) {
