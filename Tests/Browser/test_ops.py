@@ -114,7 +114,7 @@ def test_filters_are_in_the_address_for_sharing_and_the_back_button(order_system
     page.fill("#filter-q", second.customer)
     expect(row(page, first)).to_have_count(0)
     expect(page).to_have_url(re.compile(f"q={second.customer}"))
-    expect(page.locator("#announcer")).to_have_text("1 of 2 open jobs.")
+    expect(page.locator("#announcer")).to_have_text("Showing 1 of 2 open jobs.")
 
 
 @pytest.mark.lean
@@ -156,7 +156,7 @@ def test_riders_position_quality_and_activity_are_beside_the_jobs(order_system, 
     expect(page.locator(f'#riders tr[data-rider="{person}"]')).to_contain_text("busy")
     expect(page.locator("#riders")).to_contain_text("0 of 1 available")
     expect(page.locator("#verdicts")).to_contain_text("accepted")
-    expect(page.locator("#verdicts")).to_contain_text(f"{visit.name} 1 refused")
+    expect(page.locator("#verdicts")).to_contain_text(f"{visit.name} 1 rejected")
     expect(page.locator("#audit")).to_contain_text(f"{person} assigned {visit.name}")
     expect(row(page, visit).locator(".c-tracking")).to_have_text("live")
     # No location is shown anywhere.

@@ -166,7 +166,7 @@ const refreshJob = poller.every(INTERVALS.job, async (isCurrent) => {
 
 function refreshZone() {
   refreshJobs();
-  for (const refresh of refreshCards) refreshAll();
+  for (const refresh of refreshCards) refresh();
 }
 
 async function connectionChanged({isOpen, status}) {
