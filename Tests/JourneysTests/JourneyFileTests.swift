@@ -42,7 +42,7 @@ import Testing
             "a.gpx", "<gpx><trk><trkpt lat=\"1\" lon=\"2\">\n<time>yesterday</time></trkpt></trk></gpx>",
             "Line 2: the time is not"
         ),
-        ("a.gpx", "<!DOCTYPE a [<!ENTITY a \"aa\">]>\n<gpx/>", "Line 1: a document type"),
+        ("a.gpx", "<!DOCTYPE a [<!ENTITY a \"aa\">]>\n<gpx/>", "Line 1: document type declarations are"),
         ("a.gpx", "", "contains no fix"), ("a.gpx", "<gpx/>", "contains no fix"), ("a.csv", "", "contains no fix"),
         ("a.gpx", "<gpx><trkpt lat=\"1\" lon=\"2\"><time>2026-01-01T00:00:00Z</time></trkpt></gpx>", "only one fix"),
         ("a.csv", "unix_ms,lat,lon\n1000,1,1\n\n3000,1,1\n2000,1,1\n", "Line 5: the time is earlier than on line 4"),

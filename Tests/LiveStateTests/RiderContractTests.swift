@@ -142,7 +142,7 @@ import Testing
                 return rest[..<(rest.firstRange(of: "\n\n")?.lowerBound ?? rest.endIndex)]
             }
         }
-        for start in ["local function settle", "local known = request"] {
+        for start in ["local function apply_change", "local stored = request"] {
             let parts = scripts.compactMap { part(start, of: $0.text) }
             #expect(parts.count >= 7)
             #expect(Set(parts).count == 1, "\(start)")
