@@ -206,7 +206,7 @@ import Testing
     @Test(
         arguments: [
             ("", 69, "cannot be reached"), ("a,b", 69, "cannot be reached"), ("a", 78, "1 key ids for 2 public keys"),
-            ("a,a", 78, "Two keys have one key id"),
+            ("a,a", 78, "Two keys have the same key id"),
         ] as [(String, Int32, String)])
     func `public keys of several kinds are accepted, with a key id each or none`(
         kids: String, code: Int32, reason: String

@@ -86,6 +86,8 @@ import Testing
             throw error
         }
         try await client.shutdown()
+        // Without this, a demo that did not start would pass tests whose expectations are all in `body`.
+        #expect(lines.contains { $0.contains("Panel:") }, "the demo did not start: \(lines)")
         // The kernel kills them when their parent is gone, which may take a moment.
         let deadline = ContinuousClock.now + .seconds(30)
         var left = try Self.processes(naming: folder.path)

@@ -25,7 +25,10 @@ import Testing
             ["ENROUTE_SNS_CERTIFICATE_HOSTS contains https://sns.example", "not a host name", "sns.example:8443"]
         ),
         (["ENROUTE_SNS_CA_FILE": "/no.pem"], ["ENROUTE_SNS_CA_FILE is set", "but ENROUTE_SNS_TOPICS is not"]),
-        (["ENROUTE_SNS_CERTIFICATE_HOSTS": "sns.example"], ["ENROUTE_SNS_CERTIFICATE_HOSTS is set", "or unset it"]),
+        (
+            ["ENROUTE_SNS_CERTIFICATE_HOSTS": "sns.example"],
+            ["ENROUTE_SNS_CERTIFICATE_HOSTS is set", "or unset ENROUTE_SNS_CERTIFICATE_HOSTS"]
+        ),
         (["ENROUTE_SQS_QUEUE_URL": "orders"], ["ENROUTE_SQS_QUEUE_URL must look like https://sqs."]),
         (["ENROUTE_SQS_QUEUE_URL": "http://sqs.example/1/orders"], ["http:// is accepted only for localhost"]),
         (["ENROUTE_SQS_QUEUE_URL": "https://a:b@sqs.example/1/orders"], ["ENROUTE_SQS_QUEUE_URL must look like"]),
@@ -102,7 +105,8 @@ import Testing
         let settings = [
             "ENROUTE_SNS_TOPICS": "\(Self.topic),\(Self.topic).fifo", "ENROUTE_SNS_CERTIFICATE_HOSTS": "localhost:8443",
             "ENROUTE_SNS_MAX_AGE_SECONDS": "600",
-            "ENROUTE_SQS_QUEUE_URL": Self.queue, "ENROUTE_TOKEN_JWKS_URL": "https://127.0.0.1:1/keys",
+            "ENROUTE_SQS_QUEUE_URL": Self.queue, "AWS_SESSION_TOKEN": Self.secret,
+            "ENROUTE_TOKEN_JWKS_URL": "https://127.0.0.1:1/keys",
             "ENROUTE_ETA_OSRM_URL": "http://127.0.0.1:1", "ENROUTE_ETA_AZURE_KEY": Self.secret,
             "ENROUTE_ETA_PROVIDER_ORDER": "osrm,azure_maps", "ENROUTE_ETA_AZURE_DAILY_LIMIT": "0",
         ].merging(Self.credentials) { $1 }
