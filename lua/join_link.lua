@@ -1,7 +1,7 @@
 #!lua
 -- join_link: acquire or renew a viewer lease of a tracking link.
 --
--- A lease expires at a fixed time. If a gateway dies, nobody renews its leases, and they become free.
+-- A lease expires at a fixed time. The leases of a gateway that dies are not renewed, so they become free.
 --
 -- Role     ledger
 -- KEYS[1]  link:{<id>}            hash     job, customer, viewers, expires

@@ -2,7 +2,7 @@
 -- recover_job: read the state of a job and the status events that a follower has missed.
 --
 -- The same call serves new followers, returning followers and periodic checks. The state is always complete. The events are
--- those after `since`; if the log no longer holds `since` there are none, and the follower starts again from the state.
+-- those after `since`; if the log no longer holds `since` the list is empty, and the follower starts again from the state.
 --
 -- The script only reads (no-writes), so a ledger that is full or has lost its replicas still executes it.
 --

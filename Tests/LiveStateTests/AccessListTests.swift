@@ -213,7 +213,7 @@ import Testing
                     defer { client.stop() }
                     let error = await failure(of: client.start())
                     guard case .authenticationRefused? = error else {
-                        Issue.record("\(user ?? "nobody"), \(password ?? "no password"): \(error as Any)")
+                        Issue.record("\(user ?? "no user"), \(password ?? "no password"): \(error as Any)")
                         continue
                     }
                 }

@@ -143,7 +143,7 @@ import Testing
             $0.info["connected_slaves"] = "0"
             $0.settings?["min-replicas-to-write"] = "0"
         },
-        Fault(.ledger, "waits for nobody", .replicas, .warning, "CONFIG SET min-replicas-to-write 1") {
+        Fault(.ledger, "waits for no replica", .replicas, .warning, "CONFIG SET min-replicas-to-write 1") {
             $0.settings?["min-replicas-to-write"] = "0"
         },
         Fault(.ledger, "waits for too many", .replicas, .error, "CONFIG SET min-replicas-to-write 1") {

@@ -22,7 +22,7 @@ package struct RedisFacts: Sendable, Hashable {
     package var access: AccessFacts?
     /// The roles whose keys were found.
     package var keys: Set<RedisRole> = []
-    /// Whether the append-only file can be loaded again; `nil` when there is none.
+    /// Whether the append-only file can be loaded again; `nil` when Redis writes no such file.
     package var reload: ReloadFacts?
     /// How far the clock of Redis is ahead of this machine's, ms; negative when it is behind.
     package var clockAheadMilliseconds: Int64?
