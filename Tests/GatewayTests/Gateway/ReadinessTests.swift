@@ -83,7 +83,9 @@ import Testing
                 + #""state":"down"},{"name":"osrm","since":"2026-11-21T08:10:17.000Z","state":"up"}],"gateway":"g-1","#
                 + #""readiness":"ready","status":"degraded"}"#)
         #expect(states.exposition.contains("\nenroute_dependency_up{dependency=\"redis_live\"} 0\n"))
-        #expect(states.exposition.contains("\nenroute_dependency_since_seconds{dependency=\"osrm\"} 1795248617.0\n"))
+        #expect(
+            states.exposition.contains(
+                "\nenroute_dependency_last_change_timestamp_seconds{dependency=\"osrm\"} 1795248617.0\n"))
     }
 }
 

@@ -16,10 +16,10 @@ import Testing
             } _: { gateway in
                 let redis = try #require(gateway.redis)
                 kill(redis.processID, SIGKILL)
-                let isTold = await eventually { lines.all.contains { $0.message.hasPrefix("Redis does not answer") } }
+                let isTold = await eventually { lines.all.contains { $0.message.hasPrefix("redis unavailable") } }
                 #expect(isTold)
                 let place = "unix:\(redis.socketPath)"
-                let told = try #require(lines.all.first { $0.message.hasPrefix("Redis does not answer") })
+                let told = try #require(lines.all.first { $0.message.hasPrefix("redis unavailable") })
                 #expect(told.metadata == ["role": "live,ledger", "redis": "\(place) and \(place)"])
                 let ended = lines.all.filter { $0.message == "Redis connection ended" }
                 let roles = ended.map { $0.metadata["role"].map { "\($0)" } ?? "" }

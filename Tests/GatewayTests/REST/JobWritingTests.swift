@@ -69,7 +69,7 @@ import Testing
                 #expect(none == .array([]))
                 _ = try await Self.put(gateway, Self.job)
                 let other = try await Self.put(gateway, #"{"kind":"delivery","customer":"anna"}"#)
-                #expect(other.status == 422 && other.text.contains("is a service"))
+                #expect(other.status == 422 && other.text.contains("has the kind service"))
                 let cancelled = try await gateway.rest(
                     "POST", Self.path + "/status", by: "orders", .service, #"{"status":"cancelled"}"#)
                 #expect(cancelled.status == 200)

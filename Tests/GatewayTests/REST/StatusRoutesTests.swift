@@ -93,13 +93,13 @@ import Testing
                 for (body, status, reason) in [
                     ("", 400, "JSON object"), ("{", 400, "JSON object"),
                     (#"{"status":"completed"}}"#, 400, "JSON object"),
-                    ("[]", 422, "JSON object"), ("7", 422, "JSON object"), ("{}", 422, "needs status"),
+                    ("[]", 422, "JSON object"), ("7", 422, "JSON object"), ("{}", 422, "must contain status"),
                     (#"{"status":7}"#, 422, "status has the wrong type"), (#"{"status":null}"#, 422, "status"),
                     (#"{"status":"flying"}"#, 422, "status must be one of"),
-                    (#"{"status":"completed","occurredAt":"yesterday"}"#, 422, "occurredAt is a time"),
-                    (#"{"status":"completed","occurredAt":12}"#, 422, "occurredAt is a time"),
-                    (#"{"status":"completed","occurredAt":1795283100250.5}"#, 422, "occurredAt is a time"),
-                    (#"{"status":"completed","occurredAt":true}"#, 422, "occurredAt is a time"),
+                    (#"{"status":"completed","occurredAt":"yesterday"}"#, 422, "occurredAt must be a time"),
+                    (#"{"status":"completed","occurredAt":12}"#, 422, "occurredAt must be a time"),
+                    (#"{"status":"completed","occurredAt":1795283100250.5}"#, 422, "occurredAt must be a time"),
+                    (#"{"status":"completed","occurredAt":true}"#, 422, "occurredAt must be a time"),
                     (#"{"status":"completed","occurredAt":\#(future)}"#, 422, "in the future"),
                 ] {
                     let answer = try await gateway.rest("POST", Self.path, as: service, body)
