@@ -129,7 +129,7 @@ final class ClusterRoute: RedisRoute {
         }
         guard before != ClusterMap() else { return }
         self.logger.notice(
-            "the cluster's slots moved",
+            "cluster slots moved",
             metadata: [
                 LogKey.redis: "\(map.nodes.sorted { $0.port < $1.port }.map(\.description).joined(separator: ","))"
             ])

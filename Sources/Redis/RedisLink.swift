@@ -140,7 +140,7 @@ final class RedisLink {
             let link = bound.value
             _ = link.core.handle(.didDisconnect, now: Self.now)
             link.failWaiting(error as? RedisError ?? .disconnected)
-            link.logger.debug("Redis connection failed", metadata: [LogKey.reason: "\(error)"])
+            link.logger.debug("redis connection failed", metadata: [LogKey.reason: "\(error)"])
         }
         return attempt
     }
@@ -208,7 +208,7 @@ final class RedisLink {
         guard self.core.handle(.didDisconnect, now: Self.now) == .lost else { return }
         let place = self.address.map { "\($0)" } ?? ""
         self.logger.warning(
-            "Redis connection ended", metadata: [LogKey.redis: "\(place)", LogKey.reason: "\(reason)"])
+            "redis connection ended", metadata: [LogKey.redis: "\(place)", LogKey.reason: "\(reason)"])
         self.onDown?(reason)
     }
 

@@ -105,7 +105,7 @@ final class SentinelWatch {
     private func masterChanged(_ payload: UnsafeRawBufferPointer) {
         let words = String(decoding: payload, as: UTF8.self).split(separator: " ")
         guard words.count == 5, words[0] == self.master else { return }
-        self.logger.notice("Sentinels switched the master", metadata: [LogKey.redis: "\(words[3]):\(words[4])"])
+        self.logger.notice("sentinels switched the master", metadata: [LogKey.redis: "\(words[3]):\(words[4])"])
         self.onSwitch?()
     }
 

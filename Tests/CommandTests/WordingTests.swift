@@ -26,7 +26,7 @@ import Testing
     @Test func `B44: a log line has a time with milliseconds, and quotes values with spaces`() {
         let time = Date(timeIntervalSince1970: 1_795_248_617.625)
         let line = LogLine.text(
-            at: time, .warning, "Redis connection ended",
+            at: time, .warning, "redis connection ended",
             [
                 "role": "live", "redis": "127.0.0.1:6379", "reason": "It said \"no\",\nand left.", "job": "",
                 "a key": "1",
@@ -34,7 +34,7 @@ import Testing
             source: "Redis")
         #expect(
             line
-                == #"time=2026-11-21T08:10:17.625Z level=warning msg="Redis connection ended" a_key=1 job="" "#
+                == #"time=2026-11-21T08:10:17.625Z level=warning msg="redis connection ended" a_key=1 job="" "#
                 + #"reason="It said \"no\",\nand left." redis=127.0.0.1:6379 role=live source=Redis"#)
     }
 

@@ -21,16 +21,16 @@ import Testing
                 let place = "unix:\(redis.socketPath)"
                 let told = try #require(lines.all.first { $0.message.hasPrefix("redis unavailable") })
                 #expect(told.metadata == ["role": "live,ledger", "redis": "\(place) and \(place)"])
-                let ended = lines.all.filter { $0.message == "Redis connection ended" }
+                let ended = lines.all.filter { $0.message == "redis connection ended" }
                 let roles = ended.map { $0.metadata["role"].map { "\($0)" } ?? "" }
                 #expect(Set(roles).isSuperset(of: ["live", "ledger"]))
                 // The test's own connection to Redis, which writes to the same log.
                 #expect(roles.count { $0.isEmpty } <= 1)
                 #expect(ended.allSatisfy { $0.metadata["redis"] == .string(place) })
                 // The reason of a failed attempt must be readable; NIO's description would be a dump of its fields.
-                let isTried = await eventually { lines.all.contains { $0.message == "Redis connection failed" } }
+                let isTried = await eventually { lines.all.contains { $0.message == "redis connection failed" } }
                 #expect(isTried)
-                let failed = try #require(lines.all.first { $0.message == "Redis connection failed" })
+                let failed = try #require(lines.all.first { $0.message == "redis connection failed" })
                 let reason = "\(try #require(failed.metadata["reason"]))"
                 #expect(reason.hasPrefix("Redis at \(place) cannot be reached: Connection refused. "), "\(reason)")
             }
