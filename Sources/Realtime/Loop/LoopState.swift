@@ -59,7 +59,7 @@ package final class LoopState {
     private let pulse: SharedLoad.Pulse
     private(set) var sessions: [UInt64: Session] = [:]
     private var riderSessions: [UInt64: RiderSession] = [:]
-    /// HTTP connections that have not become a session, or not yet.
+    /// Connections without a session: plain HTTP connections, and others before their upgrade.
     private var requestChannels: [ObjectIdentifier: any Channel] = [:]
     private var lastNumber: UInt64 = 0
     private var originNotices = LogThrottle()
