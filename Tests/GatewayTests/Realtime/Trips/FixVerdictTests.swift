@@ -248,7 +248,7 @@ import Testing
             }
             let nowhere = try await send(#"{"at":\#(now - 4000),"lat":91,"lon":12.5}"#)
             #expect(nowhere.status == 422 && nowhere.member("code") == "unprocessable")
-            #expect(nowhere.text.contains("lat is -90 to 90"))
+            #expect(nowhere.text.contains("lat must be -90 to 90"))
             let partly = try await send(
                 #"{"at":\#(now - 4000),"lat":0,"lon":0},{"at":\#(now - 3000),"lat":41.9,"lon":12.5}"#)
             #expect(partly.text.contains(#""accepted":["job-1"]"#), "\(partly)")
