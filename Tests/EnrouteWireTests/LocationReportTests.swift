@@ -51,17 +51,17 @@ import Testing
             (#""lat":1e999,"lon":1"#, "a number is out of range"),
             (#""lat":-1e999,"lon":1"#, "a number is out of range"),
             (#""lat":1.0000000000000000000000000000001,"lon":1"#, "longer than 32"),
-            (#""lat":1,"lon":1,"acc":-0.1"#, "acc is"), (#""lat":1,"lon":1,"acc":10000.1"#, "acc is"),
-            (#""lat":1,"lon":1,"spd":-0.1"#, "spd is"), (#""lat":1,"lon":1,"spd":340.1"#, "spd is"),
-            (#""lat":1,"lon":1,"hdg":-0.1"#, "hdg is"), (#""lat":1,"lon":1,"hdg":360.1"#, "hdg is"),
+            (#""lat":1,"lon":1,"acc":-0.1"#, "acc must be"), (#""lat":1,"lon":1,"acc":10000.1"#, "acc must be"),
+            (#""lat":1,"lon":1,"spd":-0.1"#, "spd must be"), (#""lat":1,"lon":1,"spd":340.1"#, "spd must be"),
+            (#""lat":1,"lon":1,"hdg":-0.1"#, "hdg must be"), (#""lat":1,"lon":1,"hdg":360.1"#, "hdg must be"),
             (#""lat":1,"lat":1,"lon":1"#, "contains a member twice"),
             (#""lat":1,"lon":1,"lon":2"#, "contains a member twice"),
             (#""lat":1,"lon":1,"at":1700000000001"#, "contains a member twice"),
             (#""lat":1,"lon":1,"acc":1,"acc":1"#, "contains a member twice"),
             (#""lat":1,"lon":1,"spd":1,"spd":1"#, "contains a member twice"),
             (#""lat":1,"lon":1,"hdg":1,"hdg":1"#, "contains a member twice"),
-            (#""l\u0061t":1,"lon":1"#, "must not be escaped"),
-            (#""lat":1,"lon":1,"x":[[[[[[1]]]]]]"#, "nested deeper than 8"),
+            (#""l\u0061t":1,"lon":1"#, "must not contain escape sequences"),
+            (#""lat":1,"lon":1,"x":[[[[[[1]]]]]]"#, "deeper than 8 levels"),
         ])
     func `T2: an invalid fix is refused with the reason`(members: String, reason: String) {
         let given = refusal { _ = try self.report(Self.fix(#""at":1700000000000,"# + members)) }
