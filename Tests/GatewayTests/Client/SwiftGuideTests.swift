@@ -95,11 +95,10 @@ import Testing
         try await GatewayConnection.open(url, token: token) { gateway in
             try await gateway.send(.subscribe(job: JobID("visit-1")!, since: nil))
             for try await message in gateway.messages {
-                switch message {
-                case .subscribed(_, let snapshot): print(snapshot.status, snapshot.tracking)
-                case .status(_, let event): print(event.status)
-                case .location(let location): print(location.fix.place.latitude, location.fix.place.longitude)
-                default: break
+                if case .subscribed(_, let snapshot) = message { print(snapshot.status, snapshot.tracking) }
+                if case .status(_, let event) = message { print(event.status) }
+                if case .location(let location) = message {
+                    print(location.fix.place.latitude, location.fix.place.longitude)
                 }
             }
         }
@@ -153,7 +152,8 @@ import Testing
             let text = try String(contentsOf: Checkout.root.appending(path: document), encoding: .utf8)
             for block in text.matches(of: /(?s)```swift\n(.*?)\n```/) {
                 blocks += 1
-                let code = String(block.1).replacing("\"wss://track.example\"", with: "url")
+                let code = String(block.1.replacing(/^(import \w+\n)+\n/, with: "")).replacing(
+                    "\"wss://track.example\"", with: "url")
                 #expect(marked.contains(code), "\(document):\n\(code)")
             }
         }
