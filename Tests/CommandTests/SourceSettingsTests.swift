@@ -46,7 +46,7 @@ import Testing
         // Found by Tests/Hostile: a port above 65535 crashed the process on the first request (related to B27).
         (["ENROUTE_TOKEN_JWKS_URL": "https://127.0.0.1:99999/keys"], ["ENROUTE_TOKEN_JWKS_URL must", "1 to 65535"]),
         (["ENROUTE_SQS_QUEUE_URL": "https://sqs.example:65536/1/orders"], ["ENROUTE_SQS_QUEUE_URL must look like"]),
-        (["ENROUTE_ETA_OSRM_URL": "http://127.0.0.1:65536"], ["ENROUTE_ETA_OSRM_URL cannot be used"]),
+        (["ENROUTE_ETA_OSRM_URL": "http://127.0.0.1:65536"], ["ENROUTE_ETA_OSRM_URL: Invalid OSRM URL"]),
         (
             ["ENROUTE_PAGES_SIGN_IN_URL": "https://a.example:65536/"],
             ["ENROUTE_PAGES_SIGN_IN_URL is https://a.example:65536/"]

@@ -49,7 +49,7 @@ extension ProcessConfiguration {
         do {
             return try make()
         } catch let error as InvalidProviderSetting {
-            throw ConfigurationError(description: "\(name) cannot be used. \(error.description)")
+            throw ConfigurationError(description: "\(name): \(error.description)")
         }
     }
 

@@ -33,7 +33,7 @@ extension ProcessConfiguration {
         do {
             source = try TileSource(template: template)
         } catch {
-            throw ConfigurationError(description: "ENROUTE_TILES_URL cannot be used. \(error.description)")
+            throw ConfigurationError(description: "ENROUTE_TILES_URL: \(error.description)")
         }
         let attribution = try self.required(
             "ENROUTE_TILES_ATTRIBUTION", "the attribution that the tiles' licence requires on the map.")
