@@ -58,7 +58,8 @@ import Testing
     static func run(
         _ words: [String], ending signal: Signal, _ body: (Running) async throws -> Void = { _ in }
     ) async throws -> (lines: [String], started: Int, left: [String]) {
-        let folder = FileManager.default.temporaryDirectory.appending(path: "enroute-\(UUID())")
+        // Short, because the path of a unix socket has at most 103 bytes.
+        let folder = FileManager.default.temporaryDirectory.appending(path: "enroute-\(UUID().uuidString.prefix(8))")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
         let environment = Environment.inherit.updating(["TMPDIR": folder.path])
