@@ -133,7 +133,7 @@ final class FollowedJob {
     /// The role of the following client.
     var role: Role? { self.session.grant?.role }
 
-    /// Only data read after the last desynchronisation may be sent next.
+    /// Only data read after the last desynchronization may be sent next.
     var needsResync: Bool { self.syncState.needsResync }
 
     /// Sends the whole state, and the messages that arrived while it was read. Ends the subscription if the client is no longer

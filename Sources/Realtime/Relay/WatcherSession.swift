@@ -28,7 +28,7 @@ final class WatchedZone {
     /// The newest version the client has seen.
     var seen: Int64? { self.syncState.seen }
     var isLive: Bool { self.syncState.isLive }
-    /// Only data read after the last desynchronisation may be sent next.
+    /// Only data read after the last desynchronization may be sent next.
     var needsResync: Bool { self.syncState.needsResync }
 
     func invalidate() { self.syncState.invalidate() }

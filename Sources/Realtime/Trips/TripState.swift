@@ -40,7 +40,7 @@ struct TripState: Sendable {
     private(set) var noticedReason: UnavailableReason?
     /// It is unknown whether the last reason was published.
     private var noticeMayBeLost = false
-    /// The straight distance in metres from the last position to the destination; `nil` if either is unknown.
+    /// The straight distance in meters from the last position to the destination; `nil` if either is unknown.
     private(set) var metersToGo: Double?
     private(set) var speedMetersPerSecond = 0.0
     /// The last position was received by at least one connection.

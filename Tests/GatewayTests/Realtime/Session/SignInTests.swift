@@ -262,7 +262,7 @@ extension GatewayConnection.Messages.AsyncIterator {
         }
     }
 
-    @Test func `a ticket has the permissions of its token and no more`() async throws {
+    @Test func `a ticket has exactly the permissions of its token`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false) { gateway in
                 let narrow = try await gateway.mint.token(

@@ -13,10 +13,10 @@ import Testing
 /// The verdicts on a rider's fixes over WebSocket and REST: what followers receive, how the rider is answered, and what is
 /// counted.
 @Suite struct FixVerdictTests {
-    /// Metres per degree of latitude.
+    /// Meters per degree of latitude.
     private static let metersOfDegree = 111_195.0
 
-    /// A fix this many metres north of the rider's start.
+    /// A fix this many meters north of the rider's start.
     private static func fix(_ at: Int64, north meters: Double = 0, accuracy: Double = 5) -> Fix {
         Fix(
             at: at, place: Coordinate(latitude: 41.9 + meters / Self.metersOfDegree, longitude: 12.5)!,
@@ -88,7 +88,7 @@ import Testing
                         ([Self.fix(now - 61_000)], ["stale_position stale"]),
                         ([Self.fix(now + 60_000)], ["future_position future"]),
                         ([Self.fix(now - 29_000, accuracy: 3000)], ["implausible_position inaccurate"]),
-                        // Five kilometres in one second: held, then refuted by the next fix.
+                        // Five kilometers in one second: held, then refuted by the next fix.
                         ([Self.fix(now - 29_000, north: 5000)], ["ok"]),
                         ([Self.fix(now - 28_000, north: 10)], [refuted, "ok"]),
                         // The newest accepted fix is shown, whatever else the report contains.
@@ -163,7 +163,7 @@ import Testing
             let first = try await send([
                 Self.fix(now - 30_000), Self.fix(now - 35_000), Self.fix(now - 34_000, north: 9000),
             ])
-            // Nine kilometres away and back within the batch.
+            // Nine kilometers away and back within the batch.
             #expect(first.text.contains(#""refuted":["job-1"],"stale":[]}"#), "\(first)")
             #expect(first.text.hasPrefix(#"{"accepted":["job-1"],"#), "\(first)")
             let position = try #require(try await gateway.feed.read(job).get().position)

@@ -12,10 +12,10 @@ import Testing
 
 /// Riders whose phones report by REST: the guidance they receive, and the unavailable reasons their followers receive.
 @Suite struct RESTReporterTests {
-    /// Metres per degree of latitude.
+    /// Meters per degree of latitude.
     private static let metersOfDegree = 111_195.0
 
-    /// A position this many metres south of the destination.
+    /// A position this many meters south of the destination.
     private static func fix(south meters: Double, ago: Int64, speed: Double = 1) -> String {
         let latitude = 41.9 - meters / Self.metersOfDegree
         return #"{"at":\#(WallClock.nowMilliseconds - ago),"lat":\#(latitude),"lon":12.5,"acc":5,"spd":\#(speed)}"#

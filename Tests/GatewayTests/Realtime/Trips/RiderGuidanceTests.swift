@@ -11,7 +11,7 @@ import Testing
 /// What follows from a rider's positions and from their absence: the report interval, the proximity, the unavailable reason,
 /// and who receives them.
 @Suite struct RiderGuidanceTests {
-    /// Metres per degree of latitude.
+    /// Meters per degree of latitude.
     private static let metersOfDegree = 111_195.0
 
     private static func run(
@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    /// A position this many metres south of the destination, captured this many ms ago.
+    /// A position this many meters south of the destination, captured this many ms ago.
     private static func report(
         _ job: JobID, south meters: Double, ago: Int64, speed: Double = 1, battery: Double? = nil
     ) -> ClientMessage {

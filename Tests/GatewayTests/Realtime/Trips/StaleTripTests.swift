@@ -12,7 +12,7 @@ import Testing
 /// Trips that have ended by a status, by a reassignment or by travel mode. Nothing more is published about them, and they do
 /// not influence later trips.
 @Suite struct StaleTripTests {
-    /// Metres per degree of latitude.
+    /// Meters per degree of latitude.
     private static let metersOfDegree = 111_195.0
 
     enum End: CaseIterable { case completed, reassigned }
@@ -34,7 +34,7 @@ import Testing
         #expect(answer.status == 200, "\(answer)")
     }
 
-    /// A position this many metres south of the destination.
+    /// A position this many meters south of the destination.
     private static func send(
         _ gateway: RunningGateway, _ job: String, south meters: Double = 400, ago: Int64, speed: Double = 1,
         others: String = ""
