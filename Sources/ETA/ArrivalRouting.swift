@@ -132,7 +132,7 @@ package final class ArrivalCounts: Sendable {
         self.state.withLock { $0.setRemainingBudget(of: source.rawValue, to: left) }
     }
 
-    func erred(_ source: ArrivalSource, minutes: Int, seconds: Double) {
+    func recordError(_ source: ArrivalSource, minutes: Int, seconds: Double) {
         self.state.withLock { $0.recordError(source.rawValue, minutes: minutes, seconds: seconds) }
     }
 
@@ -141,7 +141,7 @@ package final class ArrivalCounts: Sendable {
             switch event {
             case .answered(let source, _): (source, .answered)
             case .cached(let source): (source, .cached)
-            case .withheld(let source): (source, .overBudget)
+            case .notPermitted(let source): (source, .overBudget)
             case .failed(let source, let failure): (source, Self.outcome(failure))
             }
         self.state.withLock { $0.recordRequest(source.rawValue, outcome) }
@@ -149,7 +149,7 @@ package final class ArrivalCounts: Sendable {
         switch event {
         case .answered: self.services.record(service, isUp: true)
         case .failed(_, let failure): self.services.record(service, isUp: !failure.isFault)
-        case .cached, .withheld: break
+        case .cached, .notPermitted: break
         }
     }
 

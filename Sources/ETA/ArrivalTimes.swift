@@ -77,7 +77,7 @@ package final class ArrivalTimes {
             self[job].flatMap { $0.rider == rider ? $0 : nil }
             ?? FollowedArrival(rider: rider, destination: destination, bounds: self.bounds)
         defer { self[job] = arrival }
-        arrival.aim(at: destination)
+        arrival.setDestination(destination)
         guard view.isTracking else {
             arrival.ended()
             return view
@@ -106,7 +106,7 @@ package final class ArrivalTimes {
     package func ended(_ job: JobID, because reason: EndReason?) {
         if reason == .arrived || reason == .completed {
             for (source, minutes, seconds) in self[job]?.arrived(now: self.now) ?? [] {
-                self.routing.counts.erred(source, minutes: minutes, seconds: seconds)
+                self.routing.counts.recordError(source, minutes: minutes, seconds: seconds)
             }
         }
         self[job]?.ended()
@@ -158,7 +158,7 @@ package final class ArrivalTimes {
         switch result {
         case .success(let isOurs):
             switch self[job]?.turn(calculation, isOurs: isOurs, now: self.now) {
-            case .ask?: self.ask(calculation, job)
+            case .ask?: self.queryProviders(calculation, job)
             case .estimate?: self.finish(calculation, job, by: nil, Self.minAge)
             case .cede?, nil: break
             }
@@ -170,7 +170,7 @@ package final class ArrivalTimes {
     }
 
     /// Queries the providers, and uses the built-in estimator if none answers.
-    private func ask(_ calculation: ArrivalTime.Calculation, _ job: JobID) {
+    private func queryProviders(_ calculation: ArrivalTime.Calculation, _ job: JobID) {
         guard self.routing.finder != nil, let question = self[job]?.question else {
             return self.finish(calculation, job, by: nil, .zero)
         }

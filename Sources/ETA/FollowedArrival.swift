@@ -45,7 +45,7 @@ struct FollowedArrival {
 
     // MARK: input
 
-    mutating func aim(at destination: Coordinate) {
+    mutating func setDestination(_ destination: Coordinate) {
         guard destination != self.destination else { return }
         self.destination = destination
         self.time.redirected()
@@ -100,7 +100,7 @@ struct FollowedArrival {
     mutating func next(now: UInt64, wall: Int64) -> Step {
         self.read(now)
         guard self.last != nil else { return .wait }
-        if let calculation = self.time.begin(isFollowed: true, now: now) { return .calculate(calculation) }
+        if let calculation = self.time.start(isFollowed: true, now: now) { return .calculate(calculation) }
         switch self.time.state(now: now) {
         case .ok(let seconds):
             guard self.lastSent?.state != .ok, let known = self.lastKnown else { return .wait }

@@ -41,7 +41,7 @@ package struct CircuitBreaker: Hashable, Sendable {
     }
 
     /// Reports that the permitted request was not sent, so another one may be.
-    package mutating func withdrawn() { self.isTrying = false }
+    package mutating func requestNotSent() { self.isTrying = false }
 
     package mutating func succeeded() {
         (self.failuresInARow, self.rests, self.restsUntil, self.isTrying) = (0, 0, nil, false)

@@ -42,7 +42,7 @@ package struct RouteCache: Sendable {
         return entry.answer
     }
 
-    package mutating func keep(_ answer: SourcedRoute, _ cell: RouteCell, now: UInt64) {
+    package mutating func store(_ answer: SourcedRoute, _ cell: RouteCell, now: UInt64) {
         self.entries[cell] = Entry(answer: answer, at: now)
         self.order.append((cell, now))
         let expired = UInt64(Self.goodSeconds * 1e9)

@@ -41,8 +41,8 @@ package struct RouteChain: Sendable {
     /// Reports that the query was not sent.
     ///
     /// - Parameter isSpent: whether the shared daily budget is used up.
-    package mutating func withheld(_ index: Int, isSpent: Bool, wall: Int64) {
-        self.links[index].breaker.withdrawn()
+    package mutating func notSent(_ index: Int, isSpent: Bool, wall: Int64) {
+        self.links[index].breaker.requestNotSent()
         if isSpent { self.links[index].budget.exhaust(wall: wall) }
     }
 

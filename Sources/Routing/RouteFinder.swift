@@ -9,7 +9,7 @@ package actor RouteFinder {
         case failed(ArrivalSource, ProviderFailure)
         case cached(ArrivalSource)
         /// The query was not sent, because the budget did not permit it.
-        case withheld(ArrivalSource)
+        case notPermitted(ArrivalSource)
     }
 
     /// Whether a query is within the budget that gateways share.
@@ -72,8 +72,8 @@ package actor RouteFinder {
             let provider = self.providers[asked]
             let permission = await permit(provider.source)
             guard permission == .granted else {
-                self.chain.withheld(asked, isSpent: permission == .spent, wall: self.clock().wall)
-                self.report(.withheld(provider.source))
+                self.chain.notSent(asked, isSpent: permission == .spent, wall: self.clock().wall)
+                self.report(.notPermitted(provider.source))
                 continue
             }
             let began = self.clock().monotonic
@@ -82,7 +82,7 @@ package actor RouteFinder {
                 let now = self.clock().monotonic
                 self.chain.succeeded(asked)
                 let found = SourcedRoute(answer: answer, source: provider.source)
-                self.cache.keep(found, cell, now: now)
+                self.cache.store(found, cell, now: now)
                 self.report(.answered(provider.source, .nanoseconds(Int64(clamping: now - min(now, began)))))
                 return found
             } catch {

@@ -98,7 +98,7 @@ package struct ArrivalTime: Sendable {
     /// Starts a calculation if one is due. The caller ends it with `succeeded`, `failed` or `ceded`.
     ///
     /// - Returns: `nil` if none is due, nobody follows, or there is no current location.
-    package mutating func begin(isFollowed: Bool, now: UInt64) -> Calculation? {
+    package mutating func start(isFollowed: Bool, now: UInt64) -> Calculation? {
         self.expire(now)
         guard isFollowed, self.isFresh(now), self.running == nil, let reason = self.reason(now) else { return nil }
         self.numbers += 1
@@ -112,7 +112,7 @@ package struct ArrivalTime: Sendable {
     package mutating func succeeded(_ calculation: Calculation, seconds: Double, now: UInt64) {
         guard calculation == self.running, seconds.isFinite else { return self.failed(calculation, now: now) }
         self.running = nil
-        self.take(seconds: seconds, from: calculation.began, now: now)
+        self.accept(seconds: seconds, from: calculation.began, now: now)
     }
 
     /// Another gateway calculates for this job. `adopt` receives its result; otherwise this gateway soon tries again.
@@ -130,10 +130,10 @@ package struct ArrivalTime: Sendable {
     package mutating func adopt(seconds: Double, from began: UInt64, now: UInt64) {
         guard seconds.isFinite, began <= now, began >= self.calculatedAt ?? 0 else { return }
         (self.triedAt, self.askedAt) = (max(self.triedAt ?? 0, began), max(self.askedAt ?? 0, began))
-        self.take(seconds: seconds, from: began, now: now)
+        self.accept(seconds: seconds, from: began, now: now)
     }
 
-    private mutating func take(seconds: Double, from began: UInt64, now: UInt64) {
+    private mutating func accept(seconds: Double, from began: UInt64, now: UInt64) {
         (self.failures, self.calculatedAt) = (0, began)
         (self.nearestMeters, self.deviates) = (nil, false)
         let arrival = began + UInt64.seconds(min(max(0, seconds), Self.longestSeconds))

@@ -118,7 +118,7 @@ import Tracking
         let first = Self.calculate(&arrival, 0)
         if let first { arrival.received(first, now: Self.ns(0)) }
         #expect(arrival.lastSent != nil)
-        arrival.aim(at: Coordinate(latitude: 48.4, longitude: 16.4138)!)
+        arrival.setDestination(Coordinate(latitude: 48.4, longitude: 16.4138)!)
         #expect(arrival.lastSent == nil)
         arrival.observe(Self.fix(5, at: 1), now: Self.ns(1))
         let second = Self.calculate(&arrival, 1)

@@ -93,9 +93,9 @@ import Testing
         var chain = RouteChain(links: [.init(source: .osrm, budget: DailyBudget(questions: 5))])
         for _ in 0..<3 { chain.failed(0, .late, now: 0) }
         let trying = chain.next(from: 0, now: Self.seconds(10), wall: 0)
-        chain.withheld(0, isSpent: false, wall: 0)
+        chain.notSent(0, isSpent: false, wall: 0)
         let again = chain.next(from: 0, now: Self.seconds(10), wall: 0)
-        chain.withheld(0, isSpent: true, wall: 0)
+        chain.notSent(0, isSpent: true, wall: 0)
         let spent = chain.next(from: 0, now: Self.seconds(10), wall: 0)
         let tomorrow = chain.next(from: 0, now: Self.seconds(10), wall: 86_400_000)
         #expect([trying, again, spent, tomorrow] == [.ask(0), .ask(0), .exhausted, .ask(0)])
@@ -131,7 +131,7 @@ import Testing
     @Test func `a cached route is valid for the same block for 45 s`() throws {
         var cache = RouteCache()
         let (here, near, far) = (try Self.cell(48.20010), try Self.cell(48.20015), try Self.cell(48.2021))
-        cache.keep(try Self.route(60), here, now: 0)
+        cache.store(try Self.route(60), here, now: 0)
         #expect(cache.answer(near, now: Self.seconds(44)) == (try Self.route(60)))
         #expect(cache.answer(here, now: Self.seconds(45)) == nil && cache.answer(far, now: 0) == nil)
     }
@@ -139,11 +139,11 @@ import Testing
     @Test func `a full cache removes the oldest route, and a renewed one stays`() throws {
         var cache = RouteCache(most: 10)
         for number in 0..<10 {
-            cache.keep(try Self.route(60), try Self.cell(48 + Double(number) * 0.01), now: UInt64(number))
+            cache.store(try Self.route(60), try Self.cell(48 + Double(number) * 0.01), now: UInt64(number))
         }
-        cache.keep(try Self.route(90), try Self.cell(48), now: 20)
+        cache.store(try Self.route(90), try Self.cell(48), now: 20)
         for number in 10..<19 {
-            cache.keep(try Self.route(60), try Self.cell(48 + Double(number) * 0.01), now: 20 + UInt64(number))
+            cache.store(try Self.route(60), try Self.cell(48 + Double(number) * 0.01), now: 20 + UInt64(number))
         }
         #expect(cache.count <= 10)
         #expect(cache.answer(try Self.cell(48), now: 40)?.answer.seconds == 90)
@@ -153,7 +153,7 @@ import Testing
     @Test func `expired routes do not accumulate`() throws {
         var cache = RouteCache()
         for number in 0..<20_000 {
-            cache.keep(try Self.route(60), try Self.cell(Double(number % 80) + 0.5), now: Self.seconds(Double(number)))
+            cache.store(try Self.route(60), try Self.cell(Double(number % 80) + 0.5), now: Self.seconds(Double(number)))
         }
         #expect(cache.count <= 46)
     }

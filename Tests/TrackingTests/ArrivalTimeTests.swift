@@ -21,7 +21,7 @@ import Testing
             for _ in 0..<seconds {
                 self.now += 1
                 if self.isSeen { self.arrival.observe(metersToGo: self.metersToGo, now: self.time) }
-                guard let calculation = self.arrival.begin(isFollowed: self.isFollowed, now: self.time) else {
+                guard let calculation = self.arrival.start(isFollowed: self.isFollowed, now: self.time) else {
                     continue
                 }
                 self.calculated.append(self.now)
@@ -171,13 +171,13 @@ import Testing
     @Test func `a calculation without a result fails after 10 s, and a late result is ignored`() throws {
         var arrival = ArrivalTime()
         arrival.observe(metersToGo: 1000, now: 0)
-        let begun = arrival.begin(isFollowed: true, now: 0)
+        let begun = arrival.start(isFollowed: true, now: 0)
         let lost = try #require(begun)
         for second in 1...20 {
-            let early = arrival.begin(isFollowed: true, now: .seconds(Double(second)))
+            let early = arrival.start(isFollowed: true, now: .seconds(Double(second)))
             #expect(early == nil)
         }
-        let again = arrival.begin(isFollowed: true, now: .seconds(21))
+        let again = arrival.start(isFollowed: true, now: .seconds(21))
         let next = try #require(again)
         arrival.succeeded(lost, seconds: 60, now: .seconds(22))
         #expect(arrival.state(now: .seconds(22)) == .unavailable)
@@ -191,7 +191,7 @@ import Testing
         ] as [(Double, ArrivalTime.State)] {
             var arrival = ArrivalTime()
             arrival.observe(metersToGo: 1000, now: 0)
-            let begun = arrival.begin(isFollowed: true, now: 0)
+            let begun = arrival.start(isFollowed: true, now: 0)
             arrival.succeeded(try #require(begun), seconds: answer, now: 0)
             #expect(arrival.state(now: 0) == state)
         }

@@ -26,7 +26,7 @@ import Testing
                 .init(
                     isFollowed: true, metersToGo: meters,
                     speedMetersPerSecond: reading.speedMetersPerSecond ?? 0))
-            if let calculation = self.arrival.begin(isFollowed: true, now: receipt.monotonic) {
+            if let calculation = self.arrival.start(isFollowed: true, now: receipt.monotonic) {
                 self.calculations += 1
                 let seconds = self.estimator.seconds(to: self.fence.destination) ?? 0
                 self.arrival.succeeded(calculation, seconds: seconds, now: receipt.monotonic)

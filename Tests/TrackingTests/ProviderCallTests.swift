@@ -38,7 +38,7 @@ import Testing
                     let remaining = 5000 - Double(second)
                     states[gateway][job].observe(metersToGo: remaining * 8, now: time)
                     let isFollowed = job < followed
-                    let calculation = states[gateway][job].begin(isFollowed: isFollowed, now: time)
+                    let calculation = states[gateway][job].start(isFollowed: isFollowed, now: time)
                     if let calculation {
                         // Slightly shorter than a minute, so early ticks find the lease free.
                         guard leases.take(job, now: now, seconds: 58) else {
@@ -73,22 +73,22 @@ import Testing
     @Test func `when the calculating gateway is gone, another one calculates within seconds`() throws {
         var arrival = ArrivalTime()
         arrival.observe(metersToGo: 1000, now: .seconds(100))
-        let begun = arrival.begin(isFollowed: true, now: .seconds(100))
+        let begun = arrival.start(isFollowed: true, now: .seconds(100))
         arrival.ceded(try #require(begun), now: .seconds(100))
         // The calculation has no result.
         for second in 101..<110 {
             arrival.observe(metersToGo: 1000, now: .seconds(Double(second)))
-            let early = arrival.begin(isFollowed: true, now: .seconds(Double(second)))
+            let early = arrival.start(isFollowed: true, now: .seconds(Double(second)))
             #expect(early == nil)
         }
-        let again = arrival.begin(isFollowed: true, now: .seconds(110))
+        let again = arrival.start(isFollowed: true, now: .seconds(110))
         #expect(again?.reason == .due)
     }
 
     @Test func `an older result of another gateway does not replace a newer one`() throws {
         var arrival = ArrivalTime()
         arrival.observe(metersToGo: 1000, now: .seconds(100))
-        let begun = arrival.begin(isFollowed: true, now: .seconds(100))
+        let begun = arrival.start(isFollowed: true, now: .seconds(100))
         arrival.succeeded(try #require(begun), seconds: 600, now: .seconds(101))
         arrival.adopt(seconds: 60, from: .seconds(90), now: .seconds(102))
         arrival.adopt(seconds: .nan, from: .seconds(102), now: .seconds(102))
