@@ -97,7 +97,7 @@ import Tracking
 
     @Test func `errors are a histogram by provider and horizon, and queries are counted by outcome`() {
         let counts = ArrivalCounts()
-        for seconds in [10.0, 15, 61, 5000] { counts.erred(.osrm, minutes: 5, seconds: seconds) }
+        for seconds in [10.0, 15, 61, 5000] { counts.recordError(.osrm, minutes: 5, seconds: seconds) }
         counts.note(.failed(.mapbox, .throttled(retryAfterSeconds: 7)))
         counts.note(.cached(.osrm))
         let labels = #"provider="osrm",horizon_minutes="5""#
