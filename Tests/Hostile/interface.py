@@ -176,8 +176,8 @@ class Messages:
             names = [one["$ref"].rsplit("/", 1)[1] for one in document["operations"][operation]["messages"]]
             return [messages[name] for name in names]
 
-        self._checks = {one["name"]: schemas.check(one["payload"]) for one in side("tell")}
-        examples = [example["payload"] for one in side("hear") for example in one.get("examples", [])]
+        self._checks = {one["name"]: schemas.check(one["payload"]) for one in side("sendGatewayMessages")}
+        examples = [example["payload"] for one in side("receiveClientMessages") for example in one.get("examples", [])]
         golden = [
             json.loads(line)
             for file in sorted(GOLDEN.glob("*.jsonl"))

@@ -71,7 +71,7 @@ import Testing
     ]
 
     @Test func `the document lists every message of both directions, with an example`() throws {
-        let (client, server) = (try Self.messages("hear"), try Self.messages("tell"))
+        let (client, server) = (try Self.messages("receiveClientMessages"), try Self.messages("sendGatewayMessages"))
         #expect(Set(client.keys) == Self.clientKinds)
         #expect(Set(server.keys) == Self.serverKinds)
         let document = try Self.document()
@@ -95,14 +95,16 @@ import Testing
             return Set(part.matches(of: cell).flatMap { $0.1.matches(of: /`([a-z]+)/).map { String($0.1) } })
         }
         let client = try named(from: "## From the client", to: "\n### `ref`")
-        #expect(client == Set(try Self.messages("hear").values.compactMap { $0["name"]?.text }))
+        #expect(client == Set(try Self.messages("receiveClientMessages").values.compactMap { $0["name"]?.text }))
         let server = try named(from: "## From the gateway", to: "\n### `welcome`")
-        #expect(server == Set(try Self.messages("tell").values.compactMap { $0["name"]?.text }))
+        #expect(server == Set(try Self.messages("sendGatewayMessages").values.compactMap { $0["name"]?.text }))
     }
 
     @Test func `every example matches its schema and no other`() throws {
         let schema = JSONSchema(document: try Self.document(), isClosed: true)
-        for (key, message) in try Self.messages("hear").merging(Self.messages("tell"), uniquingKeysWith: { $1 }) {
+        for (key, message) in try Self.messages("receiveClientMessages").merging(
+            Self.messages("sendGatewayMessages"), uniquingKeysWith: { $1 })
+        {
             let payload = try #require(message["payload"], "\(key)")
             for example in Self.examples(message) {
                 #expect(schema.faults(of: example, by: payload, at: key) == [])
@@ -114,7 +116,7 @@ import Testing
     }
 
     @Test func `every example of a client message is decoded and encoded unchanged`() throws {
-        for (key, message) in try Self.messages("hear") {
+        for (key, message) in try Self.messages("receiveClientMessages") {
             for example in Self.examples(message) {
                 let read = try Array(example.json).withUnsafeBytes { try ClientRequest($0) }
                 #expect(Self.key(read.message) == key && read.message.type == message["name"]?.text)
@@ -124,7 +126,7 @@ import Testing
     }
 
     @Test func `every example of a gateway message is decoded and encoded unchanged`() throws {
-        for (key, message) in try Self.messages("tell") {
+        for (key, message) in try Self.messages("sendGatewayMessages") {
             for example in Self.examples(message) {
                 let read = try Self.inWireOrder(example).withUnsafeBytes { try ServerMessage($0) }
                 #expect(Self.key(read) == key)
