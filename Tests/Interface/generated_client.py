@@ -27,7 +27,7 @@ def use(url):
     from generated.api.jobs import assign_job, change_status, create_job, read_job
     from generated.client import AuthenticatedClient
     from generated.models import (
-        Coordinate, JobKind, JobStatus, Link, LinkWish, NewJob, Parties, Problem, RiderAssignment, Snapshot, StatusChange, StatusEvent,
+        Coordinate, JobKind, JobStatus, Link, LinkRequest, NewJob, Parties, Problem, RiderAssignment, Snapshot, StatusChange, StatusEvent,
         Vendor)
 
     client = AuthenticatedClient(base_url=url, token=os.environ["SERVICE_TOKEN"])
@@ -44,7 +44,7 @@ def use(url):
     status = change_status.sync(job, client=client, body=StatusChange(status=JobStatus.ACCEPTED))
     assert isinstance(status, StatusEvent) and status.status == JobStatus.ACCEPTED, status
     key = str(uuid.uuid4())
-    links = [create_link.sync(job, client=client, body=LinkWish(viewers=2), idempotency_key=key) for _ in range(2)]
+    links = [create_link.sync(job, client=client, body=LinkRequest(viewers=2), idempotency_key=key) for _ in range(2)]
     assert isinstance(links[0], Link) and links[0].link == links[1].link, links
     read = read_job.sync(job, client=client)
     assert isinstance(read, Snapshot) and read.destination == Coordinate(lat=41.9, lon=12.5), read

@@ -188,10 +188,11 @@ import Testing
         #expect(rest["JobTracking"]?["enum"]?.texts == JobTracking.allCases.map(\.rawValue))
         #expect(rest.at("#/LocationBatch/properties/fixes/maxItems") == .number(Double(LocationReport.maxFixes)))
         #expect(rest.at("#/LocationBatch/properties/jobs/maxItems") == .number(Double(LocationReport.maxJobs - 1)))
-        #expect(rest.at("#/LinkWish/properties/viewers/maximum") == .number(Double(TrackingLinks.viewers.upperBound)))
-        #expect(rest.at("#/LinkWish/properties/viewers/default") == .number(Double(TrackingLinks.defaultViewers)))
+        #expect(
+            rest.at("#/LinkRequest/properties/viewers/maximum") == .number(Double(TrackingLinks.viewers.upperBound)))
+        #expect(rest.at("#/LinkRequest/properties/viewers/default") == .number(Double(TrackingLinks.defaultViewers)))
         let lifetime = TrackingLinks.maxLifetime.components.seconds
-        #expect(rest.at("#/LinkWish/properties/expiresInSeconds/maximum") == .number(Double(lifetime)))
+        #expect(rest.at("#/LinkRequest/properties/expiresInSeconds/maximum") == .number(Double(lifetime)))
         let ticketLifetime = Double(Tickets.lifetime.components.seconds)
         #expect(rest.at("#/Ticket/properties/expiresInSeconds/maximum") == .number(ticketLifetime))
         let (limits, answers) = (Limits(), try #require(try Self.documents()[0].at("#/components/responses")))
