@@ -42,7 +42,7 @@ import Testing
     ]
 
     @Test func `no text contains a phrase that has a plain equivalent`() throws {
-        let texts = try Project.texts(Self.isText)
+        let texts = try Project.texts(Self.isText).map { JoinedText($0) }
         #expect(texts.count > 1000)
         var found: [String] = []
         for phrase in Self.phrases {
@@ -55,7 +55,7 @@ import Testing
     @Test func `a phrase is found across lines of a comment, and reported with its first line`() throws {
         let file = Project.File(path: "a.swift", text: "let a = 1\n    // It can\n    // not be read.\n// cannot\n")
         let expression = try NSRegularExpression(pattern: Self.phrases[0].pattern)
-        #expect(Self.places(of: expression, in: file) == ["a.swift:2: It can not be read. cannot"])
+        #expect(Self.places(of: expression, in: JoinedText(file)) == ["a.swift:2: It can not be read. cannot"])
     }
 
     /// Code blocks and tables cannot be wrapped, and neither can a line that consists of one long link.
@@ -85,31 +85,37 @@ import Testing
         "c", "conf", "css", "h", "html", "js", "json", "lua", "md", "mjs", "py", "sh", "swift", "toml", "yaml", "yml",
     ]
 
-    /// Where the expression matches, with the surrounding text. Lines are joined without indentation and comment marks, so that
-    /// a phrase is found across lines.
-    private static func places(of expression: NSRegularExpression, in file: Project.File) -> [String] {
-        guard let joined = Self.joined(file) else { return [] }
+    /// Where the expression matches, with the surrounding text.
+    private static func places(of expression: NSRegularExpression, in joined: JoinedText) -> [String] {
         let range = NSRange(location: 0, length: joined.text.length)
         return expression.matches(in: joined.text as String, range: range).map { match in
             let line = joined.starts.lastIndex { $0 <= match.range.location } ?? 0
             let start = max(joined.starts[line], match.range.location - 40)
             let end = min(joined.text.length, match.range.location + match.range.length + 30)
             let excerpt = joined.text.substring(with: NSRange(location: start, length: end - start))
-            return "\(file.path):\(line + 1): \(excerpt.split(separator: "\n")[0].trimmingCharacters(in: .whitespaces))"
+            return "\(joined.path):\(line + 1): \(excerpt.trimmingCharacters(in: .whitespaces))"
         }
     }
+}
 
-    /// The text on one line, and where each line starts in it, in UTF-16 units.
-    private static func joined(_ file: Project.File) -> (text: NSString, starts: [Int])? {
+/// A file on one line, without indentation and comment marks, so that phrases are found across lines.
+private struct JoinedText {
+    let path: String
+    let text: NSString
+    /// Where each line starts, in UTF-16 units.
+    let starts: [Int]
+
+    /// Indentation and the marks that start a comment: `//`, `--`, `#`, `*`.
+    private static let marks = Set(" \t/-#*".utf16)
+
+    init(_ file: Project.File) {
         var (text, starts): ([UInt16], [Int]) = ([], [])
         for line in file.lines {
             starts.append(text.count)
             text += line.utf16.drop { Self.marks.contains($0) }
             text.append(0x20)
         }
-        return text.isEmpty ? nil : (NSString(characters: text, length: text.count), starts)
+        (self.path, self.starts) = (file.path, starts)
+        self.text = NSString(characters: text, length: text.count)
     }
-
-    /// Indentation and the marks that start a comment: `//`, `--`, `#`, `*`.
-    private static let marks = Set(" \t/-#*".utf16)
 }
