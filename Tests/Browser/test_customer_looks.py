@@ -172,6 +172,8 @@ def test_point_19_the_steps_are_an_ordered_list_with_icons_and_labels(order_syst
     expect(page.locator("ol#steps > li[aria-current=step]")).to_have_count(1)
     for step in page.locator("#steps li").all():
         expect(step.locator("svg")).to_be_visible()
+        expect(step.locator(".name")).not_to_be_empty()
+    for step in page.locator("#steps li:not([data-state=upcoming])").all():
         expect(step.locator(".state")).not_to_be_empty()
 
 

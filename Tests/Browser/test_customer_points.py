@@ -174,7 +174,7 @@ def test_point_09_an_arrival_is_shown_as_now_in_minutes_or_as_a_time(coming, pho
         expect(page.locator("#eta")).to_have_text(re.compile(f"^{text}$"))
     wire.arrival(visit.name, state="recalculating")
     expect(page.locator("#eta")).to_have_text(re.compile("^ETA recalculating"))
-    wire.arrival(visit.name, 30, after=1)
+    wire.arrival(visit.name, 30, stopsBefore=1)
     expect(page.locator("#eta")).to_have_text("Arriving in 30 min, after another stop")
 
 
