@@ -3,7 +3,7 @@
 # To build and to run.
 PACKAGES = libhiredis-dev libssl-dev zlib1g-dev redis-server libjs-leaflet util-linux
 # For the tests besides: proxies, enroute.js, the pages in a browser, a queue, the benchmarks' smoke test.
-TEST_PACKAGES = haproxy nginx-light nodejs node-ws node-redis chromium python3 python3-venv redis-tools iproute2 openssl curl \
+TEST_PACKAGES = haproxy nginx-light libnginx-mod-stream nodejs node-ws node-redis chromium python3 python3-venv redis-tools iproute2 openssl curl \
     valgrind binutils libc6-dbg
 SUDO = $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
@@ -136,7 +136,7 @@ long-seeds: build-tests
 
 # Each fuzzer for so many seconds; what it finds is in .build-fuzz/crashes, and belongs into Tests/Fuzzing/Corpus once it is fixed.
 FUZZ_SECONDS = 60
-FUZZERS = FuzzFollowTable FuzzHTTPHead FuzzMessages FuzzOutbox FuzzReportQueue FuzzRESP FuzzWebSocket
+FUZZERS = FuzzFollowTable FuzzHTTPHead FuzzMessages FuzzOutbox FuzzProxyHeader FuzzReportQueue FuzzRESP FuzzWebSocket
 
 long-fuzz: packages
 	@mkdir -p .build-fuzz/crashes

@@ -37,7 +37,6 @@ let packages: [(repository: String, version: Version, products: String)] = [
     ("apple/swift-crypto", "4.5.2", "Crypto CryptoExtras"),
     ("apple/swift-asn1", "1.7.4", "SwiftASN1"),
     ("apple/swift-system", "1.8.1", "SystemPackage"),
-    ("apple/swift-configuration", "1.4.0", "Configuration"),
     ("hummingbird-project/hummingbird", "2.28.1", "Hummingbird HummingbirdCore"),
     ("swift-server/swift-service-lifecycle", "2.13.0", "ServiceLifecycle UnixSignals"),
     ("swiftlang/swift-subprocess", "1.0.2", "Subprocess"),
@@ -157,7 +156,7 @@ let package = Package(
                 Access Embedded EnrouteClient EnrouteWire ETA Events Gateway HTTPValues Journeys LiveState OutboundHTTP
                 Realtime Redis REST Routing SecureSocket Telemetry Tracking TrafficControl WebAssets NIOCore
                 NIOFoundationCompat NIOHTTP1 NIOPosix AsyncHTTPClient HTTPTypes Hummingbird Logging NIOSSL
-                ServiceLifecycle Subprocess SystemPackage ArgumentParser Configuration UnixSignals
+                ServiceLifecycle Subprocess SystemPackage ArgumentParser UnixSignals
                 """), exclude: ["Demo/Panel"], swiftSettings: strict),
 
         // Tests: one target for each target, GatewayTests for what takes a running gateway, TidyTests for project rules.
@@ -241,7 +240,8 @@ package.targets +=
         module("FuzzChecks", checks, path: "Tests/Fuzzing/Checks", testing),
         .systemLibrary(name: "CLibFuzzer", path: "Tests/Fuzzing/CLibFuzzer"),
     ]
-        + ["FollowTable", "HTTPHead", "Messages", "Outbox", "ReportQueue", "RESP", "WebSocket"].map { name in
+        + ["FollowTable", "HTTPHead", "Messages", "Outbox", "ProxyHeader", "ReportQueue", "RESP", "WebSocket"].map {
+            name in
             .executableTarget(
                 name: "Fuzz\(name)", dependencies: ["CLibFuzzer", "FuzzChecks"], path: "Tests/Fuzzing/Fuzz\(name)",
                 swiftSettings: testing)

@@ -133,11 +133,11 @@ package struct GatewayServer: Service, CustomStringConvertible {
                 )
             })
         let connections = Connections(
-            responder: { request, writer, channel in
+            responder: { request, channel in
                 guard let respond = responders[ObjectIdentifier(channel.eventLoop)] else {
                     preconditionFailure("connection on an event loop of another gateway")
                 }
-                try await respond(request, writer, channel)
+                try await respond(request, channel)
             },
             settings: self.settings, loops: shared.loops)
         let management = Connections(
@@ -268,9 +268,11 @@ package struct GatewayServer: Service, CustomStringConvertible {
     private static func responder(
         _ routes: some HTTPResponder<GatewayRequestContext>, _ logger: Logger, _ counts: RequestCounts?
     ) -> Responder {
-        { request, writer, channel in
+        { pending, channel in
+            let request = pending.request
             var context = GatewayRequestContext(
                 source: ApplicationRequestContextSource(channel: channel, logger: logger))
+            context.peer = pending.peer
             context.setTrace(RequestTrace(request.headers[values: .traceparent]))
             let started = NIODeadline.now()
             var response: Response
@@ -282,7 +284,7 @@ package struct GatewayServer: Service, CustomStringConvertible {
             context.finish(&response)
             counts?.record(
                 context.endpointPath, status: response.status.code, after: .now() - started, on: channel.eventLoop)
-            try await writer.write(response: response.head, body: response.body)
+            try await pending.response.write(response: response.head, body: response.body)
         }
     }
 }

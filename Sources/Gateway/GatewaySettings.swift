@@ -20,6 +20,9 @@ package struct GatewaySettings: Sendable {
     /// The address of the management listener, which serves probes and metrics over plain HTTP and must not be public; `nil`
     /// for none.
     package var management: (host: String, port: Int)?
+    /// Layer-4 balancers that name the client with the PROXY protocol, versions 1 and 2. Every connection must then start with
+    /// such a header and come from one of them. `nil`: no connection starts with one.
+    package var proxyProtocol: TrustedProxies?
     /// The origins of web pages that may open a WebSocket.
     package var origins = AllowedOrigins.own
     /// Opens `/v1/_echo` for WebSocket conformance suites. Never set it in production: it requires no sign-in and has almost

@@ -10,12 +10,14 @@ internal import Telemetry
 package struct GatewayRequestContext: RequestContext {
     package var coreContext: CoreRequestContextStorage
     package let channel: any Channel
-    package var peer: SocketAddress? { self.channel.remoteAddress }
+    /// The client: the peer of the socket, or who a balancer names with the PROXY protocol.
+    package var peer: SocketAddress?
     package private(set) var trace: RequestTrace?
 
     package init(source: ApplicationRequestContextSource) {
         self.coreContext = .init(source: source)
         self.channel = source.channel
+        self.peer = source.channel.remoteAddress
     }
 
     /// Sets the trace of the request. Log messages contain it from then on.

@@ -5,6 +5,7 @@
 package enum Metric: Int, CaseIterable, Sendable {
     case connectionsAccepted
     case connectionsRefusedByAddress
+    case proxyHeadersMissing, proxyHeadersMalformed, proxyHeadersTimedOut, proxyHeadersUntrusted
     case sessionsOpened
     case sessionsRefusedByPerson, sessionsRefusedByAddress, sessionsRefusedByLink
     case handshakesTimedOut, requestsTimedOut, bodiesTimedOut, signInsTimedOut, pongsTimedOut, writesStalled,
@@ -33,6 +34,8 @@ package enum Metric: Int, CaseIterable, Sendable {
         switch self {
         case .connectionsAccepted: .connectionsAccepted
         case .connectionsRefusedByAddress: .connectionsRefused
+        case .proxyHeadersMissing, .proxyHeadersMalformed, .proxyHeadersTimedOut, .proxyHeadersUntrusted:
+            .proxyHeadersRefused
         case .sessionsOpened: .sessionsOpened
         case .sessionsRefusedByPerson, .sessionsRefusedByAddress, .sessionsRefusedByLink: .sessionsRefused
         case .handshakesTimedOut, .requestsTimedOut, .bodiesTimedOut, .signInsTimedOut, .pongsTimedOut, .writesStalled,
@@ -79,6 +82,10 @@ package enum Metric: Int, CaseIterable, Sendable {
     package var labels: [(name: String, value: String)] {
         switch self {
         case .connectionsRefusedByAddress: [("limit", "connections_per_address")]
+        case .proxyHeadersMissing: [("reason", "missing")]
+        case .proxyHeadersMalformed: [("reason", "malformed")]
+        case .proxyHeadersTimedOut: [("reason", "timeout")]
+        case .proxyHeadersUntrusted: [("reason", "untrusted")]
         case .sessionsRefusedByPerson: [("limit", "sessions_per_person")]
         case .sessionsRefusedByAddress: [("limit", "sessions_per_address")]
         case .sessionsRefusedByLink: [("limit", "viewers_per_link")]
@@ -144,6 +151,7 @@ package enum Metric: Int, CaseIterable, Sendable {
     package enum Family: String, CaseIterable, Sendable {
         case connectionsAccepted = "enroute_connections_accepted_total"
         case connectionsRefused = "enroute_connections_refused_total"
+        case proxyHeadersRefused = "enroute_proxy_headers_refused_total"
         case sessionsOpened = "enroute_sessions_opened_total"
         case sessionsRefused = "enroute_sessions_refused_total"
         case sessionsClosed = "enroute_sessions_closed_total"
@@ -180,6 +188,8 @@ package enum Metric: Int, CaseIterable, Sendable {
             switch self {
             case .connectionsAccepted: "Sockets accepted."
             case .connectionsRefused: "Connections closed immediately because a limit was reached."
+            case .proxyHeadersRefused:
+                "Connections closed because they did not start with a valid PROXY protocol header."
             case .sessionsOpened: "WebSocket sessions that signed in."
             case .sessionsRefused: "Sessions closed with code 4009 because a limit was reached."
             case .sessionsClosed: "Sessions that the gateway closed, by close code."

@@ -89,6 +89,20 @@ import Testing
         }
     }
 
+    @Test func `the PROXY protocol is off, or required from named balancers`() async throws {
+        let required = ["ENROUTE_LISTEN_PROXY_PROTOCOL": "required"]
+        let from = ["ENROUTE_LISTEN_PROXY_PROTOCOL_FROM": "10.0.0.0/8,192.0.2.1"]
+        #expect(try await Self.settings(from).0.proxyProtocol == nil)
+        let (settings, _) = try await Self.settings(required.merging(from) { $1 })
+        let balancers = try #require(settings.proxyProtocol)
+        #expect("\(balancers)" == "\(try TrustedProxies(["10.0.0.0/8", "192.0.2.1"]))")
+        await #expect(throws: (any Error).self) { try await Self.settings(required) }
+        await #expect(throws: (any Error).self) {
+            try await Self.settings(required.merging(["ENROUTE_LISTEN_PROXY_PROTOCOL_FROM": "balancer"]) { $1 })
+        }
+        await #expect(throws: (any Error).self) { try await Self.settings(["ENROUTE_LISTEN_PROXY_PROTOCOL": "on"]) }
+    }
+
     @Test func `the issuer and the audience of tokens are configurable`() async throws {
         let (_, configuration) = try await Self.settings([
             "ENROUTE_TOKEN_ISSUER": "https://id.example", "ENROUTE_TOKEN_AUDIENCE": "tracking",

@@ -127,6 +127,17 @@ import Testing
         return try #require(status.firstMatch(of: /VmHWM:\s+([0-9]+) kB/).flatMap { Int($0.1) })
     }
 
+    @Test func `SIGHUP does not stop a gateway without TLS`() async throws {
+        let status = try await Self.serve { served in
+            for _ in 0..<2 {
+                try served.send(Signal(rawValue: SIGHUP))
+                #expect(try await served.get("/livez").hasPrefix("HTTP/1.1 200 "))
+            }
+            try served.send(.kill)
+        }
+        #expect(status == .signaled(SIGKILL))
+    }
+
     @Test func `a second signal stops a draining gateway immediately`() async throws {
         // Stays open: draining ends when the last session closes.
         let session = Handed<RawSocket>()

@@ -126,6 +126,7 @@ KINDS: dict[str, Kind] = {
     "PAGES_DIR": kind(["/nonexistent", "{garbage}"]),
     "PAGES_SIGN_IN_URL": kind(["word", "http://evil.example", "javascript:x", "https://"]),
     "PAGES_TRANSLATION_FILES": kind(["/nonexistent", "{garbage}", "{empty}", "{list}"]),
+    "LISTEN_PROXY_PROTOCOL_FROM": kind(["word", "1.2.3.4/33"], LISTEN_PROXY_PROTOCOL="required"),
     "LISTEN_TRUSTED_PROXIES": kind(["word", "1.2.3.4/33", "1.2.3", "::1/129", "1.2.3.4,,word", "1.2.3.4/-1"]),
     "PAGES_STREETS_FILE": kind(["/nonexistent", "{garbage}"]),
     "TILES_URL": kind(["word", "http://evil.example/{{z}}/{{x}}/{{y}}.png", "https://a/"], TILES_ATTRIBUTION="a"),

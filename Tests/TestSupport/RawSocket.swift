@@ -20,9 +20,11 @@ package final class RawSocket {
         package let code = errno
     }
 
-    /// - Parameter kernelBytes: approximate size of the kernel's buffers. When small, everything sent has been read by the
-    ///   gateway, and everything unread waits in it.
-    package init(port: Int, kernelBytes: Int32? = nil) throws {
+    /// - Parameters:
+    ///   - kernelBytes: approximate size of the kernel's buffers. When small, everything sent has been read by the gateway,
+    ///     and everything unread waits in it.
+    ///   - host: the last byte of the loopback address to connect from.
+    package init(port: Int, kernelBytes: Int32? = nil, from host: UInt8? = nil) throws {
         self.descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         var timeout = timeval(tv_sec: Self.readTimeoutSeconds, tv_usec: 0)
         setsockopt(self.descriptor, SOL_SOCKET, SO_RCVTIMEO, &timeout, socklen_t(MemoryLayout<timeval>.size))
@@ -32,6 +34,15 @@ package final class RawSocket {
         }
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
+        if let host {
+            address.sin_addr.s_addr = in_addr_t(0x7F00_0000 | UInt32(host)).bigEndian
+            let bound = withUnsafePointer(to: &address) { pointer in
+                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    bind(self.descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+                }
+            }
+            guard bound == 0 else { throw Failed(what: "bind") }
+        }
         address.sin_port = in_port_t(UInt16(port)).bigEndian
         address.sin_addr.s_addr = in_addr_t(0x7F00_0001).bigEndian
         let outcome = withUnsafePointer(to: &address) { pointer in

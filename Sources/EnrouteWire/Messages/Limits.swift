@@ -15,6 +15,8 @@ public struct Limits: Hashable, Sendable {
 
     // MARK: waiting
 
+    /// Seconds for the PROXY protocol header, where it is required. Then the connection is closed.
+    public var proxyHeaderSeconds = 3
     /// Seconds for the TLS handshake. Then the connection is closed.
     public var tlsHandshakeSeconds = 5
     /// Seconds for the head of a request: of the first one after the connection is established, and of a later one from

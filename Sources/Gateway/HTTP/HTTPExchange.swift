@@ -52,6 +52,7 @@ package final class HTTPExchange: ChannelInboundHandler, RemovableChannelHandler
     let socket: SecureSocketHandler
     let logger: Logger
     private let feed: RequestFeed
+    private let peer: ConnectionPeer
     private let connections: Connections
     private let onFirstRequest: (HTTPConnection) -> Void
     private var limits: Limits { self.loop.settings.limits }
@@ -71,12 +72,13 @@ package final class HTTPExchange: ChannelInboundHandler, RemovableChannelHandler
 
     /// - Parameter onFirstRequest: called once, with the first request for the router. Must call `HTTPConnection.serve`.
     init(
-        loop: LoopState, socket: SecureSocketHandler, feed: RequestFeed, connections: Connections, logger: Logger,
-        onFirstRequest: @escaping (HTTPConnection) -> Void
+        loop: LoopState, socket: SecureSocketHandler, feed: RequestFeed, peer: ConnectionPeer, connections: Connections,
+        logger: Logger, onFirstRequest: @escaping (HTTPConnection) -> Void
     ) {
         self.loop = loop
         self.socket = socket
         self.feed = feed
+        self.peer = peer
         self.connections = connections
         self.logger = logger
         self.onFirstRequest = onFirstRequest
@@ -236,7 +238,7 @@ package final class HTTPExchange: ChannelInboundHandler, RemovableChannelHandler
 
     private func address(of head: HTTPRequestHead, _ context: ChannelHandlerContext) -> ClientAddress? {
         self.loop.settings.trustedProxies.client(
-            of: context.channel.remoteAddress, forwardedFor: head.headers["x-forwarded-for"])
+            of: self.peer.address, forwardedFor: head.headers["x-forwarded-for"])
     }
 
     private func received(_ bytes: ByteBuffer) {
@@ -284,7 +286,7 @@ package final class HTTPExchange: ChannelInboundHandler, RemovableChannelHandler
             self.tasks = tasks
             self.onFirstRequest(HTTPConnection(channel: context.channel, requests: requests, server: self.connections))
         }
-        self.tasks?.yield(PendingRequest(request: complete, response: writer))
+        self.tasks?.yield(PendingRequest(request: complete, response: writer, peer: self.peer.address))
     }
 
     func refuseAsMalformed(_ error: HTTPParserError? = nil) {

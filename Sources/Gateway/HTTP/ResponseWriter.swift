@@ -24,7 +24,7 @@ struct HTTPConnection: Sendable {
         await withTaskCancellationHandler {
             for await pending in self.requests {
                 do {
-                    try await self.server.responder(pending.request, pending.response, self.channel)
+                    try await self.server.responder(pending, self.channel)
                 } catch {
                     // The response is incomplete. Closing the connection tells the client so, and it could not carry another
                     // response anyway.
@@ -42,6 +42,8 @@ struct HTTPConnection: Sendable {
 struct PendingRequest: Sendable {
     let request: Request
     let response: ResponseWriter
+    /// The client's address, where it is known.
+    let peer: SocketAddress?
 }
 
 /// Writes one response.

@@ -12,7 +12,7 @@ internal import Telemetry
 internal import TrafficControl
 
 /// Responds to a request. Throws if the connection is closed.
-typealias Responder = @Sendable (Request, ResponseWriter, any Channel) async throws -> Void
+typealias Responder = @Sendable (PendingRequest, any Channel) async throws -> Void
 
 /// Sets up accepted connections.
 struct Connections: Sendable {
@@ -32,19 +32,22 @@ struct Connections: Sendable {
     /// The client's address has reached its limit of connections.
     struct TooMany: Error {}
 
+    /// The PROXY protocol is required, and this peer is not one of the balancers that may use it.
+    struct Untrusted: Error {}
+
     /// - Parameter onFirstRequest: called once on the channel's event loop, with the connection's first request for the router.
     func setup(
         channel: any Channel, logger: Logger, onFirstRequest: @escaping @Sendable (HTTPConnection) -> Void
     ) -> EventLoopFuture<Void> {
         channel.eventLoop.makeCompletedFuture {
             let loop = self.loops[channel.eventLoop]
-            try self.count(channel, loop)
+            let peer = try self.accept(channel, loop)
             let sync = channel.pipeline.syncOperations
             let socket = SecureSocketHandler(
                 loop: loop.sockets, tls: self.isManagement ? nil : self.settings.credentials?.current)
             let feed = RequestFeed()
             let exchange = HTTPExchange(
-                loop: loop, socket: socket, feed: feed, connections: self, logger: logger,
+                loop: loop, socket: socket, feed: feed, peer: peer, connections: self, logger: logger,
                 onFirstRequest: onFirstRequest)
             feed.exchange = exchange
             // A client may close its side of the connection after the request and still wait for the response.
@@ -57,16 +60,43 @@ struct Connections: Sendable {
         }
     }
 
-    /// Counts the connection while it is open, or throws `TooMany`.
-    private func count(_ channel: any Channel, _ loop: LoopState) throws {
-        let (load, quotas) = (loop.load, loop.quotas)
+    /// Counts the connection while it is open, or throws. Behind a balancer that uses the PROXY protocol, the client's address
+    /// is known and counted only when the header has arrived.
+    private func accept(_ channel: any Channel, _ loop: LoopState) throws -> ConnectionPeer {
+        let load = loop.load
         load.socketOpened()
         channel.closeFuture.whenComplete { _ in load.socketClosed() }
-        guard !self.isManagement else { return }
+        let peer = ConnectionPeer(channel.remoteAddress)
+        guard !self.isManagement else { return peer }
         loop.add(requestChannel: channel)
         loop.counts.add(.connectionsAccepted)
-        let peer = channel.remoteAddress
-        guard !self.settings.trustedProxies.trusts(peer), let address = ClientAddress(peer) else { return }
+        guard let balancers = self.settings.proxyProtocol else {
+            try self.count(peer, channel, loop)
+            return peer
+        }
+        guard balancers.trusts(channel.remoteAddress) else {
+            loop.counts.add(.proxyHeadersUntrusted)
+            throw Untrusted()
+        }
+        let open = NIOLoopBound(channel, eventLoop: channel.eventLoop)
+        try channel.pipeline.syncOperations.addHandler(
+            ProxyHeaderHandler(loop: loop) { header in
+                switch header {
+                case .local: peer.address = nil
+                case .client(let address):
+                    peer.address = address
+                    try self.count(peer, open.value, loop)
+                }
+            })
+        return peer
+    }
+
+    /// Counts the connection for its address, or throws `TooMany`.
+    private func count(_ peer: ConnectionPeer, _ channel: any Channel, _ loop: LoopState) throws {
+        guard !self.settings.trustedProxies.trusts(peer.address), let address = ClientAddress(peer.address) else {
+            return
+        }
+        let quotas = loop.quotas
         guard quotas.acquireConnection(address) else {
             loop.counts.add(.connectionsRefusedByAddress)
             throw TooMany()

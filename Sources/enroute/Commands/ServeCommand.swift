@@ -48,6 +48,8 @@ struct ServeCommand: AsyncParsableCommand {
     func run() async throws {
         disableCoreDumps()
         exitImmediatelyOnCrash()
+        // A reload may be requested before `CertificateReload` runs. The default action would end the process.
+        signal(SIGHUP, SIG_IGN)
         try await exitingCleanly {
             let configuration = try ProcessConfiguration(file: self.config)
             let (settings, logger, loops) = try await self.read(configuration)
@@ -67,11 +69,9 @@ struct ServeCommand: AsyncParsableCommand {
             let gateway = GatewayServer(
                 settings: settings, group: group, logger: logger, onListening: onListening,
                 beforeStarting: { try await check.run() })
-            var services: [ServiceGroupConfiguration.ServiceConfiguration] = [.init(service: gateway)]
-            if let credentials = settings.credentials {
-                services.append(.init(service: CertificateReload(credentials: credentials, logger: logger)))
-            }
-            var lifecycle = ServiceGroupConfiguration(services: services, logger: logger)
+            let reload = CertificateReload(credentials: settings.credentials, logger: logger)
+            var lifecycle = ServiceGroupConfiguration(
+                services: [.init(service: gateway), .init(service: reload)], logger: logger)
             lifecycle.maximumGracefulShutdownDuration = settings.drainAccept + settings.drain + .seconds(5)
             let process = ServiceGroup(configuration: lifecycle)
             try await withThrowingTaskGroup(of: Void.self) { group in
@@ -124,17 +124,22 @@ private func raiseDescriptorLimit() {
     _ = setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
 }
 
-/// Reloads the certificate files on SIGHUP. When that fails it logs a warning and keeps the current ones.
+/// Reloads the certificate files on SIGHUP. When that fails it logs a warning and keeps the current ones. Without TLS the signal
+/// has no effect but a log line, so that a unit file may send it to every gateway.
 struct CertificateReload: Service, CustomStringConvertible {
-    let credentials: TLSCredentials
+    let credentials: TLSCredentials?
     let logger: Logger
 
     var description: String { "certificate reload" }
 
     func run() async throws {
         for await _ in await UnixSignalsSequence(trapping: .sighup).cancelOnGracefulShutdown() {
+            guard let credentials else {
+                self.logger.notice("SIGHUP ignored; TLS is off, so there are no certificates to reload")
+                continue
+            }
             do throws(TLSConfigurationError) {
-                try self.credentials.reload()
+                try credentials.reload()
                 self.logger.info("certificates reloaded")
             } catch {
                 self.logger.warning(

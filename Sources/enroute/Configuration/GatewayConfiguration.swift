@@ -64,6 +64,7 @@ extension ProcessConfiguration {
         settings.arrivalStopsTravel = try self.isOn("ENROUTE_TRACKING_STOP_SHARING_ON_ARRIVAL")
         settings.overload = try self.overload()
         settings.trustedProxies = try self.trustedProxies()
+        settings.proxyProtocol = try self.proxyProtocol()
         settings.origins = try self.allowedOrigins()
         settings.management = try self.management()
         settings.leafletFolder = self.text("ENROUTE_PAGES_LEAFLET_DIR") ?? settings.leafletFolder
@@ -84,6 +85,18 @@ extension ProcessConfiguration {
         try self.naming("ENROUTE_LISTEN_TRUSTED_PROXIES") {
             try TrustedProxies(self.list("ENROUTE_LISTEN_TRUSTED_PROXIES"))
         }
+    }
+
+    /// The balancers that send a PROXY protocol header; `nil` if no connection starts with one.
+    func proxyProtocol() throws -> TrustedProxies? {
+        guard try self.choice("ENROUTE_LISTEN_PROXY_PROTOCOL") == "required" else { return nil }
+        let balancers = self.list("ENROUTE_LISTEN_PROXY_PROTOCOL_FROM")
+        guard !balancers.isEmpty else {
+            throw ConfigurationError(
+                description: "ENROUTE_LISTEN_PROXY_PROTOCOL_FROM is not set; list the addresses of the load balancers, "
+                    + "because ENROUTE_LISTEN_PROXY_PROTOCOL is required.")
+        }
+        return try self.naming("ENROUTE_LISTEN_PROXY_PROTOCOL_FROM") { try TrustedProxies(balancers) }
     }
 
     func allowedOrigins() throws -> AllowedOrigins {

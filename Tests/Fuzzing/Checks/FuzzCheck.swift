@@ -17,6 +17,7 @@ package enum FuzzCheck: String, CaseIterable, Sendable {
     case httpHead = "FuzzHTTPHead"
     case messages = "FuzzMessages"
     case outbox = "FuzzOutbox"
+    case proxyHeader = "FuzzProxyHeader"
     case reportQueue = "FuzzReportQueue"
     case resp = "FuzzRESP"
     case webSocket = "FuzzWebSocket"
@@ -31,6 +32,7 @@ package enum FuzzCheck: String, CaseIterable, Sendable {
         case .httpHead: try HTTPHeadCheck.run(input)
         case .messages: try MessagesCheck.run(input)
         case .outbox: try OutboxCheck.run(input)
+        case .proxyHeader: try ProxyHeaderCheck.run(input)
         case .reportQueue: try ReportQueueCheck.run(input)
         case .resp: try RESPCheck.run(input)
         case .webSocket: try WebSocketCheck.run(input)

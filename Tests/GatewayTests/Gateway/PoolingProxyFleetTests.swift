@@ -1,7 +1,5 @@
 import EnrouteWire
 import Foundation
-import Subprocess
-import SystemPackage
 import TestSupport
 import Testing
 
@@ -10,98 +8,65 @@ import Testing
 
 /// Gateways behind proxies that reuse connections for requests of several clients.
 @Suite(.needsMachine(for: .faults)) struct PoolingProxyFleetTests {
-    enum Proxy: String, CaseIterable {
-        case nginx = "/usr/sbin/nginx"
-        case haproxy = "/usr/sbin/haproxy"
-
-        func configuration(folder: String, port: Int, gateway: Int) -> String {
-            switch self {
-            case .nginx:
-                """
-                daemon off;
-                master_process off;
-                pid \(folder)/nginx.pid;
-                error_log stderr crit;
-                events { worker_connections 256; }
-                http {
-                    access_log off;
-                    client_body_temp_path \(folder)/body;
-                    proxy_temp_path \(folder)/proxy;
-                    fastcgi_temp_path \(folder)/fastcgi;
-                    scgi_temp_path \(folder)/scgi;
-                    uwsgi_temp_path \(folder)/uwsgi;
-                    map $http_upgrade $connection_upgrade { default upgrade; '' ''; }
-                    upstream gateway { server 127.0.0.1:\(gateway); keepalive 8; }
-                    server {
-                        listen 127.0.0.1:\(port);
-                        location / {
-                            proxy_pass http://gateway;
-                            proxy_http_version 1.1;
-                            proxy_set_header Host $host;
-                            proxy_set_header Upgrade $http_upgrade;
-                            proxy_set_header Connection $connection_upgrade;
-                        }
+    private static func configuration(_ proxy: RunningProxy, folder: String, port: Int, gateway: Int) -> String {
+        switch proxy {
+        case .nginx:
+            """
+            daemon off;
+            master_process off;
+            pid \(folder)/nginx.pid;
+            error_log stderr crit;
+            events { worker_connections 256; }
+            http {
+                access_log off;
+                client_body_temp_path \(folder)/body;
+                proxy_temp_path \(folder)/proxy;
+                fastcgi_temp_path \(folder)/fastcgi;
+                scgi_temp_path \(folder)/scgi;
+                uwsgi_temp_path \(folder)/uwsgi;
+                map $http_upgrade $connection_upgrade { default upgrade; '' ''; }
+                upstream gateway { server 127.0.0.1:\(gateway); keepalive 8; }
+                server {
+                    listen 127.0.0.1:\(port);
+                    location / {
+                        proxy_pass http://gateway;
+                        proxy_http_version 1.1;
+                        proxy_set_header Host $host;
+                        proxy_set_header Upgrade $http_upgrade;
+                        proxy_set_header Connection $connection_upgrade;
                     }
                 }
-                """
-            case .haproxy:
-                """
-                global
-                    maxconn 256
-                defaults
-                    mode http
-                    http-reuse aggressive
-                    timeout connect 10s
-                    timeout client 60s
-                    timeout server 60s
-                    timeout tunnel 60s
-                frontend clients
-                    bind 127.0.0.1:\(port)
-                    default_backend gateways
-                backend gateways
-                    server gateway 127.0.0.1:\(gateway)
-
-                """
             }
-        }
+            """
+        case .haproxy:
+            """
+            global
+                maxconn 256
+            defaults
+                mode http
+                http-reuse aggressive
+                timeout connect 10s
+                timeout client 60s
+                timeout server 60s
+                timeout tunnel 60s
+            frontend clients
+                bind 127.0.0.1:\(port)
+                default_backend gateways
+            backend gateways
+                server gateway 127.0.0.1:\(gateway)
 
-        func words(_ file: String, _ folder: String) -> [String] {
-            switch self {
-            case .nginx: ["-c", file, "-p", folder]
-            case .haproxy: ["-db", "-q", "-f", file]
-            }
+            """
         }
     }
 
-    /// Runs `body` with a proxy in front of the gateway.
-    private static func run(
-        _ proxy: Proxy, before gateway: Int, _ body: @escaping @Sendable (_ port: Int) async throws -> Void
-    ) async throws {
-        let folder = FileManager.default.temporaryDirectory.appending(path: "enroute-proxy-\(UUID())").path
-        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(atPath: folder) }
-        let port = try await freePort()
-        let file = "\(folder)/proxy.conf"
-        try proxy.configuration(folder: folder, port: port, gateway: gateway).write(
-            toFile: file, atomically: true, encoding: .utf8)
-        var platform = PlatformOptions()
-        platform.teardownSequence = [.send(signal: .kill, allowedDurationToNextStep: .seconds(1))]
-        _ = try await Subprocess.run(
-            .path(FilePath(proxy.rawValue)), arguments: Arguments(proxy.words(file, folder)), platformOptions: platform,
-            input: .none, output: .discarded, error: .discarded
-        ) { execution in
-            defer { kill(execution.processIdentifier.value, SIGKILL) }
-            try await becomes("\(proxy) listens") { (try? RawSocket(port: port)) != nil }
-            try await body(port)
-        }
-    }
-
-    @Test(arguments: Proxy.allCases)
-    func `B32: upgrades on reused proxy connections all succeed`(proxy: Proxy) async throws {
+    @Test(arguments: RunningProxy.allCases)
+    func `B32: upgrades on reused proxy connections all succeed`(proxy: RunningProxy) async throws {
         try await within {
             try await RunningGateway.run(isSecure: false) { gateway in
                 let token = try await gateway.token("anna", .service)
-                try await Self.run(proxy, before: gateway.port) { port in
+                try await proxy.run {
+                    Self.configuration(proxy, folder: $0, port: $1, gateway: gateway.port)
+                } _: { port in
                     try await blocking { try Self.alternate(port, token) }
                 }
                 let accepted = try await gateway.manage("/metrics").text

@@ -36,6 +36,8 @@ struct LimitSetting: Sendable {
     ]
 
     private static let waiting = [
+        LimitSetting(
+            "PROXY_HEADER_SECONDS", \.proxyHeaderSeconds, 1...60, "seconds", "Time for a PROXY protocol header."),
         LimitSetting("TLS_HANDSHAKE_SECONDS", \.tlsHandshakeSeconds, 1...60, "seconds", "Time for the TLS handshake."),
         LimitSetting(
             "REQUEST_HEAD_SECONDS", \.requestHeadSeconds, 1...60, "seconds", "Time for the head of an HTTP request."),

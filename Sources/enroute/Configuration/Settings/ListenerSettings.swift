@@ -61,7 +61,23 @@ extension SettingsTable {
                 details: """
                     Without it, all clients behind a load balancer share the balancer's address, and with it the limits
                     per address. Addresses in the header may have ports. If an entry of the header is not an address,
-                    the connection counts as the balancer's. The PROXY protocol is not supported.
+                    the connection counts as the balancer's.
+                    """),
+            Setting(
+                "ENROUTE_LISTEN_PROXY_PROTOCOL", .choice(["off", "required"]), default: .value("off"),
+                "Whether every connection starts with a PROXY protocol header.",
+                details: """
+                    For balancers that pass TLS through (HAProxy `send-proxy` or `send-proxy-v2`, nginx `proxy_protocol
+                    on`): versions 1 and 2. Limits per address then apply to the client that the header names. A
+                    connection without a valid header is closed and counted in `enroute_proxy_headers_refused_total`.
+                    The management listener never expects a header.
+                    """),
+            Setting(
+                "ENROUTE_LISTEN_PROXY_PROTOCOL_FROM", .list("an IP address, or a network such as `10.0.0.0/8`"),
+                "Load balancers that may send a PROXY protocol header.",
+                details: """
+                    Required if `ENROUTE_LISTEN_PROXY_PROTOCOL` is `required`. A connection from any other address is
+                    closed.
                     """),
         ])
 
