@@ -50,7 +50,7 @@ final class EmbeddedGateway {
             faultMonitors: RedisFaultMonitors(keyspace: settings.liveState.keyspace, logger: Self.logger),
             logger: Self.logger)
         self.connections = Connections(
-            responder: { _, _, _ in }, settings: settings,
+            responder: { _, _ in }, settings: settings,
             loops: LoopMap([NIOLoopBound(self.state, eventLoop: self.eventLoop)], loops: [self.eventLoop]))
     }
 

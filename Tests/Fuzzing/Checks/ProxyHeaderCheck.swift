@@ -53,9 +53,9 @@ enum ProxyHeaderCheck {
             let destination = try? SocketAddress(ipAddress: String(match.3), port: 1),
             let from = Int(match.4), let to = Int(match.5), from < 65_536, to < 65_536
         else { return .invalid(.malformed) }
-        let family: SocketAddress.ProtocolFamily = match.1 == "4" ? .inet : .inet6
-        guard source.protocol.rawValue == family.rawValue, destination.protocol.rawValue == family.rawValue else {
-            return .invalid(.malformed)
+        switch (match.1, source, destination) {
+        case ("4", .v4, .v4), ("6", .v6, .v6): break
+        default: return .invalid(.malformed)
         }
         return .complete(.client(source), length: end + 1)
     }
