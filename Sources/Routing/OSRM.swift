@@ -23,7 +23,7 @@ package struct OSRM: RouteProvider {
 
     package func answer(_ response: ProviderResponse) throws(ProviderFailure) -> RouteAnswer {
         // A 400 contains a code with the reason.
-        try response.checkStatus(telling: [400])
+        try response.checkStatus(parsing: [400])
         return try DirectionsAnswer(response).route(knowsTraffic: false)
     }
 }

@@ -29,14 +29,18 @@ package struct ProviderResponse: Hashable, Sendable {
         (self.status, self.retryAfterSeconds, self.body) = (status, retryAfterSeconds, body)
     }
 
-    /// Throws unless the status is 200, or one of `telling`, for which the body contains the reason.
-    func checkStatus(telling: Set<Int> = []) throws(ProviderFailure) {
+    /// Throws unless the provider can parse the response.
+    ///
+    /// - Parameter parsing: statuses besides 200 that the provider parses, because they or the body say why there is no
+    ///   result. 401, 403, 429 and redirects always throw.
+    /// - Throws: `throttled`, `keyRefused`, `redirected`, or `status` for any other status.
+    func checkStatus(parsing: Set<Int> = []) throws(ProviderFailure) {
         switch self.status {
         case 200: return
         case 429: throw .throttled(retryAfterSeconds: self.retryAfterSeconds)
         case 401, 403: throw .keyRefused
         case 300..<400: throw .redirected
-        case let status where telling.contains(status): return
+        case let status where parsing.contains(status): return
         case let status: throw .status(status)
         }
     }
