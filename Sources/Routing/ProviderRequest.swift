@@ -19,9 +19,10 @@ package struct ProviderRequest: Hashable, Sendable, CustomStringConvertible, Cus
     package var customMirror: Mirror { Mirror(self, children: []) }
 }
 
+/// A complete response of a provider. `ProviderClient` passes on no header except `Retry-After`.
 package struct ProviderResponse: Hashable, Sendable {
     package var status: Int
-    /// The value of `Retry-After` in seconds.
+    /// The value of `Retry-After` in seconds; a date is converted.
     package var retryAfterSeconds: Int?
     package var body: [UInt8]
 
@@ -80,7 +81,8 @@ package enum ProviderFailure: Error, Hashable, Sendable, CustomStringConvertible
     /// The provider works, but does not know the address.
     case noPlace
 
-    /// Whether the provider failed, so that repeating the request immediately would not help.
+    /// Whether the provider itself failed. Counts toward opening the circuit breaker and marks the dependency as down.
+    /// `noRoute` and `noPlace` do not.
     package var isFault: Bool { self != .noRoute && self != .noPlace }
 
     /// Whether operations staff must act: correct the URL or the key, or change the provider.
