@@ -123,7 +123,8 @@ private final class FailureLog: Sendable {
 /// The counts of all event loops.
 package final class ArrivalCounts: Sendable {
     private let state = Mutex(ETAMetrics())
-    /// Whether each provider answered its last query.
+    /// Whether each provider worked when it was last queried, for `/healthz` and `enroute_dependency_up`. A provider
+    /// that finds no route works. A provider that has not been queried is missing.
     package let services = DependencyStates()
 
     package var text: String { self.state.withLock { $0.text } }

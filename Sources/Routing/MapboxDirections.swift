@@ -25,7 +25,7 @@ package struct MapboxDirections: RouteProvider {
     }
 
     package func answer(_ response: ProviderResponse) throws(ProviderFailure) -> RouteAnswer {
-        try response.checkStatus(telling: [422])
+        try response.checkStatus(parsing: [422])
         return try DirectionsAnswer(response).route(knowsTraffic: true)
     }
 }

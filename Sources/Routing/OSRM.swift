@@ -23,12 +23,13 @@ package struct OSRM: RouteProvider {
 
     package func answer(_ response: ProviderResponse) throws(ProviderFailure) -> RouteAnswer {
         // A 400 contains a code with the reason.
-        try response.checkStatus(telling: [400])
+        try response.checkStatus(parsing: [400])
         return try DirectionsAnswer(response).route(knowsTraffic: false)
     }
 }
 
-/// The answer of OSRM. Mapbox Directions uses the same format.
+/// The body of a response in the format of OSRM, which Mapbox Directions uses too, together with its HTTP status. An
+/// error has a `code` and no routes.
 struct DirectionsAnswer: Decodable {
     struct Route: Decodable {
         /// s
@@ -37,12 +38,15 @@ struct DirectionsAnswer: Decodable {
         var distance: Double
     }
 
+    /// `Ok`, or the reason why there is no route.
     var code: String?
     var routes: [Route]?
+    /// The HTTP status. It is reported when `code` is missing or unknown.
     private let status: Int
 
     private enum CodingKeys: String, CodingKey { case code, routes }
 
+    /// Decodes the body, which does not contain the status. Use `init(_:)`, which adds it.
     init(from decoder: any Decoder) throws {
         let values = try decoder.container(keyedBy: CodingKeys.self)
         self.code = try values.decodeIfPresent(String.self, forKey: .code)
@@ -50,6 +54,7 @@ struct DirectionsAnswer: Decodable {
         self.status = 200
     }
 
+    /// - Throws: `malformed` if the body is not this JSON, or `status` if the status is not 200 either.
     init(_ response: ProviderResponse) throws(ProviderFailure) {
         let answer: DirectionsAnswer
         do {
@@ -61,6 +66,7 @@ struct DirectionsAnswer: Decodable {
         (self.code, self.routes, self.status) = (answer.code, answer.routes, response.status)
     }
 
+    /// - Throws: `noRoute`; `status` or `malformed` for an unknown code.
     func route(knowsTraffic: Bool) throws(ProviderFailure) -> RouteAnswer {
         switch self.code {
         case "Ok": break

@@ -19,9 +19,10 @@ package struct ProviderRequest: Hashable, Sendable, CustomStringConvertible, Cus
     package var customMirror: Mirror { Mirror(self, children: []) }
 }
 
+/// A complete response of a provider. `ProviderClient` passes on no header except `Retry-After`.
 package struct ProviderResponse: Hashable, Sendable {
     package var status: Int
-    /// The value of `Retry-After` in seconds.
+    /// The value of `Retry-After` in seconds; a date is converted.
     package var retryAfterSeconds: Int?
     package var body: [UInt8]
 
@@ -29,14 +30,18 @@ package struct ProviderResponse: Hashable, Sendable {
         (self.status, self.retryAfterSeconds, self.body) = (status, retryAfterSeconds, body)
     }
 
-    /// Throws unless the status is 200, or one of `telling`, for which the body contains the reason.
-    func checkStatus(telling: Set<Int> = []) throws(ProviderFailure) {
+    /// Throws unless the provider can parse the response.
+    ///
+    /// - Parameter parsing: statuses besides 200 that the provider parses, because they or the body say why there is no
+    ///   result. 401, 403, 429 and redirects always throw.
+    /// - Throws: `throttled`, `keyRefused`, `redirected`, or `status` for any other status.
+    func checkStatus(parsing: Set<Int> = []) throws(ProviderFailure) {
         switch self.status {
         case 200: return
         case 429: throw .throttled(retryAfterSeconds: self.retryAfterSeconds)
         case 401, 403: throw .keyRefused
         case 300..<400: throw .redirected
-        case let status where telling.contains(status): return
+        case let status where parsing.contains(status): return
         case let status: throw .status(status)
         }
     }
@@ -76,7 +81,8 @@ package enum ProviderFailure: Error, Hashable, Sendable, CustomStringConvertible
     /// The provider works, but does not know the address.
     case noPlace
 
-    /// Whether the provider failed, so that repeating the request immediately would not help.
+    /// Whether the provider itself failed. Counts toward opening the circuit breaker and marks the dependency as down.
+    /// `noRoute` and `noPlace` do not.
     package var isFault: Bool { self != .noRoute && self != .noPlace }
 
     /// Whether operations staff must act: correct the URL or the key, or change the provider.

@@ -1,5 +1,5 @@
-// Caches routes for a minute, for queries that start and end close to earlier ones. The size is limited; the oldest
-// entry is removed first.
+// Caches routes for 45 s, for queries whose points are in the same cells as those of an earlier query. The size is
+// limited; the oldest entry is removed first.
 
 internal import EnrouteWire
 
@@ -60,7 +60,7 @@ package struct RouteCache: Sendable {
     }
 }
 
-/// An answer and who gave it.
+/// A route and the provider that calculated it.
 package struct SourcedRoute: Hashable, Sendable {
     package let answer: RouteAnswer
     package let source: ArrivalSource

@@ -14,7 +14,8 @@ package struct RouteChain: Sendable {
     }
 
     package enum Step: Hashable, Sendable {
-        /// Send the query to the provider at this index. It is already counted in the budget.
+        /// Send the query to the provider at this index. It is already counted in this gateway's own `DailyBudget`, but
+        /// not in the count that gateways share in Redis: `RouteFinder` counts it there before it sends.
         case ask(Int)
         case exhausted
     }

@@ -2,7 +2,8 @@
 
 package import EnrouteWire
 
-/// The source of an arrival time. Also a metric label.
+/// The source of an arrival time. The raw value is used in settings, messages, metric labels and Redis. A provider has
+/// the same raw value in `Dependency`.
 package enum ArrivalSource: String, Hashable, Sendable, CaseIterable {
     case osrm
     case azureMaps = "azure_maps"
@@ -16,7 +17,8 @@ package struct RouteQuery: Hashable, Sendable {
     /// The start, the points to pass, and the end.
     package let places: [Coordinate]
 
-    /// The maximum number of points that every provider accepts.
+    /// The maximum number of points in a query, including the start and the end. Every provider must accept this many.
+    /// For a path with more points, no provider is queried.
     package static let maxPlaces = 10
 
     /// - Returns: `nil` for fewer than two places, or more than `maxPlaces`.

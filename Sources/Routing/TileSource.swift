@@ -80,7 +80,7 @@ package struct TileSource: Sendable, CustomStringConvertible, CustomReflectable 
 
     /// - Throws: `noPlace` if the provider has no such tile.
     package func image(_ response: ProviderResponse) throws(ProviderFailure) -> TileImage {
-        try response.checkStatus(telling: [204, 404])
+        try response.checkStatus(parsing: [204, 404])
         guard response.status == 200, !response.body.isEmpty else { throw .noPlace }
         guard response.body.count <= Self.largestTile else { throw .tooLong }
         guard let image = TileImage(response.body) else { throw .malformed("it is not PNG, JPEG or WebP") }

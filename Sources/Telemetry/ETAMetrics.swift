@@ -9,7 +9,7 @@ package struct ETAMetrics: Sendable {
         case answered
         /// No request was sent: the cached answer for a nearby place was still valid.
         case cached
-        /// No request was sent: the daily budget is used up.
+        /// No request was sent: the daily budget that gateways share is used up, or its count in Redis is unavailable.
         case overBudget = "over_budget"
         case late
         case unreachable

@@ -7,7 +7,8 @@ import Realtime
 import Routing
 
 extension ProcessConfiguration {
-    /// The default order in which providers are tried. Those that know the traffic come first.
+    /// The default order in which providers are tried. Those that know the traffic come first. It must name every
+    /// provider: one that is missing here is not queried unless `ENROUTE_ETA_PROVIDER_ORDER` names it.
     static let providerOrder = ["azure_maps", "mapbox", "osrm"]
     /// The default limit of requests a day to a provider that charges for them.
     static let defaultDailyLimit = 1000
@@ -41,6 +42,7 @@ extension ProcessConfiguration {
                 try self.budget("ENROUTE_GEOCODING_DAILY_LIMIT")
             )
         }
+        precondition(known.keys.allSatisfy(Self.providerOrder.contains), "providerOrder must name every provider")
         settings.services = try self.order(known.keys.sorted()).compactMap { known[$0] }
         return settings
     }

@@ -1,5 +1,5 @@
-// A setting as the table declares it. Everything that concerns a setting and is not its effect comes from here: its default, the
-// values it allows, the help text, `enroute config`, the example file and the reference page.
+// Declares a setting: its name, default, allowed values and help text. The help, `enroute config`, the example file and
+// the reference page are generated from it.
 
 /// One setting: an environment variable, which a configuration file may set too.
 struct Setting: Sendable {

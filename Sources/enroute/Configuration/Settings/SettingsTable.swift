@@ -1,5 +1,5 @@
-// The table of all settings, group by group. A setting that is not in it is refused, and a test refuses one in it that no code
-// reads. Nothing else in the project lists the settings.
+// The table of all settings, group by group. A gateway refuses a setting that is not in the table. A test fails for a
+// setting that no code reads. Nothing else in the project lists the settings.
 
 import Access
 import Gateway
@@ -17,13 +17,13 @@ enum SettingsTable {
 
     private static let byName = Dictionary(uniqueKeysWithValues: all.map { ($0.name, $0) })
 
-    /// - Returns: `nil` where there is no setting of that name.
+    /// - Returns: `nil` if there is no setting with this name.
     static func setting(_ name: String) -> Setting? { self.byName[name] }
 
-    /// Prefix of every name but those of AWS.
+    /// The prefix of every name except those of AWS.
     static let prefix = "ENROUTE_"
 
-    /// Where the defaults come from that a library defines: the table does not repeat them.
+    /// The defaults of `Gateway` and the targets below it. The table uses them instead of repeating their values.
     static let libraryDefaults = GatewaySettings(
         host: "", port: 0, credentials: nil, live: RedisAddress(endpoint: .unix(path: "")),
         ledger: RedisAddress(endpoint: .unix(path: "")), tokens: TokenVerifier(keys: [], issuer: "", audience: ""))
