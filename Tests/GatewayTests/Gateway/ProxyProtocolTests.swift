@@ -145,8 +145,8 @@ import TrafficControl
 
     @Test func `REST limits the client that the header names`() async throws {
         try await Self.running {
-            $0.limits.refusalsPerAddressPerSecond = 1
-            $0.limits.refusalsPerAddressBurst = 2
+            $0.limits.refusedTokensPerAddressPerSecond = 1
+            $0.limits.refusedTokensPerAddressBurst = 2
         } _: { gateway in
             func status(of client: String) async throws -> String {
                 let request =
