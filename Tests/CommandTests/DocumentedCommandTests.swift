@@ -34,6 +34,7 @@ import Testing
         ("CONTRIBUTING.md", "make ", "CI runs it; TestTidyTests verifies the targets"),
         ("deploy/README.md", "make release", "a release build takes minutes; the session uses the debug build"),
         ("deploy/README.md", "sudo install", "needs root"),
+        ("deploy/README.md", "sudo useradd", "needs root"),
         ("deploy/README.md", "sudo apt-get", "needs root; `make deps` installs the packages of tests"),
         ("deploy/redis/README.md", "apt-get ", "needs root"),
         ("deploy/redis/README.md", "install -o redis", "needs root"),

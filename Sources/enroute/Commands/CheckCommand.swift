@@ -23,7 +23,7 @@ struct CheckCommand: AsyncParsableCommand {
 
             Examples:
               enroute check
-              enroute check --config /etc/enroute.env --format json
+              enroute check --config /etc/enroute/gateway.env --format json
             """))
 
     enum Format: String, ExpressibleByArgument, CaseIterable {

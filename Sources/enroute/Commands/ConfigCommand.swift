@@ -16,7 +16,7 @@ struct ConfigCommand: AsyncParsableCommand {
 
             Examples:
               enroute config
-              enroute config --config /etc/enroute.env --format json
+              enroute config --config /etc/enroute/gateway.env --format json
             """))
 
     enum Format: String, ExpressibleByArgument, CaseIterable {

@@ -28,7 +28,7 @@ struct ServeCommand: AsyncParsableCommand {
               ENROUTE_MODE=development ENROUTE_REDIS_LIVE_URL=redis://127.0.0.1 \\
                 ENROUTE_TLS_CERTIFICATE_FILE=chain.pem ENROUTE_TLS_KEY_FILE=key.pem \\
                 ENROUTE_TOKEN_PUBLIC_KEY_FILES=tokens.pem enroute serve
-              enroute serve --config /etc/enroute.env --port 443
+              enroute serve --config /etc/enroute/gateway.env --port 443
             """))
 
     @Option(help: "Address to listen on; takes precedence over ENROUTE_LISTEN_HOST.")

@@ -82,7 +82,11 @@ extension SettingsTable {
         ])
 
     static let tls = SettingGroup(
-        "TLS", "All files are read again on SIGHUP, without closing a connection.",
+        "TLS",
+        """
+        On SIGHUP the gateway reads the certificate, its key, the ticket keys and the OCSP response again, without
+        closing a connection. Every other setting, the paths of these files included, needs a restart.
+        """,
         [
             Setting(
                 "ENROUTE_TLS", .onByDefault, default: .value("on"),

@@ -6,9 +6,9 @@ extension SettingsTable {
     static let redis = SettingGroup(
         "Redis",
         """
-        Enroute uses Redis in two roles. The *live* Redis holds positions and presence and must not persist anything. The
-        *ledger* Redis holds jobs and statuses and should persist them. [redis](redis/README.md) has a configuration for
-        each.
+        Enroute uses Redis in two roles. The *live* Redis holds positions and presence (where each rider was last seen,
+        and when) and must not persist anything. The *ledger* Redis holds jobs and statuses and should persist them.
+        [redis](redis/README.md) has a configuration for each.
         """,
         [
             Setting(
