@@ -17,7 +17,7 @@ import TrafficControl
 
     private static func running(
         isSecure: Bool = false, from balancers: [String] = ["127.0.0.1"],
-        _ change: @escaping @Sendable (inout GatewaySettings) -> Void = { _ in },
+        changing change: @escaping @Sendable (inout GatewaySettings) -> Void = { _ in },
         _ body: @escaping @Sendable (RunningGateway) async throws -> Void
     ) async throws {
         let balancers = try TrustedProxies(balancers)
@@ -87,9 +87,9 @@ import TrafficControl
     }
 
     @Test func `a header that takes too long closes the connection, and is counted`() async throws {
-        try await Self.running {
+        try await Self.running(changing: {
             $0.limits.proxyHeaderSeconds = 1
-        } _: { gateway in
+        }) { gateway in
             #expect(try await Self.answer(gateway, to: Array("PROXY TCP4 ".utf8)) == "")
             #expect(try await Self.refused(gateway, "timeout") == 1)
         }
@@ -117,9 +117,9 @@ import TrafficControl
     }
 
     @Test func `limits per address count the client that the header names, and not the balancer`() async throws {
-        try await Self.running {
+        try await Self.running(changing: {
             $0.limits.connectionsPerAddress = 1
-        } _: { gateway in
+        }) { gateway in
             let port = gateway.port
             let held = try await blocking {
                 let socket = try RawSocket(port: port)
@@ -144,10 +144,10 @@ import TrafficControl
     }
 
     @Test func `REST limits the client that the header names`() async throws {
-        try await Self.running {
+        try await Self.running(changing: {
             $0.limits.refusedTokensPerAddressPerSecond = 1
             $0.limits.refusedTokensPerAddressBurst = 2
-        } _: { gateway in
+        }) { gateway in
             func status(of client: String) async throws -> String {
                 let request =
                     "GET /api/v1/jobs/j1 HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer wrong\r\nConnection: close\r\n\r\n"
