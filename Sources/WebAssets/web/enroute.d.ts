@@ -9,7 +9,7 @@ export interface EnrouteOptions {
    * that nobody is signed in: the connection is refused. If it throws, the client tries again later.
    */
   credential: () => Promise<Credential | null> | Credential | null;
-  /** Base address of the REST API. Default: `/api/v1`. */
+  /** Base address of the REST API. Default: `/api/v1` on the host of `url`. */
   rest?: string;
   /**
    * Highest plausible speed in m/s; faster positions are not shown. Default: 60. Raise it for trips replayed in fast motion.
@@ -18,7 +18,7 @@ export interface EnrouteOptions {
   /** A class like the browser's `WebSocket`, for environments without one (Node 18 and 20). */
   WebSocket?: unknown;
   fetch?: typeof fetch;
-  /** A monotonic clock in ms. Default: `performance.now()`. */
+  /** A monotonic clock, which never goes back, in ms. Default: `performance.now()`. */
   now?: () => number;
   /** The wall clock in ms since the epoch. Default: `Date.now()`. */
   wall?: () => number;
@@ -118,6 +118,7 @@ export interface View {
   readonly ended: EndReason | null;
   /** Why the gateway refused to let this session follow the job. */
   readonly refused: {readonly code: string; readonly message: string} | null;
+  /** Identifies this record of the job's statuses. Another value means that the log started again. Do not interpret it. */
   readonly epoch: string | null;
   /** Id of the newest status. */
   readonly id: string | null;
@@ -197,7 +198,7 @@ export interface Events {
   unavailable: {readonly job: string; readonly text: string; readonly reason?: UnavailableReason};
   /** Riders receive this too: `ended` with the reason `time_limit` when their sharing time is over. */
   tracking: {readonly job: string; readonly state: Tracking; readonly reason?: EndReason};
-  /** The gateway accepted a location report. */
+  /** The gateway accepted a request; `replyTo` is its type. `seq` is the number of an accepted location report. */
   ok: Ok & {readonly seq?: number};
   /** An error that no promise reports, above all a rejected location report; `replyTo` is the type of the rejected message. */
   error: {readonly replyTo: string; readonly job?: string; readonly code: string; readonly message: string;

@@ -61,6 +61,7 @@ import Testing
             } catch ClientError.closed(let code, _) where code < 4500 {
             } catch ClientError.connectionLost {
             } catch ClientError.unreachable {
+            } catch ClientError.upgradeRefused(let status) where status == 429 || status == 503 {
             }
             failures += 1
             try await Task.sleep(for: .seconds(Double.random(in: 0...Double(min(30, 1 << min(failures, 5))))))
