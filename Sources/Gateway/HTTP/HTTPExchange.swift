@@ -77,8 +77,7 @@ package final class HTTPExchange: ChannelInboundHandler, RemovableChannelHandler
     ) {
         self.loop = loop
         self.socket = socket
-        self.feed = feed
-        self.peer = peer
+        (self.feed, self.peer) = (feed, peer)
         self.connections = connections
         self.logger = logger
         self.onFirstRequest = onFirstRequest
