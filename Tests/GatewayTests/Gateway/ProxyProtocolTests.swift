@@ -113,7 +113,7 @@ import TrafficControl
         try await Self.running { gateway in
             _ = try RawSocket(port: gateway.port)
             let isClosed = try await gateway.eventually("/metrics") {
-                $0.text.contains("\nenroute_connections_open 1\n")
+                $0.text.contains("\nenroute_connections_open 1.0\n")
             }
             #expect(isClosed)
             for reason in ["missing", "malformed", "timeout", "untrusted"] {
