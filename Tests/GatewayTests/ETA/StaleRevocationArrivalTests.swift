@@ -102,9 +102,9 @@ private struct WithheldArrivals: LogHandler {
     }
 
     func log(event: LogEvent) {
-        guard event.message.description.hasPrefix("an arrival waits"), let state = event.metadata?["reason"] else {
-            return
-        }
+        guard event.message == "arrival time suppressed; revocation state is stale",
+            let state = event.metadata?["reason"]
+        else { return }
         self.take("\(state)")
     }
 }
