@@ -7,7 +7,7 @@ TEST_PACKAGES = haproxy nginx-light libnginx-mod-stream nodejs node-ws node-redi
     valgrind binutils libc6-dbg
 SUDO = $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
-.PHONY: help run deps packages build build-tests release twin test test-swift test-javascript test-browser test-hostile \
+.PHONY: help run deps packages build build-tests release instructions twin test test-swift test-javascript test-browser test-hostile \
     test-api test-benchmarks picture test-long long-failover long-histories long-seeds long-fuzz check lint format \
     bench bench-gate clean
 
@@ -46,16 +46,20 @@ build: packages ## builds for development: .build/debug/enroute
 
 # Exclusivity is checked in debug and in tests; the dependencies are part of the hot path too (Sources/SecureSocket/decisions).
 # Swift's standard library is linked in: machines that run gateways have no toolchain.
-RELEASE = -c release --product enroute -Xswiftc -enforce-exclusivity=unchecked --static-swift-stdlib
+RELEASE = -c release -Xswiftc -enforce-exclusivity=unchecked --static-swift-stdlib
 
 release: packages ## builds for production: .build/release/enroute
-	swift build $(RELEASE)
+	swift build $(RELEASE) --product enroute
 	@if ldd .build/release/enroute | grep -E 'libswift|libFoundation|not found'; then \
 	    echo "error: .build/release/enroute needs these libraries, which machines without Swift lack" >&2; exit 1; fi
 
+# Counts instructions of the release build, with the same flags, so that neither build repeats the other's work.
+instructions: packages
+	swift build $(RELEASE) --product enroute-instructions
+
 # The same gateway on NIOSSL's handler, for the benchmarks: .build-twin/release/enroute.
 twin: packages
-	ENROUTE_BUILD_TWIN=1 swift build $(RELEASE) --scratch-path .build-twin
+	ENROUTE_BUILD_TWIN=1 swift build $(RELEASE) --product enroute --scratch-path .build-twin
 
 check: lint test test-benchmarks ## what CI runs: lint, build, every test, and whether the benchmarks run
 

@@ -254,9 +254,7 @@ package.targets +=
 // MARK: files that are not sources
 
 /// Documents and embedded assets, relative to a target's folder.
-let notSources = [
-    "README.md", "enroute-js.md", "PROTOCOL.md", "decisions", "protocol", "Texts", "web", "api", "Golden",
-]
+let notSources = ["README.md", "enroute-js.md", "decisions", "protocol", "Texts", "web", "api", "Golden"]
 for target in package.targets {
     let folder = target.path ?? "\(target.isTest ? "Tests" : "Sources")/\(target.name)"
     target.exclude += notSources.filter {
