@@ -3,12 +3,12 @@
 # To build and to run.
 PACKAGES = libhiredis-dev libssl-dev zlib1g-dev redis-server libjs-leaflet util-linux
 # For the tests besides: proxies, enroute.js, the pages in a browser, a queue, the benchmarks' smoke test.
-TEST_PACKAGES = haproxy nginx-light libnginx-mod-stream nodejs node-ws node-redis chromium python3 python3-venv redis-tools iproute2 openssl curl \
+TEST_PACKAGES = haproxy nginx-light libnginx-mod-stream prometheus nodejs node-ws node-redis chromium python3 python3-venv redis-tools iproute2 openssl curl \
     valgrind binutils libc6-dbg
 SUDO = $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
-.PHONY: help run deps packages build build-tests release instructions twin test test-swift test-javascript test-browser test-hostile \
-    test-api test-benchmarks picture test-long long-failover long-histories long-seeds long-fuzz check lint format \
+.PHONY: help run deps packages build build-tests release instructions twin test test-swift test-javascript test-browser test-deploy \
+    test-hostile test-api test-benchmarks picture test-long long-failover long-histories long-seeds long-fuzz check lint format \
     bench bench-gate clean
 
 help: ## lists these targets
@@ -68,6 +68,7 @@ check: lint test test-benchmarks ## what CI runs: lint, build, every test, and w
 test: test-swift test-javascript ## builds and runs every test; the pages and the attacks in short
 	@$(MAKE) --no-print-directory test-hostile HOSTILE="--lean"
 	@$(MAKE) --no-print-directory test-browser BROWSER="-m lean"
+	@$(MAKE) --no-print-directory test-deploy
 
 build-tests: deps
 	swift build --build-tests --explicit-target-dependency-import-check error
@@ -93,6 +94,13 @@ PICTURE =
 
 picture: deps build
 	Tests/Browser/picture $(PICTURE)
+
+# Running sites as deploy/ describes them: balancers, units, alerts, and the linters of `make -C deploy check`. Words for
+# pytest: DEPLOY="-k haproxy"; DEPLOY="-m long" runs what takes minutes.
+DEPLOY = -m "not long"
+
+test-deploy: deps build
+	Tests/Deploy/run $(DEPLOY)
 
 # What no good client does, to real gateways: a quarter of an hour. Options of Tests/Hostile/run: HOSTILE="--only messages --seed 7".
 HOSTILE =
@@ -178,4 +186,4 @@ test-benchmarks: deps build
 	@$(MAKE) --no-print-directory -C benchmarks smoke
 
 clean: ## removes all that was built and downloaded
-	rm -rf .build .build-twin .build-fuzz .build-api .build-browser .build-hostile .build-tools benchmarks/.build
+	rm -rf .build .build-twin .build-fuzz .build-api .build-browser .build-hostile .build-deploy .build-tools benchmarks/.build

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.lean
 
 
 def files() -> list[Path]:
-    folders = [PAGES, TESTS, ROOT / "Tests/JavaScript"]
+    folders = [PAGES, TESTS, ROOT / "Tests/Stage", ROOT / "Tests/Deploy", ROOT / "Tests/JavaScript"]
     return [path for folder in folders if folder.exists() for path in sorted(folder.rglob("*"))
             if path.suffix in OPENING and "__pycache__" not in path.parts]
 
@@ -46,7 +46,8 @@ def test_no_test_sleeps():
 
 
 def test_packages_from_PyPI_are_pinned():
-    lines = [line for line in (TESTS / "requirements.txt").read_text().splitlines() if line and line[0] != "#"]
+    lines = [line for folder in (TESTS, ROOT / "Tests/Deploy")
+             for line in (folder / "requirements.txt").read_text().splitlines() if line and line[0] != "#"]
     assert lines and all(re.fullmatch(r"[\w-]+==[\d.]+", line) for line in lines)
 
 

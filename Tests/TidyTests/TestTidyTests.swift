@@ -71,8 +71,14 @@ import Testing
         ]
         for name in documents {
             let text = try Project.file(name).text
-            for match in text.matches(of: #/(?:`|\n|=1 )make ([a-z-]+)/#) {
+            for match in text.matches(of: #/(?:`|\n|=1 )make ([a-z][a-z-]*)/#) {
                 #expect(targets(top).contains(String(match.1)), "\(name) names `make \(match.1)`, which does not exist")
+            }
+            for match in text.matches(of: #/(?:`|\n)make -C ([a-z]+) ([a-z][a-z-]*)/#) {
+                let folder = try Project.file("\(match.1)/Makefile").text
+                #expect(
+                    targets(folder).contains(String(match.2)),
+                    "\(name) names `make -C \(match.1) \(match.2)`, which does not exist")
             }
             for match in text.matches(of: /make bench BENCH=([a-z]+)/) {
                 #expect(

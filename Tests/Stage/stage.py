@@ -1,9 +1,11 @@
-"""A site for tests: a redis-server, one or more gateways, and on request one address in front of them (`Relay`).
-Everything is started and ended here by process id. Tests break what they want broken.
+"""A site for tests: a redis-server, one or more gateways, and on request one address in front of them: a `Relay`, or a
+balancer that the test starts (`front`). Everything is started and ended here by process id. Tests break what they want
+broken.
 
 Pages are served over plain HTTP on 127.0.0.1. Browsers treat loopback as a secure context, so geolocation and service
 workers work, while a service worker would reject a self-signed certificate. One test uses TLS (`is_secure=True`)."""
 
+import http.client
 import os
 import re
 import secrets
@@ -41,7 +43,9 @@ def enroute() -> Path:
 class Site:
     """A running site."""
 
-    def __init__(self, folder: Path, is_secure: bool = False, has_relay: bool = False, **settings):
+    def __init__(
+        self, folder: Path, is_secure: bool = False, has_relay: bool = False, gateways: int = 1, **settings,
+    ):
         """`settings` are environment variables of the gateways without `ENROUTE_`. None removes one that is set here: with
         PAGES_DIR=None the pages are the embedded ones."""
         self.folder, self.is_secure, self.settings = folder, is_secure, settings
@@ -50,9 +54,12 @@ class Site:
         self.gateways: list[Gateway] = []
         self.redis: Process | None = None
         self.relay: Relay | None = None
+        self.front: int | None = None
+        """The port of a balancer, once the test has started one: clients connect there."""
         try:
             self.start_redis()
-            self.start_gateway()
+            for _ in range(gateways):
+                self.start_gateway()
         except Exception:
             self.close()
             raise
@@ -61,8 +68,8 @@ class Site:
 
     @property
     def url(self) -> str:
-        """The address for browsers: the relay's, if there is one."""
-        port = self.relay.port if self.relay else self.gateways[0].port
+        """The address for clients: the balancer's or the relay's, if there is one."""
+        port = self.front or (self.relay.port if self.relay else self.gateways[0].port)
         return f"{'https' if self.is_secure else 'http'}://127.0.0.1:{port}"
 
     @property
@@ -138,22 +145,36 @@ class Site:
 class Gateway:
     """One `enroute serve`. Its `process` can be killed, frozen and thawed."""
 
-    LISTENING = re.compile(r"listening on \S+ port (\d+)")
+    LISTENING = re.compile(r"listening on \S+ port (\d+)(?:.*probes and metrics on port (\d+))?")
 
     def __init__(self, site: Site, name: str):
         self._site, self._name = site, name
         self.port = 0
+        self.management = 0
+        """The port of `/readyz`, `/healthz` and `/metrics`; 0 unless the site sets MANAGEMENT="on"."""
         self.start()
 
     def start(self) -> None:
-        """Starts the gateway, also after `process.kill()`: on the same port."""
+        """Starts the gateway, also after `process.kill()`: on the same ports."""
         log = self._site.folder / f"{self._name}.log"
         read = log.stat().st_size if log.exists() else 0
         self.process = Process(
-            self._name, [str(enroute()), "serve", "--port", str(self.port)], log, self._site.environment())
+            self._name, [str(enroute()), "serve", "--port", str(self.port)], log,
+            self._site.environment() | {
+                "ENROUTE_GATEWAY_NAME": self._name, "ENROUTE_MANAGEMENT_PORT": str(self.management)})
         found = self.process.wait_until(
             lambda: self.LISTENING.search(log.read_text(errors="replace")[read:]), "its port")
-        self.port = int(found.group(1))
+        self.port, self.management = int(found.group(1)), int(found.group(2) or 0)
+
+    def manage(self, path: str) -> tuple[int, str]:
+        """Requests `/readyz`, `/metrics` and so on. Returns the HTTP status and the body."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.management, timeout=bounds.ANSWER_SECONDS)
+        try:
+            connection.request("GET", path)
+            answer = connection.getresponse()
+            return answer.status, answer.read().decode()
+        finally:
+            connection.close()
 
 
 def forget(folder: Path) -> None:

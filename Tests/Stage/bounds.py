@@ -1,4 +1,4 @@
-"""All timeouts of the browser tests. They are limits for slow machines, not performance targets: tests of speed assert
+"""All timeouts of the tests in Python. They are limits for slow machines, not performance targets: tests of speed assert
 the times that they measured."""
 
 PAGE_SECONDS = 30           # until a page shows the expected content

@@ -1,0 +1,51 @@
+"""The fixtures of the deployment tests: sites of several gateways, which tests put behind a balancer, monitor and break.
+Each test has a site of its own, because most of them break it.
+
+ENROUTE_BINARY defaults to .build/debug/enroute."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from processes import Process
+from stage import Site, enroute, forget
+
+
+def pytest_collection_finish(session):
+    """Without a gateway no test can run."""
+    if session.items and not session.config.option.collectonly:
+        try:
+            enroute()
+        except FileNotFoundError as reason:
+            pytest.exit(str(reason), returncode=pytest.ExitCode.USAGE_ERROR)
+
+
+@pytest.fixture
+def make_site(tmp_path) -> Callable[..., Site]:
+    """make_site(gateways=3, DRAIN_SECONDS=2): a site whose gateways have a management port."""
+    sites = []
+
+    def make(**settings) -> Site:
+        sites.append(Site(tmp_path / f"site-{len(sites) + 1}", **({"MANAGEMENT": "on"} | settings)))
+        return sites[-1]
+
+    yield make
+    for made in sites:
+        made.close()
+        forget(made.folder)
+
+
+@pytest.fixture
+def start(tmp_path) -> Callable[..., Process]:
+    """start("haproxy", ["haproxy", "-db", "-f", path]): a process that ends with the test."""
+    processes = []
+
+    def begin(name: str, arguments: list[str], environment: dict[str, str] | None = None) -> Process:
+        log: Path = tmp_path / f"{name}-{len(processes) + 1}.log"
+        processes.append(Process(name, arguments, log, environment))
+        return processes[-1]
+
+    yield begin
+    for process in reversed(processes):
+        process.end()
