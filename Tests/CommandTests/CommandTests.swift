@@ -56,6 +56,7 @@ import Testing
 
     @Test(arguments: [
         [], ["serve"], ["check"], ["demo"], ["replay"], ["token"], ["revoke"], ["audit"], ["eta-accuracy"], ["config"],
+        ["probe"],
     ])
     func `every command has help with examples`(words: [String]) async throws {
         let outcome = try await Self.run(words + ["--help"])

@@ -7,7 +7,7 @@ import Testing
 
 /// `enroute serve` as a process: descriptors, signals, management listener.
 @Suite(.needsMachine(for: .volume)) struct ServeTests {
-    private struct Served: Sendable {
+    struct Served: Sendable {
         let port: Int
         let management: Int
         let process: Int32
@@ -32,7 +32,7 @@ import Testing
     }
 
     /// Runs a gateway without TLS for as long as `body` takes, then kills it if it still runs.
-    private static func serve(
+    static func serve(
         _ more: [Environment.Key: String] = [:], descriptors: Int = 4096, arguments: String = "",
         _ body: @escaping @Sendable (Served) async throws -> Void
     ) async throws -> TerminationStatus {

@@ -7,6 +7,7 @@ import Testing
 @Suite struct WordingTests {
     private static let commands = [
         [], ["serve"], ["check"], ["demo"], ["replay"], ["token"], ["revoke"], ["audit"], ["eta-accuracy"], ["config"],
+        ["probe"],
     ]
 
     @Test(arguments: commands, [80, 120])

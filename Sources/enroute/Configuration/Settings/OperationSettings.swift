@@ -12,13 +12,15 @@ extension SettingsTable {
         "Management", "Probes and metrics, over plain HTTP on a port of their own. Do not expose it to the public.",
         [
             Setting(
-                "ENROUTE_MANAGEMENT", .onByDefault, default: .value("on"), "Whether there is a management listener."),
+                "ENROUTE_MANAGEMENT", .onByDefault, default: .value("on"), "Whether there is a management listener.",
+                commands: ["serve", "probe"]),
             Setting(
                 "ENROUTE_MANAGEMENT_HOST", .text("IP address or host name; an IPv6 address may be in brackets"),
-                default: .value("127.0.0.1"), "Address of the management listener."),
+                default: .value("127.0.0.1"), "Address of the management listener.",
+                commands: ["serve", "probe"]),
             Setting(
                 "ENROUTE_MANAGEMENT_PORT", .integer(0...65535, unit: ""), default: .number(9464),
-                "TCP port of the management listener; 0 selects a free one."),
+                "TCP port of the management listener; 0 selects a free one.", commands: ["serve", "probe"]),
         ])
 
     static let draining = SettingGroup(
