@@ -8,7 +8,7 @@ TEST_PACKAGES = haproxy nginx-light libnginx-mod-stream prometheus nodejs node-w
 SUDO = $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
 .PHONY: help run deps packages build build-tests release instructions twin test test-swift test-javascript test-browser test-deploy \
-    test-hostile test-api test-benchmarks picture test-long long-failover long-histories long-seeds long-fuzz check lint format \
+    test-hostile test-api test-benchmarks picture test-long long-failover long-histories long-seeds long-fuzz check check-deploy lint format \
     bench bench-gate clean
 
 help: ## lists these targets
@@ -61,7 +61,7 @@ instructions: packages
 twin: packages
 	ENROUTE_BUILD_TWIN=1 swift build $(RELEASE) --product enroute --scratch-path .build-twin
 
-check: lint test test-benchmarks ## what CI runs: lint, build, every test, and whether the benchmarks run
+check: lint check-deploy test test-benchmarks ## what CI runs: linters, build, every test, and whether the benchmarks run
 
 # MARK: tests
 
@@ -167,6 +167,10 @@ STYLED = Sources Tests benchmarks/NIOSSLTwin benchmarks/Sources Package.swift
 
 lint: ## fails where a file is not as .swift-format says
 	swift format lint --strict --recursive $(STYLED)
+
+# What operators' own tools say about the files in deploy/.
+check-deploy: packages
+	@$(MAKE) --no-print-directory -C deploy check
 
 format: ## writes every file as .swift-format says
 	swift format --in-place --recursive $(STYLED)
