@@ -96,6 +96,12 @@ let package = Package(
         .target(name: "CTexts"),
         .target(name: "CScripts"),
         .target(name: "CWebAssets"),
+        // Release builds set ENROUTE_BUILD_REVISION to the commit, for `enroute_build_info`.
+        .target(
+            name: "CBuildInfo",
+            cSettings: Context.environment["ENROUTE_BUILD_REVISION"].flatMap { $0.isEmpty ? nil : $0 }.map {
+                [.define("ENROUTE_BUILD_REVISION", to: "\"\($0)\"")]
+            } ?? []),
         module("Redis", "CHiredis HotPath Resilience Telemetry NIOCore NIOPosix Crypto Logging NIOSSL", hot),
         secureSocket,
         module("Fanout", "", hot + [optimised]),
@@ -139,8 +145,8 @@ let package = Package(
         module(
             "Gateway",
             """
-            Access EnrouteWire ETA Events Fanout HTTPValues LiveState Realtime Redis REST SecureSocket Telemetry
-            TrafficControl WebSocket NIOCore NIOHTTP1 NIOPosix Crypto HTTPTypes Hummingbird HummingbirdCore Logging
+            Access CBuildInfo EnrouteWire ETA Events Fanout HTTPValues LiveState Realtime Redis REST SecureSocket
+            Telemetry TrafficControl WebSocket NIOCore NIOHTTP1 NIOPosix Crypto HTTPTypes Hummingbird HummingbirdCore Logging
             ServiceLifecycle
             """, hot),
 
@@ -196,7 +202,7 @@ let package = Package(
             "LinearizabilityTests", "Embedded EnrouteWire LiveState Redis Resilience TestSupport NIOCore", [optimised]),
         tests("HTTPValuesTests", "HTTPValues"),
         tests("WebSocketTests", "EnrouteWire WebSocket NIOCore"),
-        tests("TrafficControlTests", "EnrouteWire TrafficControl WebSocket NIOCore"),
+        tests("TrafficControlTests", "EnrouteWire Telemetry TrafficControl WebSocket NIOCore"),
         tests("WebAssetsTests", "EnrouteWire TestSupport WebAssets"),
         tests("JobsTests", "EnrouteWire HTTPValues Jobs LiveState TrafficControl NIOCore"),
         tests(

@@ -20,11 +20,13 @@ public struct Outbox<Topic: Hashable> {
         @usableFromInline var topic: Topic?
         /// Empty once a newer frame has replaced it.
         @usableFromInline var frame: [UInt8]
+        @usableFromInline var receivedAt: Int64
 
         @inlinable
-        init(topic: Topic?, frame: [UInt8]) {
+        init(topic: Topic?, frame: [UInt8], receivedAt: Int64) {
             self.topic = topic
             self.frame = frame
+            self.receivedAt = receivedAt
         }
     }
 
@@ -53,12 +55,15 @@ public struct Outbox<Topic: Hashable> {
     @inlinable
     public mutating func widen(to bytes: Int) { self.bound = max(self.bound, bytes) }
 
+    /// Queues a frame.
+    ///
+    /// - Parameter receivedAt: when a gateway received its content, ms since the epoch; 0 if that is not measured.
     @inlinable
-    public mutating func add(_ frame: [UInt8], _ kind: Kind) -> Outcome {
+    public mutating func add(_ frame: [UInt8], _ kind: Kind, receivedAt: Int64 = 0) -> Outcome {
         switch kind {
         case .ordered:
             guard self.bytes + frame.count <= self.maxBytes else { return .overflow }
-            self.append(Waiting(topic: nil, frame: frame))
+            self.append(Waiting(topic: nil, frame: frame, receivedAt: receivedAt))
             return .queued
         case .conflated(let topic):
             let place = self.places[topic]
@@ -66,16 +71,24 @@ public struct Outbox<Topic: Hashable> {
             guard self.bytes - freed + frame.count <= self.maxBytes else { return .overflow }
             // The new frame goes to the end, after the messages that were queued since the old one.
             if let place { self.empty(place) }
-            self.append(Waiting(topic: topic, frame: frame))
+            self.append(Waiting(topic: topic, frame: frame, receivedAt: receivedAt))
             return place == nil ? .queued : .replaced
         }
     }
 
     /// Removes and returns the oldest frame.
+    @inlinable
+    public mutating func removeFirst(ifAllowed isAllowed: (Topic) -> Bool = { _ in true }) -> [UInt8]? {
+        self.removeFirstWithTime(ifAllowed: isAllowed)?.frame
+    }
+
+    /// Removes and returns the oldest frame, and when a gateway received its content: ms since the epoch, or 0.
     ///
     /// - Parameter isAllowed: whether a position of this topic may still be sent. If not, the position is dropped.
     @inlinable
-    public mutating func removeFirst(ifAllowed isAllowed: (Topic) -> Bool = { _ in true }) -> [UInt8]? {
+    public mutating func removeFirstWithTime(
+        ifAllowed isAllowed: (Topic) -> Bool = { _ in true }
+    ) -> (frame: [UInt8], receivedAt: Int64)? {
         while self.first < self.waiting.count {
             let next = self.waiting[self.first]
             self.first += 1
@@ -84,7 +97,7 @@ public struct Outbox<Topic: Hashable> {
             if let topic = next.topic { self.places[topic] = nil }
             if self.isEmpty { self.removeAll() }
             if let topic = next.topic, !isAllowed(topic) { continue }
-            return next.frame
+            return (next.frame, next.receivedAt)
         }
         return nil
     }

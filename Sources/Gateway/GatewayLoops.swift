@@ -1,7 +1,9 @@
 // All event loops of a gateway: readiness, metrics and shutdown need every one of them.
 
 internal import Access
+internal import EnrouteWire
 internal import ETA
+internal import HTTPValues
 internal import LiveState
 internal import NIOCore
 internal import Realtime
@@ -21,6 +23,8 @@ struct GatewayLoops: Sendable {
     let arrivalCounts: ArrivalCounts
     let redis: RedisFaultMonitors
     let requests: RequestCounts
+    /// When the gateway started, ms since the epoch.
+    let startedAt = WallClock.nowMilliseconds
 
     /// The result of `/readyz`. Computing it waits for no event loop and no dependency, because one that hangs must not
     /// delay the response.
@@ -36,36 +40,46 @@ struct GatewayLoops: Sendable {
     /// The metrics of the gateway, with the counters of all event loops added up.
     var metrics: String {
         get async {
-            var (counts, sessions, jobs) = (Counts(), 0, 0)
+            var census = LoopCensus()
             for (loop, state) in zip(self.loops, self.states) {
-                guard let census = try? await loop.submit({ state.value.census }).get() else { continue }
-                counts.add(census.counts)
-                sessions += census.sessions
-                jobs += census.jobs
+                guard let part = try? await loop.submit({ state.value.census }).get() else { continue }
+                census.add(part)
             }
+            var counts = census.counts
             if let fetched = self.issuerKeys?.fetched {
                 counts.add(.jwksFetched, fetched.good)
                 counts.add(.jwksFetchFailed, fetched.failed)
             }
             counts.add(self.eventCounts.values)
             counts.add(self.quotas.refused)
-            let lag = self.load.loopLag(
-                now: NIODeadline.now().uptimeNanoseconds, tick: UInt64(Deadlines.tick.nanoseconds))
-            let gauges: [(Gauge, Double)] = Gauge.allCases.map { gauge in
-                switch gauge {
-                case .connections: (gauge, Double(self.load.openSockets))
-                case .sessions: (gauge, Double(sessions))
-                case .jobs: (gauge, Double(jobs))
-                case .eventLoops: (gauge, Double(self.loops.count))
-                case .loopLag: (gauge, Double(lag) / 1000)
-                case .memory: (gauge, Double(ProcessLoad.residentBytes))
-                case .descriptors: (gauge, Double(ProcessLoad.openDescriptors))
-                case .shedding: (gauge, self.load.isOverloaded ? 1 : 0)
-                }
-            }
+            let gauges = self.gauges(census)
             let dependencies = await self.dependencies
-            return Exposition.text(counts, gauges) + self.requests.text + self.redis.text + self.arrivalCounts.text
+            return Exposition.text(counts, gauges) + census.durations.text + self.requests.text + self.redis.text
+                + self.arrivalCounts.text
                 + dependencies.exposition
+        }
+    }
+
+    private func gauges(_ census: LoopCensus) -> [GaugeSamples] {
+        let lag = self.load.loopLag(now: NIODeadline.now().uptimeNanoseconds, tick: UInt64(Deadlines.tick.nanoseconds))
+        return Gauge.allCases.map { gauge in
+            switch gauge {
+            case .connections: GaugeSamples(gauge, Double(self.load.openSockets))
+            case .sessions: GaugeSamples(sessions: census.sessionRoles)
+            case .jobs: GaugeSamples(gauge, Double(self.load.followedJobs.count))
+            case .outboxBytes: GaugeSamples(gauge, Double(census.outboxBytes))
+            case .eventLoops: GaugeSamples(gauge, Double(self.loops.count))
+            case .loopLag: GaugeSamples(gauge, Double(lag) / 1000)
+            case .shedding: GaugeSamples(gauge, self.load.isOverloaded ? 1 : 0)
+            case .buildInfo:
+                GaugeSamples(
+                    buildOf: EnrouteVersion.current, revision: BuildInfo.revision, swift: BuildInfo.swiftVersion)
+            case .memory: GaugeSamples(gauge, Double(ProcessLoad.residentBytes))
+            case .descriptors: GaugeSamples(gauge, Double(ProcessLoad.openDescriptors))
+            case .maxDescriptors: GaugeSamples(gauge, Double(ProcessLoad.descriptorLimit))
+            case .cpuSeconds: GaugeSamples(gauge, ProcessLoad.cpuSeconds)
+            case .startTime: GaugeSamples(gauge, Double(self.startedAt) / 1000)
+            }
         }
     }
 

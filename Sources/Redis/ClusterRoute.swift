@@ -12,6 +12,7 @@ final class ClusterRoute: RedisRoute {
     private let eventLoop: any EventLoop
     private let timing: RedisTiming
     private let logger: Logger
+    private let replyTimes: DurationRecorder?
     private var map = ClusterMap()
     private var masters: [RedisAddress.Node: Master] = [:]
     private var refreshing: EventLoopFuture<Void>?
@@ -35,13 +36,15 @@ final class ClusterRoute: RedisRoute {
     private static let refreshDelay = TimeAmount.milliseconds(200)
 
     init(
-        address: RedisAddress, nodes: [RedisAddress.Node], eventLoop: any EventLoop, timing: RedisTiming, logger: Logger
+        address: RedisAddress, nodes: [RedisAddress.Node], eventLoop: any EventLoop, timing: RedisTiming,
+        logger: Logger, replyTimes: DurationRecorder?
     ) {
         self.address = address
         self.seeds = nodes
         self.eventLoop = eventLoop
         self.timing = timing
         self.logger = logger
+        self.replyTimes = replyTimes
     }
 
     func start() -> EventLoopFuture<Void> {
@@ -158,6 +161,7 @@ final class ClusterRoute: RedisRoute {
         let address = self.address.at(node)
         return RedisLink(
             eventLoop: self.eventLoop, timing: self.timing, logger: self.logger, needsMaster: needsMaster,
+            replyTimes: self.replyTimes,
             locate: { [eventLoop = self.eventLoop] in eventLoop.makeSucceededFuture(address) })
     }
 

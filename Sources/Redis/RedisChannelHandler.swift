@@ -6,6 +6,7 @@
 
 internal import HotPath
 internal import NIOCore
+internal import Telemetry
 
 /// Sends commands and receives replies over one connection. Confined to its event loop.
 final class RedisChannelHandler: ChannelInboundHandler {
@@ -38,6 +39,8 @@ final class RedisChannelHandler: ChannelInboundHandler {
     /// When anything was last received.
     private(set) var lastReceived = NIODeadline.now()
     private var failure: RedisError?
+    /// Where the time from each command to its reply is recorded; `nil` until the connection is signed in.
+    var replyTimes: DurationRecorder?
 
     /// A message that Redis pushed: channel and payload, valid during the call.
     var onMessage: ((UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> Void)?
@@ -129,7 +132,8 @@ final class RedisChannelHandler: ChannelInboundHandler {
             }
         }
         switch self.waiting.popFirst() {
-        case .answer(let promise, _):
+        case .answer(let promise, let since):
+            self.replyTimes?.record(microseconds: (self.lastReceived - since).nanoseconds / 1_000)
             let value = tape.value
             if case .error(let line) = value {
                 promise.fail(RedisError(errorLine: line))

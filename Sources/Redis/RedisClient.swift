@@ -2,6 +2,7 @@
 
 package import Logging
 package import NIOCore
+package import Telemetry
 
 /// Pipelined commands over connections that reconnect automatically: to one node, to the master that Sentinels name, or to the
 /// masters of a cluster. Commands may be sent from any thread. Without a connection they fail immediately with
@@ -13,17 +14,22 @@ package final class RedisClient: Sendable {
     let witness: (any RedisObserver)?
 
     /// Must be called on `eventLoop`.
+    ///
+    /// - Parameter replyTimes: where the time until each reply is recorded, of the same event loop.
     package init(
         address: RedisAddress, eventLoop: any EventLoop, timing: RedisTiming = RedisTiming(), logger: Logger,
-        witness: (any RedisObserver)? = nil
+        witness: (any RedisObserver)? = nil, replyTimes: DurationRecorder? = nil
     ) {
         self.eventLoop = eventLoop
         self.witness = witness
         let route: any RedisRoute =
             if case .cluster(let nodes) = address.endpoint {
-                ClusterRoute(address: address, nodes: nodes, eventLoop: eventLoop, timing: timing, logger: logger)
+                ClusterRoute(
+                    address: address, nodes: nodes, eventLoop: eventLoop, timing: timing, logger: logger,
+                    replyTimes: replyTimes)
             } else {
-                MasterRoute(address: address, eventLoop: eventLoop, timing: timing, logger: logger)
+                MasterRoute(
+                    address: address, eventLoop: eventLoop, timing: timing, logger: logger, replyTimes: replyTimes)
             }
         self.route = NIOLoopBound(route, eventLoop: eventLoop)
     }

@@ -17,6 +17,7 @@ final class RedisLink {
     private let locate: Locate
     private let needsMaster: Bool
     private let logger: Logger
+    private let replyTimes: DurationRecorder?
     private var core: ConnectionStateMachine
     private var timer: RepeatedTask?
     private var tls: NIOSSLContext?
@@ -38,12 +39,13 @@ final class RedisLink {
 
     init(
         eventLoop: any EventLoop, timing: RedisTiming, logger: Logger, needsMaster: Bool = true,
-        locate: @escaping Locate
+        replyTimes: DurationRecorder? = nil, locate: @escaping Locate
     ) {
         self.eventLoop = eventLoop
         self.timing = timing
         self.logger = logger
         self.needsMaster = needsMaster
+        self.replyTimes = replyTimes
         self.locate = locate
         self.core = ConnectionStateMachine(timing: timing.connecting, seed: .random(in: .min ... .max))
     }
@@ -195,6 +197,7 @@ final class RedisLink {
         handler.onClosed = { [weak self] reason in self?.didDisconnect(reason) }
         guard self.core.handle(.didConnect, now: Self.now) == .none else { return handler.close(.disconnected) }
         handler.onDemoted = { [weak self] in self?.onDemoted?() }
+        handler.replyTimes = self.replyTimes
         self.handler = handler
         self.onUp?(handler)
         let waiting = self.connectWaiters

@@ -59,7 +59,10 @@ final class MasterRoute: RedisRoute {
     var onMoved: (() -> Void)?
     var onReturned: (() -> Void)?
 
-    init(address: RedisAddress, eventLoop: any EventLoop, timing: RedisTiming, logger: Logger) {
+    init(
+        address: RedisAddress, eventLoop: any EventLoop, timing: RedisTiming, logger: Logger,
+        replyTimes: DurationRecorder?
+    ) {
         self.address = address
         if case .sentinels(let nodes, let master) = address.endpoint {
             self.watch = SentinelWatch(
@@ -68,7 +71,7 @@ final class MasterRoute: RedisRoute {
         } else {
             self.watch = nil
         }
-        self.link = RedisLink(eventLoop: eventLoop, timing: timing, logger: logger) { [watch] in
+        self.link = RedisLink(eventLoop: eventLoop, timing: timing, logger: logger, replyTimes: replyTimes) { [watch] in
             watch?.locate() ?? eventLoop.makeSucceededFuture(address)
         }
         self.part = ReplicationMonitor(link: self.link)

@@ -1,4 +1,4 @@
-// The register of all counters and gauges. It is a closed list: label values are enumerated here, so no label can hold an
+// The register of all counters. It is a closed list: label values are enumerated here, so no label can hold an
 // ID and the number of time series is bounded.
 
 /// A counter. Each case is one time series: a metric name with one set of label values.
@@ -231,31 +231,6 @@ package enum Metric: Int, CaseIterable, Sendable {
     }
 }
 
-/// A gauge. The values of all event loops are added up, except for the lag, where the largest one counts.
-package enum Gauge: String, CaseIterable, Sendable {
-    case connections = "enroute_connections_open"
-    case sessions = "enroute_sessions_open"
-    case jobs = "enroute_loop_jobs_followed"
-    case eventLoops = "enroute_event_loops"
-    case loopLag = "enroute_event_loop_lag_seconds"
-    case memory = "process_resident_memory_bytes"
-    case descriptors = "process_open_fds"
-    case shedding = "enroute_overloaded"
-
-    package var help: String {
-        switch self {
-        case .connections: "Open connections."
-        case .sessions: "Open WebSocket sessions."
-        case .jobs: "Jobs with followers, summed over event loops: a job counts once on each loop that has followers."
-        case .eventLoops: "Event loops of this gateway, by which metrics that every loop counts can be divided."
-        case .loopLag: "Delay of the slowest event loop at its last tick."
-        case .memory: "Resident memory size."
-        case .descriptors: "Open file descriptors, approximately."
-        case .shedding: "1 while the gateway is overloaded and accepts no new connections, otherwise 0."
-        }
-    }
-}
-
 /// The counters of one event loop. Each loop increments its own without synchronization; a scrape adds them up.
 package struct Counts: Sendable {
     private var values = [Int](repeating: 0, count: Metric.allCases.count)
@@ -275,7 +250,7 @@ package struct Counts: Sendable {
 package enum Exposition {
     package static let mediaType = "text/plain; version=0.0.4; charset=utf-8"
 
-    package static func text(_ counts: Counts, _ gauges: [(Gauge, Double)]) -> String {
+    package static func text(_ counts: Counts, _ gauges: [GaugeSamples]) -> String {
         var lines: [String] = []
         for family in Metric.Family.allCases {
             lines.append("# HELP \(family.rawValue) \(family.help)")
@@ -285,11 +260,7 @@ package enum Exposition {
                 lines.append("\(family.rawValue)\(labels.isEmpty ? "" : "{\(labels)}") \(counts[metric])")
             }
         }
-        for (gauge, value) in gauges {
-            lines.append("# HELP \(gauge.rawValue) \(gauge.help)")
-            lines.append("# TYPE \(gauge.rawValue) gauge")
-            lines.append("\(gauge.rawValue) \(value)")
-        }
+        for gauge in gauges { lines += gauge.lines }
         return lines.joined(separator: "\n") + "\n"
     }
 }

@@ -8,23 +8,11 @@ package struct RequestMetrics: Sendable {
         let status: Int
     }
 
-    private struct Histogram {
-        var counts = [Int](repeating: 0, count: RequestMetrics.bounds.count)
-        var count = 0
-        var nanoseconds: UInt64 = 0
-    }
-
-    /// The upper bounds of the histogram buckets: in milliseconds, and in seconds as written to the exposition.
-    private static let bounds: [(milliseconds: UInt64, seconds: String)] = [
-        (5, "0.005"), (10, "0.01"), (25, "0.025"), (50, "0.05"), (100, "0.1"), (250, "0.25"), (500, "0.5"),
-        (1_000, "1"), (2_500, "2.5"), (5_000, "5"), (10_000, "10"),
-    ]
-
     /// The route of requests that match no template.
     package static let unknownRoute = "unknown"
 
     private var responses: [Response: Int] = [:]
-    private var durations: [String: Histogram] = [:]
+    private var durations: [String: DurationHistogram] = [:]
 
     package init() {}
 
@@ -33,21 +21,14 @@ package struct RequestMetrics: Sendable {
     ///   - nanoseconds: the time from the request's head to the response's head.
     package mutating func record(_ route: String, status: Int, nanoseconds: UInt64) {
         self.responses[Response(route: route, status: status), default: 0] += 1
-        var histogram = self.durations[route] ?? Histogram()
-        for (index, bound) in Self.bounds.enumerated() where nanoseconds <= bound.milliseconds * 1_000_000 {
-            histogram.counts[index] += 1
-        }
-        histogram.count += 1
-        histogram.nanoseconds += nanoseconds
-        self.durations[route] = histogram
+        self.durations[route, default: DurationHistogram(.requests)].record(
+            microseconds: Int64(clamping: nanoseconds / 1_000))
     }
 
     package mutating func add(_ other: RequestMetrics) {
         self.responses.merge(other.responses) { $0 + $1 }
-        self.durations.merge(other.durations) { a, b in
-            Histogram(
-                counts: zip(a.counts, b.counts).map { $0 + $1 }, count: a.count + b.count,
-                nanoseconds: a.nanoseconds + b.nanoseconds)
+        for (route, histogram) in other.durations {
+            self.durations[route, default: DurationHistogram(.requests)].add(histogram)
         }
     }
 
@@ -68,12 +49,7 @@ package struct RequestMetrics: Sendable {
             "# TYPE \(Self.durationName) histogram",
         ]
         for (route, histogram) in self.durations.sorted(by: { $0.key < $1.key }) {
-            for (bound, count) in zip(Self.bounds, histogram.counts) {
-                lines.append("\(Self.durationName)_bucket{route=\"\(route)\",le=\"\(bound.seconds)\"} \(count)")
-            }
-            lines.append("\(Self.durationName)_bucket{route=\"\(route)\",le=\"+Inf\"} \(histogram.count)")
-            lines.append("\(Self.durationName)_sum{route=\"\(route)\"} \(Double(histogram.nanoseconds) / 1e9)")
-            lines.append("\(Self.durationName)_count{route=\"\(route)\"} \(histogram.count)")
+            lines += histogram.lines(Self.durationName, labels: "route=\"\(route)\"")
         }
         return lines.joined(separator: "\n") + "\n"
     }

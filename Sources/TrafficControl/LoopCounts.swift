@@ -1,13 +1,14 @@
-// The counters of one event loop. They need no lock; a scrape adds up the counters of all loops.
+// The counters and histograms of one event loop. They need no lock; a scrape adds up those of all loops.
 
 package import EnrouteWire
 package import Telemetry
 
-/// The counters that everything on one event loop shares. Confined to that loop.
+/// The counters and histograms that everything on one event loop shares. Confined to that loop.
 package final class LoopCounts {
 
     package init() {}
     package private(set) var values = Counts()
+    package let durations = LoopDurations()
 
     package func add(_ metric: Metric) { self.values.add(metric) }
 

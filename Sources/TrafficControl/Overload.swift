@@ -168,6 +168,8 @@ package final class SharedLoad: Sendable {
     private let isOverloadedFlag = Atomic(false)
     private let hasReachedRedisFlag = Atomic(false)
     package let pulses: [Pulse]
+    /// The jobs that any event loop follows.
+    package let followedJobs = FollowedJobs()
 
     package init(loops: Int) { self.pulses = (0..<loops).map { _ in Pulse() } }
 

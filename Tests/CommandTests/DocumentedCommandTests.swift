@@ -129,8 +129,8 @@ import Testing
     @Test func `every setting that a document names exists`() throws {
         let reference = try String(
             contentsOf: Checkout.root.appending(path: "deploy/configuration.md"), encoding: .utf8)
-        // A shell variable, and a variable that Kubernetes sets.
-        let others: Set = ["ENROUTE_USER", "ENROUTE_SERVICE_HOST"]
+        // A shell variable, a variable that Kubernetes sets, and one of the build.
+        let others: Set = ["ENROUTE_USER", "ENROUTE_SERVICE_HOST", "ENROUTE_BUILD_REVISION"]
         for document in Self.documents {
             let text = try String(contentsOf: Checkout.root.appending(path: document), encoding: .utf8)
             for name in Set(text.matches(of: /ENROUTE_[A-Z0-9_]*[A-Z0-9]/).map { String($0.0) }).subtracting(others) {

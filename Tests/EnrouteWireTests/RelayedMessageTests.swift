@@ -14,7 +14,7 @@ import Testing
     }
 
     private static func read(_ text: String) -> UInt64? {
-        Array(text.utf8).withUnsafeBytes { PublishedLocation.read($0, of: Self.job) }
+        Array(text.utf8).withUnsafeBytes { PublishedLocation.read($0, of: Self.job)?.id }
     }
 
     @Test func `a location with all members that a gateway may publish is relayed`() {

@@ -210,7 +210,7 @@ class Watch:
         return {
             "megabytes": self.target.resident_megabytes,
             "descriptors": self.target.descriptors,
-            "sessions": metrics["enroute_sessions_open"],
+            "sessions": sum(value for name, value in metrics.items() if name.startswith("enroute_sessions_open{")),
             "connections": metrics["enroute_connections_open"],
         }
 

@@ -29,27 +29,35 @@ extension RiderChange {
 }
 
 extension PublishedLocation {
-    /// Returns the id of a valid location message of this job; `nil` for anything else. Unknown members, which a later
-    /// version may add, are ignored.
-    package static func read(_ message: UnsafeRawBufferPointer, of job: JobID) -> UInt64? {
+    /// What a gateway reads in a location before it relays the bytes.
+    package struct Stamp: Hashable, Sendable {
+        package var id: UInt64
+        /// When the rider's gateway received the fix, ms since the epoch by its clock; 0 if the message does not contain it.
+        package var receivedAt: Int64
+    }
+
+    /// Returns id and time of a valid location message of this job; `nil` for anything else. Unknown members, which a
+    /// later version may add, are ignored.
+    package static func read(_ message: UnsafeRawBufferPointer, of job: JobID) -> Stamp? {
         let end = self.head.count + self.idDigits
         // The id must not have more digits than are read.
         guard let id = self.id(of: message), message[end] == UInt8(ascii: "\""), RelayedMessage.mayBe(message) else {
             return nil
         }
         do throws(BadMessage) {
-            try Self.check(message, job)
-            return id
+            return Stamp(id: id, receivedAt: try Self.check(message, job))
         } catch {
             return nil
         }
     }
 
-    private static func check(_ message: UnsafeRawBufferPointer, _ job: JobID) throws(BadMessage) {
+    /// - Returns: when the location was received, or 0.
+    private static func check(_ message: UnsafeRawBufferPointer, _ job: JobID) throws(BadMessage) -> Int64 {
         var reader = JSONReader(message)
         var members = Members("location")
         var (latitude, longitude) = (Double?.none, Double?.none)
         var (isOfJob, isTimed) = (false, false)
+        var receivedAt: Int64 = 0
         try reader.object { (name, reader) throws(BadMessage) in
             if name.equals("lat") {
                 try members.once(0)
@@ -71,7 +79,7 @@ extension PublishedLocation {
                 try reader.value()
             } else if name.equals("received") {
                 try members.once(6)
-                _ = try reader.integer()
+                receivedAt = try reader.integer()
             } else if name.equals("acc") || name.equals("spd") || name.equals("hdg") {
                 _ = try reader.double()
             } else {
@@ -81,5 +89,6 @@ extension PublishedLocation {
         try reader.end()
         guard isOfJob, isTimed, let latitude, let longitude, Coordinate(latitude: latitude, longitude: longitude) != nil
         else { throw BadMessage("the message is not a location of the job") }
+        return Fix.times.contains(receivedAt) ? receivedAt : 0
     }
 }

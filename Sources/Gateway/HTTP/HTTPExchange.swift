@@ -69,6 +69,8 @@ package final class HTTPExchange: ChannelInboundHandler, RemovableChannelHandler
     private var deadline: Deadline?
     private var phase: Phase?
     private let stallHandler: ResponseStallHandler
+    /// When the current stage of the connection's setup began; `nil` once the connection has answered a request.
+    private var stageStart: NIODeadline? = .now()
 
     /// - Parameter onFirstRequest: called once, with the first request for the router. Must call `HTTPConnection.serve`.
     init(
@@ -113,11 +115,21 @@ package final class HTTPExchange: ChannelInboundHandler, RemovableChannelHandler
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         switch event {
-        case SecureSocketEvent.handshakeCompleted: self.startDeadline(self.limits.requestHeadSeconds, .firstHead)
+        case SecureSocketEvent.handshakeCompleted:
+            self.stageEnded(self.loop.counts.durations.tls)
+            self.startDeadline(self.limits.requestHeadSeconds, .firstHead)
         case is ChannelShouldQuiesceEvent: self.quiesce(context)
         default: break
         }
         context.fireUserInboundEventTriggered(event)
+    }
+
+    /// Records the duration of a stage of the connection's setup. The next stage starts now.
+    private func stageEnded(_ recorder: DurationRecorder) {
+        guard let start = self.stageStart else { return }
+        let now = NIODeadline.now()
+        recorder.record(microseconds: (now - start).nanoseconds / 1_000)
+        self.stageStart = now
     }
 
     private func quiesce(_ context: ChannelHandlerContext) {
@@ -363,6 +375,7 @@ package final class HTTPExchange: ChannelInboundHandler, RemovableChannelHandler
         guard case .responding = self.state, let context = self.context else { return }
         self.stallHandler.stop()
         self.isHEADRequest = false
+        self.stageStart = nil
         guard !self.closesAfterResponse else { return self.linger(context) }
         self.state = .idle
         self.startDeadline(Connections.idleSeconds, .idle)
@@ -387,6 +400,7 @@ package final class HTTPExchange: ChannelInboundHandler, RemovableChannelHandler
             version: .http1_1, status: .switchingProtocols, headers: WebSocketUpgrade.headers(for: head))
         context.writeAndFlush(self.wrapOutboundOut(.head(response)), promise: nil)
         guard context.channel.isActive else { return }
+        self.stageEnded(self.loop.counts.durations.upgrade)
         let address = self.address(of: head, context)
         do {
             try self.connections.startSession(context.channel, admission, address, after: self.feed, self)

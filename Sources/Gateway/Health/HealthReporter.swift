@@ -71,7 +71,7 @@ package actor HealthReporter {
         let lag = load.loopLag(now: NIODeadline.now().uptimeNanoseconds, tick: UInt64(Deadlines.tick.nanoseconds))
         let health = GatewayHealth(
             name: self.name, version: EnrouteVersion.current, state: state, startedAt: self.startedAt,
-            sessions: census.sessions, connections: load.openSockets, followedJobs: census.jobs,
+            sessions: census.sessions, connections: load.openSockets, followedJobs: load.followedJobs.count,
             followers: census.followed.values.reduce(0, +), loopLagMs: lag, memoryBytes: ProcessLoad.residentBytes,
             live: self.live.latency, ledger: self.ledger.latency)
         return (health, census.followed)
@@ -81,7 +81,7 @@ package actor HealthReporter {
 extension GatewayLoops {
     /// A snapshot of all event loops together.
     struct Census: Sendable {
-        var (sessions, jobs) = (0, 0)
+        var sessions = 0
         /// The number of followers by job, for at most `GatewayRegistry.maxFollowedJobs` jobs.
         var followed: [JobID: Int] = [:]
         var isDegraded = false
@@ -97,7 +97,6 @@ extension GatewayLoops {
             }.get()
             guard let (counts, followed, isDegraded) = part else { continue }
             census.sessions += counts.sessions
-            census.jobs += counts.jobs
             census.isDegraded = census.isDegraded || isDegraded
             census.followed.merge(followed) { $0 + $1 }
         }

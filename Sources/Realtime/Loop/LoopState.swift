@@ -11,7 +11,7 @@ package import NIOCore
 internal import Redis
 internal import Resilience
 package import SecureSocket
-package import Telemetry
+internal import Telemetry
 package import TrafficControl
 
 /// The Redis connections, followers and sessions of one event loop. Confined to it.
@@ -62,6 +62,9 @@ package final class LoopState {
     /// Connections without a session: plain HTTP connections, and others before their upgrade.
     private var requestChannels: [ObjectIdentifier: any Channel] = [:]
     private var lastNumber: UInt64 = 0
+    private var sessionRoles: [SessionRole: Int] = [:]
+    /// Bytes in the outboxes of all sessions.
+    var outboxBytes = 0
     private var originNotices = LogThrottle()
     private var timer: RepeatedTask?
     private var whenEmpty: EventLoopPromise<Void>?
@@ -82,8 +85,10 @@ package final class LoopState {
         self.eventLoop = eventLoop
         self.revocations = revocations
         self.faultMonitors = faultMonitors
+        self.counts = LoopCounts()
         self.revocationReader = RevocationReader(
-            eventLoop: eventLoop, settings: settings, witness: faultMonitors.ledger, logger: logger)
+            eventLoop: eventLoop, settings: settings, witness: faultMonitors.ledger,
+            replyTimes: self.counts.durations.ledgerCommand, logger: logger)
         self.settings = settings
         self.quotas = quotas
         self.load = load
@@ -94,15 +99,19 @@ package final class LoopState {
             perSecond: limits.messagesPerPersonPerSecond, burst: limits.messagesPerPersonBurst)
         self.addressBuckets = SharedBuckets(
             perSecond: limits.messagesPerAddressPerSecond, burst: limits.messagesPerAddressBurst)
-        self.counts = LoopCounts()
         let (timing, state) = (settings.redisTiming, settings.liveState)
-        func client(_ address: RedisAddress, _ logger: Logger, _ monitor: RedisFaultMonitor) -> RedisClient {
-            RedisClient(address: address, eventLoop: eventLoop, timing: timing, logger: logger, witness: monitor)
+        func client(
+            _ address: RedisAddress, _ logger: Logger, _ monitor: RedisFaultMonitor, _ replyTimes: DurationRecorder
+        ) -> RedisClient {
+            RedisClient(
+                address: address, eventLoop: eventLoop, timing: timing, logger: logger, witness: monitor,
+                replyTimes: replyTimes)
         }
+        let durations = self.counts.durations
         let (ofLive, ofLedger) = (logger.of(.redisLive), logger.of(.redisLedger))
-        self.live = client(settings.live, ofLive, faultMonitors.live)
-        self.ledger = client(settings.ledger, ofLedger, faultMonitors.ledger)
-        self.writes = client(settings.ledger, ofLedger, faultMonitors.ledger)
+        self.live = client(settings.live, ofLive, faultMonitors.live, durations.liveCommand)
+        self.ledger = client(settings.ledger, ofLedger, faultMonitors.ledger, durations.ledgerCommand)
+        self.writes = client(settings.ledger, ofLedger, faultMonitors.ledger, durations.ledgerCommand)
         self.publisher = LocationPublisher(live: self.live, settings: state)
         self.notes = ValidationSummaryStore(live: self.live, settings: state)
         self.links = TrackingLinks(ledger: self.ledger, writes: self.writes, settings: state)
@@ -143,7 +152,7 @@ package final class LoopState {
         self.relay = LoopRelay(
             eventLoop: eventLoop, keyspace: state.keyspace, jobs: self.jobs,
             feeds: Subscriptions(client: self.live, connections: spread, timing: timing, logger: ofLive),
-            events: events, zones: zones, counts: self.counts, bounds: bounds,
+            events: events, zones: zones, counts: self.counts, followed: load.followedJobs, bounds: bounds,
             limits: TimeLimits(deadlines: self.deadlines, jobs: self.jobs, eventLoop: eventLoop),
             arrivals: ArrivalTimes(
                 eventLoop: eventLoop, store: ETAStore(live: self.live, settings: state),
@@ -228,7 +237,9 @@ package final class LoopState {
     package func add(_ rider: RiderSession, of session: Session) { self.riderSessions[session.number] = rider }
 
     package func remove(_ session: Session) {
-        self.sessions[session.number] = nil
+        if self.sessions.removeValue(forKey: session.number) != nil, let role = session.role {
+            self.sessionRoles[role, default: 0] -= 1
+        }
         self.riderSessions.removeValue(forKey: session.number)?.guidance.sessionEnded()
         self.succeedWhenEmpty()
     }
@@ -237,6 +248,12 @@ package final class LoopState {
         self.requestChannels[ObjectIdentifier(channel)] = channel
         let bound = NIOLoopBound(self, eventLoop: self.eventLoop)
         channel.closeFuture.whenComplete { _ in bound.value.remove(requestChannel: channel) }
+    }
+
+    /// A session's client has signed in.
+    func signedIn(_ session: Session, as role: SessionRole) {
+        session.role = role
+        self.sessionRoles[role, default: 0] += 1
     }
 
     package func remove(requestChannel channel: any Channel) {
@@ -261,8 +278,10 @@ package final class LoopState {
     }
 
     /// The current values for a metrics scrape.
-    package var census: (counts: Counts, sessions: Int, jobs: Int) {
-        (self.counts.values, self.sessions.count, self.relay.followedJobs)
+    package var census: LoopCensus {
+        LoopCensus(
+            counts: self.counts.values, durations: self.counts.durations.values, sessions: self.sessions.count,
+            sessionRoles: self.sessionRoles, outboxBytes: self.outboxBytes)
     }
 
     private func tick() {

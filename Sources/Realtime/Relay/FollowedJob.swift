@@ -68,17 +68,24 @@ final class FollowedJob {
         return true
     }
 
-    /// - Parameter now: the current time, read once for all followers.
-    /// - Returns: whether the position was newer than the last one and was sent.
-    @discardableResult
-    func offerPosition(_ id: UInt64, _ frame: [UInt8], at now: NIODeadline) -> Bool {
+    /// The outcome of offering a message to a follower.
+    enum Offer {
+        /// The follower has received it already, or may not see it now.
+        case notSent
+        case queued
+        case written
+    }
+
+    /// - Parameters:
+    ///   - now: the current time, read once for all followers.
+    ///   - receivedAt: when a gateway received the position, ms since the epoch; 0 if its delivery is not measured.
+    func offerPosition(_ id: UInt64, _ frame: [UInt8], at now: NIODeadline, receivedAt: Int64) -> Offer {
         // A position that arrives before the snapshot is buffered, and sent with the snapshot if it is newer.
         guard self.isUnderway, self.isTracking || !self.syncState.isLive, self.syncState.position(id, frame) else {
-            return false
+            return .notSent
         }
         HotPath.pass(.followedJob)
-        self.session.send(frame, .conflated(self.job), at: now)
-        return true
+        return self.session.send(frame, .conflated(self.job), at: now, receivedAt: receivedAt) ? .written : .queued
     }
 
     /// Operations staff and services receive details that customers do not.
@@ -112,12 +119,15 @@ final class FollowedJob {
         if self.syncState.isLive, self.showsPositions { self.session.send(frame, .ordered) }
     }
 
-    func offerStatus(_ event: StatusEvent, _ status: FollowerSyncState<StatusID>.Status)
-        -> FollowerSyncState<StatusID>.StatusVerdict
-    {
+    /// - Parameters:
+    ///   - receivedAt: when a gateway received the status, ms since the epoch; 0 if its delivery is not measured.
+    ///   - written: the number of sockets that the status has been written to.
+    func offerStatus(
+        _ event: StatusEvent, _ status: FollowerSyncState<StatusID>.Status, receivedAt: Int64, written: inout Int
+    ) -> FollowerSyncState<StatusID>.StatusVerdict {
         let verdict = self.syncState.status(status)
         if verdict == .show {
-            self.session.send(status.frame, .ordered)
+            if self.session.send(status.frame, .ordered, receivedAt: receivedAt) { written += 1 }
             self.statusChanged(to: event.status)
         } else if !self.syncState.isLive {
             self.newestPendingStatus = event

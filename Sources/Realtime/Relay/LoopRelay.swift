@@ -27,6 +27,8 @@ package final class LoopRelay {
     private let feeds: Subscriptions
     private let events: Subscriptions
     private let counts: LoopCounts
+    /// Shared by all loops.
+    private let followed: FollowedJobs
     private let logger: Logger
     /// Jobs that lost their channels together are resynced within this time, not all together.
     private static let resyncSpread = UInt64.milliseconds(250)
@@ -46,8 +48,8 @@ package final class LoopRelay {
 
     init(
         eventLoop: any EventLoop, keyspace: Keyspace, jobs: JobService, feeds: Subscriptions,
-        events: Subscriptions, zones: ZoneRelay, counts: LoopCounts, bounds: ResyncScheduler<JobID>.Bounds,
-        limits: TimeLimits, arrivals: ArrivalTimes, freshness: FreshnessTracker,
+        events: Subscriptions, zones: ZoneRelay, counts: LoopCounts, followed: FollowedJobs,
+        bounds: ResyncScheduler<JobID>.Bounds, limits: TimeLimits, arrivals: ArrivalTimes, freshness: FreshnessTracker,
         isRevocationStateStale: @escaping () -> Bool,
         logger: Logger
     ) {
@@ -58,6 +60,7 @@ package final class LoopRelay {
         self.events = events
         self.zones = zones
         self.counts = counts
+        self.followed = followed
         self.logger = logger
         self.limits = limits
         self.arrivals = arrivals
@@ -96,7 +99,7 @@ package final class LoopRelay {
 
     /// Succeeds when no further message of the job can be missed.
     func follow(_ followed: FollowedJob) -> EventLoopFuture<Void> {
-        _ = self.table.follow(followed.job, by: followed)
+        if self.table.follow(followed.job, by: followed) == .subscribe { self.followed.follow(followed.job) }
         let bound = NIOLoopBound((self, followed.job), eventLoop: self.eventLoop)
         return EventLoopFuture.andAllSucceed(
             [
@@ -114,6 +117,7 @@ package final class LoopRelay {
 
     func unfollow(_ followed: FollowedJob) {
         guard self.table.unfollow(followed.job, by: followed) == .unsubscribe else { return }
+        self.followed.unfollow(followed.job)
         self.jobResync.unfollow(followed.job)
         self.limits.forget(followed.job)
         self.suppressed.drop(followed.job)
@@ -122,9 +126,6 @@ package final class LoopRelay {
         self.feeds.unsubscribe(self.keyspace.feed(of: followed.job))
         self.events.unsubscribe(self.keyspace.events(of: followed.job))
     }
-
-    /// The number of jobs that have followers on this loop.
-    var followedJobs: Int { self.table.topics.count }
 
     /// The number of followers on this loop for at most `most` jobs. Costs O(most).
     package func followers(most: Int) -> [JobID: Int] {
@@ -138,11 +139,12 @@ package final class LoopRelay {
         guard let job = self.keyspace.job(ofChannel: channel) else { return }
         let followers = self.table.followers(of: job)
         guard !followers.isEmpty else { return }
-        if let id = PublishedLocation.read(payload, of: job) {
+        if let location = PublishedLocation.read(payload, of: job) {
             HotPath.pass(.loopRelay)
             self.counts.add(.messagesRelayed, followers.count)
             self.freshness.positionReceived(job)
-            return self.offerPosition(id, Frame.text(payload), of: job, to: followers)
+            return self.offerPosition(
+                location.id, Frame.text(payload), of: job, to: followers, receivedAt: location.receivedAt)
         }
         guard let message = ServerMessage(ours: payload),
             self.relayNotice(message, Frame.text(payload), of: job, to: followers)
@@ -210,22 +212,30 @@ package final class LoopRelay {
 
     /// Offers a position to the followers, or buffers it while the revocation state is stale.
     ///
-    /// - Parameter age: how long ago the position was published, if it was read rather than received.
+    /// - Parameters:
+    ///   - age: how long ago the position was published, if it was read rather than received.
+    ///   - receivedAt: when a gateway received it, ms since the epoch; 0 if it was read, so its delivery is not measured.
     private func offerPosition(
         _ id: UInt64, _ frame: [UInt8], of job: JobID, to followers: ContiguousArray<FollowedJob>,
-        age: TimeAmount = .zero
+        age: TimeAmount = .zero, receivedAt: Int64 = 0
     ) {
         self.arrivals.received(position: frame, of: job)
         guard !self.isRevocationStateStale() else {
             self.counts.add(.positionsSuppressed)
-            return self.suppressed.store(id, frame, of: job)
+            return self.suppressed.store(id, frame, of: job, receivedAt: receivedAt)
         }
-        var (isNews, isTold) = (false, true)
+        var (isNews, isTold, written) = (false, true, 0)
         let now = NIODeadline.now()
-        for follower in followers where follower.offerPosition(id, frame, at: now) {
+        for follower in followers {
+            switch follower.offerPosition(id, frame, at: now, receivedAt: receivedAt) {
+            case .notSent: continue
+            case .queued: break
+            case .written: written += 1
+            }
             isNews = true
             if follower.lastSentState != .live { isTold = false }
         }
+        self.counts.durations.delivered(receivedAt: receivedAt, count: written)
         if isNews, age > .zero { self.freshness.positionReceived(job, age: age) }
         if !isTold { self.sendTrackingState(self.freshness.state(of: job) ?? .live, job) }
     }
@@ -260,9 +270,14 @@ package final class LoopRelay {
         if let reason = event.status.endOfTravel { self.arrivals.ended(job, because: reason) }
         let followers = self.table.followers(of: job)
         self.counts.add(.messagesRelayed, followers.count)
+        // The time at which Redis recorded the status is the start of its id.
+        let receivedAt = Int64(clamping: event.id.milliseconds)
+        var written = 0
         for follower in followers {
-            if follower.offerStatus(event, status) == .gap { isGap = true }
+            let verdict = follower.offerStatus(event, status, receivedAt: receivedAt, written: &written)
+            if verdict == .gap { isGap = true }
         }
+        self.counts.durations.delivered(receivedAt: receivedAt, count: written)
         if isGap { self.resync(job) }
     }
 
@@ -277,9 +292,13 @@ package final class LoopRelay {
         var arrivals = self.suppressed.removeETAs()
         let now = NIODeadline.now()
         for (job, position) in self.suppressed.removePositions() {
+            var written = 0
             for follower in self.table.followers(of: job) {
-                follower.offerPosition(position.id, position.frame, at: now)
+                let offer = follower.offerPosition(
+                    position.id, position.frame, at: now, receivedAt: position.receivedAt)
+                if offer == .written { written += 1 }
             }
+            self.counts.durations.delivered(receivedAt: position.receivedAt, count: written)
             arrivals.insert(job)
         }
         for job in arrivals {

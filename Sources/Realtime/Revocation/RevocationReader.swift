@@ -34,13 +34,17 @@ final class RevocationReader {
     /// Called when all revocations have been applied.
     var onUpToDate: () -> Void = {}
 
-    init(eventLoop: any EventLoop, settings: RealtimeSettings, witness: any RedisObserver, logger: Logger) {
+    init(
+        eventLoop: any EventLoop, settings: RealtimeSettings, witness: any RedisObserver, replyTimes: DurationRecorder,
+        logger: Logger
+    ) {
         self.eventLoop = eventLoop
         self.logger = logger
         let (timing, state) = (settings.redisTiming, settings.liveState)
         let ofLedger = logger.of(.redisLedger)
         self.client = RedisClient(
-            address: settings.ledger, eventLoop: eventLoop, timing: timing, logger: ofLedger, witness: witness)
+            address: settings.ledger, eventLoop: eventLoop, timing: timing, logger: ofLedger, witness: witness,
+            replyTimes: replyTimes)
         self.channel = Subscriptions(client: self.client, connections: 1, timing: timing, logger: ofLedger)
         self.name = state.keyspace.control
         self.log = RevocationLog(ledger: self.client, settings: state)

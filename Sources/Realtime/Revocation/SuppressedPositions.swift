@@ -5,15 +5,18 @@ internal import EnrouteWire
 
 /// The newest position of each followed job that arrived while the loop's revocation state was stale. A value.
 struct SuppressedPositions {
-    private var newest: [JobID: (id: UInt64, frame: [UInt8])] = [:]
+    /// - Parameter receivedAt: when a gateway received it, ms since the epoch; 0 if that is not measured.
+    typealias Position = (id: UInt64, frame: [UInt8], receivedAt: Int64)
+
+    private var newest: [JobID: Position] = [:]
     /// Jobs with a suppressed arrival time.
     private var etas: Set<JobID> = []
 
     var isEmpty: Bool { self.newest.isEmpty && self.etas.isEmpty }
 
-    mutating func store(_ id: UInt64, _ frame: [UInt8], of job: JobID) {
+    mutating func store(_ id: UInt64, _ frame: [UInt8], of job: JobID, receivedAt: Int64 = 0) {
         if let held = self.newest[job], held.id >= id { return }
-        self.newest[job] = (id, frame)
+        self.newest[job] = (id, frame, receivedAt)
     }
 
     mutating func storeETA(of job: JobID) { self.etas.insert(job) }
@@ -23,7 +26,7 @@ struct SuppressedPositions {
         self.etas.remove(job)
     }
 
-    mutating func removePositions() -> [JobID: (id: UInt64, frame: [UInt8])] {
+    mutating func removePositions() -> [JobID: Position] {
         defer { self.newest = [:] }
         return self.newest
     }

@@ -4,6 +4,7 @@
 package import Access
 package import EnrouteWire
 internal import Fanout
+internal import HTTPValues
 package import Jobs
 internal import LiveState
 package import Logging
@@ -39,7 +40,7 @@ package final class Session: ChannelInboundHandler {
     var limits: Limits { self.loop.settings.limits }
     var life = SessionLife()
     var reader: WebSocketReader
-    var outbox: Outbox<JobID>
+    private var outbox: Outbox<JobID>
     package var rate: MessageRate
     var keepalive: Keepalive
     package var context: ChannelHandlerContext?
@@ -49,6 +50,10 @@ package final class Session: ChannelInboundHandler {
     private var signInMethod: SignInMethod
     /// The loop's tick in which a message was last sent or received.
     var lastActive: UInt64
+    /// When the connection became a session.
+    let openedAt: NIODeadline
+    /// Set once the client has signed in.
+    var role: SessionRole?
     var timers = Timers()
     /// Set while the kernel may still hold data that this client must no longer receive (LoopRevocations).
     var flushDeadline: FlushDeadline?
@@ -80,6 +85,7 @@ package final class Session: ChannelInboundHandler {
         self.rate = MessageRate(limits, address: address.flatMap { loop.addressBuckets.acquire($0) })
         self.keepalive = Keepalive(pingSeconds: limits.pingSeconds, pongSeconds: limits.pongSeconds, now: now)
         self.lastActive = loop.ticks
+        self.openedAt = now
         self.signInMethod =
             if let admitted {
                 .admitted(admitted)
@@ -156,6 +162,7 @@ package final class Session: ChannelInboundHandler {
         if self.context != nil { self.socket.onDrained = nil }
         self.context = nil
         self.timers.cancel()
+        self.changeOutbox { $0.removeAll() }
         // On the next tick, because the relay may be iterating over its followers now, and one of them may belong to this
         // session.
         let bound = NIOLoopBound(self, eventLoop: self.loop.eventLoop)
@@ -234,21 +241,28 @@ package final class Session: ChannelInboundHandler {
                     tasks: refused.tasks, ref: ref)))
     }
 
-    func send(_ frame: [UInt8], _ kind: Outbox<JobID>.Kind) { self.send(frame, kind, at: .now()) }
+    /// - Returns: whether the frame was written to the socket.
+    @discardableResult
+    func send(_ frame: [UInt8], _ kind: Outbox<JobID>.Kind, receivedAt: Int64 = 0) -> Bool {
+        self.send(frame, kind, at: .now(), receivedAt: receivedAt)
+    }
 
     /// Sends the frame now, or queues it until the socket has sent the data before it. Never closes the session synchronously,
     /// because the caller may be iterating over the sessions.
     ///
-    /// - Parameter now: the current time, read once for all recipients of a message.
-    func send(_ frame: [UInt8], _ kind: Outbox<JobID>.Kind, at now: NIODeadline) {
-        guard now < self.life.sendsUntil else { return }
+    /// - Parameters:
+    ///   - now: the current time, read once for all recipients of a message.
+    ///   - receivedAt: when a gateway received the content, ms since the epoch; 0 if its delivery is not measured.
+    /// - Returns: whether the frame was written to the socket. If it is queued, its delivery is measured when it is written.
+    func send(_ frame: [UInt8], _ kind: Outbox<JobID>.Kind, at now: NIODeadline, receivedAt: Int64) -> Bool {
+        guard now < self.life.sendsUntil else { return false }
         self.lastActive = self.loop.ticks
         if !self.socket.isWaiting, self.outbox.isEmpty {
             self.write(frame)
             if self.socket.isWaiting { self.startStallTimer() }
-            return
+            return true
         }
-        switch self.outbox.add(frame, kind) {
+        switch self.changeOutbox({ $0.add(frame, kind, receivedAt: receivedAt) }) {
         case .queued: self.loop.counts.add(.messagesQueued)
         case .replaced:
             self.loop.counts.add(.messagesQueued)
@@ -257,6 +271,15 @@ package final class Session: ChannelInboundHandler {
             let bound = NIOLoopBound(self, eventLoop: self.loop.eventLoop)
             self.loop.eventLoop.execute { bound.value.overflowed() }
         }
+        return false
+    }
+
+    /// Changes the outbox. Every change goes through here, so that the loop knows the bytes in all outboxes.
+    @discardableResult
+    func changeOutbox<Result>(_ body: (inout Outbox<JobID>) -> Result) -> Result {
+        let before = self.outbox.bytes
+        defer { self.loop.outboxBytes += self.outbox.bytes - before }
+        return body(&self.outbox)
     }
 
     package func write(_ frame: [UInt8]) {
@@ -270,19 +293,23 @@ package final class Session: ChannelInboundHandler {
         self.close(.slowConsumer, "send queue full")
     }
 
-    func widenOutbox(to bytes: Int) { self.outbox.widen(to: bytes) }
+    func widenOutbox(to bytes: Int) { self.changeOutbox { $0.widen(to: bytes) } }
 
-    func dropQueuedPosition(of job: JobID) { self.outbox.drop(job) }
+    func dropQueuedPosition(of job: JobID) { self.changeOutbox { $0.drop(job) } }
 
     /// The socket has sent its data, so queued frames can be written.
     private func drained() {
         self.timers.stall?.cancel()
         self.timers.stall = nil
-        let now = NIODeadline.now()
+        guard !self.outbox.isEmpty else { return }
+        let (now, time) = (NIODeadline.now(), WallClock.nowMilliseconds)
         while !self.socket.isWaiting, now < self.life.sendsUntil,
-            let frame = self.outbox.removeFirst(ifAllowed: { self.follower.showsPositions(of: $0) })
+            let next = self.changeOutbox({ outbox in
+                outbox.removeFirstWithTime(ifAllowed: { self.follower.showsPositions(of: $0) })
+            })
         {
-            self.write(frame)
+            self.write(next.frame)
+            self.loop.counts.durations.delivered(receivedAt: next.receivedAt, at: time)
         }
         if self.socket.isWaiting { self.startStallTimer() }
     }

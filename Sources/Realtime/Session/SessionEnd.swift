@@ -45,7 +45,7 @@ extension Session {
         self.logger.debug(
             "closing connection", metadata: [LogKey.code: "\(code.rawValue)", LogKey.reason: "\(reason)"])
         self.loop.counts.closed(code)
-        self.outbox.removeAll()
+        self.changeOutbox { $0.removeAll() }
         self.write(Frame.close(code.rawValue, reason))
         if discardsUnsent { self.resetUnlessFlushed() }
         if self.framing == .events { return self.closeWhenFlushed() }
@@ -70,7 +70,7 @@ extension Session {
         // If the connection were closed now, its send buffer could no longer be monitored, and the kernel would send the data
         // it still holds.
         guard self.flushDeadline == nil else {
-            self.outbox.removeAll()
+            self.changeOutbox { $0.removeAll() }
             self.flushDeadline?.closesAfterwards = true
             return
         }
@@ -78,7 +78,7 @@ extension Session {
             self.context?.close(promise: nil)
             return
         }
-        self.outbox.removeAll()
+        self.changeOutbox { $0.removeAll() }
         self.socket.onDrained = { [weak self] in self?.context?.close(promise: nil) }
         self.startStallTimer()
     }

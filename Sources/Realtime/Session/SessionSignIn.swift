@@ -51,6 +51,7 @@ extension Session {
         }
         guard let waiting = self.life.signIn(admitted) else { return }
         self.loop.counts.add(.sessionsOpened)
+        self.loop.signedIn(self, as: admitted.grant.link == nil ? SessionRole(admitted.grant.role) : .link)
         self.rate.signedIn(self.loop.personBuckets.acquire(admitted.grant.person))
         self.timers.step?.cancel()
         self.keepAlive(until: self.keepalive.firstCheck)
@@ -71,6 +72,10 @@ extension Session {
                 Welcome(
                     session: self.id, serverTime: WallClock.nowMilliseconds, pingIntervalSeconds: ping, limits: limits))
         )
+        if self.framing == .webSocket {
+            self.loop.counts.durations.signIn.record(
+                microseconds: (NIODeadline.now() - self.openedAt).nanoseconds / 1_000)
+        }
         if self.loop.isDegraded { self.send(.degraded) }
         if admitted.grant.allows(.beAvailable), self.framing == .webSocket { self.rider.presence.start() }
         self.handleDeferred(waiting)

@@ -54,8 +54,10 @@ struct SessionCheck {
         }
         _ = try? channel.finish(acceptAlreadyClosed: true)
         self.gateway.eventLoop.run()
-        let census = self.gateway.state.census
-        try require(census.sessions == 0 && census.jobs == 0, "\(census.sessions) sessions leaked")
+        let state = self.gateway.state
+        let jobs = state.load.followedJobs.count
+        let census = state.census
+        try require(census.sessions == 0 && jobs == 0 && census.outboxBytes == 0, "\(census.sessions) sessions leaked")
     }
 
     private func reference(_ stream: ArraySlice<UInt8>) -> [WebSocketReference.Event] {

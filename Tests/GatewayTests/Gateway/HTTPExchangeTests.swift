@@ -314,7 +314,7 @@ import Testing
                         _ = socket.readToEndOrReset()
                     }
                 }
-                #expect(try await gateway.eventually("/metrics") { $0.text.contains("enroute_sessions_open 0") })
+                try await gateway.waitForSessions(0)
             }
         }
     }

@@ -151,6 +151,15 @@ struct RunningGateway: Sendable {
         }
     }
 
+    /// Waits until this many sessions are signed in, of all roles together.
+    func waitForSessions(_ count: Double) async throws {
+        try await becomes("\(count) sessions are open", within: Self.patience, every: Self.pace) {
+            let samples = try await self.manage("/metrics").text.matches(
+                of: /(?m)^enroute_sessions_open\{role="[a-z]+"\} (\S+)$/)
+            return samples.compactMap { Double($0.1) }.reduce(0, +) == count
+        }
+    }
+
     /// The maximum time to wait; some events occur only once a minute.
     private static let patience = Duration.seconds(240)
     private static let pace = Duration.milliseconds(10)

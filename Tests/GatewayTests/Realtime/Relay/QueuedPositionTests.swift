@@ -37,14 +37,15 @@ import Testing
     }
 
     fileprivate struct RelayCounts {
-        let relayed, queued, repairs: Int
+        let relayed, queued, repairs, queuedBytes: Int
 
         init(_ metrics: String) {
             func value(_ name: String) -> Int {
                 let line = metrics.split(separator: "\n").first { $0.hasPrefix(name + " ") }
-                return line.flatMap { Int($0.dropFirst(name.count + 1)) } ?? 0
+                return line.flatMap { Double($0.dropFirst(name.count + 1)) }.map { Int($0) } ?? 0
             }
             self.relayed = value("enroute_messages_relayed_total")
+            self.queuedBytes = value("enroute_outbox_queued_bytes")
             self.queued = value("enroute_messages_queued_total")
             self.repairs = value(#"enroute_resyncs_total{kind="job",reason="repair"}"#)
         }
@@ -78,6 +79,7 @@ import Testing
         let newest = try await Self.publishUntilOneIsQueued(gateway, job, rider)
 
         let before = RelayCounts(try await gateway.manage("/metrics").text)
+        #expect(before.queuedBytes > 0)
         switch change {
         case .travelModeOff: _ = try await gateway.feed.close(job, because: .deactivated).get()
         case .ended:
@@ -106,6 +108,7 @@ import Testing
         #expect(!wasReset || change == .otherCustomer)
         #expect(wasReset || rest.contains(#""type":"location""#), "data in flight arrives")
         #expect(!rest.contains(#""id":"\#(newest)""#), "the queued position does not arrive")
+        try await gateway.waitForMetric("enroute_outbox_queued_bytes 0.0")
     }
 
     /// - Returns: the id of the newest position, which is queued at the gateway.

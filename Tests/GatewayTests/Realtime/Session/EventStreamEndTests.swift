@@ -35,11 +35,11 @@ import Testing
                         while ContinuousClock.now < end {}
                     }
                 }
-                #expect(try await Self.metrics(gateway, say: "enroute_sessions_open 0"))
+                try await gateway.waitForSessions(0)
                 // A normal stream, which the gateway closes while draining.
                 let stream = try await EventStreamReader.open(gateway, job, authorization: anna)
                 _ = try await stream.first { if case .subscribed = $0 { true } else { nil } }
-                #expect(try await Self.metrics(gateway, say: "enroute_sessions_open 1"))
+                try await gateway.waitForSessions(1)
                 gateway.drain()
                 while try await stream.next() != nil {}
             }
@@ -161,7 +161,7 @@ import Testing
         // Now the clients read, which would deliver the rest if there were any.
         try await blocking { for socket in sockets.value { _ = socket.readToEndOrReset() } }
         #expect(zip(sockets.value, received).allSatisfy { $0.bytesReceived == $1 })
-        #expect(try await Self.metrics(gateway, say: "enroute_sessions_open 0"))
+        try await gateway.waitForSessions(0)
     }
 
     /// Publishes more positions than the client's kernel can receive, to all followers.

@@ -79,7 +79,7 @@ import Testing
                 let stream = try await EventStreamReader.open(gateway, job, by: "anna", .customer)
                 _ = try await stream.first { if case .subscribed = $0 { true } else { nil } }
                 stream.finish()
-                try await gateway.waitForMetric("enroute_sessions_open 0")
+                try await gateway.waitForSessions(0)
                 let missed = try await gateway.ledger.publish(
                     .workInProgress, of: job, by: PersonID("service")!, source: "event"
                 ).get()

@@ -1,0 +1,25 @@
+// What the program was built from, for `enroute_build_info`.
+
+internal import CBuildInfo
+
+/// The build of this program.
+enum BuildInfo {
+    /// The commit, if the build was given one in ENROUTE_BUILD_REVISION (Package.swift), otherwise `unknown`. Only characters
+    /// that need no escaping in a label.
+    static var revision: String {
+        String(cString: enroute_build_revision()).filter {
+            $0.isASCII && ($0.isLetter || $0.isNumber || "-._+".contains($0))
+        }
+    }
+
+    /// The version of the compiler. The language has no way to ask for more than a comparison.
+    static var swiftVersion: String {
+        #if compiler(>=6.4)
+            "6.4 or newer"
+        #elseif compiler(>=6.3)
+            "6.3"
+        #else
+            "6.2"
+        #endif
+    }
+}
