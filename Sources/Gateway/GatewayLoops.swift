@@ -87,23 +87,49 @@ struct GatewayLoops: Sendable {
         for (loop, state) in zip(self.loops, self.states) { loop.execute { state.value.shed(percent: percent) } }
     }
 
+    /// How long a drain waits for the last connections in addition to the time that a client has to answer a close frame.
+    private static let closeReserveMilliseconds: Int64 = 1_000
+
+    /// The result of `drain`.
+    struct Drained: Hashable, Sendable {
+        /// Sessions that were asked to reconnect.
+        var sessions = 0
+        /// Connections that did not close in time, and are closed without notice.
+        var openConnections = 0
+    }
+
     /// Asks every client to reconnect to another gateway, at times spread over the drain time, and waits until they have
-    /// disconnected.
-    func drain(_ time: Duration) async {
-        // The last clients are asked before the drain time is over, so that their close frames still arrive within it.
+    /// disconnected. Sessions that are open after that time are closed with 4000 too, whatever they were doing, and get the
+    /// usual time to answer: with a drain time of 0 this concerns all of them.
+    func drain(_ time: Duration) async -> Drained {
         let milliseconds = time.milliseconds
+        var drained = Drained()
+        for (loop, state) in zip(self.loops, self.states) {
+            drained.sessions += (try? await loop.submit { state.value.sessions.count }.get()) ?? 0
+        }
+        // The last clients are asked before the drain time is over, so that their close frames still arrive within it.
         let disconnected = zip(self.loops, self.states).map { loop, state in
             loop.flatSubmit { state.value.drain(milliseconds: milliseconds * 9 / 10) }
         }
         let all = EventLoopFuture.andAllSucceed(disconnected, on: self.loops[0])
-        let deadline = self.loops[0].scheduleTask(in: .milliseconds(milliseconds)) {}
-        await withTaskGroup(of: Void.self) { group in
-            group.addTask { _ = try? await all.get() }
-            group.addTask { _ = try? await deadline.futureResult.get() }
-            await group.next()
-            deadline.cancel()
-            // `all` may never complete if a peer has disappeared. Its promise fails when the loop state is released.
-            group.cancelAll()
+        await all.wait(milliseconds: milliseconds)
+        for (loop, state) in zip(self.loops, self.states) { loop.execute { state.value.closeSessions() } }
+        await all.wait(milliseconds: Int64(self.settings.limits.closeSeconds) * 1000 + Self.closeReserveMilliseconds)
+        for (loop, state) in zip(self.loops, self.states) {
+            drained.openConnections += (try? await loop.submit { state.value.openConnections }.get()) ?? 0
         }
+        return drained
+    }
+}
+
+extension EventLoopFuture<Void> {
+    /// Returns when the future succeeds or fails, or after this time. A future may never complete, for example if a peer has
+    /// disappeared; its promise fails when the loop state is released.
+    func wait(milliseconds: Int64) async {
+        let over = self.eventLoop.makePromise(of: Void.self)
+        self.whenComplete { _ in over.succeed() }
+        let deadline = self.eventLoop.scheduleTask(in: .milliseconds(milliseconds)) { over.succeed() }
+        try? await over.futureResult.get()
+        deadline.cancel()
     }
 }

@@ -139,11 +139,12 @@ package struct GatewayServer: Service, CustomStringConvertible {
                 }
                 try await respond(request, channel)
             },
-            settings: self.settings, loops: shared.loops)
+            settings: self.settings, loops: shared.loops, mismatches: ProxyMismatchLog(logger: self.logger))
         let management = Connections(
             responder: Self.responder(
                 ManagementRoutes(gatewayLoops: gatewayLoops).router().buildResponder(), self.logger, nil),
-            settings: self.settings, loops: connections.loops, isManagement: true)
+            settings: self.settings, loops: connections.loops, mismatches: connections.mismatches,
+            isManagement: true)
         let consumer = self.settings.queue.map {
             QueueConsumer(queue: $0, routes: routes[0], dependencies: routing.counts.services, logger: self.logger)
         }
@@ -173,9 +174,10 @@ package struct GatewayServer: Service, CustomStringConvertible {
             }
         } catch {
             try? await managementListener?.close()
-            // Stopped before it started: there is nothing to shut down.
-            if error is CancellationError { return }
-            throw error
+            guard error is CancellationError else { throw error }
+            // There is nothing to shut down.
+            self.logger.notice("stopped before the gateway was ready")
+            return
         }
         let ports = Ports(
             gateway: listener.localAddress?.port ?? self.settings.port,
@@ -183,7 +185,7 @@ package struct GatewayServer: Service, CustomStringConvertible {
         self.logger.info(
             "listening", metadata: [LogKey.address: "\(self.settings.host)", LogKey.port: "\(ports.gateway)"])
 
-        await withDiscardingTaskGroup { group in
+        let drained = await withDiscardingTaskGroup { group in
             if let keys = self.settings.issuerKeys { group.addTask { await keys.run() } }
             if let consumer { group.addTask { await consumer.run() } }
             group.addTask { await healthReporter.run() }
@@ -194,12 +196,19 @@ package struct GatewayServer: Service, CustomStringConvertible {
             // Load balancers take a while to notice that /readyz fails. Connections that they open until then are served.
             try? await Task.sleep(for: self.settings.drainAccept)
             try? await listener.close()
-            await gatewayLoops.drain(self.settings.drain)
+            self.logger.info(
+                "stopped accepting connections; asking clients to reconnect",
+                metadata: [LogKey.seconds: "\(self.settings.drain.components.seconds)"])
+            let drained = await gatewayLoops.drain(self.settings.drain)
             try? await managementListener?.close()
             group.cancelAll()
+            return drained
         }
         arrivals.finish()
         await answering
+        self.logger.notice(
+            "stopped",
+            metadata: [LogKey.sessions: "\(drained.sessions)", LogKey.connections: "\(drained.openConnections)"])
     }
 
     /// Connects every event loop to both Redis instances.

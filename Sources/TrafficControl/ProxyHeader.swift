@@ -50,6 +50,11 @@ package enum ProxyHeader: Hashable, Sendable {
         return .invalid(.missing)
     }
 
+    /// Returns whether these bytes are the start of a header, valid or not. A request whose method starts with P is not.
+    package static func isAnnounced(by bytes: UnsafeRawBufferPointer) -> Bool {
+        bytes.count >= self.lineStart.count && self.parse(bytes) != .invalid(.missing)
+    }
+
     // MARK: version 1
 
     /// `PROXY TCP4 192.0.2.1 198.51.100.7 56324 443\r\n`

@@ -21,6 +21,9 @@ package actor HealthReporter {
     /// The number of round-trip times to keep: those of the last five minutes.
     private static let maxRoundTrips = 60
 
+    /// How long a stopping gateway waits for its removal from Redis.
+    private static let removalMilliseconds: Int64 = 1_000
+
     private struct RoundTrips {
         var last: TimeAmount?
         var window = LatencyWindow(capacity: HealthReporter.maxRoundTrips)
@@ -58,8 +61,8 @@ package actor HealthReporter {
             .get()
             try? await Task.sleep(for: GatewayRegistry.reportInterval)
         }
-        // Not awaited, because the connections to Redis close soon.
-        _ = self.registry.remove(self.id)
+        // The connections to Redis close afterwards. Without Redis, the entry expires by itself.
+        await self.registry.remove(self.id).wait(milliseconds: Self.removalMilliseconds)
     }
 
     /// Returns the current health and the number of followers of each job.

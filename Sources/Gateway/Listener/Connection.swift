@@ -19,6 +19,7 @@ struct Connections: Sendable {
     let responder: Responder
     let settings: GatewaySettings
     let loops: LoopMap
+    let mismatches: ProxyMismatchLog
     /// Whether this is the management listener, which serves HTTP only, without TLS and without limits.
     var isManagement = false
 
@@ -72,15 +73,18 @@ struct Connections: Sendable {
         loop.counts.add(.connectionsAccepted)
         guard let balancers = self.settings.proxyProtocol else {
             try self.count(peer, channel, loop)
+            try channel.pipeline.syncOperations.addHandler(
+                UnexpectedProxyHeaderDetector(mismatches: self.mismatches))
             return peer
         }
         guard balancers.trusts(channel.remoteAddress) else {
             loop.counts.add(.proxyHeadersUntrusted)
+            self.mismatches.record(.untrusted, from: channel.remoteAddress)
             throw Untrusted()
         }
         let open = NIOLoopBound(channel, eventLoop: channel.eventLoop)
         try channel.pipeline.syncOperations.addHandler(
-            ProxyHeaderHandler(loop: loop) { header in
+            ProxyHeaderHandler(loop: loop, mismatches: self.mismatches) { header in
                 switch header {
                 case .local: peer.address = nil
                 case .client(let address):

@@ -24,13 +24,15 @@ final class ProxyHeaderHandler: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundOut = ByteBuffer
 
     private let loop: LoopState
+    private let mismatches: ProxyMismatchLog
     private let received: (ProxyHeader) throws -> Void
     private var bytes = ByteBuffer()
     private var deadline: Deadline?
 
     /// - Parameter received: called once, with the header. When it throws, the connection is closed.
-    init(loop: LoopState, received: @escaping (ProxyHeader) throws -> Void) {
+    init(loop: LoopState, mismatches: ProxyMismatchLog, received: @escaping (ProxyHeader) throws -> Void) {
         self.loop = loop
+        self.mismatches = mismatches
         self.received = received
     }
 
@@ -64,6 +66,7 @@ final class ProxyHeaderHandler: ChannelInboundHandler, RemovableChannelHandler {
         case .complete(let header, let length): self.complete(header, length, context)
         case .invalid(let fault):
             self.loop.counts.add(Metric(fault))
+            self.mismatches.record(fault == .missing ? .missing : .malformed, from: context.remoteAddress)
             self.close(context)
         }
     }

@@ -57,7 +57,7 @@ package final class LoopState {
     /// Ticks since the loop started: a clock that costs nothing to read.
     private(set) var ticks: UInt64 = 0
     private let pulse: SharedLoad.Pulse
-    private(set) var sessions: [UInt64: Session] = [:]
+    package private(set) var sessions: [UInt64: Session] = [:]
     private var riderSessions: [UInt64: RiderSession] = [:]
     /// Connections without a session: plain HTTP connections, and others before their upgrade.
     private var requestChannels: [ObjectIdentifier: any Channel] = [:]
@@ -359,6 +359,14 @@ package final class LoopState {
         let bound = NIOLoopBound(self.trail, eventLoop: self.eventLoop)
         return promise.futureResult.flatMap { bound.value.flushed() }
     }
+
+    /// Closes the sessions that are still open at the end of the drain time.
+    package func closeSessions() {
+        for session in self.sessions.values { session.close(.goingAway, "going away") }
+    }
+
+    /// The number of connections, with and without a session.
+    package var openConnections: Int { self.sessions.count + self.requestChannels.count }
 
     /// Closes idle sessions to free memory, the newest first.
     ///

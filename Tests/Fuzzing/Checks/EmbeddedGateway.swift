@@ -51,7 +51,8 @@ final class EmbeddedGateway {
             logger: Self.logger)
         self.connections = Connections(
             responder: { _, _ in }, settings: settings,
-            loops: LoopMap([NIOLoopBound(self.state, eventLoop: self.eventLoop)], loops: [self.eventLoop]))
+            loops: LoopMap([NIOLoopBound(self.state, eventLoop: self.eventLoop)], loops: [self.eventLoop]),
+            mismatches: ProxyMismatchLog(logger: Self.logger))
     }
 
     static let logger = Logger(label: "fuzz", factory: { _ in SwiftLogNoOpLogHandler() })

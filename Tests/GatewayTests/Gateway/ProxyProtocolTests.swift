@@ -88,6 +88,38 @@ import TrafficControl
         }
     }
 
+    @Test(arguments: [
+        (
+            isRequired: true, from: "127.0.0.1", bytes: request,
+            message: "connection closed; it has no PROXY protocol header"
+        ),
+        (true, "127.0.0.1", "PROXY TCP4 nonsense\r\n", "connection closed; its PROXY protocol header is malformed"),
+        (true, "192.0.2.0/24", request, "connection closed; its address may not send a PROXY protocol header"),
+        (
+            false, "127.0.0.1", header(of: "192.0.2.1"),
+            "connection starts with a PROXY protocol header, which is not expected"
+        ),
+        (false, "127.0.0.1", "PATCH / HTTP/1.1\r\n\r\n", ""),
+    ])
+    func `a balancer and a gateway that do not agree are named in the log, once a minute, with what to do`(
+        isRequired: Bool, from: String, bytes: String, message: String
+    ) async throws {
+        let (lines, balancers) = (RecordedLines(), try TrustedProxies([from]))
+        try await within {
+            try await RunningGateway.run(isSecure: false, logger: lines.logger) {
+                $0.proxyProtocol = isRequired ? balancers : nil
+            } _: { gateway in
+                for _ in 0..<3 { _ = try await Self.answer(gateway, to: Array(bytes.utf8)) }
+            }
+        }
+        let found = lines.all.filter { $0.message.contains("PROXY protocol") }
+        #expect(found.map(\.message) == (message.isEmpty ? [] : [message]))
+        for line in found {
+            #expect(line.level == .warning && line.metadata["peer"] == "127.0.0.1" && line.metadata["count"] == "1")
+            #expect("\(line.metadata["reason"]!)".contains("ENROUTE_LISTEN_PROXY_PROTOCOL"))
+        }
+    }
+
     @Test func `a header that takes too long closes the connection, and is counted`() async throws {
         try await Self.running(changing: {
             $0.limits.proxyHeaderSeconds = 1

@@ -1,0 +1,81 @@
+// What happens when a balancer and its gateway are configured differently: one sends the PROXY protocol, and the other does not
+// expect it, or the reverse. Clients then see no more than a closed connection, so the log says what to change.
+
+internal import Logging
+internal import NIOCore
+internal import Synchronization
+internal import Telemetry
+internal import TrafficControl
+
+/// How the start of a connection differs from what `ENROUTE_LISTEN_PROXY_PROTOCOL` says.
+enum ProxyMismatch: Hashable, CaseIterable {
+    /// A header is required, and the connection starts with something else.
+    case missing
+    /// A header is required, and what arrived is not a valid one.
+    case malformed
+    /// The peer is not one of the balancers that may send a header.
+    case untrusted
+    /// No header is expected, and the connection starts with one.
+    case unexpected
+
+    var message: Logger.Message {
+        switch self {
+        case .missing: "connection closed; it has no PROXY protocol header"
+        case .malformed: "connection closed; its PROXY protocol header is malformed"
+        case .untrusted: "connection closed; its address may not send a PROXY protocol header"
+        case .unexpected: "connection starts with a PROXY protocol header, which is not expected"
+        }
+    }
+
+    /// What an operator should do.
+    var remedy: String {
+        switch self {
+        case .missing, .malformed:
+            "Let the balancer send it (HAProxy: send-proxy-v2, nginx: proxy_protocol on), or set "
+                + "ENROUTE_LISTEN_PROXY_PROTOCOL=off."
+        case .untrusted: "Add the address to ENROUTE_LISTEN_PROXY_PROTOCOL_FROM if it is a balancer."
+        case .unexpected:
+            "Set ENROUTE_LISTEN_PROXY_PROTOCOL=required, or remove send-proxy-v2 or proxy_protocol from the balancer."
+        }
+    }
+}
+
+/// Logs mismatches, each kind at most once a minute. Thread-safe.
+final class ProxyMismatchLog: Sendable {
+    private let logger: Logger
+    private let throttles = Mutex<[ProxyMismatch: LogThrottle]>([:])
+
+    init(logger: Logger) { self.logger = logger }
+
+    func record(_ mismatch: ProxyMismatch, from peer: SocketAddress?) {
+        let unlogged = self.throttles.withLock {
+            $0[mismatch, default: LogThrottle()].record(at: NIODeadline.now().uptimeNanoseconds)
+        }
+        guard let unlogged else { return }
+        self.logger.warning(
+            mismatch.message,
+            metadata: [
+                LogKey.peer: "\(peer?.ipAddress ?? "unknown")", LogKey.count: "\(unlogged + 1)",
+                LogKey.reason: "\(mismatch.remedy)",
+            ])
+    }
+}
+
+/// Looks at the first bytes of a connection that should start without a PROXY protocol header, then removes itself. The bytes pass
+/// on unchanged: TLS or HTTP refuse them. Confined to the channel's loop.
+final class UnexpectedProxyHeaderDetector: ChannelInboundHandler, RemovableChannelHandler {
+    typealias InboundIn = ByteBuffer
+    typealias InboundOut = ByteBuffer
+
+    private let mismatches: ProxyMismatchLog
+
+    init(mismatches: ProxyMismatchLog) { self.mismatches = mismatches }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        if self.unwrapInboundIn(data).withUnsafeReadableBytes(ProxyHeader.isAnnounced(by:)) {
+            self.mismatches.record(.unexpected, from: context.remoteAddress)
+        }
+        context.fireChannelRead(data)
+        context.pipeline.syncOperations.removeHandler(context: context, promise: nil)
+    }
+}
