@@ -95,7 +95,7 @@ class OrderSystem:
     def ask(self, method: str, path: str, body: dict | None = None, bearer: str | None = None) -> dict:
         """Raises Refused unless the answer is 2xx, and OSError without an answer."""
         address = urlsplit(self.site.url)
-        if self.site.is_secure:
+        if address.scheme == "https":
             connection = http.client.HTTPSConnection(
                 address.hostname, address.port, timeout=bounds.ANSWER_SECONDS, context=UNVERIFIED)
         else:

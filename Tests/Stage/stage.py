@@ -10,6 +10,7 @@ import os
 import re
 import secrets
 import shutil
+import socket
 import subprocess
 from pathlib import Path
 
@@ -56,6 +57,8 @@ class Site:
         self.relay: Relay | None = None
         self.front: int | None = None
         """The port of a balancer, once the test has started one: clients connect there."""
+        self.terminates_tls = False
+        """Whether that balancer terminates TLS: clients use TLS and the gateways do not."""
         try:
             self.start_redis()
             for _ in range(gateways):
@@ -70,7 +73,8 @@ class Site:
     def url(self) -> str:
         """The address for clients: the balancer's or the relay's, if there is one."""
         port = self.front or (self.relay.port if self.relay else self.gateways[0].port)
-        return f"{'https' if self.is_secure else 'http'}://127.0.0.1:{port}"
+        is_https = self.is_secure or (self.front is not None and self.terminates_tls)
+        return f"{'https' if is_https else 'http'}://127.0.0.1:{port}"
 
     @property
     def port(self) -> int:
@@ -93,9 +97,11 @@ class Site:
             timeout=bounds.ANSWER_SECONDS)
         return done.stdout.strip()
 
-    def start_gateway(self) -> "Gateway":
-        """Starts one more gateway on the same Redis. The relay uses it when the earlier ones accept no connection."""
-        gateway = Gateway(self, f"gateway-{len(self.gateways) + 1}")
+    def start_gateway(self, is_started: bool = True) -> "Gateway":
+        """Starts one more gateway on the same Redis. The relay uses it when the earlier ones accept no connection.
+
+        `is_started=False`: only chooses its ports, for a balancer; `start()` starts it later."""
+        gateway = Gateway(self, f"gateway-{len(self.gateways) + 1}", is_started)
         self.gateways.append(gateway)
         if self.relay:
             self.relay.targets.append(gateway.port)
@@ -105,8 +111,9 @@ class Site:
         if self.relay:
             self.relay.close()
         for gateway in self.gateways:
-            gateway.process.kill() if gateway.process.is_running else None
-            gateway.process.end()
+            if gateway.process:
+                gateway.process.kill()
+                gateway.process.end()
         if self.redis:
             self.redis.end()
 
@@ -125,14 +132,14 @@ class Site:
             "TLS": "on" if self.is_secure else "off",
         }
         if self.is_secure:
-            ours |= {"TLS_CERTIFICATE_FILE": str(self._certificate()), "TLS_KEY_FILE": str(self.folder / "key.pem")}
+            ours |= {"TLS_CERTIFICATE_FILE": str(self.certificate()), "TLS_KEY_FILE": str(self.folder / "key.pem")}
         ours |= {f"LIMIT_{name}": str(value) for name, value in UNBOUNDED.items()}
         ours |= self.settings
         theirs = {name: value for name, value in os.environ.items() if not name.startswith("ENROUTE_")}
         return theirs | {f"ENROUTE_{name}": str(value) for name, value in ours.items() if value is not None}
 
-    def _certificate(self) -> Path:
-        """A self-signed certificate. Browsers are told to accept it (`ignore_https_errors`)."""
+    def certificate(self) -> Path:
+        """A self-signed certificate; its key is `key.pem` beside it. Browsers are told to accept it (`ignore_https_errors`)."""
         path = self.folder / "certificate.pem"
         if not path.exists():
             subprocess.run(
@@ -147,12 +154,16 @@ class Gateway:
 
     LISTENING = re.compile(r"listening on \S+ port (\d+)(?:.*probes and metrics on port (\d+))?")
 
-    def __init__(self, site: Site, name: str):
+    def __init__(self, site: Site, name: str, is_started: bool = True):
         self._site, self._name = site, name
+        self.process: Process | None = None
         self.port = 0
         self.management = 0
         """The port of `/readyz`, `/healthz` and `/metrics`; 0 unless the site sets MANAGEMENT="on"."""
-        self.start()
+        if is_started:
+            self.start()
+        else:
+            self.port, self.management = free_ports(2)
 
     def start(self) -> None:
         """Starts the gateway, also after `process.kill()`: on the same ports."""
@@ -166,6 +177,16 @@ class Gateway:
             lambda: self.LISTENING.search(log.read_text(errors="replace")[read:]), "its port")
         self.port, self.management = int(found.group(1)), int(found.group(2) or 0)
 
+    @property
+    def log(self) -> str:
+        """Everything that it has logged, in all its lives."""
+        return (self._site.folder / f"{self._name}.log").read_text(errors="replace")
+
+    def metric(self, name: str) -> float:
+        """The sum of a metric's values over all its labels."""
+        lines = [line for line in self.manage("/metrics")[1].splitlines() if re.match(rf"{name}[{{ ]", line)]
+        return sum(float(line.rsplit(" ", 1)[1]) for line in lines)
+
     def manage(self, path: str) -> tuple[int, str]:
         """Requests `/readyz`, `/metrics` and so on. Returns the HTTP status and the body."""
         connection = http.client.HTTPConnection("127.0.0.1", self.management, timeout=bounds.ANSWER_SECONDS)
@@ -175,6 +196,16 @@ class Gateway:
             return answer.status, answer.read().decode()
         finally:
             connection.close()
+
+
+def free_ports(count: int) -> list[int]:
+    """Ports that nothing listens on now."""
+    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+    try:
+        return [server.getsockname()[1] for server in sockets]
+    finally:
+        for server in sockets:
+            server.close()
 
 
 def forget(folder: Path) -> None:

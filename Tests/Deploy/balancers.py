@@ -1,0 +1,167 @@
+"""The balancers of deploy/, started from the shipped files in front of the gateways of a site. HAProxy's files are used as they
+are, with environment variables; of nginx's, only the file with the addresses is another."""
+
+import atexit
+import csv
+import http.client
+import io
+import os
+import pwd
+import signal
+import ssl
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import bounds
+from processes import Process
+from stage import ROOT, Gateway, Site, free_ports
+
+HAPROXY = ROOT / "deploy/haproxy"
+NGINX = ROOT / "deploy/nginx"
+SLOTS = ["g1a", "g1b", "g2a", "g2b"]
+UNVERIFIED = ssl._create_unverified_context()
+
+# What the header of each file tells an operator to set on the gateways, and management for the health checks.
+LAYER_4 = {"LISTEN_PROXY_PROTOCOL": "required", "LISTEN_PROXY_PROTOCOL_FROM": "127.0.0.1"}
+LAYER_7 = {"LISTEN_TRUSTED_PROXIES": "127.0.0.1"}
+
+
+def settings_of(layer: int) -> dict:
+    """The arguments of `make_site` for gateways behind a balancer of this layer. They have the default timing."""
+    common = {"DRAIN_ACCEPT_SECONDS": 5, "DRAIN_SECONDS": 10, "EVENT_LOOPS": 1, "OVERLOAD_LOOP_LAG_MS": 60_000}
+    return common | ({"is_secure": True} | LAYER_4 if layer == 4 else LAYER_7)
+
+
+def wait_until(answers: Callable, what: str, seconds: float = bounds.START_SECONDS):
+    """Calls `answers()` until the result is truthy, and returns it."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if answer := answers():
+            return answer
+        time.sleep(bounds.POLL_SECONDS)
+    raise TimeoutError(what)
+
+
+def get(port: int, path: str, is_secure: bool = False, headers: dict | None = None) -> tuple[int, str]:
+    """The status and the body of an answer. Raises OSError or HTTPException without one."""
+    connection = (http.client.HTTPSConnection("127.0.0.1", port, timeout=bounds.ANSWER_SECONDS, context=UNVERIFIED)
+                  if is_secure else http.client.HTTPConnection("127.0.0.1", port, timeout=bounds.ANSWER_SECONDS))
+    try:
+        connection.request("GET", path, headers=headers or {})
+        answer = connection.getresponse()
+        return answer.status, answer.read().decode(errors="replace")
+    finally:
+        connection.close()
+
+
+class HAProxy:
+    """deploy/haproxy/layer4.cfg or layer7.cfg, unmodified. The site's gateways are in its slots, in their order."""
+
+    def __init__(
+        self, start: Callable, site: Site, layer: int, folder: Path, hosts: dict[str, str] | None = None, **environment,
+    ):
+        """`hosts`: slots whose gateways are at another address than 127.0.0.1."""
+        folder.mkdir(exist_ok=True)
+        self.file = HAPROXY / f"layer{layer}.cfg"
+        self.slots: dict[str, Gateway] = dict(zip(SLOTS, site.gateways))
+        port, self.metrics, *unused = free_ports(2 + 2 * len(SLOTS))
+        # Paths of sockets must be short.
+        self.socket = Path(tempfile.gettempdir()) / f"haproxy-{port}.sock"
+        atexit.register(self.socket.unlink, missing_ok=True)
+        user = pwd.getpwuid(os.getuid()).pw_name
+        certificate = folder / "balancer.pem"
+        certificate.write_text(site.certificate().read_text() + (site.folder / "key.pem").read_text())
+        self.environment = dict(os.environ) | {
+            "BALANCER_USER": user, "BALANCER_GROUP": user, "BALANCER_SOCKET": str(self.socket),
+            "BALANCER_BIND": f"127.0.0.1:{port}", "BALANCER_METRICS": f"127.0.0.1:{self.metrics}",
+            "BALANCER_CERTIFICATE": str(certificate), "BALANCER_MAXCONN": "2000",
+        }
+        for index, slot in enumerate(SLOTS):
+            gateway = self.slots.get(slot)
+            service, management = (
+                (gateway.port, gateway.management) if gateway else (unused[2 * index], unused[2 * index + 1]))
+            name = f"GATEWAY_{slot[1:].upper()}"
+            host = (hosts or {}).get(slot, "127.0.0.1")
+            self.environment |= {name: f"{host}:{service}", f"{name}_MANAGEMENT": str(management)}
+        self.environment |= {name: str(value) for name, value in environment.items()}
+        self.process: Process = start("haproxy", ["haproxy", "-W", "-f", str(self.file)], self.environment)
+        running = [slot for slot, gateway in self.slots.items() if gateway.process and gateway.process.is_running]
+        self.process.wait_until(lambda: self.states() == {
+            slot: "UP" if slot in running else "DOWN" for slot in SLOTS}, "its first health checks")
+        site.front, site.terminates_tls = port, layer == 7
+
+    def rows(self) -> dict[str, dict[str, str]]:
+        """HAProxy's statistics of each slot, from its page on loopback."""
+        try:
+            text = get(self.metrics, "/;csv")[1]
+        except (OSError, http.client.HTTPException):
+            return {}
+        rows = csv.DictReader(io.StringIO(text.removeprefix("# ")))
+        return {row["svname"]: row for row in rows if row["pxname"] == "gateways" and row["svname"] in SLOTS}
+
+    def states(self) -> dict[str, str]:
+        """UP, DOWN, DRAIN or MAINT of each slot; `UP 1/3` while a check fails."""
+        return {name: row["status"] for name, row in self.rows().items()}
+
+    def check(self) -> str:
+        """The output of `haproxy -c`; raises CalledProcessError when the file is not valid."""
+        return subprocess.run(
+            ["haproxy", "-c", "-f", str(self.file)], env=self.environment, check=True, text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT).stdout
+
+
+class Nginx:
+    """deploy/nginx/layer4.conf or layer7.conf. Only what is marked EDIT differs from the shipped file, and gateways.conf."""
+
+    def __init__(self, start: Callable, site: Site, layer: int, folder: Path):
+        folder.mkdir(exist_ok=True)
+        self.site, self.folder = site, folder
+        port, self.metrics = free_ports(2)
+        edits = {
+            "user www-data;": f"user {pwd.getpwuid(os.getuid()).pw_name};",
+            "listen 443 ssl;": f"listen 127.0.0.1:{port} ssl;", "listen 443;": f"listen 127.0.0.1:{port};",
+            "listen 127.0.0.1:8405;": f"listen 127.0.0.1:{self.metrics};",
+            "ssl_certificate /etc/nginx/enroute-chain.pem;": f"ssl_certificate {site.certificate()};",
+            "ssl_certificate_key /etc/nginx/enroute-key.pem;": f"ssl_certificate_key {site.folder / 'key.pem'};",
+        }
+        self.file = folder / f"layer{layer}.conf"
+        lines = (NGINX / self.file.name).read_text().splitlines()
+        for index, line in enumerate(lines):
+            shipped, mark, _ = line.partition("  # EDIT")
+            if mark:
+                lines[index] = shipped.replace(shipped.strip(), edits[shipped.strip()])
+        self.file.write_text("\n".join(lines) + "\n")
+        self.write_gateways()
+        self.process: Process = start("nginx", [
+            "nginx", "-e", "stderr", "-c", str(self.file), "-g",
+            f"daemon off; pid {folder}/nginx.pid; error_log stderr notice;"])
+        self.process.wait_until(lambda: self._answers(), "its status page")
+        site.front, site.terminates_tls = port, layer == 7
+
+    def write_gateways(self, down: Gateway | None = None) -> None:
+        """Writes gateways.conf with the site's running gateways. `down`: one that gets no new clients."""
+        self.folder.joinpath("gateways.conf").write_text("".join(
+            f"server 127.0.0.1:{gateway.port} max_fails=1 fail_timeout=5s{' down' if gateway is down else ''};\n"
+            for gateway in self.site.gateways if gateway.process))
+
+    def reload(self) -> None:
+        """`nginx -s reload`; returns when new worker processes accept the connections."""
+        before = self.process.log.read_text(errors="replace").count("start worker process ")
+        self.process.child.send_signal(signal.SIGHUP)
+        wait_until(lambda: self.process.log.read_text(errors="replace").count("gracefully shutting down") > 0
+                   and self.process.log.read_text(errors="replace").count("start worker process ") > before, "a reload")
+
+    def check(self) -> str:
+        """The output of `nginx -t`; raises CalledProcessError when the file is not valid."""
+        return subprocess.run(
+            ["nginx", "-t", "-e", "stderr", "-c", str(self.file), "-g", f"pid {self.folder}/test.pid;"], check=True, text=True, stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT).stdout
+
+    def _answers(self) -> bool:
+        try:
+            return get(self.metrics, "/status")[0] == 200
+        except (OSError, http.client.HTTPException):
+            return False
