@@ -22,7 +22,8 @@ import Testing
     /// The documents, in the order in which an operator uses them.
     private static let documents = [
         "deploy/README.md", "deploy/check.md", "deploy/observability.md", "deploy/hardening.md", "deploy/sizing.md",
-        "deploy/troubleshooting.md", "deploy/threats.md", "deploy/redis/README.md", "README.md", "CONTRIBUTING.md",
+        "deploy/troubleshooting.md", "deploy/threats.md", "deploy/haproxy/README.md", "deploy/nginx/README.md",
+        "deploy/redis/README.md", "README.md", "CONTRIBUTING.md",
         "SECURITY.md",
     ]
 
@@ -46,6 +47,12 @@ import Testing
         ("deploy/redis/README.md", "# Set PASSWORD", "DeployedFilesTests"),
         ("deploy/redis/README.md", "# Set PREFIX", "DeployedFilesTests"),
         ("deploy/redis/README.md", "# Set MASTER", "PlannedFailoverTests"),
+        ("deploy/haproxy/README.md", "haproxy -c", "Tests/Deploy/test_haproxy.py"),
+        ("deploy/haproxy/README.md", "echo 'set server", "Tests/Deploy/test_rolling_restart.py"),
+        ("deploy/haproxy/README.md", "./rolling-restart --dry-run", "Tests/Deploy/test_rolling_restart.py"),
+        ("deploy/haproxy/README.md", "./rolling-restart --start", "Tests/Deploy/test_rolling_restart.py"),
+        ("deploy/nginx/README.md", "nginx -t", "Tests/Deploy/test_nginx.py"),
+        ("deploy/nginx/README.md", "sed -i", "Tests/Deploy/test_nginx.py"),
         ("README.md", "import {Enroute}", "Tests/JavaScript/readme.test.mjs"),
         ("README.md", "import EnrouteClient", "ReadmeExampleTests"),
     ]
@@ -229,7 +236,9 @@ import Testing
         try FileManager.default.createSymbolicLink(
             atPath: "\(folder)/bin/enroute", withDestinationPath: CommandTests.binary)
         var ports: [String: Int] = [:]
-        for port in ["6390", "6391", "9471", "9472", "8451", "8452", "8443"] { ports[port] = try await freePort() }
+        for port in [
+            "6390", "6391", "9471", "9472", "9473", "9474", "8451", "8452", "8453", "8454", "8443", "8404",
+        ] { ports[port] = try await freePort() }
         ports["9464"] = ports["9471"]
         let all = try self.blocks("sh").filter { self.suite(of: $0) == nil }
         let isStop = { (block: Block) in block.document == "deploy/README.md" && block.text.hasPrefix("kill ") }
