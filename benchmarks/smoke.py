@@ -14,10 +14,17 @@ FOLLOWERS = 4
 
 # Every program of this folder is in one of these two lists; a test compares them with the folder.
 RUNS = [
-    "availability.py", "enroute-instructions", "enroute-load", "enroute-peers", "peers/node-ws", "pool.py", "recovery.py",
-    "riders.py", "status.py",
+    "availability.py", "enroute-instructions", "enroute-load", "enroute-peers", "fleet/checker.py", "fleet/clients.py",
+    "fleet/fleet.py", "peers/node-ws", "pool.py", "recovery.py", "riders.py", "status.py",
 ]
 LEFT_OUT = {
+    "fleet/crowd.py": "fleet/fleet.py starts it",
+    "fleet/faults.py": "is a part of fleet/fleet.py",
+    "fleet/measure.py": "is a part of fleet/fleet.py",
+    "fleet/orders.py": "fleet/fleet.py starts it",
+    "fleet/report.py": "is a part of fleet/fleet.py",
+    "fleet/servers.py": "is a part of fleet/fleet.py",
+    "fleet/wire.py": "is a part of fleet/fleet.py",
     "peers/install": "downloads the peers",
     "peers/nats": "peers/install downloads it",
     "peers/nchan": "peers/install builds it",
@@ -77,6 +84,19 @@ def scripts(enroute):
     script("availability.py", enroute, "--riders", "20", "--rate", "20", "--seconds", "1")
     script("recovery.py", enroute, "--jobs", "20", "--rounds", "1")
     script("riders.py", "--riders", "50", "--questions", "100")
+    script("fleet/checker.py")
+    script("fleet/clients.py")
+
+
+def fleet(enroute, folder):
+    """A small fleet loses a gateway and drains another. Three statuses are tampered with, which must be noticed."""
+    run("fleet/fleet.py", sys.executable, f"{FOLDER}/fleet/fleet.py", enroute, "--followers", "60", "--riders", "20", "--phases",
+        "kill,drain", "--single-redis", "--processes", "2", "--before", "1", "--during", "2", "--after", "1",
+        "--drain-accept-seconds", "4", "--drain-seconds", "2", "--rate", "10", "--sabotage", "--results", folder)
+    with open(f"{folder}/fleet.json") as file:
+        phases = {phase["phase"]: phase for phase in json.load(file)["phases"]}
+    if any(phases[name]["disconnects"]["followers"] == 0 for name in ("kill", "drain")):
+        raise Failed("fleet/fleet.py: a gateway that was killed or drained had no followers")
 
 
 def load(enroute, programs, folder):
@@ -191,6 +211,7 @@ def main():
         for part in (
             lambda folder: scripts(enroute), node_ws, lambda folder: load(enroute, programs, folder),
             lambda folder: peers(enroute, programs, folder), lambda folder: instructions(enroute),
+            lambda folder: fleet(enroute, folder),
         ):
             with tempfile.TemporaryDirectory() as folder:
                 part(folder)
