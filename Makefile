@@ -3,7 +3,8 @@
 # To build and to run.
 PACKAGES = libhiredis-dev libssl-dev zlib1g-dev redis-server libjs-leaflet util-linux
 # For the tests besides: proxies, enroute.js, the pages in a browser, a queue, the benchmarks' smoke test.
-TEST_PACKAGES = haproxy socat nginx-light libnginx-mod-stream prometheus nodejs node-ws node-redis chromium python3 python3-venv redis-tools iproute2 openssl curl \
+TEST_PACKAGES = haproxy socat nginx-light libnginx-mod-stream prometheus wget mmdebstrap nodejs node-ws node-redis chromium python3 \
+    python3-venv redis-tools iproute2 openssl curl \
     valgrind binutils libc6-dbg
 SUDO = $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
