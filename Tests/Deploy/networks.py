@@ -1,15 +1,8 @@
 """Networks for containers: bridges in a network namespace of their own, to which containers and the test itself connect.
 Nothing leaves these namespaces. Needs root."""
 
-import contextlib
-import ctypes
-import os
 import secrets
 import subprocess
-from collections.abc import Iterator
-
-CLONE_NEWNET = 0x40000000
-libc = ctypes.CDLL(None, use_errno=True)
 
 
 def ip(*words: str, namespace: str | None = None) -> None:
@@ -27,9 +20,13 @@ class Networks:
         self._links = 0
         self.add_namespace("")
 
+    def namespace(self, name: str) -> str:
+        """The full name of a namespace, for `ip netns`."""
+        return f"{self._switch}-{name}"
+
     def add_namespace(self, name: str) -> str:
         """Returns the name of a new namespace for `ip netns`."""
-        full = f"{self._switch}-{name}" if name else self._switch
+        full = self.namespace(name) if name else self._switch
         ip("netns", "add", full)
         self._namespaces.append(full)
         ip("link", "set", "lo", "up", namespace=full)
@@ -51,19 +48,3 @@ class Networks:
     def close(self) -> None:
         for namespace in reversed(self._namespaces):
             subprocess.run(["ip", "netns", "del", namespace], capture_output=True)
-
-
-@contextlib.contextmanager
-def inside(namespace: str) -> Iterator[None]:
-    """The calling thread's sockets are in this namespace."""
-    with open("/proc/thread-self/ns/net") as ours, open(f"/run/netns/{namespace}") as theirs:
-        _enter(theirs.fileno())
-        try:
-            yield
-        finally:
-            _enter(ours.fileno())
-
-
-def _enter(descriptor: int) -> None:
-    if libc.setns(descriptor, CLONE_NEWNET):
-        raise OSError(ctypes.get_errno(), "setns")
