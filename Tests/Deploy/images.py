@@ -86,7 +86,10 @@ class Build:
 
     def __init__(self, folder: Path, binary: Path | None = None):
         self.folder, self.binary = folder, binary
-        self.arguments: dict[str, str] = {}
+        self._globals: dict[str, str] = {}
+        """Arguments before the first FROM: for FROM, and as defaults of a stage that declares the same name."""
+        self._arguments: dict[str, str] = {}
+        """Arguments of the current stage, which its RUN instructions have in their environment."""
         self.stages: dict[str, Image] = {}
         self.log: list[str] = []
 
@@ -95,7 +98,8 @@ class Build:
         image, skips = None, False
         for name, value in instructions():
             if name == "FROM":
-                origin, stage = self._stage(self._expand(value, self.arguments))
+                origin, stage = self._stage(self._expand(value, self._globals))
+                self._arguments = {}
                 skips = stage == "build" and self.binary is not None
                 image = self.stages[stage] = Image(self.folder / stage)
                 if not skips:
@@ -108,11 +112,14 @@ class Build:
     def _step(self, image: Image | None, name: str, value: str) -> None:
         if name == "ARG":
             key, _, default = value.partition("=")
-            self.arguments.setdefault(key, default)
+            if image is None:
+                self._globals[key] = default
+            else:
+                self._arguments[key] = self._expand(default, self._arguments) or self._globals[key]
             return
         if name in ("LABEL", "ENV"):
             pairs = dict(re.findall(r'([\w.]+)=("[^"]*"|\S+)', value))
-            pairs = {key: self._expand(text.strip('"'), self.arguments) for key, text in pairs.items()}
+            pairs = {key: self._expand(text.strip('"'), self._arguments) for key, text in pairs.items()}
             (image.labels if name == "LABEL" else image.environment).update(pairs)
         elif name == "RUN":
             self._shell(image, value)
@@ -158,7 +165,7 @@ class Build:
     def _shell(self, image: Image, command: str) -> None:
         """RUN: as root, with this machine's network and its configuration of apt, and the toolchain if there is one."""
         variables = {"PATH": f"{TOOLCHAIN}/usr/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
-                     "HOME": "/root"} | image.environment
+                     "HOME": "/root"} | self._arguments | image.environment
         script = [
             "set -e", f"cd {shlex.quote(str(image.root))}", "mount -t proc proc proc", "mount --rbind /dev dev",
             "cp -f --dereference /etc/resolv.conf etc/resolv.conf",
