@@ -230,7 +230,7 @@ def test_a_reload_of_haproxy_refuses_nobody_and_disconnects_nobody(balanced, lay
 def test_metrics_are_on_loopback_only(balanced, layer):
     _, haproxy = balanced(layer, gateways=1)
     assert 'haproxy_server_status{proxy="gateways",server="g1a",state="UP"} 1' in get(haproxy.metrics, "/metrics")[1]
-    assert '"${BALANCER_METRICS-127.0.0.1:8404}"' in (HAPROXY / f"layer{layer}.cfg").read_text()
+    assert '"${BALANCER_METRICS-127.0.0.1:8405}"' in (HAPROXY / f"layer{layer}.cfg").read_text()
 
 
 def test_a_gateway_that_requires_a_header_that_haproxy_does_not_send_says_so(balanced):
@@ -252,7 +252,7 @@ def test_a_gateway_that_does_not_expect_the_header_that_haproxy_sends_says_so(ba
     assert haproxy.states()["g1a"] == "UP"
     wait_until(lambda: "which is not expected" in site.gateways[0].log, "the log line")
     line = next(line for line in site.gateways[0].log.splitlines() if "which is not expected" in line)
-    assert "level=warning" in line and "ENROUTE_LISTEN_PROXY_PROTOCOL=required" in line, line
+    assert "level=warning" in line and "remove send-proxy-v2" in line, line
 
 
 def default_of(setting: str) -> int:
