@@ -5,8 +5,10 @@ The root is an overlay over a folder, which is an unpacked image, or `/` for pro
 comparison with an engine: cgroups (memory and process limits) and seccomp. Each container is process 1 of its own pid
 namespace, so signals have the same effect as under an engine."""
 
+import contextlib
 import os
 import shlex
+import signal
 import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -114,7 +116,9 @@ class Running:
         namespace = ["ip", "netns", "exec", container.namespace] if container.namespace else ["unshare", "--net"]
         self.process = Process(
             container.name,
-            [*namespace, "unshare", "--mount", "--propagation", "private", "--pid", "--ipc", "--uts", "--fork",
+            # The outer namespace of processes ends everything inside when its first process ends, which the kernel does when
+            # the test ends (PR_SET_PDEATHSIG). The inner one alone would not: a change of the user clears that setting.
+            [*namespace, "unshare", "--pid", "--fork", "--kill-child", "unshare", "--mount", "--propagation", "private", "--pid", "--ipc", "--uts", "--fork",
              "--kill-child", "bash", str(script)], scratch / "log")
 
     @property
@@ -124,11 +128,16 @@ class Running:
     @property
     def pid(self) -> int | None:
         """Process 1 of the container, by its id here."""
-        try:
-            children = Path(f"/proc/{self.process.child.pid}/task/{self.process.child.pid}/children").read_text().split()
-        except OSError:
-            return None
-        return int(children[0]) if children else None
+        pid = self.process.child.pid
+        for _ in range(2):  # `unshare` twice
+            try:
+                children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+            except OSError:
+                return None
+            if not children:
+                return None
+            pid = int(children[0])
+        return pid
 
     def execute(self, command: list[str], timeout: float = bounds.ANSWER_SECONDS) -> subprocess.CompletedProcess:
         """Runs a command inside, as `docker exec` does: the same user, environment and root."""
@@ -158,6 +167,12 @@ class Running:
         return self.process.child.wait(seconds)
 
     def end(self) -> None:
-        """Kills the container; the kernel removes its mounts and namespaces."""
+        """Kills the container, and returns when none of its processes is left. The kernel removes its mounts and namespaces."""
+        first = self.pid
+        if first is not None:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(first, signal.SIGKILL)
+            # Both `unshare` end after it.
+            self.process.child.wait(bounds.END_SECONDS)
         self.process.kill()
         self.process.end()

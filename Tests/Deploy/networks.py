@@ -1,8 +1,13 @@
 """Networks for containers: bridges in a network namespace of their own, to which containers and the test itself connect.
 Nothing leaves these namespaces. Needs root."""
 
+import os
 import secrets
 import subprocess
+from pathlib import Path
+
+PREFIX = "enroute-"
+"""Of names in /run/netns; the id of the test's process follows."""
 
 
 def ip(*words: str, namespace: str | None = None) -> None:
@@ -14,11 +19,20 @@ class Networks:
     """Bridges by name, and the namespaces that are attached to them."""
 
     def __init__(self):
-        self._key = secrets.token_hex(3)
-        self._switch = f"enroute-{self._key}"
+        self._remove_left_over()
+        self._switch = f"{PREFIX}{os.getpid()}-{secrets.token_hex(2)}"
         self._namespaces: list[str] = []
         self._links = 0
         self.add_namespace("")
+
+    @staticmethod
+    def _remove_left_over() -> None:
+        """Removes the namespaces of tests that were killed."""
+        listed = subprocess.run(["ip", "netns", "list"], check=True, capture_output=True, text=True).stdout
+        for line in listed.splitlines():
+            name = line.split()[0]
+            if name.startswith(PREFIX) and not Path(f"/proc/{name.removeprefix(PREFIX).split('-')[0]}").exists():
+                subprocess.run(["ip", "netns", "del", name], capture_output=True)
 
     def namespace(self, name: str) -> str:
         """The full name of a namespace, for `ip netns`."""
