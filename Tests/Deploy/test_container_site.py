@@ -3,11 +3,13 @@ networks, users, read-only roots and health checks."""
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import time
 
 import pytest
+import yaml
 
 import compose
 import images
@@ -161,6 +163,24 @@ def test_prometheus_reads_every_target_and_the_rules(site, client):
 
     assert site.services["prometheus"].running.process.wait_until(up, "its first scrape of every target")
     assert [rule for group in query("rules")["groups"] for rule in group["rules"]]
+
+
+def test_the_queries_of_the_prometheus_adapter_have_a_value_for_each_gateway(site, client):
+    """Those of deploy/kubernetes/prometheus-adapter.yaml, for the autoscaler, with `instance` in place of the pod."""
+    address = site.services["prometheus"].addresses["monitoring"]
+    rules = yaml.safe_load((images.TOP / "deploy/kubernetes/prometheus-adapter.yaml").read_text())["rules"]
+    for rule in rules:
+        name = re.match(r"\w+", rule["seriesQuery"])[0]
+        query = rule["metricsQuery"].replace("<<.Series>>", name).replace(
+            "<<.LabelMatchers>>", 'job="enroute"').replace("<<.GroupBy>>", "instance")
+
+        def instances() -> bool:
+            done = client.execute(
+                ["curl", "-sS", "-G", f"http://{address}:9090/api/v1/query", "--data-urlencode", f"query={query}"])
+            result = json.loads(done.stdout)["data"]["result"] if done.returncode == 0 else []
+            return {entry["metric"]["instance"] for entry in result} == {"gateway-1:9464", "gateway-2:9464"}
+
+        site.services["prometheus"].running.process.wait_until(instances, f"a value of {query}")
 
 
 def test_a_gateway_stops_within_its_grace_period_and_no_request_fails_meanwhile(site, client):
