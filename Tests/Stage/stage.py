@@ -59,6 +59,8 @@ class Site:
         """The port of a balancer, once the test has started one: clients connect there."""
         self.terminates_tls = False
         """Whether that balancer terminates TLS: clients use TLS and the gateways do not."""
+        self.launcher: list[str] = []
+        """Arguments before the gateway's own, for gateways that are started from now on: `["prlimit", "--nofile=512"]`."""
         try:
             self.start_redis()
             for _ in range(gateways):
@@ -170,7 +172,7 @@ class Gateway:
         log = self._site.folder / f"{self._name}.log"
         read = log.stat().st_size if log.exists() else 0
         self.process = Process(
-            self._name, [str(enroute()), "serve", "--port", str(self.port)], log,
+            self._name, [*self._site.launcher, str(enroute()), "serve", "--port", str(self.port)], log,
             self._site.environment() | {
                 "ENROUTE_GATEWAY_NAME": self._name, "ENROUTE_MANAGEMENT_PORT": str(self.management)})
         found = self.process.wait_until(

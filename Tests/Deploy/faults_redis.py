@@ -1,0 +1,135 @@
+"""Faults of Redis, and of deliveries."""
+
+import contextlib
+
+from faults import Stage, fault, tries
+from followers import following
+from order_system import HOME, OrderSystem
+from riders import Rider
+from trips import to_the_door
+from websocket import WebSocket
+
+ROOMY = dict(
+    LIMIT_MESSAGES_PER_SECOND=100_000, LIMIT_MESSAGES_BURST=100_000, LIMIT_MESSAGES_PER_PERSON_PER_SECOND=100_000,
+    LIMIT_MESSAGES_PER_PERSON_BURST=100_000, LIMIT_OPERATIONS_SUBSCRIPTIONS=10_000)
+
+
+@fault("EnrouteRedisDown", "EnrouteRESTUnavailable", "EnrouteDeliverySLOFastBurn", "EnrouteDeliverySLOSlowBurn")
+def redis_hangs_and_deliveries_wait(stage: Stage) -> None:
+    """SIGSTOP of the redis-server. The slow burn clears only after two hours (here: minutes): rule tests show that."""
+    site = stage.site(gateways=2)
+    orders = OrderSystem(site)
+    visit = orders.visit("on_the_way")
+    rider = Rider(orders, visit).travel()
+    read = tries(orders, "GET", f"jobs/{visit.name}")
+    with following(visit) as follower:
+        rider.drive(to_the_door(HOME, speed=5), every=0.4)
+        follower.socket.hear(type="location")
+        site.redis.freeze()
+        stage.fires("EnrouteRedisDown", "EnrouteRESTUnavailable", while_=read)
+        stage.notifies_only("EnrouteRedisDown", while_=read)
+        site.redis.thaw()
+        stage.fires("EnrouteDeliverySLOFastBurn", while_=read)
+        stage.clears("EnrouteRedisDown", "EnrouteRESTUnavailable", while_=read)
+        stage.fires("EnrouteDeliverySLOSlowBurn", while_=read)
+        stage.clears("EnrouteDeliverySLOFastBurn", while_=read)
+        assert follower.socket.is_open, "the follower was disconnected"
+    rider.close()
+
+
+@fault("EnroutePositionsSuppressed", "EnrouteAuditEntriesLost")
+def the_ledger_hangs(stage: Stage) -> None:
+    """SIGSTOP of the ledger only: revocations cannot be read, and 1,200 entries do not fit into the audit buffer."""
+    ledger, path = stage.redis("ledger")
+    site = stage.site(REDIS_LEDGER_URL=f"unix:{path}", EVENT_LOOPS=1, **ROOMY)
+    orders = OrderSystem(site)
+    visits = [orders.visit() for _ in range(30)]
+    watchers = [WebSocket(site.url, orders.token("ops", f"ops-{number}")) for number in range(40)]
+    for watcher in watchers:
+        stage.callback(watcher.cut)
+        for visit in visits:
+            watcher.say({"type": "subscribe", "job": visit.name})
+    for watcher in watchers:
+        for visit in visits:
+            watcher.hear(type="subscribed", job=visit.name)
+    visit = orders.visit("on_the_way")
+    rider = Rider(orders, visit).travel()
+    with following(visit):
+        rider.drive(to_the_door(HOME, speed=5), every=0.1)
+        ledger.freeze()
+        for watcher in watchers:
+            watcher.cut()
+        stage.fires("EnroutePositionsSuppressed", "EnrouteAuditEntriesLost")
+        stage.notifies_only("EnrouteRedisDown")
+        ledger.thaw()
+        stage.clears("EnroutePositionsSuppressed", "EnrouteAuditEntriesLost")
+    rider.close()
+
+
+@fault("EnrouteRedisRefusesCommands", "EnrouteRedisSlow", "EnrouteRedisInvalidValues")
+def redis_is_full_slow_and_has_malformed_messages(stage: Stage) -> None:
+    """`maxmemory`, `CLIENT PAUSE`, and a message that Enroute did not write."""
+    site = stage.site()
+    orders = OrderSystem(site)
+    visit = orders.visit("on_the_way")
+    with following(visit):
+        site.redis_says("SPUBLISH", f"job:{{{visit.name}}}:events", "not Enroute's")
+        stage.fires("EnrouteRedisInvalidValues")
+        site.redis_says("CONFIG", "SET", "maxmemory", "1")
+        create = tries(orders, "POST", "jobs", {"job": "full", "kind": "service", "customer": "anna"})
+        stage.fires("EnrouteRedisRefusesCommands", while_=create)
+        site.redis_says("CONFIG", "SET", "maxmemory", "0")
+        stage.clears("EnrouteRedisRefusesCommands")
+        stage.fires("EnrouteRedisSlow", while_=lambda: site.redis_says("CLIENT", "PAUSE", "180", "ALL"))
+        stage.clears("EnrouteRedisSlow", "EnrouteRedisInvalidValues")
+
+
+@fault("EnrouteFollowersBehind", "EnrouteServerErrors", "EnrouteMessagesFailed")
+def somebody_else_writes_to_the_ledger(stage: Stage) -> None:
+    """Records that change without a message, and keys of another type."""
+    site = stage.site(**ROOMY)
+    orders = OrderSystem(site)
+    visits = [orders.visit() for _ in range(12)]
+    broken = orders.visit()
+    socket = WebSocket(site.url, orders.token("ops", "olga"))
+    stage.callback(socket.cut)
+    for visit in visits:
+        socket.say({"type": "subscribe", "job": visit.name})
+        socket.hear(type="subscribed", job=visit.name)
+    for visit in visits:
+        site.redis_says("HSET", f"job:{{{visit.name}}}", "epoch", "xxxx")
+    site.redis_says("SET", f"job:{{{broken.name}}}", "of another program")
+    change = tries(orders, "GET", f"jobs/{broken.name}")
+
+    def ask() -> None:
+        change()
+        socket.say({"type": "subscribe", "job": broken.name})
+
+    stage.fires("EnrouteServerErrors", "EnrouteMessagesFailed", while_=ask)
+    stage.fires("EnrouteFollowersBehind")
+    stage.clears("EnrouteServerErrors", "EnrouteMessagesFailed", "EnrouteFollowersBehind")
+
+
+@fault("EnrouteFollowersSlow", "EnrouteOutboxOverflows")
+def followers_do_not_read(stage: Stage) -> None:
+    """Clients that send requests and do not read the answers: with a long queue they wait, with the usual one they are
+    disconnected."""
+    site = stage.site(LIMIT_SOCKET_SEND_BYTES=4_096, LIMIT_QUEUE_BYTES=4_194_304, LIMIT_WRITE_STALL_SECONDS=600, **ROOMY)
+    orders = OrderSystem(site)
+    visit = orders.visit("on_the_way")
+    slow = stage.deaf(site.url, orders.token("ops", "deaf"))
+    for _ in range(10_000):
+        slow.say({"type": "subscribe", "job": visit.name})
+    stage.fires("EnrouteFollowersSlow")
+    slow.cut()
+    stage.clears("EnrouteFollowersSlow")
+    site.settings |= {"LIMIT_QUEUE_BYTES": 65_536}
+    site.gateways[0].process.kill()
+    site.gateways[0].start()
+    many = [stage.deaf(site.url, orders.token("ops", f"deaf-{number}")) for number in range(14)]
+    for socket in many:
+        with contextlib.suppress(OSError):
+            for _ in range(5_000):
+                socket.say({"type": "subscribe", "job": visit.name})
+    stage.fires("EnrouteOutboxOverflows")
+    stage.clears("EnrouteOutboxOverflows")

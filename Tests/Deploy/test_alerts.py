@@ -1,0 +1,129 @@
+"""Every alert of deploy/prometheus fires because of a real fault, and clears when the fault is over; a healthy site has none.
+
+The faults are in faults_*.py. Several run at the same time, each on a site of its own; one Prometheus watches all of them
+with the shipped rules, sped up 60 times (monitoring.py)."""
+
+import re
+import subprocess
+from concurrent.futures import Future, ThreadPoolExecutor
+
+import pytest
+
+import faults_clients  # noqa: F401  (registers its faults)
+import faults_gateways  # noqa: F401
+import faults_redis  # noqa: F401
+from faults import FAULTS, Fault, Stage
+from followers import following
+from monitoring import SHIPPED, Monitoring, scaled, shipped_alerts
+from order_system import HOME, OrderSystem
+from riders import Rider
+from stage import Site
+from trips import to_the_door
+
+# Faults that run at the same time. The longest start first.
+AT_ONCE = 6
+LONGEST = ["redis-hangs-and-deliveries-wait", "gateways-crash", "memory-runs-out", "providers-of-arrival-times-fail"]
+
+# Alerts that no fault here provokes, and why. promtool tests them.
+NOT_PROVOKED = {
+    "EnrouteTargetsMissing": "a test of its own below, with a Prometheus that has no target",
+}
+
+
+@pytest.fixture(scope="module")
+def monitoring(tmp_path_factory) -> Monitoring:
+    made = Monitoring(tmp_path_factory.mktemp("m"))
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="module")
+def outcomes(request, monitoring, tmp_path_factory) -> dict[str, Future]:
+    """The outcome of each fault by the alerts that it provokes. Only faults of selected tests run."""
+    wanted = {item.callspec.params["alert"] for item in request.session.items
+              if hasattr(item, "callspec") and "alert" in item.callspec.params}
+    folder = tmp_path_factory.mktemp("f")
+
+    def run(number: int, fault: Fault) -> None:
+        with Stage(monitoring, folder / str(number), fault.name) as stage:
+            try:
+                fault.provoke(stage)
+            finally:
+                monitoring.scrape(stage.job)
+
+    order = sorted(FAULTS, key=lambda fault: fault.name not in LONGEST)
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        futures = {fault: pool.submit(run, number, fault) for number, fault in enumerate(order)
+                   if wanted & set(fault.alerts)}
+        yield {alert: future for fault, future in futures.items() for alert in fault.alerts}
+
+
+@pytest.fixture(scope="module")
+def healthy(monitoring, tmp_path_factory) -> str:
+    """The job of a site without faults, which runs beside all the others: a rider, a follower, a rolling restart."""
+    site = Site(tmp_path_factory.mktemp("h") / "site", gateways=2, MANAGEMENT="on")
+    try:
+        monitoring.watch("enroute-healthy", site)
+        orders = OrderSystem(site)
+        visit = orders.visit("on_the_way")
+        rider = Rider(orders, visit).travel()
+        with following(visit) as follower:
+            rider.drive(to_the_door(HOME, speed=5), every=1)
+            follower.socket.hear(type="location")
+            yield "enroute-healthy"
+        rider.close()
+    finally:
+        site.close()
+
+
+@pytest.mark.parametrize("alert", [alert for fault in FAULTS for alert in fault.alerts])
+def test_the_alert_fires_because_of_a_real_fault_and_clears_afterwards(healthy, outcomes, alert):
+    outcomes[alert].result()
+
+
+def test_a_healthy_site_never_had_an_alert(healthy, monitoring):
+    assert monitoring.query(f'enroute:deliveries:rate5m{{job="{healthy}"}}')[0] > 0
+    assert monitoring.ever_fired(healthy) == []
+
+
+def test_a_prometheus_without_targets_says_so(tmp_path):
+    monitoring = Monitoring(tmp_path / "m", has_alertmanager=False)
+    try:
+        monitoring.fires("", "EnrouteTargetsMissing")
+    finally:
+        monitoring.close()
+
+
+def test_every_alert_has_a_fault_a_rule_test_and_a_complete_rule():
+    rules = shipped_alerts()
+    provoked = [alert for fault in FAULTS for alert in fault.alerts]
+    assert sorted(provoked + list(NOT_PROVOKED)) == sorted(rules), "an alert without fault, or two faults for one"
+    tests = "".join(file.read_text() for file in SHIPPED.glob("*.test.yml"))
+    for name, rule in rules.items():
+        assert f'alertname="{name}"' in tests, f"{name} has no rule test"
+        assert name.startswith("Enroute")
+        assert rule["labels"]["severity"] in ("page", "ticket")
+        assert set(rule["annotations"]) == {"summary", "description", "runbook_url"}
+        assert rule["annotations"]["runbook_url"].endswith(f"/RUNBOOK.md#{name.lower()}")
+        assert "$value" in rule["annotations"]["description"] or name == "EnrouteTargetsMissing"
+
+
+def test_every_metric_of_the_rules_exists(make_site):
+    """A misspelled metric would never fire. Series that appear with their first event are declared by their family."""
+    site = make_site(is_secure=True)
+    exposed = set(re.findall(r"(?m)^# TYPE (\S+) ", site.gateways[0].manage("/metrics")[1]))
+    recorded = set(re.findall(r"record: (\S+)", (SHIPPED / "enroute-recording.rules.yml").read_text()))
+    for file in SHIPPED.glob("*.rules.yml"):
+        for name in set(re.findall(r"\b(?:enroute|process)[_:][a-z0-9_:]+\w", file.read_text())):
+            family = re.sub(r"_(bucket|count|sum)$", "", name)
+            assert {name, family} & (exposed | recorded), f"{file.name}: {name} is neither a metric nor recorded"
+
+
+def test_the_transformation_changes_durations_only():
+    assert scaled("for: 5m\nx[1h] offset 10m > 30 and [1d]") == "for: 5000ms\nx[60000ms] offset 10000ms > 30 and [1440000ms]"
+
+
+def test_promtool_finds_nothing_to_improve_in_the_metrics(make_site):
+    text = make_site(is_secure=True).gateways[0].manage("/metrics")[1]
+    done = subprocess.run(["promtool", "check", "metrics"], input=text, capture_output=True, text=True)
+    assert (done.returncode, done.stdout + done.stderr) == (0, "")
