@@ -8,6 +8,7 @@ internal import LiveState
 internal import NIOCore
 internal import Realtime
 internal import REST
+internal import SecureSocket
 internal import Telemetry
 internal import TrafficControl
 
@@ -71,6 +72,10 @@ struct GatewayLoops: Sendable {
             case .eventLoops: GaugeSamples(gauge, Double(self.loops.count))
             case .loopLag: GaugeSamples(gauge, Double(lag) / 1000)
             case .shedding: GaugeSamples(gauge, self.load.isOverloaded ? 1 : 0)
+            case .ready: GaugeSamples(gauge, self.readiness == .ready ? 1 : 0)
+            case .memoryLimit: GaugeSamples(gauge, Double(self.settings.overload.memoryBytes))
+            case .certificateExpiry:
+                GaugeSamples(gauge, optional: (self.settings.credentials?.current.validity?.until).map(Double.init))
             case .buildInfo:
                 GaugeSamples(
                     buildOf: EnrouteVersion.current, revision: BuildInfo.revision, swift: BuildInfo.swiftVersion)

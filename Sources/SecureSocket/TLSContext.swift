@@ -68,7 +68,7 @@ package final class TLSContext: @unchecked Sendable {
     }
 
     /// The validity period of the server's own certificate; `nil` when it cannot be read.
-    var validity: CertificateValidity? { CertificateValidity(of: self.pointer) }
+    package var validity: CertificateValidity? { CertificateValidity(of: self.pointer) }
 
     deinit {
         SSL_CTX_free(self.pointer)

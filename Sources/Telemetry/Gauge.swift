@@ -8,7 +8,10 @@ package enum Gauge: String, CaseIterable, Sendable {
     case outboxBytes = "enroute_outbox_queued_bytes"
     case eventLoops = "enroute_event_loops"
     case loopLag = "enroute_event_loop_lag_seconds"
+    case ready = "enroute_ready"
     case shedding = "enroute_overloaded"
+    case memoryLimit = "enroute_memory_limit_bytes"
+    case certificateExpiry = "enroute_tls_certificate_expiry_timestamp_seconds"
     case buildInfo = "enroute_build_info"
     case memory = "process_resident_memory_bytes"
     case descriptors = "process_open_fds"
@@ -24,6 +27,10 @@ package enum Gauge: String, CaseIterable, Sendable {
         case .outboxBytes: "Bytes of messages queued for followers whose sockets are slow."
         case .eventLoops: "Event loops of this gateway, by which metrics that every loop counts can be divided."
         case .loopLag: "Delay of the slowest event loop at its last tick."
+        case .ready: "1 while /readyz answers 200, otherwise 0."
+        case .memoryLimit: "Resident memory above which idle sessions are closed; 0 for no limit."
+        case .certificateExpiry:
+            "Unix time at which the certificate for new connections expires; no sample without TLS."
         case .shedding: "1 while the gateway is overloaded and accepts no new connections, otherwise 0."
         case .buildInfo: "Always 1; the labels describe the program."
         case .memory: "Resident memory size."
@@ -50,6 +57,11 @@ package struct GaugeSamples: Sendable {
     let samples: [(labels: [(name: String, value: String)], value: Double)]
 
     package init(_ gauge: Gauge, _ value: Double) { (self.gauge, self.samples) = (gauge, [([], value)]) }
+
+    /// - Parameter value: `nil` for a gauge without a sample.
+    package init(_ gauge: Gauge, optional value: Double?) {
+        (self.gauge, self.samples) = (gauge, value.map { [([], $0)] } ?? [])
+    }
 
     package init(sessions: [SessionRole: Int]) {
         self.gauge = .sessions

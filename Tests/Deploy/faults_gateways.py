@@ -7,7 +7,8 @@ from faults import Stage, fault
 from faults_redis import ROOMY
 from monitoring import free_port
 from order_system import OrderSystem
-from stage import Gateway, Site
+from processes import Process
+from stage import Site, enroute
 from websocket import WebSocket
 
 
@@ -37,18 +38,16 @@ def gateways_crash(stage: Stage) -> None:
 
 @fault("EnrouteGatewayNotReady")
 def one_gateway_does_not_reach_redis(stage: Stage) -> None:
-    """A gateway with a wrong address of Redis beside one that is right."""
-    site = stage.site()
-    wrong = Site.__new__(Site)
-    wrong.__dict__ |= site.__dict__ | {
-        "settings": site.settings | {"REDIS_LIVE_URL": f"redis://127.0.0.1:{free_port()}"}, "gateways": []}
-    gateway = Gateway(wrong, "gateway-2")
-    stage.callback(gateway.process.end)
-    stage.monitoring.scrape(stage.job, site.gateways[0].management, gateway.management)
+    """A gateway whose Redis does not run yet, beside one that has a Redis."""
+    site, port, management = stage.site(), free_port(), free_port()
+    gateway = Process("gateway-2", [str(enroute()), "serve", "--port", "0"], stage.folder / "gateway-2.log",
+                      site.environment() | {"ENROUTE_REDIS_LIVE_URL": f"redis://127.0.0.1:{port}",
+                                            "ENROUTE_MANAGEMENT_PORT": str(management)})
+    stage.callback(gateway.end)
+    stage.monitoring.scrape(stage.job, site.gateways[0].management, management)
     stage.fires("EnrouteGatewayNotReady")
-    wrong.settings = site.settings
-    gateway.process.kill()
-    gateway.start()
+    redis = Process("redis-late", ["redis-server", "--port", str(port), "--save", ""], stage.folder / "late.log")
+    stage.callback(redis.end)
     stage.clears("EnrouteGatewayNotReady")
 
 

@@ -1,6 +1,7 @@
 """Faults of Redis, and of deliveries."""
 
 import contextlib
+import time
 
 from faults import Stage, fault, tries
 from followers import following
@@ -15,23 +16,34 @@ ROOMY = dict(
 
 
 @fault("EnrouteRedisDown", "EnrouteRESTUnavailable", "EnrouteDeliverySLOFastBurn", "EnrouteDeliverySLOSlowBurn")
-def redis_hangs_and_deliveries_wait(stage: Stage) -> None:
-    """SIGSTOP of the redis-server. The slow burn clears only after two hours (here: minutes): rule tests show that."""
+def redis_hangs_and_is_slow(stage: Stage) -> None:
+    """SIGSTOP of the redis-server, then `CLIENT PAUSE`, so that each location takes more than 2 s. The slow burn clears
+    only after two hours (here: minutes): rule tests show that."""
     site = stage.site(gateways=2)
     orders = OrderSystem(site)
     visit = orders.visit("on_the_way")
     rider = Rider(orders, visit).travel()
     read = tries(orders, "GET", f"jobs/{visit.name}")
+    trip, begun = to_the_door(HOME, speed=5), time.monotonic()
     with following(visit) as follower:
-        rider.drive(to_the_door(HOME, speed=5), every=0.4)
+        rider.drive(trip, every=0.4)
         follower.socket.hear(type="location")
         site.redis.freeze()
         stage.fires("EnrouteRedisDown", "EnrouteRESTUnavailable", while_=read)
         stage.notifies_only("EnrouteRedisDown", while_=read)
+        rider.halt()
         site.redis.thaw()
-        stage.fires("EnrouteDeliverySLOFastBurn", while_=read)
         stage.clears("EnrouteRedisDown", "EnrouteRESTUnavailable", while_=read)
-        stage.fires("EnrouteDeliverySLOSlowBurn", while_=read)
+
+        def deliver_slowly() -> None:
+            heard = len(follower.socket.heard)
+            site.redis_says("CLIENT", "PAUSE", "2200", "WRITE")
+            rider.report(trip.at(time.monotonic() - begun))
+            follower.socket.hear(after=heard, type="location")
+
+        stage.fires("EnrouteDeliverySLOFastBurn", "EnrouteDeliverySLOSlowBurn", while_=deliver_slowly)
+        stage.notifies_only("EnrouteDeliverySLOFastBurn", while_=deliver_slowly)
+        rider.drive(trip, every=0.4, from_second=time.monotonic() - begun)
         stage.clears("EnrouteDeliverySLOFastBurn", while_=read)
         assert follower.socket.is_open, "the follower was disconnected"
     rider.close()
@@ -117,19 +129,24 @@ def followers_do_not_read(stage: Stage) -> None:
     site = stage.site(LIMIT_SOCKET_SEND_BYTES=4_096, LIMIT_QUEUE_BYTES=4_194_304, LIMIT_WRITE_STALL_SECONDS=600, **ROOMY)
     orders = OrderSystem(site)
     visit = orders.visit("on_the_way")
-    slow = stage.deaf(site.url, orders.token("ops", "deaf"))
-    for _ in range(10_000):
-        slow.say({"type": "subscribe", "job": visit.name})
+
+    def flood(names: str) -> list[WebSocket]:
+        """Clients whose requests have more answers than the kernel holds."""
+        deaf = [stage.deaf(site.url, orders.token("ops", f"{names}-{number}")) for number in range(14)]
+        for client in deaf:
+            with contextlib.suppress(OSError):
+                for _ in range(3_000):
+                    client.say({"type": "subscribe", "job": visit.name})
+        return deaf
+
+    deaf = flood("slow")
     stage.fires("EnrouteFollowersSlow")
-    slow.cut()
+    for client in deaf:
+        client.cut()
     stage.clears("EnrouteFollowersSlow")
     site.settings |= {"LIMIT_QUEUE_BYTES": 65_536}
     site.gateways[0].process.kill()
     site.gateways[0].start()
-    many = [stage.deaf(site.url, orders.token("ops", f"deaf-{number}")) for number in range(14)]
-    for socket in many:
-        with contextlib.suppress(OSError):
-            for _ in range(5_000):
-                socket.say({"type": "subscribe", "job": visit.name})
+    flood("slower")
     stage.fires("EnrouteOutboxOverflows")
     stage.clears("EnrouteOutboxOverflows")

@@ -24,7 +24,7 @@ SCALE = 60
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 INTERVAL = "500ms"
 # Limits for slow machines, as in bounds.py; the tests print how long it took.
-FIRE_SECONDS, CLEAR_SECONDS = 90, 90
+FIRE_SECONDS, CLEAR_SECONDS = 80, 80
 
 
 def free_port() -> int:

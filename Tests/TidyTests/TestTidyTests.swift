@@ -68,6 +68,7 @@ import Testing
         let documents = [
             "README.md", "CONTRIBUTING.md", "ARCHITECTURE.md", "SECURITY.md", "benchmarks/README.md", ".ci/run",
             "deploy/README.md", "deploy/redis/README.md", "deploy/hardening.md", "deploy/sizing.md",
+            "deploy/RUNBOOK.md",
         ]
         for name in documents {
             let text = try Project.file(name).text

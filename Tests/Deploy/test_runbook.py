@@ -1,0 +1,332 @@
+"""The commands in deploy/RUNBOOK.md work: those of each alert, and each procedure, on a running installation with a rider
+and a follower. Clients stay connected where the text promises it."""
+
+import contextlib
+import re
+import subprocess
+import time
+
+import pytest
+
+from faults import Stage
+from followers import following
+from installation import Installation, Server, staged
+from monitoring import SHIPPED, Monitoring, free_port, shipped_alerts
+from order_system import HOME, OrderSystem
+from processes import Process
+from riders import Rider
+from runbook import sections
+from stage import ROOT, enroute
+from trips import to_the_door
+from websocket import Closed, WebSocket
+
+
+@pytest.fixture(scope="module")
+def monitoring(tmp_path_factory) -> Monitoring:
+    made = Monitoring(tmp_path_factory.mktemp("m"), has_alertmanager=False)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def stage(monitoring, tmp_path) -> Stage:
+    with staged(monitoring, tmp_path, "runbook") as made:
+        yield made
+
+
+class Trip:
+    """A rider on the way and a follower on every gateway, whose connections are watched."""
+
+    def __init__(self, stage: Stage, installation: Installation):
+        site = installation.site
+        self.orders = OrderSystem(site)
+        self.visit = self.orders.visit("on_the_way")
+        self.rider = Rider(self.orders, self.visit).travel()
+        stage.callback(self.rider.close)
+        self.followers = []
+        for gateway in site.gateways:
+            site.front = gateway.port
+            self.followers.append(stage.enter_context(following(self.visit)))
+        site.front = None
+        self.rider.drive(to_the_door(HOME, meters_away=20_000, speed=5), every=0.3)
+        self.moves()
+
+    def moves(self) -> None:
+        """Waits until each follower receives one more location."""
+        for follower in self.followers:
+            follower.socket.hear(after=len(follower.socket.heard), type="location")
+
+    def has_stayed(self) -> None:
+        """Nobody was disconnected, and locations arrive."""
+        self.moves()
+        assert self.rider.socket.is_open
+        assert all(follower.socket.is_open for follower in self.followers)
+
+
+def block(title: str, number: int = 0) -> str:
+    return sections()[title].blocks()[number]
+
+
+# Alerts
+
+
+def test_every_alert_has_a_section_with_its_severity_and_commands_and_every_section_an_alert():
+    alerts, found = shipped_alerts(), sections()
+    assert {name for name in found if name.startswith("Enroute")} == set(alerts)
+    for name, rule in alerts.items():
+        section = found[name]
+        assert section.text.lstrip().startswith(f"`{rule['labels']['severity']}`"), name
+        assert section.blocks(), f"{name} has no commands"
+
+
+def test_every_metric_in_the_runbook_exists(make_site):
+    exposed = set(re.findall(r"(?m)^# TYPE (\S+) ", make_site().gateways[0].manage("/metrics")[1]))
+    recorded = set(re.findall(r"record: (\S+)", (SHIPPED / "enroute-recording.rules.yml").read_text()))
+    for section in sections().values():
+        for name in re.findall(r"\b(?:enroute|process)[_:][a-z0-9_:]+\w", section.text):
+            is_known = name in exposed | recorded or any(metric.startswith(name) for metric in exposed)
+            assert is_known, f"{section.title}: {name}"
+
+
+def test_every_setting_in_the_runbook_exists():
+    reference = (ROOT / "deploy/configuration.md").read_text()
+    for section in sections().values():
+        for name in re.findall(r"ENROUTE_[A-Z0-9_]*[A-Z0-9]", section.text):
+            assert f"### `{name}`" in reference, f"{section.title}: {name}"
+
+
+def test_the_commands_of_every_alert_run(stage):
+    """On a healthy installation, so that each command succeeds; what it prints during a fault is not tested."""
+    installation = Installation(stage)
+    trip = Trip(stage, installation)
+    for section in sections().values():
+        if section.part == "Procedures" or section.title == "Procedures":
+            continue
+        for text in section.blocks():
+            if "# Set these first" not in text:
+                installation.run(text, JOB=trip.visit.name, RIDER=trip.visit.rider)
+    trip.has_stayed()
+
+
+def test_settings_of_the_emergency_are_a_configuration(stage, tmp_path):
+    installation = Installation(stage, gateways=1)
+    (lines,) = sections()["Emergency: shedding load"].blocks("ini")
+    names = [line.split("=")[0] for line in lines.splitlines()]
+    kept = [line for line in installation.config.read_text().splitlines() if line.split("=")[0] not in names]
+    installation.config.write_text("\n".join(kept) + "\n" + lines)
+    printed = installation.run('enroute config --config "$CONFIG"')
+    for line in lines.splitlines():
+        assert re.search(rf"{line.split('=')[0]}\W+{line.split('=')[1]}\b", printed), line
+
+
+# Procedures
+
+
+def test_rolling_deploy_disconnects_each_client_at_most_once_at_a_time(stage):
+    installation = Installation(stage)
+    trip = Trip(stage, installation)
+    pairs = " ".join(f"gateway-{number}={gateway.management}" for number, gateway in enumerate(installation.site.gateways, 1))
+    installation.run(block("Rolling deploy"), GATEWAYS=pairs)
+    for follower in trip.followers:
+        with contextlib.suppress(Closed):
+            follower.socket.hear(type="never")
+        assert follower.socket.close_code == 4000, "clients are asked to reconnect"
+    with following(trip.visit) as again:
+        assert again.socket.is_open
+
+
+def test_certificate_rotation_disconnects_nobody(stage):
+    installation = Installation(stage, gateways=1, is_secure=True)
+    etc, site = installation.folder / "etc", installation.site
+    trip = Trip(stage, installation)
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "90",
+         "-subj", "/CN=localhost", "-keyout", str(stage.folder / "new-key.pem"), "-out",
+         str(stage.folder / "new-chain.pem")], check=True, capture_output=True)
+    # The paths of the site are those of the runbook.
+    etc.mkdir(exist_ok=True)
+    for name, path in (("chain.pem", "certificate.pem"), ("key.pem", "key.pem")):
+        (site.folder / path).rename(etc / name)
+        (site.folder / path).symlink_to(etc / name)
+    printed = installation.run(
+        block("Certificate rotation"), CHAIN=str(stage.folder / "new-chain.pem"), KEY=str(stage.folder / "new-key.pem"))
+    stage.monitoring.until(
+        lambda: float(re.findall(r"(?m)^enroute_tls_certificate_expiry\S+ (\S+)", site.gateways[0].manage("/metrics")[1])[0])
+        - time.time() > 80 * 86_400, "the new certificate")
+    assert "notAfter" in printed
+    trip.has_stayed()
+
+
+def test_tls_ticket_key_rotation_disconnects_nobody(stage):
+    etc = stage.folder / "etc"
+    etc.mkdir()
+    for number in (1, 2):
+        (etc / f"ticket-{number}.key").write_bytes(bytes([number]) * 80)
+    installation = Installation(
+        stage, is_secure=True, TLS_TICKET_KEY_FILES=f"{etc}/ticket-1.key,{etc}/ticket-2.key", LOG_LEVEL="info")
+    trip = Trip(stage, installation)
+    installation.run(block("TLS ticket key rotation"))
+    assert (etc / "ticket-2.key").read_bytes() == bytes([1]) * 80
+    for gateway in installation.site.gateways:
+        stage.monitoring.until(lambda: "reload" in gateway.process.log.read_text(), "the reload")
+    trip.has_stayed()
+
+
+def test_token_key_rotation_refuses_no_valid_token(stage):
+    """The order of hardening.md with PEM files: both keys, new tokens, then the new key only."""
+    def make(name: str) -> str:
+        private, public = stage.folder / f"{name}.pem", stage.folder / f"{name}-public.pem"
+        subprocess.run(["openssl", "genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256", "-out",
+                        str(private)], check=True, capture_output=True)
+        subprocess.run(["openssl", "pkey", "-in", str(private), "-pubout", "-out", str(public)], check=True)
+        return str(public)
+
+    def token(name: str) -> str:
+        return subprocess.run(
+            [str(enroute()), "token", "orders", "--role", "service", "--key", str(stage.folder / f"{name}.pem")],
+            check=True, capture_output=True, text=True).stdout.strip()
+
+    old, new = make("old"), make("new")
+    installation = Installation(stage, TOKEN_PUBLIC_KEY_FILES=old)
+    orders = OrderSystem(installation.site)
+    visit = orders.visit()
+    pairs = " ".join(f"gateway-{number}={gateway.management}" for number, gateway in enumerate(installation.site.gateways, 1))
+    installation.site.settings["TOKEN_PUBLIC_KEY_FILES"] = f"{old},{new}"
+    installation.run(block("Rolling deploy"), GATEWAYS=pairs)
+    for name in ("old", "new"):
+        orders.ask("GET", f"jobs/{visit.name}", bearer=token(name))
+    installation.site.settings["TOKEN_PUBLIC_KEY_FILES"] = new
+    installation.run(block("Rolling deploy"), GATEWAYS=pairs)
+    orders.ask("GET", f"jobs/{visit.name}", bearer=token("new"))
+    with pytest.raises(Exception, match="401"):
+        orders.ask("GET", f"jobs/{visit.name}", bearer=token("old"))
+
+
+def test_losing_the_live_redis_disconnects_nobody(stage):
+    installation = Installation(stage)
+    trip = Trip(stage, installation)
+    live = installation.servers["live"]
+    live.process.kill()
+    installation.run(block("Losing the live Redis"), UNIT=live.name)
+    trip.has_stayed()
+    trip.orders.ask("GET", f"jobs/{trip.visit.name}")
+
+
+def test_restoring_the_ledger_brings_back_the_jobs_of_the_backup(stage):
+    installation = Installation(stage)
+    trip = Trip(stage, installation)
+    ledger = installation.servers["ledger"]
+    backup = stage.folder / "backup"
+    backup.mkdir()
+    before = trip.orders.visit("on_the_way")
+    installation.run(block("Restoring the ledger"), DATA=str(ledger.data), BACKUP=str(backup))
+    after = trip.orders.visit("on_the_way")
+    ledger.process.kill()
+    for file in (ledger.data / "appendonlydir").glob("*.aof"):
+        file.write_bytes(b"a broken disk")
+    installation.run(block("Restoring the ledger", 1), DATA=str(ledger.data), BACKUP=str(backup), UNIT=ledger.name)
+    stage.monitoring.until(lambda: trip.orders.ask("GET", f"jobs/{before.name}")["status"] == "on_the_way", "the job")
+    with pytest.raises(Exception, match="404"):
+        trip.orders.ask("GET", f"jobs/{after.name}")
+    trip.has_stayed()
+
+
+def test_a_gateway_is_added_and_removed_and_its_clients_are_asked_to_reconnect(stage):
+    installation = Installation(stage, gateways=1)
+    trip = Trip(stage, installation)
+    added = installation.site.start_gateway()
+    assert added.manage("/readyz")[0] == 200
+    trip.has_stayed()
+    added_url = f"http://127.0.0.1:{added.management}"
+    installation.run(block("Adding and removing a gateway"), NAME="gateway-1", GATEWAY=added_url)
+    with pytest.raises(Closed):
+        trip.followers[0].socket.hear(type="never")
+    assert trip.followers[0].socket.close_code == 4000
+    installation.site.front = added.port
+    with following(trip.visit) as again:
+        assert again.socket.is_open
+
+
+def test_a_revoked_token_and_a_revoked_link_are_refused_and_their_sessions_closed(stage):
+    installation = Installation(stage)
+    trip = Trip(stage, installation)
+    link = trip.visit.link()
+    jti = "8d1c3f0a-5b1e-4d7e-9a51-0f3c2b7a9e11"
+    leaked = WebSocket(installation.site.url, trip.orders.token("customer", trip.visit.customer, jti=jti))
+    leaked.hear(type="welcome")
+    installation.run(block("Revoking a leaked token or link"), TOKEN=jti, LINK=link["id"])
+    with pytest.raises(Closed):
+        leaked.hear(type="never")
+    assert leaked.close_code == 4502
+    trip.has_stayed()
+
+
+@pytest.mark.long
+def test_redis_is_upgraded_without_losing_a_client_or_a_status(stage):
+    """A ledger with a replica and one Sentinel: the replica restarts, is promoted, and then the old master restarts."""
+    password = "p" * 32
+    master = Server(stage.folder, "ledger", password)
+    stage.callback(master.stop)
+    replica = Server(stage.folder, "ledger", password, name="replica")
+    stage.callback(replica.stop)
+    account = ["--masteruser", "replica", "--masterauth", password]
+    replica.options = ["--replicaof", "127.0.0.1", str(master.port), *account]
+    for name, value in (("masteruser", "replica"), ("masterauth", password)):
+        master.says("CONFIG", "SET", name, value)
+        replica.says("CONFIG", "SET", name, value)
+    replica.says("REPLICAOF", "127.0.0.1", str(master.port))
+    port = free_port()
+    (config := stage.folder / "sentinel.conf").write_text(
+        f"port {port}\nsentinel monitor enroute-ledger 127.0.0.1 {master.port} 1\n"
+        f"sentinel auth-user enroute-ledger sentinel\nsentinel auth-pass enroute-ledger {password}\n"
+        "sentinel down-after-milliseconds enroute-ledger 5000\n")
+    sentinel = Process("sentinel", ["redis-server", str(config), "--sentinel"], stage.folder / "sentinel.log")
+    stage.callback(sentinel.end)
+    ask = ["redis-cli", "-p", str(port)]
+    sentinel.wait_until(lambda: "flags=slave" in subprocess.run(
+        [*ask, "INFO", "sentinel"], capture_output=True, text=True).stdout or "slaves=1" in subprocess.run(
+        [*ask, "INFO", "sentinel"], capture_output=True, text=True).stdout, "the replica")
+    installation = Installation(
+        stage, redis={"ledger": f"redis+sentinel://enroute:{password}@127.0.0.1:{port}/enroute-ledger"})
+    for server in (master, replica):
+        installation.servers[server.data.name] = server
+    trip = Trip(stage, installation)
+    upgrade = block("Redis upgrade")
+    installation.run(upgrade, UNIT=replica.name, REPLICA=replica.cli("admin"))
+    trip.has_stayed()
+    guide = (ROOT / "deploy/redis/README.md").read_text()
+    failover = re.search(r"(?ms)^```sh\n(# Set MASTER.*?)^```", guide)[1]
+    installation.run(failover, MASTER=master.cli("admin"), SENTINEL=" ".join(ask))
+    stage.monitoring.until(lambda: "role:master" in replica.says("INFO", "replication"), "the promotion")
+    stage.monitoring.until(lambda: "role:slave" in master.says("INFO", "replication"), "the old master's demotion")
+    master.options = ["--replicaof", "127.0.0.1", str(replica.port), *account]
+    installation.run(upgrade, UNIT=master.name, REPLICA=master.cli("admin"))
+    stage.monitoring.until(lambda: trip.visit.status("arrived") is not None, "a status on the new master")
+    assert trip.visit.state["status"] == "arrived"
+    assert all(follower.socket.is_open for follower in trip.followers)
+
+
+@pytest.mark.long
+def test_a_cluster_is_resharded_while_locations_arrive(stage):
+    """Three masters; all slots of one move to another."""
+    password = "p" * 32
+    nodes = []
+    for number in (1, 2, 3):
+        node = Server.__new__(Server)
+        nodes.append(node)
+        Server.__init__(node, stage.folder, "live", password, name=f"node-{number}")
+        node.stop()
+        node.options = ["--cluster-enabled", "yes", "--cluster-config-file", "nodes.conf"]
+        node.start()
+        stage.callback(node.stop)
+    auth = f"--user admin --pass {password} --no-auth-warning"
+    subprocess.run(
+        ["redis-cli", *auth.split(), "--cluster", "create", *(f"127.0.0.1:{node.port}" for node in nodes), "--cluster-yes"],
+        check=True, capture_output=True)
+    seeds = ",".join(f"127.0.0.1:{node.port}" for node in nodes)
+    installation = Installation(stage, redis={"live": f"redis+cluster://enroute:{password}@{seeds}"})
+    trip = Trip(stage, installation)
+    installation.run(
+        block("Resharding a cluster"), NODE=f"127.0.0.1:{nodes[0].port}", FROM=nodes[0].says("CLUSTER", "MYID"),
+        TO=nodes[1].says("CLUSTER", "MYID"), SLOTS="5461", AUTH=auth)
+    trip.has_stayed()
