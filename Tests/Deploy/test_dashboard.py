@@ -73,7 +73,8 @@ def watched(tmp_path_factory) -> Monitoring:
             with following(visit):
                 rider.drive(to_the_door(HOME, speed=5), every=0.2)
                 monitoring.until(
-                    lambda: monitoring.query('enroute:delivery_slow:ratio_rate6h{job="enroute-dashboard"}') == [0],
+                    lambda: monitoring.query('enroute:delivery_slow:ratio_rate6h{job="enroute-dashboard"}') == [0]
+                    and monitoring.query('enroute:http_requests:rate5m{job="enroute-dashboard"} > bool 1') == [1],
                     "the recording rules", while_=tries(orders, "GET", f"jobs/{visit.name}"))
                 yield monitoring
     finally:
