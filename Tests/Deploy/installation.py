@@ -9,6 +9,7 @@ import re
 import secrets
 import subprocess
 import urllib.parse
+from concurrent.futures import ThreadPoolExecutor
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
@@ -72,7 +73,9 @@ class Installation:
         self.site: Site = stage.site(gateways=gateways, **(urls | settings))
         self.config = self.folder / "enroute.env"
         self.write_config()
-        self._manager = stage.service(self._manage)
+        # The kernel ends a child when the thread that started it ends (processes.py): one thread starts all of them.
+        manager = stage.enter_context(ThreadPoolExecutor(1))
+        self._manager = stage.service(lambda request: manager.submit(self._manage, request).result())
         self._write_programs()
 
     def add_server(self, server: Server) -> Server:
