@@ -33,12 +33,15 @@ class Server:
         lists = (ROOT / f"deploy/redis/{role}.acl").read_text()
         self._list = folder / f"{name or role}.acl"
         self._list.write_text(re.sub(r"(?m)^(user (?!default)\S+ on)", rf"\1 #{digest}", lists))
+        # A copy, because Sentinel lets a redis-server rewrite its configuration.
+        self._config = folder / f"{name or role}.conf"
+        self._config.write_text((ROOT / f"deploy/redis/{role}.conf").read_text())
         self.options: list[str] = []
         self.start()
 
     def start(self) -> None:
         self.process = Process(self.name, [
-            "redis-server", str(ROOT / f"deploy/redis/{self.role}.conf"), "--port", str(self.port), "--aclfile",
+            "redis-server", str(self._config), "--port", str(self.port), "--aclfile",
             str(self._list), "--dir", str(self.data), *self.options], self.data.parent / f"{self.data.name}.log")
         self.process.wait_until(lambda: self.says("PING", user="operations") == "PONG", "its answer to PING")
 
