@@ -74,6 +74,13 @@ class Stage(contextlib.ExitStack):
         process.wait_until(path.exists, "its socket")
         return process, str(path)
 
+    def reserved_port(self) -> int:
+        """Returns a port that refuses connections until a service listens there, and that nobody else receives."""
+        holder = self.enter_context(socket.socket())
+        holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        holder.bind(("127.0.0.1", 0))
+        return holder.getsockname()[1]
+
     def service(self, answer: Callable[[BaseHTTPRequestHandler], tuple[int, str]], port: int = 0) -> ThreadingHTTPServer:
         """Starts an HTTP service of somebody else, whose answers are status and JSON."""
 

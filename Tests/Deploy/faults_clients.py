@@ -7,7 +7,6 @@ from time import sleep
 
 from faults import Stage, fault, tries
 from followers import following
-from monitoring import free_port
 from order_system import HOME, OrderSystem, Refused
 from riders import Rider
 from trips import to_the_door
@@ -73,7 +72,7 @@ def a_certificate_expires(stage: Stage) -> None:
 def the_issuer_is_unavailable(stage: Stage) -> None:
     """A key server that nobody can reach when the gateway starts. A token with an unknown key makes the gateway try again,
     at most every 30 s."""
-    port = free_port()
+    port = stage.reserved_port()
     site = stage.site(TOKEN_JWKS_URL=f"http://127.0.0.1:{port}/keys")
     orders = OrderSystem(site)
     stage.fires("EnrouteKeysNotRefreshed")
@@ -106,7 +105,7 @@ def a_rider_with_a_task_disappears(stage: Stage) -> None:
 
 @fault("EnrouteEventQueueDown", "EnrouteEventsRefused")
 def another_system_sends_malformed_events_and_its_queue_fails(stage: Stage) -> None:
-    port = free_port()
+    port = stage.reserved_port()
     site = stage.site(
         launcher=["env", "AWS_REGION=eu-central-1", "AWS_ACCESS_KEY_ID=id", "AWS_SECRET_ACCESS_KEY=secret"],
         SQS_QUEUE_URL=f"http://127.0.0.1:{port}/1/orders")

@@ -39,15 +39,14 @@ def gateways_crash(stage: Stage) -> None:
 @fault("EnrouteGatewayNotReady")
 def one_gateway_does_not_reach_redis(stage: Stage) -> None:
     """A gateway whose Redis does not run yet, beside one that has a Redis."""
-    site, port, management = stage.site(), free_port(), free_port()
+    site, socket, management = stage.site(), stage.folder / "late.sock", free_port()
     gateway = Process("gateway-2", [str(enroute()), "serve", "--port", "0"], stage.folder / "gateway-2.log",
-                      site.environment() | {"ENROUTE_REDIS_LIVE_URL": f"redis://127.0.0.1:{port}",
+                      site.environment() | {"ENROUTE_REDIS_LIVE_URL": f"unix:{socket}",
                                             "ENROUTE_MANAGEMENT_PORT": str(management)})
     stage.callback(gateway.end)
     stage.monitoring.scrape(stage.job, site.gateways[0].management, management)
     stage.fires("EnrouteGatewayNotReady")
-    redis = Process("redis-late", ["redis-server", "--port", str(port), "--save", ""], stage.folder / "late.log")
-    stage.callback(redis.end)
+    stage.redis("late")
     stage.clears("EnrouteGatewayNotReady")
 
 
