@@ -232,8 +232,15 @@ class Fleet:
         time.sleep(self.SETTLED_SECONDS)
         # The start does not count.
         self.ask_all("collect", windows=[])
+        stopped = None
         for name in options.phases:
-            figures, span = self.phase(name)
+            try:
+                figures, span = self.phase(name)
+            except Failed as failure:
+                # What was measured until then is reported all the same.
+                stopped = f"{name}: {failure}"
+                print(stopped, flush=True)
+                break
             phases.append(figures)
             spans.append(span)
         statuses = self.verify()
@@ -248,7 +255,7 @@ class Fleet:
                 "processes": options.processes, "followers": options.followers, "riders": options.riders,
                 "travelling": len(self.travelling), "waiting": len(self.waiting), "interval": options.interval,
                 "rate": options.rate, "drain": [options.drain_accept_seconds, options.drain_seconds]},
-            "phases": phases}
+            "phases": phases, "stopped": stopped}
 
 
 SESSIONS = "enroute_sessions_open"
@@ -256,7 +263,7 @@ SESSIONS = "enroute_sessions_open"
 
 def violations(result):
     """Everything that must not happen, as sentences."""
-    found = []
+    found = [result["stopped"]] if result["stopped"] else []
     for counts in (*result["statuses"]["by phase"].values(), result["statuses"]["between"]):
         found += [f"{number} statuses {verdict}" for verdict, number in counts.items() if verdict in SABOTAGE]
     for phase in result["phases"]:

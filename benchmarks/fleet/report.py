@@ -100,6 +100,8 @@ def markdown(result):
         table(["phase", "", "gateways", "HAProxy", "Redis", "clients", "order system", "machine busy"], cpu),
         "## What was done", *(f"- **{title(phase)}**: {phase['what']}. Reasons of disconnects: {reasons(phase)}." for phase in phases),
     ]
+    if result["stopped"]:
+        parts.append(f"**The run ended early**: {result['stopped']}.")
     if total["between"]:
         parts.append(f"Statuses outside of the phases: {total['between']}.")
     text = "\n\n".join(parts).replace("\n\n- **", "\n- **").replace("## What was done\n-", "## What was done\n\n-")

@@ -124,11 +124,12 @@ class RedisSite:
         return done.stdout.strip()
 
     def view(self, port):
-        """Returns (id, port, flags, number of slots) of every node, as one of them sees it."""
+        """Returns (id, port, flags, number of slots) of every node, as one of them sees it; nothing while it is loading."""
         rows = []
         for line in self.says(port, "CLUSTER", "NODES").splitlines():
-            words = line.split()
-            slots = 0
+            words, slots = line.split(), 0
+            if len(words) < 8 or "@" not in words[1]:
+                continue
             for part in words[8:]:
                 if re.fullmatch(r"\d+(-\d+)?", part):
                     first, _, last = part.partition("-")
