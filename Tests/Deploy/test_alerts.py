@@ -21,7 +21,7 @@ from stage import Site
 from trips import to_the_door
 
 # Faults that run at the same time. The longest start first.
-AT_ONCE = 8
+AT_ONCE = 10
 LONGEST = ["redis-hangs-and-is-slow", "gateways-crash", "memory-runs-out", "providers-of-arrival-times-fail"]
 
 # Alerts that no fault here provokes, and why. promtool tests them.
