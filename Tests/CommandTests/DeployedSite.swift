@@ -31,18 +31,19 @@ struct DeployedSite: Sendable {
     ///
     /// - Returns: the words that were found, each with its file, and the names of all files.
     static func findings(
-        of words: @Sendable @escaping () -> [String],
+        with settings: [Environment.Key: String] = [:], of words: @Sendable @escaping () -> [String],
         after body: @Sendable @escaping (DeployedSite) async throws -> Void
     ) async throws -> (hits: [String], files: [String]) {
         let folder = FileManager.default.temporaryDirectory.appending(path: "enroute-site-\(UUID())")
         defer { try? FileManager.default.removeItem(at: folder) }
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        try await Turns.servers.take { try await self.run(in: folder, body) }
+        try await Turns.servers.take { try await self.run(in: folder, settings, body) }
         return try self.search(folder, for: words())
     }
 
     private static func run(
-        in folder: URL, _ body: @Sendable @escaping (DeployedSite) async throws -> Void
+        in folder: URL, _ settings: [Environment.Key: String],
+        _ body: @Sendable @escaping (DeployedSite) async throws -> Void
     ) async throws {
         let ports = (try await freePort(), try await freePort())
         try await self.withRedis(.live, port: ports.0, in: folder) { live in
@@ -56,7 +57,8 @@ struct DeployedSite: Sendable {
                     "ENROUTE_DRAIN_ACCEPT_SECONDS": "0",
                 ]
                 try await self.process(
-                    "\(CommandTests.binary) serve --host 127.0.0.1 --port 0", "gateway", in: folder, environment,
+                    "\(CommandTests.binary) serve --host 127.0.0.1 --port 0", "gateway", in: folder,
+                    environment.merging(settings) { $1 },
                     ready: "probes and metrics"
                 ) { gateway in
                     let log = try String(contentsOfFile: gateway.log, encoding: .utf8)

@@ -83,6 +83,7 @@ SQS = dict(AWS_ACCESS_KEY_ID="a", AWS_SECRET_ACCESS_KEY="b")
 KINDS: dict[str, Kind] = {
     "MODE": kind(["word", "PRODUCTION", "dev"]),
     "LOG_LEVEL": kind(["word", "INFO", "7"]),
+    "LOG_FORMAT": kind(["word", "JSON", "7"]),
     "EVENT_LOOPS": kind(NUMBERS),
     "REDIS_LEDGER_WAIT_REPLICAS": kind(["word", "-1", "101", "1.5"]),
     "TLS_CERTIFICATE_FILE": kind(NO_FILES + ["{key}"], **TLS),

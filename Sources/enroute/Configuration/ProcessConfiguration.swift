@@ -84,8 +84,9 @@ struct ProcessConfiguration {
     // MARK: settings that several commands use
 
     func logger() throws -> Logger {
-        var logger = Logger(label: "enroute") { _ in LogLineHandler() }
-        // `choice` allows levels only.
+        // `choice` allows formats and levels only.
+        let format = LogFormat(rawValue: try self.choice("ENROUTE_LOG_FORMAT"))!
+        var logger = Logger(label: "enroute") { _ in LogLineHandler(format: format) }
         logger.logLevel = Logger.Level(rawValue: try self.choice("ENROUTE_LOG_LEVEL"))!
         return logger
     }

@@ -1,28 +1,42 @@
-// The format of log lines: logfmt, which people can read and log collectors parse. Times are UTC with milliseconds. Values with
-// spaces are quoted and control characters escaped, so a value cannot forge a log line.
+// The format of log lines: logfmt, which people can read and log collectors parse, or JSON, one object for each line. Times are
+// UTC with milliseconds. Values are quoted and control characters escaped, so a value cannot forge a log line.
 
 import Foundation
 import Logging
 import Synchronization
 
+/// The encoding of log lines.
+enum LogFormat: String, CaseIterable {
+    case logfmt, json
+}
+
 /// Formats one log line.
 enum LogLine {
     static func text(
-        at time: Date, _ level: Logger.Level, _ message: String, _ metadata: [String: String], source: String
+        at time: Date, _ level: Logger.Level, _ message: String, _ metadata: [String: String], source: String,
+        as format: LogFormat = .logfmt
     ) -> String {
         let fields =
-            [("time", Self.time(time)), ("level", level.rawValue), ("msg", Self.value(message))]
-            + metadata.sorted { $0.key < $1.key }.map { (Self.key($0.key), Self.value($0.value)) }
-            + [("source", Self.value(source))]
-        return fields.map { "\($0.0)=\($0.1)" }.joined(separator: " ")
+            [("time", Self.time(time)), ("level", level.rawValue), ("msg", message)]
+            + metadata.sorted { $0.key < $1.key }.map { (Self.key($0.key), $0.value) } + [("source", source)]
+        switch format {
+        case .logfmt: return fields.map { "\($0.0)=\(Self.value($0.1))" }.joined(separator: " ")
+        case .json:
+            // Keys contain no character that JSON escapes, and all values are strings.
+            return "{" + fields.map { "\"\($0.0)\":\(Self.quoted($0.1))" }.joined(separator: ",") + "}"
+        }
     }
 
     private static let style = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
 
     static func time(_ time: Date) -> String { time.formatted(Self.style) }
 
+    /// The fields of every line, which metadata of other packages must not repeat: a JSON object has each name once.
+    private static let ownKeys: Set = ["time", "level", "msg", "source"]
+
     private static func key(_ text: String) -> String {
-        String(text.map { $0.isASCII && ($0.isLetter || $0.isNumber || "._-".contains($0)) ? $0 : "_" })
+        let key = String(text.map { $0.isASCII && ($0.isLetter || $0.isNumber || "._-".contains($0)) ? $0 : "_" })
+        return self.ownKeys.contains(key) ? key + "_" : key
     }
 
     /// The text itself if it needs no quotes, else quoted and escaped.
@@ -32,7 +46,11 @@ enum LogLine {
             && text.unicodeScalars.allSatisfy {
                 $0.value > 32 && $0 != "\"" && $0 != "=" && $0 != "\\" && $0.value != 127
             }
-        guard !isPlain else { return text }
+        return isPlain ? text : self.quoted(text)
+    }
+
+    /// The text as a JSON string, which is also how logfmt quotes.
+    private static func quoted(_ text: String) -> String {
         var quoted = "\""
         for scalar in text.unicodeScalars {
             switch scalar {
@@ -53,8 +71,11 @@ enum LogLine {
 
 /// Writes log lines to standard error.
 struct LogLineHandler: LogHandler {
+    let format: LogFormat
     var logLevel = Logger.Level.info
     var metadata = Logger.Metadata()
+
+    init(format: LogFormat = .logfmt) { self.format = format }
 
     /// Held while a line is written, so lines do not mix.
     private static let output = Mutex(FileHandle.standardError)
@@ -67,7 +88,8 @@ struct LogLineHandler: LogHandler {
     func log(event: LogEvent) {
         var metadata = self.metadata.merging(event.metadata ?? [:]) { $1 }.mapValues { "\($0)" }
         if let error = event.error { metadata["error"] = "\(error)" }
-        let line = LogLine.text(at: .now, event.level, "\(event.message)", metadata, source: event.source)
+        let line = LogLine.text(
+            at: .now, event.level, "\(event.message)", metadata, source: event.source, as: self.format)
         // Failing to write the log, because the disk is full for example, must not stop the gateway.
         Self.output.withLock { try? $0.write(contentsOf: Data((line + "\n").utf8)) }
     }

@@ -1,0 +1,90 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import enroute
+
+/// `ENROUTE_LOG_FORMAT=json`: every line is one JSON object.
+@Suite struct LogFormatTests {
+    private static func parse(_ line: some StringProtocol) -> [String: String]? {
+        try? JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: String]
+    }
+
+    @Test(arguments: [
+        "\"", "\\", "a\"b\\\"c", "line\nline\r\n", "\u{0}\u{1B}[31m\u{7F}", "\u{2028}\u{2029}", "é😀\u{FFFD}",
+        "{\"a\":1}", "",
+        String(decoding: [0x61, 0xFF, 0xC3, 0x28, 0xED, 0xA0, 0x80] as [UInt8], as: UTF8.self),
+    ])
+    func `a value of any characters is one JSON string and unchanged`(value: String) throws {
+        let line = LogLine.text(
+            at: Date(timeIntervalSince1970: 0), .info, value, ["k": value, value: "v"], source: value, as: .json)
+        #expect(!line.contains("\n") && !line.contains("\r"))
+        let object = try #require(Self.parse(line))
+        #expect(object["msg"] == value && object["k"] == value && object["source"] == value)
+        #expect(object["level"] == "info" && object["time"] == "1970-01-01T00:00:00.000Z")
+    }
+
+    @Test(arguments: ["time", "level", "msg", "source"])
+    func `metadata cannot repeat a field of the line`(key: String) throws {
+        let line = LogLine.text(at: .now, .error, "m", [key: "forged"], source: "s", as: .json)
+        #expect(line.matches(of: try Regex("\"\(key)\":")).count == 1)
+        let object = try #require(Self.parse(line))
+        #expect(object[key] != "forged" && object["\(key)_"] == "forged")
+    }
+
+    @Test func `both formats have the same keys in the same order`() {
+        let time = Date(timeIntervalSince1970: 1)
+        let metadata = ["role": "live", "reason": "it broke", "job": ""]
+        #expect(
+            LogLine.text(at: time, .warning, "a message", metadata, source: "Redis", as: .json)
+                == #"{"time":"1970-01-01T00:00:01.000Z","level":"warning","msg":"a message","job":"","#
+                + #""reason":"it broke","role":"live","source":"Redis"}"#)
+    }
+
+    @Test func `every line of a gateway's run is one JSON object, whatever clients send`() async throws {
+        _ = try await DeployedSite.findings(with: ["ENROUTE_LOG_FORMAT": "json"]) {
+            []
+        } after: { site in
+            let anna = try await site.token("anna", "customer")
+            let origins: [[UInt8]] = [
+                Array(#"https://"evil\".example\"#.utf8), [0x68, 0xFF, 0xFE, 0xC3, 0x28],
+                Array("\t{\"level\":\"x\"}".utf8),
+                Array("é\u{2028}".utf8),
+            ]
+            try await blocking { [port = site.port] in
+                for origin in origins {
+                    let socket = try RawSocket(port: port)
+                    let request = RawSocket.upgrade("/v1", "Sec-WebSocket-Protocol: enroute.v1\r\nOrigin: @\r\n")
+                    let parts = request.split(separator: "@").map { Array($0.utf8) }
+                    try socket.send(parts[0] + origin + parts[1])
+                    _ = try? socket.readToEnd()
+                }
+                let session = try RawSocket.session(port: port, token: anna)
+                try session.send(RawSocket.frame(0x81, [0xFF, 0x22, 0x0A]))
+                try? session.sayGoodbye()
+            }
+            _ = try await site.rest("GET", "/api/v1/jobs/%22%0A%FF", as: anna)
+            _ = try await site.rest("POST", "/api/v1/jobs/\"/status", as: anna, "\u{0}\n\"")
+            // The redis-server is gone, which the log reports in the gateway's own words and those of the system.
+            site.ledger.send(SIGKILL)
+            let log = site.gateway.log
+            try await becomes("the outage is logged") {
+                try String(contentsOfFile: log, encoding: .utf8).contains("redis unavailable")
+            }
+            site.gateway.send(SIGTERM)
+            try await becomes("the gateway has stopped", every: .milliseconds(20)) {
+                // It remains as a zombie until its parent waits for it.
+                let stat = try? String(contentsOfFile: "/proc/\(site.gateway.processID)/stat", encoding: .utf8)
+                return stat?.contains(") Z ") ?? true
+            }
+            let bytes = try Data(contentsOf: URL(filePath: log))
+            let text = try #require(String(data: bytes, encoding: .utf8), "the log is UTF-8")
+            let lines = text.split(separator: "\n").filter { !$0.contains("probes and metrics on port") }
+            for line in lines { #expect(Self.parse(line) != nil, "\(line)") }
+            let messages = Set(lines.compactMap { Self.parse($0)?["msg"] })
+            for expected in ["listening", "websocket refused: origin not allowed", "session closed"] {
+                #expect(messages.contains(expected), "\(messages)")
+            }
+        }
+    }
+}
