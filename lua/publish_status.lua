@@ -28,17 +28,21 @@
 -- ARGV[10] expected               newest event the caller knows, <id> or <epoch>.<id>, or '' for any
 -- ARGV[11] is_step                1 to store the status as `reached`, the last step of progress, else 0
 -- ARGV[12] party                  customer | rider when the actor must be the job's own; '' when it may act for anyone
+-- ARGV[13] received               when a gateway received the change, ms since the epoch, 13 digits, or ''
+-- ARGV[14] traceparent            W3C Trace Context of the request, version 00, or ''
+--                                 Both are optional members of the message, and not stored.
 -- Errors   'ERR publish_status: ...' on a bad argument; nothing is written.
 -- Returns  {1, epoch, prev, id, at_ms} published   {0} no such job   {-1, status, head} not allowed from this status
 --          {-2, status, head} the newest event is not `expected`   {-3} the actor is not that party
 --          {2, epoch, prev, id, at_ms} the log has an event with this request id and status: nothing is written
 -- Cost     O(events in the log), at most 64, plus one SPUBLISH; O(1) without a request id
 
-if #KEYS ~= 3 or #ARGV ~= 12 then
-  return redis.error_reply('ERR publish_status: takes 3 keys and 12 arguments')
+if #KEYS ~= 3 or #ARGV ~= 14 then
+  return redis.error_reply('ERR publish_status: takes 3 keys and 14 arguments')
 end
 local job, from, status, actor, source, occurred_at, request, ends_travel = unpack(ARGV, 1, 8)
 local retention, expected, is_step, party = tonumber(ARGV[9]), ARGV[10], ARGV[11], ARGV[12]
+local received, traceparent = ARGV[13], ARGV[14]
 if #job > 64 or not string.match(job, '^[%w_-]+$') then
   return redis.error_reply('ERR publish_status: job must be 1 to 64 of [A-Za-z0-9_-]')
 end
@@ -76,6 +80,12 @@ end
 if party ~= '' and party ~= 'customer' and party ~= 'rider' then
   return redis.error_reply("ERR publish_status: party must be '', customer or rider")
 end
+if received ~= '' and not string.match(received, '^[1-9]%d%d%d%d%d%d%d%d%d%d%d%d$') then
+  return redis.error_reply("ERR publish_status: received must be '' or ms since the epoch, 13 digits")
+end
+if traceparent ~= '' and (#traceparent ~= 55 or not string.match(traceparent, '^00%-[0-9a-f]+%-[0-9a-f]+%-[0-9a-f]+$')) then
+  return redis.error_reply("ERR publish_status: traceparent must be '' or a W3C trace context of version 00")
+end
 
 local record = redis.call('HMGET', KEYS[1], 'status', 'epoch', 'head', party)
 local current, epoch, prev = record[1], record[2], record[3]
@@ -107,6 +117,8 @@ if is_step == '1' then redis.call('HSET', KEYS[1], 'reached', status) end
 if ends_travel == '1' then redis.call('HSET', KEYS[1], 'travel_active', '0') end
 redis.call('PEXPIRE', KEYS[1], retention)
 redis.call('PEXPIRE', KEYS[2], retention)
+if received ~= '' then received = ',"received":' .. received end
+if traceparent ~= '' then traceparent = ',"traceparent":"' .. traceparent .. '"' end
 redis.call('SPUBLISH', KEYS[3], '{"type":"status","job":"' .. job .. '","epoch":"' .. epoch .. '","prev":"' .. prev
-  .. '","id":"' .. id .. '","status":"' .. status .. '","at":' .. at .. '}')
+  .. '","id":"' .. id .. '","status":"' .. status .. '","at":' .. at .. received .. traceparent .. '}')
 return {1, epoch, prev, id, tonumber(at)}

@@ -13,6 +13,8 @@ package struct GatewayRequestContext: RequestContext {
     /// The client: the peer of the socket, or who a balancer names with the PROXY protocol.
     package var peer: SocketAddress?
     package private(set) var trace: RequestTrace?
+    /// When the request was complete, ms since the epoch.
+    package let receivedAt = WallClock.nowMilliseconds
 
     package init(source: ApplicationRequestContextSource) {
         self.coreContext = .init(source: source)

@@ -10,6 +10,8 @@ package struct RequestTrace: Hashable, Sendable {
     let spanID: String
     /// Whether the caller records its span.
     let isSampled: Bool
+    /// Whether the caller sent a trace. If not, this gateway started it.
+    package let isContinued: Bool
 
     /// - Parameter traceparents: the values of the `traceparent` header. Anything but one valid value starts a new trace.
     package init(_ traceparents: [String]) {
@@ -17,10 +19,14 @@ package struct RequestTrace: Hashable, Sendable {
         self.traceID = parent?.traceID ?? Self.digits(.random(in: .min ... .max)) + Self.digits(.random(in: 1 ... .max))
         self.spanID = Self.digits(.random(in: 1 ... .max))
         self.isSampled = parent?.isSampled ?? false
+        self.isContinued = parent != nil
     }
 
     /// The value of the `traceresponse` header (Trace Context Level 2).
     package var traceresponse: String { "00-\(self.traceID)-\(self.spanID)-\(self.isSampled ? "01" : "00")" }
+
+    /// The value of the `traceparent` header for what this request causes elsewhere; `nil` if the caller sent no trace.
+    package var traceparent: String? { self.isContinued ? self.traceresponse : nil }
 
     /// The length of a version 00 header: `00-<32 digits>-<16 digits>-<2 digits>`.
     private static let bytesOfFirstVersion = 55

@@ -4,6 +4,7 @@
 
 package import EnrouteWire
 package import Events
+internal import HTTPValues
 internal import LiveState
 package import NIOCore
 internal import Redis
@@ -62,7 +63,8 @@ extension JobService {
     }
 
     private func applyStatus(
-        _ job: JobID, _ status: JobStatus, _ event: CloudEvent, _ actor: PersonID, attempt: Int = 1
+        _ job: JobID, _ status: JobStatus, _ event: CloudEvent, _ actor: PersonID, attempt: Int = 1,
+        receivedAt: Int64 = WallClock.nowMilliseconds
     ) -> EventLoopFuture<EventOutcome> {
         self.ledger.recover(job).flatMap { recovery in
             let loop = self.ledger.eventLoop
@@ -71,7 +73,7 @@ extension JobService {
                 status, of: record.kind, after: record.status, since: record.statusAt, occurredAt: event.occurredAt)
             return self.ledger.publishDurably(
                 status, of: job, by: actor, source: "event", occurredAt: event.occurredAt, request: event.requestID,
-                after: order == .next ? [record.status] : []
+                after: order == .next ? [record.status] : [], origin: ChangeOrigin(receivedAt: receivedAt)
             ).flatMap { answer in
                 let (outcome, isReplicationUnconfirmed): (EventOutcome, Bool) = (
                     EventOutcome(order, record.status), answer.isReplicationUnconfirmed
@@ -89,7 +91,8 @@ extension JobService {
                 case .notAllowed(let current) where current == record.status && order != .next:
                     return loop.makeSucceededFuture(outcome)
                 case .notAllowed where attempt < Self.maxEventAttempts:
-                    return self.applyStatus(job, status, event, actor, attempt: attempt + 1)
+                    return self.applyStatus(
+                        job, status, event, actor, attempt: attempt + 1, receivedAt: receivedAt)
                 case .notAllowed, .overtaken:
                     return loop.makeFailedFuture(
                         Refused(code: .unavailable, message: "The job is being changed concurrently. Try again."))

@@ -62,11 +62,12 @@ package struct JobService: Sendable {
     /// - Parameter request: a client that does not know whether its change was made can repeat it with the same id.
     package func change(
         _ job: JobID, to status: JobStatus, by actor: PersonID, source: String, occurredAt: Int64? = nil,
-        request: String = "", expected: ExpectedHead? = nil, party: JobParty = .service
+        request: String = "", expected: ExpectedHead? = nil, party: JobParty = .service,
+        origin: ChangeOrigin = ChangeOrigin(receivedAt: WallClock.nowMilliseconds)
     ) -> EventLoopFuture<Durable<StatusEvent>> {
         self.ledger.publishDurably(
             status, of: job, by: actor, source: source, occurredAt: occurredAt, request: request, expected: expected,
-            party: party
+            party: party, origin: origin
         ).flatMap { answer in
             let loop = self.loop
             switch answer.value {

@@ -6,10 +6,11 @@ import TestSupport
 import Testing
 
 @Suite struct PublishStatusTests {
-    /// job, from, status, actor, source, occurred_at, request, ends_travel, retention_ms, expected, is_step, party
+    /// job, from, status, actor, source, occurred_at, request, ends_travel, retention_ms, expected, is_step, party, received,
+    /// traceparent
     private static let arguments = [
         "job-7", "pending_vendor_acceptance", "accepted", "rider-1", "rest", "", "request-1", "0", "172800000", "", "1",
-        "",
+        "", "", "",
     ]
 
     private func keys(_ stage: Stage) -> [String] { [stage.jobKey, stage.logKey, stage.eventsChannel] }
@@ -44,6 +45,26 @@ import Testing
             let event = StatusEvent(
                 epoch: "epoch-1", previous: first, id: try #require(StatusID(id)), status: .accepted, at: at)
             #expect(told.payload == ServerMessage.status(job: Stage.job, event).encoded)
+        }
+    }
+
+    private static let trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+    private static let badTraces = [
+        "x", String(trace.dropLast()), trace + "0", "01" + trace.dropFirst(2), trace.uppercased(),
+        trace.replacing("-", with: "\""), trace.replacing("4bf9", with: "\"}\r\n"),
+    ]
+
+    @Test func `followers receive the time of receipt and the trace, and the log does not contain them`() async throws {
+        try await Stage.set { stage in
+            try await stage.createJob()
+            let answer = try await self.publish(stage) { ($0[12], $0[13]) = ("1795248617611", Self.trace) }
+            #expect(answer.array?.first == .integer(1))
+            let told = try await stage.subscriber.messages.next()
+            let origin = told.payload.withUnsafeBytes { StatusOrigin($0) }
+            #expect(origin.receivedAt == 1_795_248_617_611 && origin.traceparent == Self.trace)
+            #expect(told.payload.withUnsafeBytes { ServerMessage(ours: $0) } != nil)
+            let entry = try await stage.client.run("XREVRANGE", stage.logKey, "+", "-", "COUNT", "1")
+            #expect(!"\(entry)".contains("4bf92f"))
         }
     }
 
@@ -260,6 +281,8 @@ import Testing
             bad += [String(repeating: "a", count: 129), "a\n", "\0", "é", "a\u{7F}"].map { (6, $0, "request must be") }
             bad += ["", "2", "true"].map { (7, $0, "ends_travel must be") }
             bad += badRetentions.map { (8, $0, "retention_ms must be") }
+            bad += times.map { (12, $0, "received must be") }
+            bad += Self.badTraces.map { (13, $0, "traceparent must be") }
             let heads = ["1", "-", "1-", "a-1", ".1-1", "e 1.1-1", "e.f.1-1", "e.", "1-1 "]
             bad += (heads + [String(repeating: "e", count: 104) + ".1-1"]).map { (9, $0, "expected must be") }
             bad += ["", "2", "yes"].map { (10, $0, "is_step must be") }

@@ -19,7 +19,7 @@ import Testing
             let names = ["job-7", "pending_vendor_acceptance", "accepted", "rider-1"]
             let keys = [stage.jobKey, stage.logKey, stage.eventsChannel]
             // The request id is free text; actor and source are names.
-            let words = names + ["rest", "", text, "0", "172800000", "", "1", ""]
+            let words = names + ["rest", "", text, "0", "172800000", "", "1", "", "", ""]
             guard let answer = try? await stage.run(Scripts.publishStatus, keys: keys, words) else {
                 // Only text with a space or an unprintable character is refused, and then nothing was written.
                 #expect(text.utf8.contains { !(33...126).contains($0) })

@@ -51,7 +51,7 @@ package final class HTTPExchange: ChannelInboundHandler, RemovableChannelHandler
     let loop: LoopState
     let socket: SecureSocketHandler
     let logger: Logger
-    private let feed: RequestFeed
+    let feed: RequestFeed
     private let peer: ConnectionPeer
     private let connections: Connections
     private let onFirstRequest: (HTTPConnection) -> Void
@@ -60,7 +60,7 @@ package final class HTTPExchange: ChannelInboundHandler, RemovableChannelHandler
     private var state = State.awaitingFirstRequest
     private var body = ByteBuffer()
     /// The HTTP version of the current request.
-    private var version = HTTPVersion.http1_1
+    private(set) var version = HTTPVersion.http1_1
     private var isHEADRequest = false
     private var closesAfterResponse = false
     /// The gateway is shutting down: the connection closes after the current request.
@@ -68,9 +68,8 @@ package final class HTTPExchange: ChannelInboundHandler, RemovableChannelHandler
     private var tasks: AsyncStream<PendingRequest>.Continuation?
     private var deadline: Deadline?
     private var phase: Phase?
-    private let stallHandler: ResponseStallHandler
-    /// When the current stage of the connection's setup began; `nil` once the connection has answered a request.
-    private var stageStart: NIODeadline? = .now()
+    let stallHandler: ResponseStallHandler
+    private var setup = SetupStages()
 
     /// - Parameter onFirstRequest: called once, with the first request for the router. Must call `HTTPConnection.serve`.
     init(
@@ -116,20 +115,12 @@ package final class HTTPExchange: ChannelInboundHandler, RemovableChannelHandler
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         switch event {
         case SecureSocketEvent.handshakeCompleted:
-            self.stageEnded(self.loop.counts.durations.tls)
+            self.setup.ended(self.loop.counts.durations.tls)
             self.startDeadline(self.limits.requestHeadSeconds, .firstHead)
         case is ChannelShouldQuiesceEvent: self.quiesce(context)
         default: break
         }
         context.fireUserInboundEventTriggered(event)
-    }
-
-    /// Records the duration of a stage of the connection's setup. The next stage starts now.
-    private func stageEnded(_ recorder: DurationRecorder) {
-        guard let start = self.stageStart else { return }
-        let now = NIODeadline.now()
-        recorder.record(microseconds: (now - start).nanoseconds / 1_000)
-        self.stageStart = now
     }
 
     private func quiesce(_ context: ChannelHandlerContext) {
@@ -326,19 +317,6 @@ package final class HTTPExchange: ChannelInboundHandler, RemovableChannelHandler
             HTTPResponseHead(version: self.version, status: refusal.status, headers: headers), body, isLast: true)
     }
 
-    /// Whether a body of unknown length is sent with chunked transfer coding.
-    var isChunked: Bool { self.version != .http1_0 }
-
-    /// Turns the response into a stream that a session writes. Bytes from the client are read and discarded, and the stream
-    /// ends when the client closes its side.
-    ///
-    /// - Throws: `ChannelError.inputClosed` if the client has closed its side; a session added now would not be notified.
-    func switchToStream() throws {
-        guard !self.feed.isInputClosed else { throw ChannelError.inputClosed }
-        self.stallHandler.stop()
-        self.feed.discard()
-    }
-
     /// Writes a part of the response.
     ///
     /// - Returns: a future that succeeds when the kernel has accepted the bytes, and fails if the connection is closed.
@@ -375,7 +353,7 @@ package final class HTTPExchange: ChannelInboundHandler, RemovableChannelHandler
         guard case .responding = self.state, let context = self.context else { return }
         self.stallHandler.stop()
         self.isHEADRequest = false
-        self.stageStart = nil
+        self.setup.answered()
         guard !self.closesAfterResponse else { return self.linger(context) }
         self.state = .idle
         self.startDeadline(Connections.idleSeconds, .idle)
@@ -400,10 +378,10 @@ package final class HTTPExchange: ChannelInboundHandler, RemovableChannelHandler
             version: .http1_1, status: .switchingProtocols, headers: WebSocketUpgrade.headers(for: head))
         context.writeAndFlush(self.wrapOutboundOut(.head(response)), promise: nil)
         guard context.channel.isActive else { return }
-        self.stageEnded(self.loop.counts.durations.upgrade)
+        self.setup.ended(self.loop.counts.durations.upgrade)
         let address = self.address(of: head, context)
         do {
-            try self.connections.startSession(context.channel, admission, address, after: self.feed, self)
+            try self.connections.startSession(context.channel, head, admission, address, after: self.feed, self)
         } catch {
             return context.close(promise: nil)
         }

@@ -4,10 +4,13 @@
 internal import Crypto
 internal import EnrouteWire
 internal import FoundationEssentials
+internal import HTTPValues
+internal import Logging
 internal import NIOCore
 internal import NIOHTTP1
 internal import Realtime
 internal import SecureSocket
+internal import Telemetry
 internal import TrafficControl
 
 /// The response to an admitted upgrade request.
@@ -30,13 +33,19 @@ enum WebSocketUpgrade {
 }
 
 extension Connections {
-    /// Turns the connection into a session. The HTTP handlers are removed, and the session is added after `feed`. The caller
+    /// Turns the connection into a session, whose log lines contain the trace of the request if it has one. The HTTP handlers are removed, and the session is added after `feed`. The caller
     /// then calls `feed.handOver()`.
     func startSession(
-        _ channel: any Channel, _ admission: Admission, _ address: ClientAddress?, after feed: RequestFeed,
-        _ exchange: HTTPExchange
+        _ channel: any Channel, _ head: HTTPRequestHead, _ admission: Admission, _ address: ClientAddress?,
+        after feed: RequestFeed, _ exchange: HTTPExchange
     ) throws {
-        let (loop, socket, logger) = (exchange.loop, exchange.socket, exchange.logger)
+        let (loop, socket) = (exchange.loop, exchange.socket)
+        var logger = exchange.logger
+        let traceparents = head.headers["traceparent"]
+        if !traceparents.isEmpty {
+            let trace = RequestTrace(traceparents)
+            if trace.isContinued { logger[metadataKey: LogKey.trace] = "\(trace.traceID)" }
+        }
         let sync = channel.pipeline.syncOperations
         for context in [
             try sync.context(handlerType: HTTPResponseEncoder.self),

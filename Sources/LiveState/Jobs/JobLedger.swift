@@ -93,7 +93,7 @@ package struct JobLedger: Sendable {
     package func publishDurably(
         _ status: JobStatus, of job: JobID, by actor: PersonID, source: String, occurredAt: Int64? = nil,
         request: String = "", after origins: [JobStatus]? = nil, expected: ExpectedHead? = nil,
-        party: JobParty = .service
+        party: JobParty = .service, origin: ChangeOrigin = ChangeOrigin()
     ) -> EventLoopFuture<Durable<Transition>> {
         self.writes.evaluateDurably(
             Scripts.publishStatus,
@@ -104,6 +104,7 @@ package struct JobLedger: Sendable {
                 .text(status.rawValue), .text(actor.text), .text(source), .text(occurredAt.map(String.init) ?? ""),
                 .text(request), status.endOfTravel == nil ? 0 : 1, self.retention, .text(expected?.text ?? ""),
                 status.isStep ? 1 : 0, .text(party.isOfJob ? party.rawValue : ""),
+                .text(origin.receivedAt.map(String.init) ?? ""), .text(origin.traceparent ?? ""),
             ]
         ).flatMapThrowing { answer in
             guard let transition = Self.transition(answer.value, to: status) else {

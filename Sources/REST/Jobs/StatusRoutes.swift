@@ -8,8 +8,10 @@ internal import HTTPValues
 internal import Hummingbird
 internal import Jobs
 internal import LiveState
+internal import Logging
 internal import NIOCore
 internal import Redis
+internal import Telemetry
 
 extension Routes {
     func addStatus(to api: RouterGroup<GatewayRequestContext>) {
@@ -56,7 +58,10 @@ extension Routes {
         let event = try await self.result(
             of: self.jobs.change(
                 job, to: status, by: grant.person, source: "rest", occurredAt: body.occurredAt?.milliseconds,
-                request: attempt.key, expected: expected, party: grant.party))
+                request: attempt.key, expected: expected, party: grant.party,
+                origin: ChangeOrigin(receivedAt: context.receivedAt, traceparent: context.trace?.traceparent)))
+        context.logger.debug(
+            "status changed", metadata: [LogKey.job: "\(job)", LogKey.status: "\(status.rawValue)"])
         return Self.json(
             ServerMessage.status(job: job, event.value).encoded,
             isReplicationUnconfirmed: event.isReplicationUnconfirmed)

@@ -65,6 +65,7 @@ package final class LoopState {
     private var sessionRoles: [SessionRole: Int] = [:]
     /// Bytes in the outboxes of all sessions.
     var outboxBytes = 0
+    var summaryLimit: SessionSummaryLimit
     private var originNotices = LogThrottle()
     private var timer: RepeatedTask?
     private var whenEmpty: EventLoopPromise<Void>?
@@ -86,6 +87,7 @@ package final class LoopState {
         self.revocations = revocations
         self.faultMonitors = faultMonitors
         self.counts = LoopCounts()
+        self.summaryLimit = SessionSummaryLimit(loops: loops)
         self.revocationReader = RevocationReader(
             eventLoop: eventLoop, settings: settings, witness: faultMonitors.ledger,
             replyTimes: self.counts.durations.ledgerCommand, logger: logger)
@@ -184,6 +186,7 @@ package final class LoopState {
 
     package func stop() {
         self.timer?.cancel()
+        self.reportSuppressedSummaries(at: .now(), isLast: true)
         self.relay.stop()
         self.revocationReader.stop()
         self.sweep?.stop()
@@ -293,6 +296,7 @@ package final class LoopState {
         self.revocationReader.tick()
         self.trail.tick()
         self.updateOutage(now)
+        self.reportSuppressedSummaries(at: now)
     }
 
     /// Notifies every client when its view may be stale (`degraded`), and when it is current again (`restored`).

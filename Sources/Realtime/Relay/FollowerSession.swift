@@ -31,6 +31,7 @@ package final class FollowerSession {
                 "subscribe", job, .limitExceeded,
                 "A connection can follow at most \(most) jobs. Unsubscribe from another job first.", ref)
         }
+        if since != nil { self.session.summary.resumes += 1 }
         guard grant.allows(.followJob) else {
             return self.session.refuse("subscribe", job, .forbidden, "This role cannot follow jobs.", ref)
         }

@@ -270,15 +270,30 @@ package final class LoopRelay {
         if let reason = event.status.endOfTravel { self.arrivals.ended(job, because: reason) }
         let followers = self.table.followers(of: job)
         self.counts.add(.messagesRelayed, followers.count)
-        // The time at which Redis recorded the status is the start of its id.
-        let receivedAt = Int64(clamping: event.id.milliseconds)
+        let origin = StatusOrigin(payload)
+        // Without the time, for example from a gateway of an older version, the time at which Redis recorded the status counts,
+        // which is the start of its id.
+        let receivedAt = origin.receivedAt ?? Int64(clamping: event.id.milliseconds)
         var written = 0
         for follower in followers {
             let verdict = follower.offerStatus(event, status, receivedAt: receivedAt, written: &written)
             if verdict == .gap { isGap = true }
         }
         self.counts.durations.delivered(receivedAt: receivedAt, count: written)
+        if let traceparent = origin.traceparent { self.logRelay(of: event, job, traceparent, count: written) }
         if isGap { self.resync(job) }
+    }
+
+    /// Logs that a status of a traced request has been relayed, so that a trace can be found in the logs of all gateways.
+    private func logRelay(of event: StatusEvent, _ job: JobID, _ traceparent: String, count: Int) {
+        let trace = RequestTrace([traceparent])
+        guard trace.isContinued else { return }
+        self.logger.debug(
+            "status relayed",
+            metadata: [
+                LogKey.trace: "\(trace.traceID)", LogKey.job: "\(job)", LogKey.status: "\(event.status.rawValue)",
+                LogKey.count: "\(count)",
+            ])
     }
 
     /// The message that assign_job publishes.

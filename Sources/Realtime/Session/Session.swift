@@ -54,6 +54,7 @@ package final class Session: ChannelInboundHandler {
     let openedAt: NIODeadline
     /// Set once the client has signed in.
     var role: SessionRole?
+    var summary = SessionSummary()
     var timers = Timers()
     /// Set while the kernel may still hold data that this client must no longer receive (LoopRevocations).
     var flushDeadline: FlushDeadline?
@@ -157,6 +158,8 @@ package final class Session: ChannelInboundHandler {
     /// Releases all resources of the session, once, whichever event reports first that the connection is closed.
     private func connectionClosed() {
         guard let identity = self.life.disconnect() else { return }
+        self.summary.ended(by: .client, SessionSummary.abnormal, "connection closed")
+        self.loop.logSummary(of: self)
         if case .signedIn(let admitted) = identity { self.releaseResources(of: admitted) }
         if let address { self.loop.addressBuckets.release(address) }
         if self.context != nil { self.socket.onDrained = nil }
@@ -284,6 +287,8 @@ package final class Session: ChannelInboundHandler {
 
     package func write(_ frame: [UInt8]) {
         let bytes = self.framing == .webSocket ? frame : EventStream.chunk(of: frame, isChunked: self.isChunked)
+        self.summary.sent &+= 1
+        self.summary.sentBytes &+= bytes.count
         bytes.withUnsafeBytes { self.socket.writeNow($0) }
     }
 
@@ -319,6 +324,7 @@ package final class Session: ChannelInboundHandler {
         self.timers.stall = self.loop.deadlines.after(.seconds(Int64(self.limits.writeStallSeconds))) { [weak self] in
             guard let self, let context = self.context else { return }
             self.loop.counts.add(.writesStalled)
+            self.summary.ended(by: .gateway, SessionSummary.abnormal, "write stalled")
             self.logger.debug("closing stalled connection")
             context.close(promise: nil)
         }

@@ -44,6 +44,7 @@ extension Session {
         if case .signedIn(let admitted) = identity { self.releaseResources(of: admitted) }
         self.logger.debug(
             "closing connection", metadata: [LogKey.code: "\(code.rawValue)", LogKey.reason: "\(reason)"])
+        self.summary.ended(by: .gateway, code.rawValue, reason)
         self.loop.counts.closed(code)
         self.changeOutbox { $0.removeAll() }
         self.write(Frame.close(code.rawValue, reason))
@@ -58,6 +59,8 @@ extension Session {
 
     /// Answers the client's close frame with the same code, and closes (RFC 6455 section 5.5.1).
     func peerCloses(_ frame: CloseFrame) {
+        let code = if case .valid(let code) = frame { code } else { SessionSummary.noStatus }
+        self.summary.ended(by: .client, code, "close frame received")
         if let identity = self.life.close() {
             if case .signedIn(let admitted) = identity { self.releaseResources(of: admitted) }
             self.socket.writeNow(answerTo: frame)

@@ -32,6 +32,7 @@ extension Session {
         guard self.framing == .webSocket else { return }
         let bytes = self.unwrapInboundIn(data)
         self.keepalive.received(.now())
+        self.summary.receivedBytes &+= bytes.readableBytes
         guard self.acceptsLateBytes(bytes.readableBytes) else { return context.close(promise: nil) }
         self.reader.add(bytes)
         while let event = self.reader.next() {
@@ -59,6 +60,7 @@ extension Session {
     }
 
     package func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        self.summary.ended(by: .client, SessionSummary.abnormal, "socket failed")
         self.logger.debug("socket failed", metadata: [LogKey.reason: "\(error)"])
         context.close(promise: nil)
     }
@@ -84,6 +86,7 @@ extension Session {
         let isPong = if case .pong = frame { true } else { false }
         if !isPong {
             self.loop.counts.add(.messagesReceived)
+            self.summary.received &+= 1
             self.lastActive = self.loop.ticks
         }
         switch self.rate.admit(at: NIODeadline.now().uptimeNanoseconds) {
