@@ -204,7 +204,7 @@ let package = Package(
         tests("WebSocketTests", "EnrouteWire WebSocket NIOCore"),
         tests("TrafficControlTests", "EnrouteWire Telemetry TrafficControl WebSocket NIOCore"),
         tests("WebAssetsTests", "EnrouteWire TestSupport WebAssets"),
-        tests("JobsTests", "EnrouteWire HTTPValues Jobs LiveState TrafficControl NIOCore"),
+        tests("JobsTests", "EnrouteWire HTTPValues Jobs LiveState Redis TrafficControl NIOCore"),
         tests(
             "ETATests",
             "Embedded EnrouteWire ETA HTTPValues Jobs LiveState Redis Routing TestSupport Tracking NIOCore"),

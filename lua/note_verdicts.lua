@@ -8,7 +8,7 @@
 --
 -- Role     live
 -- KEYS[1]  job:{<job>}:verdicts   hash     verdict -> count; unavailable, proximity, stopped, sharing -> annotation, or '';
---                                          seen_at, sharing_at -> ms since the epoch
+--                                          seen_at, sharing_at, at:<verdict> -> ms since the epoch
 -- KEYS[2]  job:{<job>}:feed       channel
 -- KEYS[3]  job:{<job>}:travel     string   read only: unless travel mode is on or paused, the hash is kept for at most a
 --                                          minute, so a late call for a job that has ended leaves nothing behind
@@ -41,7 +41,10 @@ local time = redis.call('TIME')
 local now = string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000))
 for verdict, number in string.gmatch(counts, '([a-z_]+) (%-?%d+)') do
   redis.call('HINCRBY', KEYS[1], verdict, number)
-  if verdict == 'accepted' and tonumber(number) > 0 then redis.call('HSET', KEYS[1], 'seen_at', now) end
+  if tonumber(number) > 0 then
+    redis.call('HSET', KEYS[1], 'at:' .. verdict, now)
+    if verdict == 'accepted' then redis.call('HSET', KEYS[1], 'seen_at', now) end
+  end
 end
 for name, value in string.gmatch(annotations, '([a-z_]+) ([a-z_-]+)') do
   redis.call('HSET', KEYS[1], name, value == '-' and '' or value)

@@ -55,6 +55,7 @@ package enum Verb: Sendable, CaseIterable {
     case followPool, lookAtZones
     case beAvailable, takeTask, readRiders, describeRider, forceOffline
     case navigate
+    case explainJob, explainRider
 
     var isReading: Bool { self == .followJob || self == .readJob }
 }
@@ -84,6 +85,9 @@ extension Grant {
         case (.ops, .followJob), (.ops, .readJob), (.ops, .revokeGrant), (.ops, .readVerdicts): true
         case (.service, .followJob), (.service, .readJob), (.service, .createJob), (.service, .readVerdicts): true
         case (.service, .assignJob), (.service, .createLink), (.service, .revokeGrant), (.service, .sendEvents): true
+        // Explanations name everybody who follows a job, so only operations staff read them.
+        case (.ops, .explainJob): true
+        case (.ops, .explainRider): self.job == nil
         case (.ops, .followPool), (.service, .followPool): self.job == nil
         case (.ops, .lookAtZones), (.service, .lookAtZones): self.job == nil
         default: false

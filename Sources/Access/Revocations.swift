@@ -116,6 +116,9 @@ package struct RevocationTable: Sendable {
 
     package func isRevoked(_ job: JobID) -> Bool { self.times[.job(job)] != nil }
 
+    /// When it was revoked, ms since the epoch; `nil` if it was not.
+    package func time(of subject: RevocationSubject) -> Int64? { self.times[subject] }
+
     /// Removes entries older than `time`, ms since the epoch. O(n).
     package mutating func removeEntries(before time: Int64) { self.times = self.times.filter { $0.value >= time } }
 }
@@ -155,6 +158,11 @@ package final class Revocations: Sendable {
     package func isRevoked(_ grant: Grant) -> Bool { self.state.withLock { $0.table.isRevoked(grant) } }
 
     package func isRevoked(_ job: JobID) -> Bool { self.state.withLock { $0.table.isRevoked(job) } }
+
+    /// When it was revoked, ms since the epoch; `nil` if it was not.
+    package func time(of subject: RevocationSubject) -> Int64? {
+        self.state.withLock { $0.table.time(of: subject) }
+    }
 
     /// Whether the job is revoked for this role; never for operations and services.
     package func hides(_ job: JobID, from role: Role) -> Bool {

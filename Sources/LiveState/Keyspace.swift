@@ -72,6 +72,9 @@ package struct Keyspace: Sendable, Hashable {
     /// Number of followers per job at one gateway.
     package func followed(atGateway id: String) -> String { self.gateway(id) + ":followed" }
 
+    /// Number of sessions per rider at one gateway.
+    package func ridersConnected(atGateway id: String) -> String { self.gateway(id) + ":riders" }
+
     /// Ledger: the audit streams.
     package func stream(_ stream: AuditEntry.Stream) -> String { self.prefix + stream.rawValue }
 

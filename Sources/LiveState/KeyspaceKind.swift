@@ -12,7 +12,7 @@ extension Keyspace {
         case available, due, taskOwners = "task_owners", changeLog = "change_log", changes, places
         case placesSeen = "places_seen"
         case jobs, zonesOfJobs = "zones_of_jobs"
-        case gateways, gateway, followed
+        case gateways, gateway, followed, ridersConnected = "riders_connected"
         case stream, control
         /// Not a name of Enroute.
         case other
@@ -31,7 +31,7 @@ extension Keyspace {
         case "riders": Self.ofZone[tail] ?? .other
         case "rider": tail.hasSuffix(":tasks") && tail.split(separator: ":").count == 2 ? .tasks : .rider
         case "link": tail == ":viewers" ? .viewers : .link
-        case "gateway": tail == ":followed" ? .followed : .gateway
+        case "gateway": tail == ":followed" ? .followed : tail == ":riders" ? .ridersConnected : .gateway
         case "zone": .jobs
         case "request": .request
         case "idempotency": .idempotency

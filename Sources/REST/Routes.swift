@@ -80,6 +80,7 @@ package struct Routes: Sendable {
         self.addZones(to: api)
         self.addOperations(to: api)
         self.addGrants(to: api)
+        self.addExplanations(to: api)
         api.post("events", use: self.receiveEvents)
         pages.add(to: router)
         self.addTrackingPage(pages, to: router)

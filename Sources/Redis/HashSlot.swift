@@ -31,6 +31,8 @@ extension RedisCommand {
         let place: Int
         switch self.words.first?.text?.uppercased() {
         case "EVALSHA"?, "EVAL"?: place = 3
+        // PUBSUB SHARDNUMSUB channel: a node counts only its own subscribers.
+        case "PUBSUB"?: place = 2
         case "PING"?, "TIME"?, "INFO"?, "ROLE"?, "WAIT"?, "CONFIG"?, "CLUSTER"?, "ACL"?, "CLIENT"?, "SCRIPT"?:
             return nil
         default: place = 1

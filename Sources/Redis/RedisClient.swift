@@ -9,6 +9,8 @@ package import Telemetry
 /// `RedisError.disconnected`.
 package final class RedisClient: Sendable {
     package let eventLoop: any EventLoop
+    /// Whether it is one node, found through Sentinels, or a cluster.
+    package let endpoint: RedisAddress.Endpoint
     let route: NIOLoopBound<any RedisRoute>
     /// Receives every failed command.
     let witness: (any RedisObserver)?
@@ -22,6 +24,7 @@ package final class RedisClient: Sendable {
     ) {
         self.eventLoop = eventLoop
         self.witness = witness
+        self.endpoint = address.endpoint
         let route: any RedisRoute =
             if case .cluster(let nodes) = address.endpoint {
                 ClusterRoute(
@@ -98,6 +101,18 @@ package final class RedisClient: Sendable {
                     throw error
                 }
             }
+    }
+
+    /// Returns the address of the master that has this key.
+    ///
+    /// - Throws: (in the future) `RedisError`.
+    package func master(ofKey key: String) -> EventLoopFuture<RedisAddress> {
+        self.onLoop { route in
+            guard let location = route.location(ofChannel: key) else {
+                return self.eventLoop.makeFailedFuture(RedisError.disconnected)
+            }
+            return route.locate(location)
+        }
     }
 
     private func onLoop<Value: Sendable>(

@@ -63,7 +63,7 @@ extension RedisError {
 
 extension RedisCommand {
     /// The first element, in upper case.
-    var verb: String { self.words.first?.plain ?? "" }
+    package var verb: String { self.words.first?.plain ?? "" }
 
     /// The keys that it accesses.
     package var names: [String] {

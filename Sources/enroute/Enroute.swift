@@ -19,6 +19,7 @@ struct Enroute: AsyncParsableCommand {
               enroute config                        print the effective configuration
               enroute check                         check the configuration and Redis
               enroute probe                         ask whether the gateway here is ready
+              enroute explain job-1                 explain what followers of a job see
               enroute audit --job job-1             print who followed a job, and when
               enroute token --role rider rider-7    make a token for development
               enroute revoke user customer-1        revoke a user's tokens and sessions
@@ -28,8 +29,8 @@ struct Enroute: AsyncParsableCommand {
         version: EnrouteVersion.current,
         subcommands: [
             ServeCommand.self, ConfigCommand.self, CheckCommand.self, ProbeCommand.self, DemoCommand.self,
-            ReplayCommand.self, TokenCommand.self, RevokeCommand.self, AuditCommand.self, ETAAccuracyCommand.self,
-            DemoGatewayCommand.self,
+            ReplayCommand.self, TokenCommand.self, RevokeCommand.self, ExplainCommand.self, AuditCommand.self,
+            ETAAccuracyCommand.self, DemoGatewayCommand.self,
         ])
 
     static func main() async {

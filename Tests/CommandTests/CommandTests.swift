@@ -55,7 +55,8 @@ import Testing
     }
 
     @Test(arguments: [
-        [], ["serve"], ["check"], ["demo"], ["replay"], ["token"], ["revoke"], ["audit"], ["eta-accuracy"], ["config"],
+        [], ["serve"], ["check"], ["demo"], ["replay"], ["token"], ["revoke"], ["audit"], ["explain"], ["eta-accuracy"],
+        ["config"],
         ["probe"],
     ])
     func `every command has help with examples`(words: [String]) async throws {

@@ -52,6 +52,7 @@ import Testing
             #expect(keyspace.gateways == prefix + "gateways")
             #expect(keyspace.gateway("g-1") == prefix + "gateway:{g-1}")
             #expect(keyspace.followed(atGateway: "g-1") == prefix + "gateway:{g-1}:followed")
+            #expect(keyspace.ridersConnected(atGateway: "g-1") == prefix + "gateway:{g-1}:riders")
         }
     }
 
@@ -122,6 +123,7 @@ import Testing
             (.changes, keyspace.changes(in: zone)), (.places, keyspace.places(in: zone)),
             (.placesSeen, keyspace.placesSeen(in: zone)), (.jobs, keyspace.jobs(in: zone)),
             (.zonesOfJobs, keyspace.zonesOfJobs), (.gateways, keyspace.gateways), (.gateway, keyspace.gateway("g")),
+            (.ridersConnected, keyspace.ridersConnected(atGateway: "g")),
             (.followed, keyspace.followed(atGateway: "g")), (.stream, keyspace.stream(.audit)),
             (.control, keyspace.control),
         ]

@@ -23,7 +23,8 @@ import Testing
             #expect(answer == .answer(1))
             let key = stage.keyspace.verdicts(of: Stage.job)
             let told = try await stage.subscriber.messages.next()
-            #expect(try await stage.client.run("HDEL", key, "seen_at") == .integer(1))
+            let times = ["at:accepted", "at:zero_zero", "at:held", "seen_at"]
+            for time in times { #expect(try await stage.client.run("HDEL", key, time) == .integer(1), "\(time)") }
             let fields = try await stage.client.run("HGETALL", key).array?.compactMap(\.text) ?? []
             #expect(
                 Set(stride(from: 0, to: fields.count, by: 2).map { "\(fields[$0]) \(fields[$0 + 1])" }) == [

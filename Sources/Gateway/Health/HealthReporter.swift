@@ -53,10 +53,11 @@ package actor HealthReporter {
             let roundTripTimes = await self.gatewayLoops.roundTrips()
             self.live.add(roundTripTimes.live)
             self.ledger.add(roundTripTimes.ledger)
-            let (health, followed) = await self.health()
+            let (health, census) = await self.health()
             // Failures are ignored: the next report replaces this one anyway.
             try? await self.registry.report(
-                self.id, try JSONDocument.bytes(health), followed: followed, now: WallClock.nowMilliseconds
+                self.id, try JSONDocument.bytes(health), followed: census.followed, riders: census.riders,
+                now: WallClock.nowMilliseconds
             )
             .get()
             try? await Task.sleep(for: GatewayRegistry.reportInterval)
@@ -65,8 +66,8 @@ package actor HealthReporter {
         await self.registry.remove(self.id).wait(milliseconds: Self.removalMilliseconds)
     }
 
-    /// Returns the current health and the number of followers of each job.
-    func health() async -> (health: GatewayHealth, followed: [JobID: Int]) {
+    /// Returns the current health, and the census that it was calculated from.
+    func health() async -> (health: GatewayHealth, census: GatewayLoops.Census) {
         let census = await self.gatewayLoops.census()
         let load = self.gatewayLoops.load
         let state: GatewayHealth.State =
@@ -77,7 +78,7 @@ package actor HealthReporter {
             sessions: census.sessions, connections: load.openSockets, followedJobs: load.followedJobs.count,
             followers: census.followed.values.reduce(0, +), loopLagMs: lag, memoryBytes: ProcessLoad.residentBytes,
             live: self.live.latency, ledger: self.ledger.latency)
-        return (health, census.followed)
+        return (health, census)
     }
 }
 
@@ -87,6 +88,8 @@ extension GatewayLoops {
         var sessions = 0
         /// The number of followers by job, for at most `GatewayRegistry.maxFollowedJobs` jobs.
         var followed: [JobID: Int] = [:]
+        /// The number of sessions by rider, for at most `GatewayRegistry.maxRiders` riders.
+        var riders: [PersonID: Int] = [:]
         var isDegraded = false
     }
 
@@ -94,14 +97,17 @@ extension GatewayLoops {
         var census = Census()
         for (loop, state) in zip(self.loops, self.states) {
             let most = GatewayRegistry.maxFollowedJobs - census.followed.count
+            let mostRiders = GatewayRegistry.maxRiders - census.riders.count
             let part = try? await loop.submit {
                 let state = state.value
-                return (state.census, state.relay.followers(most: most), state.isDegraded)
+                let riders = state.riderSessionCounts(most: mostRiders)
+                return (state.census, state.relay.followers(most: most), riders, state.isDegraded)
             }.get()
-            guard let (counts, followed, isDegraded) = part else { continue }
+            guard let (counts, followed, riders, isDegraded) = part else { continue }
             census.sessions += counts.sessions
             census.isDegraded = census.isDegraded || isDegraded
             census.followed.merge(followed) { $0 + $1 }
+            census.riders.merge(riders) { $0 + $1 }
         }
         return census
     }

@@ -67,6 +67,9 @@ package struct AccessProbe: Sendable, Hashable {
                 ["set", keyspace.followed(atGateway: Self.unrelated), "f", "px", "1"],
                 ["get", keyspace.followed(atGateway: Self.unrelated)],
                 ["del", keyspace.followed(atGateway: Self.unrelated)],
+                ["set", keyspace.ridersConnected(atGateway: Self.unrelated), "r", "px", "1"],
+                ["get", keyspace.ridersConnected(atGateway: Self.unrelated)],
+                ["del", keyspace.ridersConnected(atGateway: Self.unrelated)],
             ]
             self.needed += [
                 ["geoadd", places, "0", "0", "r"],
@@ -104,7 +107,8 @@ package struct AccessProbe: Sendable, Hashable {
             }
         }
         self.needed += [
-            ["spublish", channel, ""], ["ssubscribe", channel], ["sunsubscribe", channel], ["time"], ["ping"], ["info"],
+            ["spublish", channel, ""], ["pubsub", "shardnumsub", channel], ["ssubscribe", channel],
+            ["sunsubscribe", channel], ["time"], ["ping"], ["info"],
             ["role"], ["wait", "1", "1"], ["cluster", "slots"], ["asking"],
         ]
         self.excessive = [
@@ -184,7 +188,8 @@ package struct AccessProbe: Sendable, Hashable {
     private static func text(_ command: [String]) -> String {
         switch command[0] {
         case "eval", "evalsha": return command[0].uppercased()
-        case "config", "script", "acl", "debug", "cluster": return command.prefix(2).joined(separator: " ").uppercased()
+        case "config", "script", "acl", "debug", "cluster", "pubsub":
+            return command.prefix(2).joined(separator: " ").uppercased()
         default: return ([command[0].uppercased()] + command.dropFirst().prefix(1)).joined(separator: " ")
         }
     }

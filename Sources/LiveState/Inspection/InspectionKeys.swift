@@ -64,7 +64,7 @@ extension Keyspace {
     package func role(ofKey key: String) -> RedisRole? {
         switch self.kind(of: key) {
         case .travel, .position, .eta, .etaLease, .stopsBefore, .etaBudget, .verdicts, .feed, .ticket, .signIn, .places,
-            .placesSeen, .gateways, .gateway, .followed:
+            .placesSeen, .gateways, .gateway, .followed, .ridersConnected:
             .live
         case .job, .log, .events, .link, .viewers, .rider, .tasks, .request, .idempotency, .home, .zones, .available,
             .due,

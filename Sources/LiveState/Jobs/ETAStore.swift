@@ -87,10 +87,12 @@ package struct ETAStore: Sendable {
     private static let budgetLifetime = Duration.seconds(172_800)
 
     /// A stored result, `<fence> <written_ms> <message>`.
-    struct StoredEstimate {
+    package struct StoredEstimate: Sendable, Hashable {
         /// Of the travel mode. A result for another fence must not be shown.
-        let fence: Int64
-        let estimate: ArrivalEstimate
+        package let fence: Int64
+        package let estimate: ArrivalEstimate
+
+        package init(fence: Int64, estimate: ArrivalEstimate) { (self.fence, self.estimate) = (fence, estimate) }
 
         init?(_ bytes: [UInt8], of job: JobID) {
             let parts = bytes.split(separator: UInt8(ascii: " "), maxSplits: 2)

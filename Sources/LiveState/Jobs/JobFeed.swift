@@ -159,12 +159,16 @@ package struct JobFeed: Sendable {
     }
 
     /// `<fence> <deadline> <rider>`, as open_feed and close_feed write it.
-    private struct Travel {
-        let fence: Int64
+    package struct Travel: Sendable, Hashable {
+        package let fence: Int64
         /// ms since the epoch
-        let deadline: Int64
+        package let deadline: Int64
         /// `nil` once travel mode was switched off.
-        let rider: PersonID?
+        package let rider: PersonID?
+
+        package init(fence: Int64, deadline: Int64, rider: PersonID?) {
+            (self.fence, self.deadline, self.rider) = (fence, deadline, rider)
+        }
 
         init?(_ value: RESPValue) {
             let parts = value.text?.split(separator: " ", omittingEmptySubsequences: false) ?? []

@@ -247,6 +247,10 @@ package struct JobLedger: Sendable {
         /// The log no longer holds the last event the follower saw, so `missed` is incomplete and the follower starts again.
         package var isReset: Bool
         package var missed: [StatusEvent]
+
+        package init(record: JobRecord, isReset: Bool = false, missed: [StatusEvent] = []) {
+            (self.record, self.isReset, self.missed) = (record, isReset, missed)
+        }
     }
 
     /// - Returns: `nil` when there is no such job.

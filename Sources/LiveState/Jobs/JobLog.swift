@@ -21,7 +21,7 @@ extension JobLedger {
 
 extension StatusLogEntry {
     /// - Parameter entry: of the stream: its id, then names and values in turn.
-    fileprivate init?(_ entry: RESPValue) {
+    init?(_ entry: RESPValue) {
         guard let parts = entry.array, parts.count == 2, let id = parts[0].text.flatMap({ StatusID($0) }),
             let items = parts[1].array?.map({ $0.text ?? "" }), items.count.isMultiple(of: 2)
         else { return nil }

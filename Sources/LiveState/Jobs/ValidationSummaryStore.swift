@@ -56,14 +56,40 @@ package struct ValidationSummaryStore: Sendable {
     package func read(_ job: JobID) -> EventLoopFuture<ValidationSummary> {
         let key = self.keyspace.verdicts(of: job)
         return self.live.send(["HGETALL", .text(key)]).map { answer in
-            let texts = (answer.array ?? []).map { $0.text ?? "" }
-            var (summary, isValid) = (ValidationSummary(), true)
-            for index in stride(from: 0, to: texts.count - 1, by: 2) {
-                isValid = summary.apply(texts[index], texts[index + 1]) && isValid
-            }
-            if !isValid { self.live.refuse(key, by: "HGETALL") }
-            return summary
+            let stored = StoredVerdicts(answer)
+            if !stored.isValid { self.live.refuse(key, by: "HGETALL") }
+            return stored.summary
         }
+    }
+}
+
+/// The hash `job:{J}:verdicts`.
+package struct StoredVerdicts: Sendable, Hashable {
+    package var summary = ValidationSummary()
+    /// When each verdict was last counted, ms since the epoch, accurate to a few seconds.
+    package var lastAt: [String: Int64] = [:]
+    /// Whether every field is valid. A malformed field changes nothing.
+    package var isValid = true
+
+    package init() {}
+
+    /// - Parameter answer: the reply to HGETALL.
+    init(_ answer: RESPValue) {
+        let texts = (answer.array ?? []).map { $0.text ?? "" }
+        for index in stride(from: 0, to: texts.count - 1, by: 2) {
+            let (name, value) = (texts[index], texts[index + 1])
+            if name.hasPrefix("at:") {
+                self.isValid = self.apply(timeOf: String(name.dropFirst(3)), value) && self.isValid
+            } else {
+                self.isValid = self.summary.apply(name, value) && self.isValid
+            }
+        }
+    }
+
+    private mutating func apply(timeOf verdict: String, _ text: String) -> Bool {
+        guard verdict.isVerdict, let time = text.time else { return false }
+        self.lastAt[verdict] = time
+        return true
     }
 }
 

@@ -45,6 +45,28 @@ package struct AuditEntry: Sendable, Hashable {
         AuditEntry(.audit, type: "stopped", ["job": job.text, "rider": rider.text, "reason": reason.rawValue])
     }
 
+    /// Operations staff read an explanation, which names people.
+    ///
+    /// - Parameters:
+    ///   - subject: the job or the rider that was explained.
+    ///   - via: `rest`, or `command`.
+    ///   - showsPosition: whether they saw where the rider is.
+    package static func explained(
+        _ subject: ExplainedSubject, to person: PersonID, via: String, showsPosition: Bool = false
+    ) -> AuditEntry {
+        let (job, rider) =
+            switch subject {
+            case .job(let job): (job.text, "")
+            case .rider(let rider): ("", rider.text)
+            }
+        return AuditEntry(
+            .access, type: "explained",
+            [
+                "job": job, "rider": rider, "person": person.text, "role": "ops", "via": via,
+                "position": showsPosition ? "shown" : "",
+            ])
+    }
+
     /// Adds where and when the entry was made.
     ///
     /// - Parameters:
@@ -56,6 +78,12 @@ package struct AuditEntry: Sendable, Hashable {
             Field(name: "entry", value: number),
         ]
     }
+}
+
+/// What an explanation is about.
+package enum ExplainedSubject: Sendable, Hashable {
+    case job(JobID)
+    case rider(PersonID)
 }
 
 /// One person's access to one job, logged when it starts and when it ends.

@@ -70,7 +70,7 @@ extension AuditStreams.StoredEntry {
 
     /// - Parameter entry: of the stream: its id, then names and values in turn. It must have a `type` (what happened) or a
     ///   `change` (what changed).
-    fileprivate init?(_ entry: RESPValue) {
+    init?(_ entry: RESPValue) {
         guard let parts = entry.array, parts.count == 2, let id = parts[0].text,
             let items = parts[1].array?.map(\.text), items.count.isMultiple(of: 2)
         else { return nil }

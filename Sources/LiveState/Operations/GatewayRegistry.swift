@@ -19,6 +19,8 @@ package struct GatewayRegistry: Sendable {
     package static let retention: Duration = .seconds(600)
     /// Maximum number of jobs in a report of followers.
     package static let maxFollowedJobs = 10_000
+    /// Maximum number of riders in a report of their sessions.
+    package static let maxRiders = 10_000
     /// Maximum number of gateways that are read: those that reported last.
     package static let maxGateways = 100
 
@@ -31,12 +33,14 @@ package struct GatewayRegistry: Sendable {
     ///   - id: unique among gateways, without a brace.
     ///   - facts: JSON, at most a few hundred bytes.
     ///   - followed: number of followers per job.
+    ///   - riders: number of sessions per rider.
     ///   - now: ms since the epoch.
     package func report(
-        _ id: String, _ facts: [UInt8], followed: [JobID: Int], now: Int64
+        _ id: String, _ facts: [UInt8], followed: [JobID: Int], riders: [PersonID: Int] = [:], now: Int64
     ) -> EventLoopFuture<Void> {
         let lifetime = RedisCommand.Word.integer(Self.lifetime.milliseconds)
         let counts = followed.prefix(Self.maxFollowedJobs).map { "\($0.key.text) \($0.value)" }.joined(separator: " ")
+        let sessions = riders.prefix(Self.maxRiders).map { "\($0.key.text) \($0.value)" }.joined(separator: " ")
         self.removeExpired(now)
         let sent = [
             self.live.send(["ZADD", .text(self.keyspace.gateways), .integer(now), .text(id)]),
@@ -45,6 +49,9 @@ package struct GatewayRegistry: Sendable {
             ]),
             self.live.send(["SET", .text(self.keyspace.gateway(id)), .bytes(facts), "PX", lifetime]),
             self.live.send(["SET", .text(self.keyspace.followed(atGateway: id)), .text(counts), "PX", lifetime]),
+            self.live.send([
+                "SET", .text(self.keyspace.ridersConnected(atGateway: id)), .text(sessions), "PX", lifetime,
+            ]),
         ]
         return EventLoopFuture.andAllSucceed(sent.map { $0.map { _ in } }, on: self.live.eventLoop)
     }
@@ -66,6 +73,7 @@ package struct GatewayRegistry: Sendable {
             self.live.send(["ZREM", .text(self.keyspace.gateways), .text(id)]),
             self.live.send(["DEL", .text(self.keyspace.gateway(id))]),
             self.live.send(["DEL", .text(self.keyspace.followed(atGateway: id))]),
+            self.live.send(["DEL", .text(self.keyspace.ridersConnected(atGateway: id))]),
         ]
         return EventLoopFuture.andAllSucceed(sent.map { $0.map { _ in } }, on: self.live.eventLoop)
     }
@@ -128,14 +136,19 @@ package struct GatewayRegistry: Sendable {
     }
 
     /// Parses `job-7 2 job-8 1`; `nil` for anything else.
-    private static func followed(_ text: String) -> [JobID: Int]? {
+    private static func followed(_ text: String) -> [JobID: Int]? { self.counts(text, most: Self.maxFollowedJobs) }
+
+    /// Parses pairs of an id and a count; `nil` for anything else.
+    static func counts<Kind>(_ text: String, most: Int) -> [Identifier<Kind>: Int]? {
         let items = text.split(separator: " ")
-        guard items.count.isMultiple(of: 2), items.count <= 2 * Self.maxFollowedJobs else { return nil }
-        var followed: [JobID: Int] = [:]
+        guard items.count.isMultiple(of: 2), items.count <= 2 * most else { return nil }
+        var counts: [Identifier<Kind>: Int] = [:]
         for index in stride(from: 0, to: items.count, by: 2) {
-            guard let job = JobID(String(items[index])), let count = items[index + 1].amount else { return nil }
-            followed[job] = count
+            guard let id = Identifier<Kind>(String(items[index])), let count = items[index + 1].amount else {
+                return nil
+            }
+            counts[id] = count
         }
-        return followed
+        return counts
     }
 }

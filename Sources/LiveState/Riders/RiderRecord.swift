@@ -59,7 +59,7 @@ extension RiderRecord {
     /// - Parameters:
     ///   - state: the nine fields of `state` in the reply of rider_snapshot.
     ///   - tasks: jobs and states in turn.
-    fileprivate init?(_ state: [String], tasks: [String]) {
+    init?(_ state: [String], tasks: [String]) {
         guard state.count == 9, let status = Availability(rawValue: state[0]), let capacity = state[3].amount,
             let heartbeat = optional(state[4], \.timestamp), let device = optional(state[5], { DeviceID($0) }),
             let version = state[6].version, let statusAt = optional(state[7], \.timestamp),

@@ -23,6 +23,10 @@ package struct LoopServices: Sendable {
     package let geocoder: Geocoder?
     package let streams: AuditStreams
     package let registry: GatewayRegistry
+    /// Reads the facts for explanations.
+    package let facts: FactsCollector
+    /// Records an entry in the audit trail. Never waits and never fails.
+    package let audit: @Sendable (AuditEntry) -> Void
     /// Whether the loop's revocation state is stale. If so, no position may be shown.
     package let isRevocationStateStale: @Sendable () async throws -> Bool
 }
@@ -35,7 +39,8 @@ extension LoopState {
             jobs: self.jobs, publisher: self.publisher, notes: self.notes, tickets: self.tickets,
             signInCodes: self.signInCodes, links: self.links, requests: self.requests, riders: self.riders,
             pool: self.pool, revocationLog: self.revocationLog, geocoder: self.geocoder, streams: self.streams,
-            registry: self.registry,
+            registry: self.registry, facts: self.facts,
+            audit: { entry in eventLoop.execute { bound.value.trail.record(entry) } },
             isRevocationStateStale: { try await eventLoop.submit { bound.value.isRevocationStateStale }.get() })
     }
 }

@@ -41,8 +41,8 @@ package final class LoopState {
     /// Only set on one loop of each gateway.
     private let sweep: RiderSweep?
     let trail: AuditTrail
-    private let live: RedisClient
-    private let ledger: RedisClient
+    let live: RedisClient
+    let ledger: RedisClient
     private let writes: RedisClient
     private let faultMonitors: RedisFaultMonitors
     private var outage = Outage()

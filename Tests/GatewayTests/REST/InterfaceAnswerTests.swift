@@ -152,7 +152,10 @@ import Testing
         let nearest = try await conversation.ask(200, try .good("readPool"))
         #expect(nearest.text.contains(#""rider":"rider-1""#))
         try await conversation.ask(200, try .good("readPool").with { $0.path = "/api/v1/zones/rome/riders/available" })
-        for id in ["readZones", "readZoneJobs", "readZoneRiders", "readZoneVerdicts", "readZoneAudit", "readGateways"] {
+        for id in [
+            "readZones", "readZoneJobs", "readZoneRiders", "readZoneVerdicts", "readZoneAudit", "readGateways",
+            "explainJob", "explainRider",
+        ] {
             try await conversation.ask(200, try .good(id))
         }
 

@@ -152,6 +152,8 @@ struct SampleRequest: Sendable {
         case "readZoneRiders": .init("GET", "/api/v1/zones/rome/riders", by: .ops)
         case "readZoneVerdicts": .init("GET", "/api/v1/zones/rome/verdicts", by: .ops)
         case "readZoneAudit": .init("GET", "/api/v1/zones/rome/audit?limit=10", by: .ops)
+        case "explainJob": .init("GET", "\(Self.job)/explanation", by: .ops)
+        case "explainRider": .init("GET", "/api/v1/riders/rider-1/explanation", by: .ops)
         case "readGateways": .init("GET", "/api/v1/gateways", by: .service)
         case "createLink": .init("POST", "\(Self.job)/links", by: .customer, #"{"viewers":2,"expiresInSeconds":600}"#)
         case "createTicket": .init("POST", "/api/v1/tickets", by: .customer)

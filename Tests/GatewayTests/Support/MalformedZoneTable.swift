@@ -239,6 +239,20 @@ extension MalformedData {
                 }
             }, key: { $0.own.keyspace.followed(atGateway: "g-1") }),
         MalformedData(
+            name: "ridersConnected", tolerated: [.empty],
+            plant: { trial, value in
+                try await trial.run(["ZADD", .text(trial.own.keyspace.gateways), "1", "g-1"])
+                let key = trial.own.keyspace.ridersConnected(atGateway: "g-1")
+                try await trial.plant(key, value, good: "rider-1 2 rider-2", ["SET", .text(key), nil])
+            },
+            meet: { trial in
+                _ = try? await trial.client(.live) { live in
+                    try await FactsCollector(
+                        live: live, ledger: live, settings: trial.own, accessPages: 1, now: { 0 }
+                    ).facts(of: trial.rider)
+                }
+            }, key: { $0.own.keyspace.ridersConnected(atGateway: "g-1") }),
+        MalformedData(
             name: "stream", tolerated: HostileValue.names.union([.truncated]),
             plant: { trial, value in
                 let key = trial.own.keyspace.stream(.access)

@@ -45,7 +45,9 @@ import Testing
             pool: ZonePool(ledger: client, live: client, settings: settings),
             revocationLog: RevocationLog(ledger: client, settings: settings), geocoder: nil,
             streams: AuditStreams(ledger: client, settings: settings),
-            registry: GatewayRegistry(live: client, settings: settings), isRevocationStateStale: { false })
+            registry: GatewayRegistry(live: client, settings: settings),
+            facts: FactsCollector(live: client, ledger: client, settings: settings, accessPages: 1, now: { 0 }),
+            audit: { _ in }, isRevocationStateStale: { false })
         return Routes(
             services,
             SharedServices(

@@ -43,7 +43,7 @@ enum UnknownSettings {
         guard !text.isEmpty, text.count <= 100 else { return nil }
         // The prefix may be misspelt or missing.
         func distance(_ known: String) -> Int {
-            min(Self.distance(text, Self.stem(known)), Self.distance(name.uppercased(), known))
+            min(text.editDistance(to: Self.stem(known)), name.uppercased().editDistance(to: known))
         }
         let names = SettingsTable.all.map(\.name)
         let best = names.map { (name: $0, distance: distance($0)) }.min {
@@ -67,21 +67,5 @@ enum UnknownSettings {
             rest = rest[(index + 1)...]
         }
         return true
-    }
-
-    /// The Levenshtein distance: characters to add, remove or change. Cost: O(product of the lengths).
-    private static func distance(_ one: String, _ other: String) -> Int {
-        let (one, other) = (Array(one.utf8), Array(other.utf8))
-        var row = Array(0...other.count)
-        for (index, byte) in one.enumerated() {
-            var diagonal = row[0]
-            row[0] = index + 1
-            for column in other.indices {
-                let change = diagonal + (byte == other[column] ? 0 : 1)
-                diagonal = row[column + 1]
-                row[column + 1] = min(change, row[column] + 1, row[column + 1] + 1)
-            }
-        }
-        return row[other.count]
     }
 }

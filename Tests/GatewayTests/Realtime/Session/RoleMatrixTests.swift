@@ -31,6 +31,8 @@ import Testing
         .describeRider: [.service],
         .forceOffline: [.ops, .service],
         .navigate: [.rider],
+        .explainJob: [.ops],
+        .explainRider: [.ops],
     ]
 
     /// One way to request a verb for one's own job.
@@ -86,6 +88,8 @@ import Testing
             (.lookAtZones, .rest("GET", "/api/v1/zones/rome/verdicts", nil, 200)),
             (.lookAtZones, .rest("GET", "/api/v1/zones/rome/audit", nil, 200)),
             (.lookAtZones, .rest("GET", "/api/v1/gateways", nil, 200)),
+            (.explainJob, .rest("GET", "\(path)/\(job)/explanation", nil, 200)),
+            (.explainRider, .rest("GET", "/api/v1/riders/rider-1/explanation", nil, 200)),
             (.describeRider, .rest("PUT", "/api/v1/riders/rider-2", #"{"zone":"rome","approved":true}"#, 201)),
             (.describeRider, .rest("DELETE", "/api/v1/riders/rider-2", nil, 204)),
             (.forceOffline, .rest("PATCH", "/api/v1/riders/rider-9/status", #"{"status":"offline"}"#, 404)),

@@ -1,0 +1,191 @@
+// Who follows a job, and where a rider is connected. Gateways report their followers per job and their sessions per rider every
+// few seconds (GatewayRegistry); the audit trail names the sessions; Redis counts subscribed event loops.
+
+internal import Access
+internal import EnrouteWire
+internal import NIOCore
+internal import Redis
+
+extension FactsCollector {
+    func watching(_ job: JobID) async throws -> WatchingFacts {
+        var facts = WatchingFacts()
+        facts.gateways = try await self.gateways { id, gateway in
+            let key = self.keyspace.followed(atGateway: id)
+            gateway.followers = try await self.count(at: key, of: job, most: GatewayRegistry.maxFollowedJobs)
+        }
+        let reported = facts.gateways.value?.reduce(0) { $0 + ($1.followers.value ?? 0) }
+        (facts.sessions, facts.sessionsSince) = try await self.sessions(expected: reported) { $0.job == job }
+        facts.feedSubscribers = try await self.subscribers(of: self.keyspace.feed(of: job), at: self.live)
+        facts.eventSubscribers = try await self.subscribers(of: self.keyspace.events(of: job), at: self.ledger)
+        return facts
+    }
+
+    func watching(rider: PersonID) async throws -> WatchingFacts {
+        var facts = WatchingFacts()
+        facts.gateways = try await self.gateways { id, gateway in
+            let key = self.keyspace.ridersConnected(atGateway: id)
+            gateway.riderSessions = try await self.count(at: key, of: rider, most: GatewayRegistry.maxRiders)
+        }
+        (facts.sessions, facts.sessionsSince) = try await self.sessions(expected: nil) {
+            $0.person == rider && $0.role == Role.rider.rawValue
+        }
+        return facts
+    }
+
+    /// The gateways that reported within `GatewayRegistry.retention`, sorted by id.
+    private func gateways(
+        _ complete: (String, inout GatewayFacts) async throws -> Void
+    ) async throws -> Reading<[GatewayFacts]> {
+        let key = self.keyspace.gateways
+        let listed = try await self.live.reading(
+            ["ZRANGEBYSCORE", .text(key), "-inf", "+inf", "WITHSCORES"], of: key
+        ) { answer -> [GatewayFacts]? in
+            let items = (answer.array ?? []).map { $0.text ?? "" }
+            var gateways: [GatewayFacts] = []
+            for index in stride(from: 0, to: items.count - 1, by: 2) {
+                guard items[index].isNonce, let at = items[index + 1].timestamp else { return nil }
+                gateways.append(GatewayFacts(id: items[index], at: at, health: .absent))
+            }
+            return gateways
+        }.get()
+        guard case .value(let all) = listed else { return listed }
+        var gateways: [GatewayFacts] = []
+        for var gateway in all.suffix(GatewayRegistry.maxGateways) {
+            let key = self.keyspace.gateway(gateway.id)
+            gateway.health = try await self.live.reading(["GET", .text(key)], of: key) { answer in
+                answer.bytes.flatMap { GatewayFacts.Health(json: $0) }
+            }.get()
+            try await complete(gateway.id, &gateway)
+            gateways.append(gateway)
+        }
+        return .value(gateways.sorted { $0.id < $1.id })
+    }
+
+    /// The count of one job or rider in a gateway's report: absent when the report has expired, 0 when it is not in it.
+    private func count<Kind>(at key: String, of id: Identifier<Kind>, most: Int) async throws -> Reading<Int> {
+        try await self.live.reading(["GET", .text(key)], of: key) { answer -> Int? in
+            guard let text = answer.text else { return nil }
+            let counts: [Identifier<Kind>: Int]? = GatewayRegistry.counts(text, most: most)
+            return counts.map { $0[id] ?? 0 }
+        }.get()
+    }
+
+    /// Subscribed event loops, at the node of the channel's slot.
+    private func subscribers(of channel: String, at client: RedisClient) async throws -> Reading<Int> {
+        try await client.reading(["PUBSUB", "SHARDNUMSUB", .text(channel)], of: "PUBSUB SHARDNUMSUB") { answer in
+            answer.array?.last?.integer.flatMap { $0.isCount ? Int($0) : nil }
+        }.get()
+    }
+
+    /// Sessions that follow a job, from the newest entries of the stream `access`. The newest entry of a session and job decides
+    /// whether it still does.
+    ///
+    /// - Parameter expected: no more sessions are looked for than gateways report; `nil` if that is unknown.
+    private func sessions(
+        expected: Int?, _ isMeant: (SessionFacts) -> Bool
+    ) async throws -> (Reading<[SessionFacts]>, since: Int64?) {
+        struct Followed: Hashable {
+            var session: String
+            var job: JobID
+        }
+        let key = self.keyspace.stream(.access)
+        var (found, decided, since) = ([SessionFacts](), Set<Followed>(), Int64?.none)
+        var end = "+"
+        for _ in 0..<self.accessPages {
+            let page = try await self.ledger.reading(
+                ["XREVRANGE", .text(key), .text(end), "-", "COUNT", .integer(AuditStreams.page)], of: key
+            ) { $0.array }.get()
+            guard case .value(let entries) = page else {
+                if case .absent = page { return (.value(found), nil) }
+                return (page.map { _ in found }, since)
+            }
+            let stored = entries.compactMap { AuditStreams.StoredEntry($0) }
+            for entry in stored {
+                guard let session = SessionFacts(entry), isMeant(session),
+                    decided.insert(.init(session: session.session, job: session.job)).inserted,
+                    entry.value("type") == "followed", found.count < Self.maxSessions
+                else { continue }
+                found.append(session)
+            }
+            guard entries.count == AuditStreams.page, let last = stored.last?.id else { return (.value(found), nil) }
+            since = String(last.prefix { $0 != "-" }).timestamp
+            if let expected, found.count >= expected { break }
+            end = "(" + last
+        }
+        return (.value(found), since)
+    }
+
+    /// The tracking links that sessions of the audit trail came through.
+    func links(opened watching: WatchingFacts) async throws -> [LinkFacts] {
+        var ids: [String] = []
+        for case let link? in (watching.sessions.value ?? []).map(\.link) where !ids.contains(link) { ids.append(link) }
+        var links: [LinkFacts] = []
+        for id in ids.prefix(Self.maxLinks) {
+            let (key, viewers) = (self.keyspace.link(id), self.keyspace.viewers(ofLink: id))
+            let link = try await self.ledger.reading(
+                ["HMGET", .text(key), "customer", "viewers", "expires"], of: key
+            ) { answer -> LinkFacts.Link? in
+                let texts = (answer.array ?? []).compactMap(\.text)
+                guard texts.count == 3, let customer = PersonID(texts[0]), let most = texts[1].amount,
+                    let expires = texts[2].timestamp
+                else { return nil }
+                return LinkFacts.Link(customer: customer, mostViewers: most, expiresAt: expires)
+            }.get()
+            let now = try await self.time()
+            let leases = try await self.ledger.reading(
+                ["ZRANGE", .text(viewers), .integer(now), "+inf", "BYSCORE"], of: viewers
+            ) { $0.array?.count }.get()
+            links.append(LinkFacts(id: id, link: link, viewers: leases))
+        }
+        return links
+    }
+}
+
+extension SessionFacts {
+    fileprivate init?(_ entry: AuditStreams.StoredEntry) {
+        guard let job = entry.value("job").flatMap({ JobID($0) }),
+            let person = entry.value("person").flatMap({ PersonID($0) }), let role = entry.value("role"), role.isNonce,
+            let via = entry.value("via"), via.isNonce, let session = entry.value("session"), session.isNonce,
+            let since = entry.value("at")?.timestamp
+        else { return nil }
+        let link = entry.value("link").flatMap { $0.isEmpty ? nil : $0 }
+        guard link.map({ RevocationSubject(.link, id: $0) != nil }) != false else { return nil }
+        let gateway = entry.value("gateway") ?? ""
+        self.init(
+            job: job, person: person, role: role, via: via, link: link, session: session,
+            gateway: gateway.isPrintable ? gateway : "?", since: since)
+    }
+}
+
+extension GatewayFacts.Health {
+    /// - Returns: `nil` for anything but a health report. Unknown members are ignored.
+    fileprivate init?(json bytes: [UInt8]) {
+        let members = bytes.withUnsafeBytes { bytes -> (String, String)? in
+            var reader = JSONReader(bytes)
+            var (name, state) = (String?.none, String?.none)
+            do throws(BadMessage) {
+                try reader.object { (member, reader) throws(BadMessage) in
+                    switch String(decoding: member, as: UTF8.self) {
+                    case "name": name = try reader.string()
+                    case "state": state = try reader.string()
+                    default: try reader.value()
+                    }
+                }
+                try reader.end()
+            } catch {
+                return nil
+            }
+            guard let name, name.isPrintable, let state, state.isNonce else { return nil }
+            return (name, state)
+        }
+        guard let members else { return nil }
+        self.init(name: members.0, state: members.1)
+    }
+}
+
+extension String {
+    /// A name that can be shown on a terminal.
+    fileprivate var isPrintable: Bool {
+        (1...255).contains(self.utf8.count) && self.utf8.allSatisfy { $0 >= 32 && $0 < 127 }
+    }
+}
