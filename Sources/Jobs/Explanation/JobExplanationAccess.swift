@@ -45,9 +45,9 @@ extension JobExplanation {
                 "Only operations and services may see it: the job was revoked at \(self.time.moment(at)).")
         }
         // A token that was issued later is valid again, so the person may be able to see it after all.
-        let revoked = facts.filter { $0.value == .flag(true) && $0.text.contains("revoked") }.isEmpty
+        let isRefused = facts.contains { ["customer", "rider"].contains($0.name) && $0.value == .flag(false) }
         return .init(
-            "visibility", title, facts, revoked ? .ok : .attention, "It may be seen by \(seeing.listed).")
+            "visibility", title, facts, isRefused ? .attention : .ok, "It may be seen by \(seeing.listed).")
     }
 
     private func refusal(of person: PersonID?, _ role: Role, _ record: JobRecord) -> String? {

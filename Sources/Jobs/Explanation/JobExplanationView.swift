@@ -76,20 +76,15 @@ extension JobExplanation {
                 return (.attention, "\(none) the position in \(key) is malformed; the next one replaces it.")
             }
             return (.attention, "\(none) travel mode is on, but no position has been accepted yet\(reason).")
-        case .paused:
-            let limit = record.travelDeadline.map { $0 <= self.now } == true
-            return (
-                .attention,
-                limit
-                    ? "\(none) the time limit of travel mode passed at \(self.time.moment(record.travelDeadline ?? 0))."
-                    : "\(none) the rider switched travel mode off."
-            )
+        case .paused: return (.attention, "\(none) the rider switched travel mode off.")
         case .arrived: return (.ok, "Followers see that the rider has arrived, and no position.")
         case .ended:
-            return (
-                .ok,
-                "\(none) travel mode is off since \(self.time.clock(record.statusAt)) (status is \(record.status.rawValue))."
-            )
+            guard view.snapshot.reason == .timeLimit else {
+                let since = self.time.clock(record.statusAt)
+                return (.ok, "\(none) travel mode is off since \(since) (status is \(record.status.rawValue)).")
+            }
+            let limit = record.travelDeadline.map { " at \(self.time.moment($0))" } ?? ""
+            return (.attention, "\(none) the time limit of travel mode passed\(limit).")
         }
     }
 

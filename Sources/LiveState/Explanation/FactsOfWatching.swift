@@ -9,7 +9,7 @@ internal import Redis
 extension FactsCollector {
     func watching(_ job: JobID) async throws -> WatchingFacts {
         var facts = WatchingFacts()
-        facts.gateways = try await self.gateways { id, gateway in
+        (facts.gateways, facts.malformedRegistry) = try await self.gateways { id, gateway in
             let key = self.keyspace.followed(atGateway: id)
             gateway.followers = try await self.count(at: key, of: job, most: GatewayRegistry.maxFollowedJobs)
         }
@@ -22,7 +22,7 @@ extension FactsCollector {
 
     func watching(rider: PersonID) async throws -> WatchingFacts {
         var facts = WatchingFacts()
-        facts.gateways = try await self.gateways { id, gateway in
+        (facts.gateways, facts.malformedRegistry) = try await self.gateways { id, gateway in
             let key = self.keyspace.ridersConnected(atGateway: id)
             gateway.riderSessions = try await self.count(at: key, of: rider, most: GatewayRegistry.maxRiders)
         }
@@ -35,22 +35,30 @@ extension FactsCollector {
     /// The gateways that reported within `GatewayRegistry.retention`, sorted by id.
     private func gateways(
         _ complete: (String, inout GatewayFacts) async throws -> Void
-    ) async throws -> Reading<[GatewayFacts]> {
+    ) async throws -> (Reading<[GatewayFacts]>, malformedKey: String?) {
         let key = self.keyspace.gateways
+        // A malformed entry does not hide the others.
+        struct Listed: Sendable {
+            var gateways: [GatewayFacts] = []
+            var isValid = true
+        }
         let listed = try await self.live.reading(
             ["ZRANGEBYSCORE", .text(key), "-inf", "+inf", "WITHSCORES"], of: key
-        ) { answer -> [GatewayFacts]? in
+        ) { answer -> Listed in
             let items = (answer.array ?? []).map { $0.text ?? "" }
-            var gateways: [GatewayFacts] = []
+            var listed = Listed()
             for index in stride(from: 0, to: items.count - 1, by: 2) {
-                guard items[index].isNonce, let at = items[index + 1].timestamp else { return nil }
-                gateways.append(GatewayFacts(id: items[index], at: at, health: .absent))
+                guard items[index].isNonce, let at = items[index + 1].timestamp else {
+                    listed.isValid = false
+                    continue
+                }
+                listed.gateways.append(GatewayFacts(id: items[index], at: at, health: .absent))
             }
-            return gateways
+            return listed
         }.get()
-        guard case .value(let all) = listed else { return listed }
+        guard case .value(let all) = listed else { return (listed.map(\.gateways), nil) }
         var gateways: [GatewayFacts] = []
-        for var gateway in all.suffix(GatewayRegistry.maxGateways) {
+        for var gateway in all.gateways.suffix(GatewayRegistry.maxGateways) {
             let key = self.keyspace.gateway(gateway.id)
             gateway.health = try await self.live.reading(["GET", .text(key)], of: key) { answer in
                 answer.bytes.flatMap { GatewayFacts.Health(json: $0) }
@@ -58,7 +66,7 @@ extension FactsCollector {
             try await complete(gateway.id, &gateway)
             gateways.append(gateway)
         }
-        return .value(gateways.sorted { $0.id < $1.id })
+        return (.value(gateways.sorted { $0.id < $1.id }), all.isValid ? nil : key)
     }
 
     /// The count of one job or rider in a gateway's report: absent when the report has expired, 0 when it is not in it.

@@ -141,6 +141,8 @@ package struct RevocationFacts: Sendable {
 /// Who follows the job, as far as Redis knows: reports of gateways every few seconds, subscriptions, and the audit trail.
 package struct WatchingFacts: Sendable {
     package var gateways: Reading<[GatewayFacts]> = .absent
+    /// The list of gateways, if some of its entries are malformed.
+    package var malformedRegistry: String?
     /// Sessions that have started to follow and not stopped, newest first.
     package var sessions: Reading<[SessionFacts]> = .absent
     /// The entries that were read go back to this time; `nil` when the whole stream was read.
@@ -157,7 +159,7 @@ package struct WatchingFacts: Sendable {
     }
 
     var malformedKeys: [String?] {
-        [self.gateways.malformedKey]
+        [self.gateways.malformedKey, self.malformedRegistry]
             + (self.gateways.value ?? []).flatMap {
                 [$0.health.malformedKey, $0.followers.malformedKey, $0.riderSessions.malformedKey]
             }
