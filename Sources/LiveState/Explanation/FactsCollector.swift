@@ -70,7 +70,7 @@ package struct FactsCollector: Sendable {
         facts.travel = try await self.travel(of: job).get()
         facts.position = try await self.value(at: self.keyspace.position(of: job)) { bytes in
             bytes.withUnsafeBytes { PublishedLocation.read($0, of: job) }.map {
-                PositionFacts(storedAt: Int64($0 / 1000), message: bytes)
+                PositionFacts(storedAt: Int64($0.id / 1000), message: bytes)
             }
         }
         facts.estimate = try await self.value(at: self.keyspace.eta(of: job)) { ETAStore.StoredEstimate($0, of: job) }
