@@ -23,7 +23,7 @@ import Testing
         defer { try? FileManager.default.removeItem(atPath: file) }
         let text = self.needed.merging(lines) { $1 }.map { "\($0)=\($1)\n" }.joined()
         try text.write(toFile: file, atomically: true, encoding: .utf8)
-        let configuration = try ProcessConfiguration(file: file)
+        let configuration = try ProcessConfiguration(file: file, command: nil)
         return (try await configuration.gateway(host: nil, port: nil), configuration)
     }
 

@@ -35,7 +35,7 @@ import Testing
         let file = FileManager.default.temporaryDirectory.appending(path: "enroute-limits-\(UUID())").path
         defer { try? FileManager.default.removeItem(atPath: file) }
         try names.map { "\($0)=0\n" }.joined().write(toFile: file, atomically: true, encoding: .utf8)
-        let limits = try ProcessConfiguration(file: file).limits()
+        let limits = try ProcessConfiguration(file: file, command: nil).limits()
         for burst in [
             limits.messagesPerAddressBurst, limits.refusedTokensPerAddressBurst,
             limits.anonymousRequestsPerAddressBurst,

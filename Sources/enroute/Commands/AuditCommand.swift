@@ -57,7 +57,7 @@ struct AuditCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await exitingCleanly {
-            let configuration = try ProcessConfiguration(file: self.config)
+            let configuration = try ProcessConfiguration(file: self.config, command: "audit")
             let (ledger, state) = (try configuration.redis().ledger, try configuration.liveState())
             let logger = try configuration.logger()
             let loop = MultiThreadedEventLoopGroup.singleton.next()

@@ -23,7 +23,7 @@ struct CheckCommand: AsyncParsableCommand {
 
             Examples:
               enroute check
-              enroute check --config /etc/enroute/gateway.env --format json
+              enroute check --config /etc/enroute/enroute.env --format json
             """))
 
     enum Format: String, ExpressibleByArgument, CaseIterable {
@@ -41,7 +41,7 @@ struct CheckCommand: AsyncParsableCommand {
             var (mode, findings) = (DeploymentMode.production, [Finding]())
             var outcome = RedisInspection.Outcome()
             do {
-                let configuration = try ProcessConfiguration(file: self.config)
+                let configuration = try ProcessConfiguration(file: self.config, command: nil)
                 mode = (try? configuration.mode()) ?? .production
                 findings += try await configuration.findings()
                 // Without valid settings of Redis there is nothing to inspect; the findings above say why.

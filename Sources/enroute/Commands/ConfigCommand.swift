@@ -16,7 +16,7 @@ struct ConfigCommand: AsyncParsableCommand {
 
             Examples:
               enroute config
-              enroute config --config /etc/enroute/gateway.env --format json
+              enroute config --config /etc/enroute/enroute.env --format json
             """))
 
     enum Format: String, ExpressibleByArgument, CaseIterable {
@@ -48,8 +48,8 @@ struct ConfigCommand: AsyncParsableCommand {
             }
             let environment = ProcessInfo.processInfo.environment
             let configuration = ProcessConfiguration(SettingSources(environment: environment, file: file))
-            problems += configuration.sources.unknownNames
-            problems += await configuration.problems().map { "\($0.error)" }
+            problems += configuration.sources.unknownNames + configuration.sources.fileFaults(for: nil)
+            problems += await configuration.problems().map { "\($0.error)" }.filter { !problems.contains($0) }
             let effective = EffectiveConfiguration(configuration)
             switch self.format {
             case .text: say(effective.text)

@@ -110,7 +110,7 @@ struct ReplayCommand: AsyncParsableCommand {
             }
             return text.trimmingCharacters(in: .whitespacesAndNewlines)
         }
-        let configuration = try ProcessConfiguration(file: nil)
+        let configuration = try ProcessConfiguration(file: nil, command: "replay")
         if let token = configuration.text("ENROUTE_REPLAY_TOKEN") { return token }
         let secret = try configuration.required(
             "ENROUTE_TOKEN_SECRET",

@@ -24,7 +24,7 @@ struct RevokeCommand: AsyncParsableCommand {
               enroute revoke user customer-1
               enroute revoke token 8d1c3f0a-5b1e-4d7e-9a51-0f3c2b7a9e11 \\
                 --reason "lost phone"
-              enroute revoke job job-7 --config /etc/enroute/gateway.env
+              enroute revoke job job-7 --config /etc/enroute/enroute.env
               enroute revoke link 0123456789abcdef0123456789abcdef
             """))
 
@@ -65,7 +65,7 @@ struct RevokeCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await exitingCleanly {
-            let configuration = try ProcessConfiguration(file: self.config)
+            let configuration = try ProcessConfiguration(file: self.config, command: "revoke")
             let (ledger, state) = (try configuration.redis().ledger, try configuration.liveState())
             let logger = try configuration.logger()
             let loop = MultiThreadedEventLoopGroup.singleton.next()

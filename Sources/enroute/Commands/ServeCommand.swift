@@ -28,7 +28,7 @@ struct ServeCommand: AsyncParsableCommand {
               ENROUTE_MODE=development ENROUTE_REDIS_LIVE_URL=redis://127.0.0.1 \\
                 ENROUTE_TLS_CERTIFICATE_FILE=chain.pem ENROUTE_TLS_KEY_FILE=key.pem \\
                 ENROUTE_TOKEN_PUBLIC_KEY_FILES=tokens.pem enroute serve
-              enroute serve --config /etc/enroute/gateway.env --port 443
+              enroute serve --config /etc/enroute/enroute.env --port 443
             """))
 
     @Option(help: "Address to listen on; takes precedence over ENROUTE_LISTEN_HOST.")
@@ -51,7 +51,7 @@ struct ServeCommand: AsyncParsableCommand {
         // A reload may be requested before `CertificateReload` runs. The default action would end the process.
         signal(SIGHUP, SIG_IGN)
         try await exitingCleanly {
-            let configuration = try ProcessConfiguration(file: self.config)
+            let configuration = try ProcessConfiguration(file: self.config, command: "serve")
             let (settings, logger, loops) = try await self.read(configuration)
             let group = MultiThreadedEventLoopGroup(numberOfThreads: loops)
             try await fetchFirstKeys(settings)

@@ -53,7 +53,7 @@ struct TokenCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await exitingCleanly {
-            let configuration = try ProcessConfiguration(file: self.config)
+            let configuration = try ProcessConfiguration(file: self.config, command: "token")
             let (issuer, audience) = (configuration.tokenIssuer(), configuration.tokenAudience())
             let mint: TokenMint
             if let key {

@@ -76,9 +76,8 @@ extension ProcessConfiguration {
         return requests == 0 ? nil : requests
     }
 
-    /// A key, or the content of the file that `<name>_FILE` names.
     private func key(_ name: String) throws -> ProviderKey? {
-        guard let text = try self.text(name) ?? self.content(of: name + "_FILE") else { return nil }
+        guard let text = self.text(name) else { return nil }
         guard let key = ProviderKey(text) else {
             throw ConfigurationError(
                 description: "\(name) cannot be sent in a request: it must be printable ASCII without spaces.")

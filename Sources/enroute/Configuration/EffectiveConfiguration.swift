@@ -8,8 +8,9 @@ struct EffectiveConfiguration {
         let name: String
         /// Masked; `nil` where nothing is set and there is no default.
         let value: String?
-        /// "environment", "file" or "default".
+        /// "environment", "file", "content" or "default".
         let source: String
+        /// The configuration file, or the file whose content the value is.
         let file: String?
         let line: Int?
         let isSecret: Bool
@@ -18,8 +19,8 @@ struct EffectiveConfiguration {
 
         /// The source for people.
         var place: String {
-            guard let file, let line else { return self.source }
-            return "\(file), line \(line)"
+            guard let file else { return self.source }
+            return self.line.map { "\(file), line \($0)" } ?? "content of \(file)"
         }
     }
 
@@ -36,6 +37,7 @@ struct EffectiveConfiguration {
             switch configuration.sources.origin(of: setting.name) {
             case .environment: ("environment", nil, nil)
             case .file(let path, let line): ("file", path, line)
+            case .content(let path): ("content", path, nil)
             case .fallback: ("default", nil, nil)
             }
         let value = configuration.text(setting.name).map { SettingMask.visible($0, setting.secrecy) }
@@ -59,14 +61,15 @@ struct EffectiveConfiguration {
     }
 
     /// A configuration file: what is set, and the rest as comments. Masked values are comments too, so that they are not used
-    /// by mistake.
+    /// by mistake, and contents of files, because the file sets their names.
     var environmentFile: String {
         self.groups.map { group in
             let rows = group.entries.map { entry in
                 guard let value = entry.value else { return "# \(entry.name)=" }
                 let line = "\(entry.name)=\(Self.quoted(value))"
                 guard entry.source != "default" else { return "# \(line)" }
-                return (value.contains(SettingMask.mask) ? "# \(line)" : line) + "  # \(entry.place)"
+                let isComment = value.contains(SettingMask.mask) || entry.source == "content"
+                return (isComment ? "# \(line)" : line) + "  # \(entry.place)"
             }
             return (["# \(group.title)"] + rows).joined(separator: "\n")
         }.joined(separator: "\n\n")

@@ -9,12 +9,14 @@ import Redis
 struct ProcessConfiguration {
     let sources: SettingSources
 
-    /// - Parameter file: as `SettingsFile` reads it; `nil` for the environment alone.
-    /// - Throws: `ConfigurationError` when the file cannot be read, or when something is set that is not a setting.
-    init(file: String?) throws {
+    /// - Parameters:
+    ///   - file: as `SettingsFile` reads it; `nil` for the environment alone.
+    ///   - command: the command that needs the settings. Files with secrets that it does not use need not be readable.
+    /// - Throws: `ConfigurationError` when a file cannot be read, or when something is set that is not a setting.
+    init(file: String?, command: String?) throws {
         let settings = try file.map { (path: $0, settings: try SettingsFile(path: $0)) }
         self.init(SettingSources(environment: ProcessInfo.processInfo.environment, file: settings))
-        let faults = self.sources.unknownNames
+        let faults = self.sources.unknownNames + self.sources.fileFaults(for: command)
         guard faults.isEmpty else { throw ConfigurationError(description: faults.joined(separator: "\n")) }
     }
 
@@ -31,6 +33,7 @@ struct ProcessConfiguration {
     /// - Parameter why: what to set it to, as the end of a sentence, and what else to do.
     func required(_ name: String, _ why: String) throws -> String {
         guard let value = self.text(name) else {
+            if let fault = self.sources.fileFault(name) { throw ConfigurationError(description: fault) }
             throw ConfigurationError(description: "\(name) is not set. Set it to \(why)", isMissing: true)
         }
         return value

@@ -41,7 +41,6 @@ extension SettingsTable {
             Setting(
                 "ENROUTE_ETA_AZURE_KEY", .text("printable ASCII without spaces"), "Key for Azure Maps.",
                 secrecy: .secret),
-            Setting("ENROUTE_ETA_AZURE_KEY_FILE", .text("path of a file"), "File with the key for Azure Maps."),
             Setting(
                 "ENROUTE_ETA_AZURE_URL", httpsURL, default: .value(AzureMaps.usualURL), "Where Azure Maps is.",
                 secrecy: .url),
@@ -51,7 +50,6 @@ extension SettingsTable {
             Setting(
                 "ENROUTE_ETA_MAPBOX_TOKEN", .text("printable ASCII without spaces"), "Access token for Mapbox.",
                 secrecy: .secret),
-            Setting("ENROUTE_ETA_MAPBOX_TOKEN_FILE", .text("path of a file"), "File with the access token for Mapbox."),
             Setting(
                 "ENROUTE_ETA_MAPBOX_URL", httpsURL, default: .value(MapboxDirections.usualURL), "Where Mapbox is.",
                 details: "Used for geocoding too.", secrecy: .url),
@@ -71,9 +69,6 @@ extension SettingsTable {
             Setting(
                 "ENROUTE_GEOCODING_MAPBOX_TOKEN", .text("printable ASCII without spaces"),
                 "Access token for geocoding with Mapbox.", secrecy: .secret),
-            Setting(
-                "ENROUTE_GEOCODING_MAPBOX_TOKEN_FILE", .text("path of a file"),
-                "File with the access token for geocoding."),
             Setting(
                 "ENROUTE_GEOCODING_DAILY_LIMIT", dailyLimit, default: .number(ProcessConfiguration.defaultDailyLimit),
                 "Geocoding requests a day.", details: perDay),

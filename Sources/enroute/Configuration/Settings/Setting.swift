@@ -36,6 +36,16 @@ struct Setting: Sendable {
         self.secrecy = secrecy
         self.commands = commands
     }
+
+    /// The setting that names a file with the value of this one; `nil` if the value is not secret.
+    var fileSetting: Setting? {
+        guard self.secrecy != .visible else { return nil }
+        return Setting(
+            self.name + Self.fileSuffix, .text("path of a file"), "File with the value of `\(self.name)`.",
+            commands: self.commands)
+    }
+
+    static let fileSuffix = "_FILE"
 }
 
 /// The values that a setting allows, as far as they can be checked without looking at other settings.
@@ -111,9 +121,10 @@ struct SettingGroup: Sendable {
     let introduction: String
     let settings: [Setting]
 
+    /// - Parameter settings: each one whose value may be secret is followed by the setting that names a file with the value.
     init(_ title: String, _ introduction: String = "", _ settings: [Setting]) {
         self.title = title
         self.introduction = introduction
-        self.settings = settings
+        self.settings = settings.flatMap { [$0] + [$0.fileSetting].compactMap { $0 } }
     }
 }

@@ -1,5 +1,6 @@
 // Where the value of a setting comes from. The environment takes precedence over the file, and both over the default. A variable
-// that is set to an empty string counts as not set, and hides the file's value.
+// that is set to an empty string counts as not set, and hides the file's value. A value that may be secret can come from a file of
+// its own instead.
 
 import Foundation
 
@@ -8,6 +9,8 @@ struct SettingSources: Sendable {
     enum Origin: Sendable, Equatable {
         case environment
         case file(path: String, line: Int)
+        /// The content of a file that `<name>_FILE` names.
+        case content(path: String)
         /// Not set: the default applies.
         case fallback
     }
@@ -15,22 +18,56 @@ struct SettingSources: Sendable {
     private let environment: [String: String]
     private let file: (path: String, settings: SettingsFile)?
     private let lines: [String: SettingsFile.Setting]
+    /// The contents of the files that settings name, and what is wrong with them, by the name of the setting with the value.
+    private var contents: [String: String] = [:]
+    private var faults: [String: String] = [:]
 
     init(environment: [String: String], file: (path: String, settings: SettingsFile)? = nil) {
         self.environment = environment
         self.file = file
         self.lines = Dictionary((file?.settings.settings ?? []).map { ($0.name, $0) }) { $1 }
+        for setting in SettingsTable.all {
+            guard let fileSetting = setting.fileSetting?.name, let path = self.literal(fileSetting) else { continue }
+            guard self.literal(setting.name) == nil else {
+                self.faults[setting.name] =
+                    "\(setting.name) and \(fileSetting) are both set. Remove one of them, or set it to nothing."
+                continue
+            }
+            do throws(SecretFile.Fault) {
+                self.contents[setting.name] = try SecretFile.read(path, setting: fileSetting)
+            } catch {
+                self.faults[setting.name] = error.description
+            }
+        }
     }
 
     /// The text that is set; `nil` where the default applies.
     func text(_ name: String) -> String? {
         precondition(SettingsTable.setting(name) != nil, "\(name) is not in the table of settings")
+        return self.literal(name) ?? self.contents[name]
+    }
+
+    /// The text in the environment or in the configuration file.
+    private func literal(_ name: String) -> String? {
         let text = self.environment[name] ?? self.lines[name]?.value
         return text.flatMap { $0.isEmpty ? nil : $0 }
     }
 
+    /// What is wrong with the file that contains the value of this setting.
+    func fileFault(_ name: String) -> String? { self.faults[name] }
+
+    /// What is wrong with all of these files, a sentence each.
+    ///
+    /// - Parameter command: only settings that this command uses; `nil` for all settings.
+    func fileFaults(for command: String?) -> [String] {
+        SettingsTable.all.filter { command.map($0.commands.contains) ?? true }.compactMap { self.faults[$0.name] }
+    }
+
     func origin(of name: String) -> Origin {
         guard self.text(name) != nil else { return .fallback }
+        guard self.literal(name) != nil else {
+            return .content(path: self.literal(name + Setting.fileSuffix) ?? "")
+        }
         if self.environment[name] != nil { return .environment }
         return .file(path: self.file?.path ?? "", line: self.lines[name]?.line ?? 0)
     }
