@@ -23,6 +23,7 @@ package struct GatewayServer: Service, CustomStringConvertible {
     private let logger: Logger
     private let beforeStarting: @Sendable () async throws -> Void
     private let onListening: @Sendable (Ports) async -> Void
+    private let status: GatewayStatus
 
     /// The maximum number of HTTP connections waiting to be served; further ones are closed.
     private static let maxQueuedConnections = 1024
@@ -53,8 +54,9 @@ package struct GatewayServer: Service, CustomStringConvertible {
     ///   - onListening: called with the ports as soon as the gateway accepts connections.
     ///   - beforeStarting: returns when everything the gateway needs is available. Until then the management listener answers
     ///     probes, and the gateway is not ready. A graceful shutdown cancels it.
+    ///   - status: what a supervisor reads.
     package init(
-        settings: GatewaySettings, group: any EventLoopGroup, logger: Logger,
+        settings: GatewaySettings, group: any EventLoopGroup, logger: Logger, status: GatewayStatus = GatewayStatus(),
         onListening: @escaping @Sendable (Ports) async -> Void = { _ in },
         beforeStarting: @escaping @Sendable () async throws -> Void = {}
     ) {
@@ -63,6 +65,7 @@ package struct GatewayServer: Service, CustomStringConvertible {
         self.logger = logger
         self.beforeStarting = beforeStarting
         self.onListening = onListening
+        self.status = status
     }
 
     package var description: String { "gateway" }
@@ -105,6 +108,7 @@ package struct GatewayServer: Service, CustomStringConvertible {
             loops: loops, states: states, load: load, quotas: quotas, settings: self.settings,
             issuerKeys: self.settings.issuerKeys, eventCounts: eventCounts, arrivalCounts: routing.counts,
             redis: faultMonitors, requests: RequestCounts(loops: loops))
+        self.status.follow(gatewayLoops)
 
         var services: [LoopServices] = []
         for (loop, state) in zip(loops, states) {

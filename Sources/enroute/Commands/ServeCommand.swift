@@ -22,7 +22,8 @@ struct ServeCommand: AsyncParsableCommand {
             Settings come from the environment or from a file of NAME=value lines; they are listed below. While Redis is
             unavailable the gateway waits for it. It does not start when `enroute check` finds an error, unless
             ENROUTE_MODE=development. SIGTERM drains connections and stops; a second SIGTERM stops immediately. SIGHUP
-            reloads the certificate files without closing a connection.
+            reloads the certificate files without closing a connection. Under systemd (Type=notify) the gateway reports
+            when it is ready, reloads or stops, and feeds the watchdog.
 
             Examples:
               ENROUTE_MODE=development ENROUTE_REDIS_LIVE_URL=redis://127.0.0.1 \\
@@ -46,6 +47,7 @@ struct ServeCommand: AsyncParsableCommand {
     var config: String?
 
     func run() async throws {
+        let systemd = ServiceManagerEnvironment.take()
         disableCoreDumps()
         exitImmediatelyOnCrash()
         // A reload may be requested before `CertificateReload` runs. The default action would end the process.
@@ -54,6 +56,9 @@ struct ServeCommand: AsyncParsableCommand {
             let configuration = try ProcessConfiguration(file: self.config, command: "serve")
             let (settings, logger, loops) = try await self.read(configuration)
             let group = MultiThreadedEventLoopGroup(numberOfThreads: loops)
+            let status = GatewayStatus()
+            let reporter = ServiceReporter(systemd, gateway: status, logger: logger)
+            reporter.tick()
             try await fetchFirstKeys(settings)
             if let problem = settings.credentials?.dateProblem {
                 logger.warning("starting although a check failed", metadata: [LogKey.reason: "\(problem)"])
@@ -65,18 +70,25 @@ struct ServeCommand: AsyncParsableCommand {
                     "enroute: listening on \(settings.host) port \(ports.gateway)"
                         + (settings.credentials == nil ? ", without TLS" : "")
                         + (ports.management.map { "; probes and metrics on port \($0)" } ?? ""))
+                reporter.started(port: ports.gateway)
             }
             let gateway = GatewayServer(
-                settings: settings, group: group, logger: logger, onListening: onListening,
+                settings: settings, group: group, logger: logger, status: status, onListening: onListening,
                 beforeStarting: { try await check.run() })
-            let reload = CertificateReload(credentials: settings.credentials, logger: logger)
+            let reload = CertificateReload(credentials: settings.credentials, reporter: reporter, logger: logger)
             var lifecycle = ServiceGroupConfiguration(
                 services: [.init(service: gateway), .init(service: reload)], logger: logger)
-            lifecycle.maximumGracefulShutdownDuration = settings.drainAccept + settings.drain + .seconds(5)
+            let stopLimit = settings.drainAccept + settings.drain + .seconds(5)
+            lifecycle.maximumGracefulShutdownDuration = stopLimit
             let process = ServiceGroup(configuration: lifecycle)
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask { try await process.run() }
-                group.addTask { await StopSignals(logger: logger).stop(process) }
+                group.addTask {
+                    await StopSignals(logger: logger).stop(process) {
+                        reporter.stopping(limit: stopLimit + .seconds(5))
+                    }
+                }
+                if reporter.isActive { group.addTask { await reporter.run() } }
                 // The service group finishes first, unless a second signal exits the process.
                 try await group.next()
                 group.cancelAll()
@@ -102,7 +114,8 @@ struct ServeCommand: AsyncParsableCommand {
 struct StopSignals {
     let logger: Logger
 
-    func stop(_ process: ServiceGroup) async {
+    /// - Parameter onFirst: called before the draining starts.
+    func stop(_ process: ServiceGroup, onFirst: () -> Void = {}) async {
         var isStopping = false
         for await signal in await UnixSignalsSequence(trapping: .sigterm, .sigint) {
             guard !isStopping else {
@@ -111,6 +124,7 @@ struct StopSignals {
             }
             isStopping = true
             self.logger.notice("draining; a second signal stops immediately")
+            onFirst()
             await process.triggerGracefulShutdown()
         }
     }
@@ -128,24 +142,29 @@ private func raiseDescriptorLimit() {
 /// has no effect but a log line, so that a unit file may send it to every gateway.
 struct CertificateReload: Service, CustomStringConvertible {
     let credentials: TLSCredentials?
+    let reporter: ServiceReporter
     let logger: Logger
 
     var description: String { "certificate reload" }
 
     func run() async throws {
         for await _ in await UnixSignalsSequence(trapping: .sighup).cancelOnGracefulShutdown() {
-            guard let credentials else {
-                self.logger.notice("SIGHUP ignored; TLS is off, so there are no certificates to reload")
-                continue
-            }
-            do throws(TLSConfigurationError) {
-                try credentials.reload()
-                self.logger.info("certificates reloaded")
-            } catch {
-                self.logger.warning(
-                    "certificate reload failed; keeping the current certificates", metadata: [LogKey.reason: "\(error)"]
-                )
-            }
+            self.reporter.reloading()
+            self.reload()
+            self.reporter.reloaded()
+        }
+    }
+
+    private func reload() {
+        guard let credentials else {
+            return self.logger.notice("SIGHUP ignored; TLS is off, so there are no certificates to reload")
+        }
+        do throws(TLSConfigurationError) {
+            try credentials.reload()
+            self.logger.info("certificates reloaded")
+        } catch {
+            self.logger.warning(
+                "certificate reload failed; keeping the current certificates", metadata: [LogKey.reason: "\(error)"])
         }
     }
 }
