@@ -8,7 +8,10 @@ TEST_PACKAGES = haproxy socat nginx-light libnginx-mod-stream prometheus wget mm
     valgrind binutils libc6-dbg
 SUDO = $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
-.PHONY: help run deps packages build build-tests release instructions twin test test-swift test-javascript test-browser test-deploy \
+# The program that `make install` and `make deb` use; empty for .build/release/enroute.
+ENROUTE =
+
+.PHONY: help run deps packages build build-tests release install uninstall deb instructions twin test test-swift test-javascript test-browser test-deploy \
     test-hostile test-api test-benchmarks picture test-long long-failover long-histories long-seeds long-fuzz check check-deploy lint format \
     bench bench-gate clean
 
@@ -61,6 +64,17 @@ instructions: packages
 # The same gateway on NIOSSL's handler, for the benchmarks: .build-twin/release/enroute.
 twin: packages
 	ENROUTE_BUILD_TWIN=1 swift build $(RELEASE) --product enroute --scratch-path .build-twin
+
+# MARK: installation
+
+install: ## installs what `make release` built, with units and guides (DESTDIR, PREFIX; deploy/install.mk)
+	@$(MAKE) --no-print-directory -f deploy/install.mk install
+
+uninstall:
+	@$(MAKE) --no-print-directory -f deploy/install.mk uninstall
+
+deb: ## builds a Debian package of it: .build-deploy/enroute_*.deb
+	deploy/debian/build $(ENROUTE)
 
 check: lint check-deploy test test-benchmarks ## what CI runs: linters, build, every test, and whether the benchmarks run
 

@@ -23,8 +23,7 @@ import Testing
     private static let documents = [
         "deploy/README.md", "deploy/check.md", "deploy/observability.md", "deploy/hardening.md", "deploy/sizing.md",
         "deploy/troubleshooting.md", "deploy/threats.md", "deploy/haproxy/README.md", "deploy/nginx/README.md",
-        "deploy/redis/README.md", "README.md", "CONTRIBUTING.md",
-        "SECURITY.md",
+        "deploy/redis/README.md", "deploy/systemd/README.md", "README.md", "CONTRIBUTING.md", "SECURITY.md",
     ]
 
     /// Lines that are not executed here, by the start of the line, and why.
@@ -35,7 +34,6 @@ import Testing
         ("CONTRIBUTING.md", "make ", "CI runs it; TestTidyTests verifies the targets"),
         ("deploy/README.md", "make release", "a release build takes minutes; the session uses the debug build"),
         ("deploy/README.md", "sudo install", "needs root"),
-        ("deploy/README.md", "sudo useradd", "needs root"),
         ("deploy/README.md", "sudo apt-get", "needs root; `make deps` installs the packages of tests"),
         ("deploy/redis/README.md", "apt-get ", "needs root"),
         ("deploy/redis/README.md", "install -o redis", "needs root"),
@@ -53,6 +51,8 @@ import Testing
         ("deploy/haproxy/README.md", "./rolling-restart --start", "Tests/Deploy/test_rolling_restart.py"),
         ("deploy/nginx/README.md", "nginx -t", "Tests/Deploy/test_nginx.py"),
         ("deploy/nginx/README.md", "sed -i", "Tests/Deploy/test_nginx.py"),
+        ("deploy/systemd/README.md", "make release", "Tests/Deploy/test_install.py"),
+        ("deploy/systemd/README.md", "sudo", "Tests/Deploy/test_guide.py"),
         ("README.md", "import {Enroute}", "Tests/JavaScript/readme.test.mjs"),
         ("README.md", "import EnrouteClient", "ReadmeExampleTests"),
     ]
@@ -146,15 +146,13 @@ import Testing
         }
     }
 
-    @Test func `units of systemd start commands and options that exist`() async throws {
-        let units = try Self.blocks("ini").filter { $0.text.hasPrefix("[") }
-        #expect(!units.isEmpty)
-        for unit in units {
-            let start = try #require(unit.text.firstMatch(of: /ExecStart=\S*\/enroute (\w+)([^\n]*)/), "\(unit)")
-            let help = try await CommandTests.run([String(start.1), "--help"])
-            #expect(help.code == 0, "\(unit)")
-            for option in start.2.matches(of: /--[a-z-]+/) { #expect(help.output.contains(option.0), "\(unit)") }
-        }
+    @Test func `the unit of a gateway starts a command and options that exist`() async throws {
+        let path = Checkout.root.appending(path: "deploy/systemd/enroute@.service")
+        let unit = try String(contentsOf: path, encoding: .utf8)
+        let start = try #require(unit.firstMatch(of: /ExecStart=\S*\/enroute (\w+)([^\n]*)/))
+        let help = try await CommandTests.run([String(start.1), "--help"])
+        #expect(help.code == 0)
+        for option in start.2.matches(of: /--[a-z-]+/) { #expect(help.output.contains(option.0)) }
     }
 
     @Test func `lines of Redis configurations are directives that Redis has`() async throws {

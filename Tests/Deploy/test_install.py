@@ -1,0 +1,148 @@
+"""`make install`, `make uninstall` and `make deb`, with the program that the tests use instead of a release build."""
+
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import systemd_machine
+from stage import enroute
+from systemd_machine import SWIFT, TOP, unpack
+from systemd_site import make_install
+
+CONFIGURATION = {
+    "etc/enroute/enroute.env", "etc/enroute-redis/live.conf", "etc/enroute-redis/ledger.conf", "etc/enroute-redis/live.acl",
+    "etc/enroute-redis/ledger.acl",
+}
+PROGRAM = {
+    "bin/enroute", "lib/systemd/system/enroute@.service", "lib/systemd/system/enroute-redis@.service",
+    "lib/sysusers.d/enroute.conf", "lib/tmpfiles.d/enroute.conf", "share/enroute/redis/live.conf",
+    "share/enroute/redis/ledger.conf", "share/enroute/redis/sentinel.conf", "share/man/man1/enroute.1",
+    "share/bash-completion/completions/enroute", "share/zsh/site-functions/_enroute",
+    "share/fish/vendor_completions.d/enroute.fish", "share/doc/enroute/LICENSE",
+    "share/doc/enroute/examples/enroute.env.example", "share/doc/enroute/examples/credentials.conf",
+}
+
+
+def guides() -> set[str]:
+    paths = [*TOP.glob("deploy/*.md"), *TOP.glob("deploy/*/*.md")]
+    return {f"share/doc/enroute/{path.relative_to(TOP / 'deploy')}" for path in paths}
+
+
+def files(folder: Path) -> set[str]:
+    return {str(path.relative_to(folder)) for path in folder.rglob("*") if not path.is_dir()}
+
+
+@pytest.mark.parametrize("prefix", ["/usr/local", "/opt/enroute"])
+def test_exactly_these_files_are_installed_and_only_the_configuration_is_left(tmp_path, prefix):
+    make_install(tmp_path, f"PREFIX={prefix}")
+    assert files(tmp_path) == {f"{prefix[1:]}/{path}" for path in PROGRAM | guides()} | CONFIGURATION
+    make_install(tmp_path, f"PREFIX={prefix}", goal="uninstall")
+    assert files(tmp_path) == CONFIGURATION
+
+
+def test_units_and_configurations_name_the_installed_places(tmp_path):
+    make_install(tmp_path, "PREFIX=/opt/enroute", "sysconfdir=/opt/etc")
+    texts = [path.read_text() for folder in ("lib/systemd/system", "lib/tmpfiles.d") for path in
+             (tmp_path / "opt/enroute" / folder).iterdir()]
+    texts += [(tmp_path / f"opt/etc/enroute-redis/{role}.conf").read_text() for role in ("live", "ledger")]
+    places = set(re.findall(r"(?<![\w.])/(?:usr/local|etc/enroute|opt)[\w./@%-]*", "\n".join(texts)))
+    assert not [place for place in places if not place.startswith("/opt/")]
+    for place in places:
+        place = place.replace("%i", "live").rstrip(".")
+        # Written by an operator, or by Redis.
+        if "*" not in place and not place.endswith(("/live.env", "/g1.env", "/")):
+            assert (tmp_path / place[1:]).exists(), place
+
+
+def test_a_configuration_that_exists_is_not_overwritten(tmp_path):
+    make_install(tmp_path)
+    for path in CONFIGURATION:
+        (tmp_path / path).write_text("mine")
+    make_install(tmp_path)
+    assert {(tmp_path / path).read_text() for path in CONFIGURATION} == {"mine"}
+    assert {(tmp_path / path).stat().st_mode & 0o777 for path in CONFIGURATION} == {0o640}
+
+
+def test_installing_builds_nothing_and_says_what_is_missing(tmp_path):
+    with pytest.raises(subprocess.CalledProcessError) as failure:
+        make_install(tmp_path, f"ENROUTE={tmp_path}/no-program")
+    assert "does not exist. Run `make release` first" in failure.value.stderr
+    # A root without Swift.
+    done = subprocess.run(
+        ["make", "-n", "-C", TOP, "install", f"ENROUTE={enroute()}", f"DESTDIR={tmp_path}"], capture_output=True, text=True)
+    assert done.returncode == 0 and not re.search(r"swift (build|package)", done.stdout)
+
+
+def test_shell_completions_and_the_manual_page_are_well_formed(tmp_path):
+    make_install(tmp_path)
+    share = tmp_path / "usr/local/share"
+    subprocess.run(["bash", "-n", share / "bash-completion/completions/enroute"], check=True)
+    page = subprocess.run(["man", "--warnings", "-l", share / "man/man1/enroute.1"], capture_output=True, text=True,
+                          env=os.environ | {"MANWIDTH": "100", "LC_ALL": "C.UTF-8"}, check=True)
+    assert "enroute - live tracking" in page.stdout and "Exit codes: 0 success" in page.stdout and not page.stderr
+
+
+# MARK: the Debian package
+
+
+@pytest.fixture(scope="module")
+def package() -> Path:
+    """The package, built quickly: it is only installed here."""
+    done = subprocess.run(["make", "-s", "--no-print-directory", "-C", TOP, "deb", f"ENROUTE={enroute()}"],
+                          env=os.environ | {"COMPRESSION": "none", "REVISION": f"0test{os.getpid()}"},
+                          capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    built = Path(done.stdout.splitlines()[-1])
+    yield built
+    built.unlink()
+
+
+def field(package: Path, name: str) -> str:
+    return subprocess.run(["dpkg-deb", "--field", package, name], capture_output=True, text=True, check=True).stdout.strip()
+
+
+def test_the_package_has_the_version_of_the_program_and_the_libraries_that_it_needs(package):
+    version = subprocess.run([enroute(), "--version"], capture_output=True, text=True, check=True).stdout.strip()
+    assert field(package, "Version").startswith(f"{version}-")
+    for library in ("libc6 (>=", "libhiredis0.14", "libssl3 (>=", "zlib1g (>="):
+        assert library in field(package, "Depends")
+    listed = subprocess.run(["dpkg-deb", "--info", package, "conffiles"], capture_output=True, text=True, check=True).stdout
+    assert set(listed.split()) == {f"/{path}" for path in CONFIGURATION}
+
+
+@pytest.mark.skipif(bool(systemd_machine.cannot_run()), reason=f"no fresh system: {systemd_machine.cannot_run()}")
+def test_the_package_installs_runs_and_purges_in_a_fresh_system(package, tmp_path):
+    root = unpack(tmp_path / "root")
+    before = files(root)
+    (root / "package.deb").write_bytes(package.read_bytes())
+    target = root / SWIFT.relative_to("/")
+    target.mkdir(parents=True)
+
+    def run(command: str) -> str:
+        """In the system, with the libraries of a debug build, in a mount namespace of its own."""
+        done = subprocess.run(
+            ["unshare", "--mount", "--propagation", "private", "sh", "-ec",
+             f"[ ! -d {SWIFT} ] || mount --bind {SWIFT} {target}; mount -t proc proc {root}/proc; exec chroot {root} /bin/sh -ec '{command}'"],
+            capture_output=True, text=True, env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "DEBIAN_FRONTEND": "noninteractive"})
+        assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"
+        return done.stdout + done.stderr
+
+    run("dpkg --install /package.deb")
+    assert "USAGE: enroute" in run("enroute --help")
+    assert run("stat -c %U:%G:%a /etc/enroute /etc/enroute/enroute.env /etc/enroute-redis/live.acl").split() == [
+        "root:enroute:750", "root:enroute:640", "root:enroute-redis:640"]
+    assert "enroute-redis" in run("getent passwd enroute enroute-redis")
+    # Nothing is enabled, so nothing starts without a configuration.
+    assert not list((root / "etc/systemd/system").rglob("enroute*"))
+    run("dpkg --verify enroute")
+    run("mkdir -p /var/lib/enroute-redis/ledger; touch /var/lib/enroute-redis/ledger/appendonly.aof")
+    run("dpkg --remove enroute")
+    assert (root / "etc/enroute/enroute.env").exists() and not (root / "usr/bin/enroute").exists()
+    assert "/var/lib/enroute-redis is still there" in run("dpkg --purge enroute")
+    left = {path for path in files(root) - before if not path.startswith(("var/lib/dpkg/", "var/log/"))}
+    # Users stay, as is usual: files may still belong to them.
+    assert left - {"package.deb"} <= {"var/lib/enroute-redis/ledger/appendonly.aof", "etc/.pwd.lock", "etc/passwd-", "etc/group-",
+                                      "etc/shadow-", "etc/gshadow-"}
