@@ -5,7 +5,7 @@ PACKAGES = libhiredis-dev libssl-dev zlib1g-dev redis-server libjs-leaflet util-
 # For the tests besides: proxies, enroute.js, the pages in a browser, a queue, the benchmarks' smoke test.
 TEST_PACKAGES = haproxy socat nginx-light libnginx-mod-stream prometheus wget mmdebstrap nodejs node-ws node-redis chromium python3 \
     python3-venv redis-tools iproute2 openssl curl \
-    valgrind binutils libc6-dbg
+    valgrind binutils libc6-dbg systemd systemd-container dpkg-dev man-db
 SUDO = $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
 # The program that `make install` and `make deb` use; empty for .build/release/enroute.

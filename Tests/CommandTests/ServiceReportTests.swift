@@ -1,3 +1,4 @@
+import Logging
 import Testing
 
 @testable import enroute
@@ -102,5 +103,14 @@ import Testing
     @Test(arguments: ["vsock:2:1234", "relative", "/" + String(repeating: "n", count: 108)])
     func `an address that cannot be a unix socket is refused`(name: String) {
         #expect(throws: ServiceManagerSocket.Failure.self) { try ServiceManagerSocket(name) }
+    }
+
+    @Test func `a log line has the priority of its level if it goes to the journal, and only then`() {
+        #expect(
+            Logger.Level.allCases.map(JournalPriority.prefix) == ["<7>", "<7>", "<6>", "<5>", "<4>", "<3>", "<2>"])
+        #expect(JournalPriority.names("8:1234", device: 8, inode: 1234))
+        for other in [nil, "", "8:1235", "9:1234", "8"] {
+            #expect(!JournalPriority.names(other, device: 8, inode: 1234))
+        }
     }
 }

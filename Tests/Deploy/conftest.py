@@ -3,6 +3,8 @@ Each test has a site of its own, because most of them break it.
 
 ENROUTE_BINARY defaults to .build/debug/enroute."""
 
+import os
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -19,6 +21,18 @@ def pytest_collection_finish(session):
             enroute()
         except FileNotFoundError as reason:
             pytest.exit(str(reason), returncode=pytest.ExitCode.USAGE_ERROR)
+
+
+@pytest.fixture(scope="session")
+def package() -> Path:
+    """The Debian package of the program that the tests use. It is built without compression, because it is only installed here."""
+    done = subprocess.run(
+        ["make", "-s", "--no-print-directory", "-C", Path(__file__).parents[2], "deb", f"ENROUTE={enroute()}"],
+        env=os.environ | {"COMPRESSION": "none", "REVISION": f"0test{os.getpid()}"}, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    built = Path(done.stdout.splitlines()[-1])
+    yield built
+    built.unlink()
 
 
 @pytest.fixture

@@ -34,8 +34,19 @@ def make_install(destination: Path, *variables: str, goal: str = "install") -> s
 
 
 def install(root: Path) -> None:
-    """Everything that README.md of deploy/systemd says, except what needs a running system."""
+    """An installation with passwords, keys and a configuration for two gateways."""
     make_install(root)
+    set_passwords(root)
+    configure(root, URLS)
+    for name, (port, management) in PORTS.items():
+        (root / f"etc/enroute/{name}.env").write_text(
+            f"ENROUTE_LISTEN_PORT={port}\nENROUTE_MANAGEMENT_PORT={management}\n")
+    create_keys(root)
+    allow_debug_build(root)
+
+
+def set_passwords(root: Path) -> None:
+    """Of the users of Redis."""
     shadow = hashlib.sha256(PASSWORD.encode()).hexdigest()
     for role in ("live", "ledger"):
         access = root / f"etc/enroute-redis/{role}.acl"
@@ -43,17 +54,20 @@ def install(root: Path) -> None:
         for user in ("enroute", "operations", "admin"):
             text = text.replace(f"user {user} on", f"user {user} on #{shadow}")
         access.write_text(text)
-    configure(root, URLS)
-    for name, (port, management) in PORTS.items():
-        (root / f"etc/enroute/{name}.env").write_text(
-            f"ENROUTE_LISTEN_PORT={port}\nENROUTE_MANAGEMENT_PORT={management}\n")
+
+
+def create_keys(root: Path) -> None:
+    """The certificate of the gateways, and the keys of tokens."""
     certificate(root)
     subprocess.run(["openssl", "genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256", "-out",
                     root / "root/token-private.pem"], check=True, capture_output=True)
     subprocess.run(["openssl", "pkey", "-in", root / "root/token-private.pem", "-pubout", "-out",
                     root / "etc/enroute/token-public.pem"], check=True, capture_output=True)
+
+
+def allow_debug_build(root: Path) -> None:
+    """Only a debug build needs the toolchain's libraries."""
     if SWIFT.is_dir():
-        # Only a debug build needs the toolchain's libraries.
         folder = root / "etc/systemd/system/enroute@.service.d"
         folder.mkdir(parents=True)
         (folder / "debug-build.conf").write_text(f"[Service]\nExecPaths={SWIFT}\n")

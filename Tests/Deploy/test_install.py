@@ -88,18 +88,6 @@ def test_shell_completions_and_the_manual_page_are_well_formed(tmp_path):
 # MARK: the Debian package
 
 
-@pytest.fixture(scope="module")
-def package() -> Path:
-    """The package, built quickly: it is only installed here."""
-    done = subprocess.run(["make", "-s", "--no-print-directory", "-C", TOP, "deb", f"ENROUTE={enroute()}"],
-                          env=os.environ | {"COMPRESSION": "none", "REVISION": f"0test{os.getpid()}"},
-                          capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    built = Path(done.stdout.splitlines()[-1])
-    yield built
-    built.unlink()
-
-
 def field(package: Path, name: str) -> str:
     return subprocess.run(["dpkg-deb", "--field", package, name], capture_output=True, text=True, check=True).stdout.strip()
 

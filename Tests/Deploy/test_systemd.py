@@ -207,6 +207,14 @@ def test_the_process_runs_with_the_restrictions_of_the_unit(gateway):
     assert gateway.show("enroute@g1", "LimitNOFILE") == ["65536"]
 
 
+def test_the_journal_has_the_levels_of_log_lines(gateway):
+    stop(gateway, "g1")
+    lines = {priority: gateway.run(f"journalctl -u enroute@g1 -o cat --no-pager -p {priority}..{priority}").stdout
+             for priority in ("notice", "info")}
+    assert "level=notice msg=\"draining" in lines["notice"] and "level=info" not in lines["notice"]
+    assert "level=info msg=listening" in lines["info"] and "<6>" not in lines["info"]
+
+
 def test_sentinel_users_may_let_redis_write_its_configuration(machine):
     """README.md's drop-in: Sentinel makes Redis rewrite its file after a failover."""
     rewrite = f"redis-cli -p 6379 --user admin --pass {PASSWORD} --no-auth-warning config rewrite"

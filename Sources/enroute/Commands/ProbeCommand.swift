@@ -34,7 +34,7 @@ struct ProbeCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await exitingCleanly {
-            let authority = try ProcessConfiguration(file: self.config).managementAuthority()
+            let authority = try ProcessConfiguration(file: self.config, command: "probe").managementAuthority()
             let path = self.isLiveness ? "/livez" : "/readyz"
             let http = try OutboundHTTP(
                 longestWait: .seconds(Self.longestWaitSeconds), longestAnswer: Self.longestAnswerBytes)

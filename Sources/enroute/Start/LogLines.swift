@@ -90,7 +90,8 @@ struct LogLineHandler: LogHandler {
         if let error = event.error { metadata["error"] = "\(error)" }
         let line = LogLine.text(
             at: .now, event.level, "\(event.message)", metadata, source: event.source, as: self.format)
+        let priority = JournalPriority.isUsed ? JournalPriority.prefix(event.level) : ""
         // Failing to write the log, because the disk is full for example, must not stop the gateway.
-        Self.output.withLock { try? $0.write(contentsOf: Data((line + "\n").utf8)) }
+        Self.output.withLock { try? $0.write(contentsOf: Data((priority + line + "\n").utf8)) }
     }
 }

@@ -1,0 +1,32 @@
+// The severity of a log line for the journal of systemd: a prefix such as <4>, which journald removes (sd-daemon(3)). With it
+// `journalctl --priority=warning` selects lines by their level. Lines that go anywhere else have no prefix.
+
+import Foundation
+import Glibc
+import Logging
+
+/// Priorities of syslog(3).
+enum JournalPriority {
+    static func prefix(_ level: Logger.Level) -> String {
+        switch level {
+        case .trace, .debug: "<7>"
+        case .info: "<6>"
+        case .notice: "<5>"
+        case .warning: "<4>"
+        case .error: "<3>"
+        case .critical: "<2>"
+        }
+    }
+
+    /// Whether standard error is connected to the journal.
+    static let isUsed: Bool = {
+        var status = stat()
+        guard fstat(STDERR_FILENO, &status) == 0 else { return false }
+        return Self.names(
+            ProcessInfo.processInfo.environment["JOURNAL_STREAM"], device: status.st_dev, inode: status.st_ino)
+    }()
+
+    /// Whether JOURNAL_STREAM, the device and inode of the journal's stream (systemd.exec(5)), names this file. A process whose
+    /// output was redirected has inherited the variable too.
+    static func names(_ stream: String?, device: UInt, inode: UInt) -> Bool { stream == "\(device):\(inode)" }
+}
