@@ -58,7 +58,7 @@ install:
 	$(call installed,deploy/systemd/enroute.sysusers,$(sysusersdir)/enroute.conf)
 	$(call installed,deploy/systemd/enroute.tmpfiles,$(tmpfilesdir)/enroute.conf)
 	$(INSTALL_DATA) $(addprefix deploy/redis/,$(REDIS)) '$(DESTDIR)$(datadir)/enroute/redis/'
-	'$(ENROUTE)' --generate-completion-script bash > '$(DESTDIR)$(bashcompletiondir)/enroute'
+	'$(ENROUTE)' --generate-completion-script bash | sed '1{/^#!/d}' > '$(DESTDIR)$(bashcompletiondir)/enroute'
 	'$(ENROUTE)' --generate-completion-script zsh > '$(DESTDIR)$(zshcompletiondir)/_enroute'
 	'$(ENROUTE)' --generate-completion-script fish > '$(DESTDIR)$(fishcompletiondir)/enroute.fish'
 	'$(ENROUTE)' --help | deploy/systemd/manual "$$('$(ENROUTE)' --version)" > '$(DESTDIR)$(mandir)/man1/enroute.1'
