@@ -108,9 +108,10 @@ import Testing
     @Test func `a log line has the priority of its level if it goes to the journal, and only then`() {
         #expect(
             Logger.Level.allCases.map(JournalPriority.prefix) == ["<7>", "<7>", "<6>", "<5>", "<4>", "<3>", "<2>"])
-        #expect(JournalPriority.names("8:1234", device: 8, inode: 1234))
-        for other in [nil, "", "8:1235", "9:1234", "8"] {
-            #expect(!JournalPriority.names(other, device: 8, inode: 1234))
+        #expect(JournalPriority.names("8:1234", file: "socket:[1234]"))
+        for stream in [nil, "", "8:1235", "1234", "8"] {
+            #expect(!JournalPriority.names(stream, file: "socket:[1234]"))
         }
+        #expect(!JournalPriority.names("8:1234", file: "/dev/null") && !JournalPriority.names("8:1234", file: nil))
     }
 }

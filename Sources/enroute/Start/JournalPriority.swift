@@ -2,7 +2,6 @@
 // `journalctl --priority=warning` selects lines by their level. Lines that go anywhere else have no prefix.
 
 import Foundation
-import Glibc
 import Logging
 
 /// Priorities of syslog(3).
@@ -20,13 +19,16 @@ enum JournalPriority {
 
     /// Whether standard error is connected to the journal.
     static let isUsed: Bool = {
-        var status = stat()
-        guard fstat(STDERR_FILENO, &status) == 0 else { return false }
-        return Self.names(
-            ProcessInfo.processInfo.environment["JOURNAL_STREAM"], device: status.st_dev, inode: status.st_ino)
+        let file = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/2")
+        return Self.names(ProcessInfo.processInfo.environment["JOURNAL_STREAM"], file: file)
     }()
 
-    /// Whether JOURNAL_STREAM, the device and inode of the journal's stream (systemd.exec(5)), names this file. A process whose
+    /// Whether JOURNAL_STREAM, the device and the inode of the journal's stream (systemd.exec(5)), names this file. A process whose
     /// output was redirected has inherited the variable too.
-    static func names(_ stream: String?, device: UInt, inode: UInt) -> Bool { stream == "\(device):\(inode)" }
+    ///
+    /// - Parameter file: as proc(5) names an open socket: `socket:[inode]`.
+    static func names(_ stream: String?, file: String?) -> Bool {
+        guard let parts = stream?.split(separator: ":"), parts.count == 2 else { return false }
+        return file == "socket:[\(parts[1])]"
+    }
 }
