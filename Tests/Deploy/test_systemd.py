@@ -207,6 +207,16 @@ def test_the_process_runs_with_the_restrictions_of_the_unit(gateway):
     assert gateway.show("enroute@g1", "LimitNOFILE") == ["65536"]
 
 
+def test_the_drop_in_of_the_guide_allows_a_port_below_1024(gateway):
+    stop(gateway, "g1")
+    guide = (systemd_site.TOP / "deploy/systemd/README.md").read_text()
+    text = guide.split("A port below 1024")[1].split("```ini\n")[1].split("```")[0]
+    port = "Environment=ENROUTE_LISTEN_PORT=443\nEnvironmentFile=\n"
+    gateway.drop_in("enroute@g1.service", text + port)
+    gateway.run("systemctl start enroute@g1")
+    assert gateway.show("enroute@g1", "StatusText") == ["ready: listening on port 443"]
+
+
 def test_the_journal_has_the_levels_of_log_lines(gateway):
     stop(gateway, "g1")
     lines = {priority: gateway.run(f"journalctl -u enroute@g1 -o cat --no-pager -p {priority}..{priority}").stdout
