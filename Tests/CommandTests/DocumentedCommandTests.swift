@@ -235,7 +235,7 @@ import Testing
             atPath: "\(folder)/bin/enroute", withDestinationPath: CommandTests.binary)
         var ports: [String: Int] = [:]
         for port in [
-            "6390", "6391", "9471", "9472", "9473", "9474", "8451", "8452", "8453", "8454", "8443", "8404",
+            "6390", "6391", "9471", "9472", "9473", "9474", "8451", "8452", "8453", "8454", "8443", "8405",
         ] { ports[port] = try await freePort() }
         ports["9464"] = ports["9471"]
         let all = try self.blocks("sh").filter { self.suite(of: $0) == nil }

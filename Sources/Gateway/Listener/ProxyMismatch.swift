@@ -7,7 +7,7 @@ internal import Synchronization
 internal import Telemetry
 internal import TrafficControl
 
-/// How the start of a connection differs from what `ENROUTE_LISTEN_PROXY_PROTOCOL` says.
+/// How the start of a connection differs from what `GatewaySettings.proxyProtocol` says.
 enum ProxyMismatch: Hashable, CaseIterable {
     /// A header is required, and the connection starts with something else.
     case missing
@@ -31,11 +31,11 @@ enum ProxyMismatch: Hashable, CaseIterable {
     var remedy: String {
         switch self {
         case .missing, .malformed:
-            "Let the balancer send it (HAProxy: send-proxy-v2, nginx: proxy_protocol on), or set "
-                + "ENROUTE_LISTEN_PROXY_PROTOCOL=off."
-        case .untrusted: "Add the address to ENROUTE_LISTEN_PROXY_PROTOCOL_FROM if it is a balancer."
+            "Let the balancer send it (HAProxy: send-proxy-v2, nginx: proxy_protocol on), or set the gateway's PROXY "
+                + "protocol to off."
+        case .untrusted: "If the address is a balancer's, add it to those that may send the PROXY protocol."
         case .unexpected:
-            "Set ENROUTE_LISTEN_PROXY_PROTOCOL=required, or remove send-proxy-v2 or proxy_protocol from the balancer."
+            "Set the gateway's PROXY protocol to required, or remove send-proxy-v2 or proxy_protocol from the balancer."
         }
     }
 }

@@ -116,7 +116,7 @@ import TrafficControl
         #expect(found.map(\.message) == (message.isEmpty ? [] : [message]))
         for line in found {
             #expect(line.level == .warning && line.metadata["peer"] == "127.0.0.1" && line.metadata["count"] == "1")
-            #expect("\(line.metadata["reason"]!)".contains("ENROUTE_LISTEN_PROXY_PROTOCOL"))
+            #expect("\(line.metadata["reason"]!)".contains("PROXY protocol"))
         }
     }
 
