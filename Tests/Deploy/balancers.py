@@ -7,6 +7,7 @@ import http.client
 import io
 import os
 import pwd
+import re
 import signal
 import ssl
 import subprocess
@@ -88,7 +89,7 @@ class HAProxy:
             self.environment |= {name: f"{host}:{service}", f"{name}_MANAGEMENT": str(management)}
         self.environment |= {name: str(value) for name, value in environment.items()}
         self.process: Process = start("haproxy", ["haproxy", "-W", "-f", str(self.file)], self.environment)
-        running = [slot for slot, gateway in self.slots.items() if gateway.process and gateway.process.is_running]
+        running = [slot for slot, gateway in self.slots.items() if gateway.process.is_running]
         self.process.wait_until(lambda: self.states() == {
             slot: "UP" if slot in running else "DOWN" for slot in SLOTS}, "its first health checks")
         site.front, site.terminates_tls = port, layer == 7
@@ -139,26 +140,33 @@ class Nginx:
             "nginx", "-e", "stderr", "-c", str(self.file), "-g",
             f"daemon off; pid {folder}/nginx.pid; error_log stderr notice;"])
         self.process.wait_until(lambda: self._answers(), "its status page")
+        self._workers = re.findall(r"start worker process (\d+)", self.process.log.read_text(errors="replace"))
         site.front, site.terminates_tls = port, layer == 7
 
-    def write_gateways(self, down: Gateway | None = None) -> None:
-        """Writes gateways.conf with the site's running gateways. `down`: one that gets no new clients."""
+    def write_gateways(self, *down: Gateway) -> None:
+        """Writes gateways.conf with the site's gateways. `down`: those that get no new clients."""
         self.folder.joinpath("gateways.conf").write_text("".join(
-            f"server 127.0.0.1:{gateway.port} max_fails=1 fail_timeout=5s{' down' if gateway is down else ''};\n"
-            for gateway in self.site.gateways if gateway.process))
+            f"server 127.0.0.1:{gateway.port} max_fails=1 fail_timeout=5s{' down' if gateway in down else ''};\n"
+            for gateway in self.site.gateways))
 
     def reload(self) -> None:
         """`nginx -s reload`; returns when new worker processes accept the connections."""
-        before = self.process.log.read_text(errors="replace").count("start worker process ")
+        read = self.process.log.stat().st_size
         self.process.child.send_signal(signal.SIGHUP)
-        wait_until(lambda: self.process.log.read_text(errors="replace").count("gracefully shutting down") > 0
-                   and self.process.log.read_text(errors="replace").count("start worker process ") > before, "a reload")
+
+        def log() -> str:
+            return self.process.log.read_text(errors="replace")[read:]
+
+        # Old processes stop to accept when they say so.
+        wait_until(lambda: "start worker process " in log() and log().count("gracefully shutting down") >= len(
+            self._workers), "a reload")
+        self._workers = re.findall(r"start worker process (\d+)", log())
 
     def check(self) -> str:
         """The output of `nginx -t`; raises CalledProcessError when the file is not valid."""
         return subprocess.run(
-            ["nginx", "-t", "-e", "stderr", "-c", str(self.file), "-g", f"pid {self.folder}/test.pid;"], check=True, text=True, stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT).stdout
+            ["nginx", "-t", "-e", "stderr", "-c", str(self.file), "-g", f"pid {self.folder}/test.pid;"],
+            check=True, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT).stdout
 
     def _answers(self) -> bool:
         try:

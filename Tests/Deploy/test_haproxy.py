@@ -14,7 +14,7 @@ import bounds
 from balancers import HAPROXY, LAYER_4, SLOTS, HAProxy, get, settings_of, wait_until
 from followers import following
 from order_system import HOME, OrderSystem
-from riders import Rider
+from riders import Rider, now_ms
 from stage import ROOT
 from trips import to_the_door
 from websocket import Closed, WebSocket
@@ -116,8 +116,10 @@ def test_server_sent_events_arrive_while_the_response_is_open(balanced, layer):
 
     hear("text/event-stream")
     hear('"type":"subscribed"')
+    begun = now_ms()
     for second in range(3):
-        sent = rider.report(to_the_door(HOME).at(second), is_answered=True)
+        # Two fixes of the same millisecond would be one.
+        sent = rider.report(to_the_door(HOME).at(second), at=begun + second, is_answered=True)
         hear(f'"lat":{round(sent.spot.lat, 6)}')
     client.close()
     rider.close()

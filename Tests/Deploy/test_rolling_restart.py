@@ -1,28 +1,20 @@
 """deploy/haproxy/rolling-restart behind the shipped files of HAProxy: what clients notice when all gateways are replaced, and
 what the script does when something is wrong."""
 
-import collections
 import http.server
-import itertools
 import re
 import signal
-import statistics
 import subprocess
-import sys
 import threading
-import time
 
 import pytest
 
-import bounds
-from balancers import HAPROXY, SLOTS, HAProxy, settings_of, wait_until
-from moving import Crowd, MovingFollower, MovingRider
-from order_system import Job, OrderSystem
+from balancers import HAPROXY, HAProxy, settings_of, wait_until
+from order_system import OrderSystem
 from stage import Gateway
+from traffic import Traffic
 from websocket import WebSocket
 
-SILENCE_SECONDS = 3.0       # the longest time without a location that a rolling restart may cost a follower
-RIDERS, FOLLOWERS = 6, 60
 SHORT = {"DRAIN_ACCEPT_SECONDS": 4, "DRAIN_SECONDS": 3}
 DEFAULT = {}
 
@@ -62,7 +54,8 @@ class Services:
     def arguments(self, *haproxies: HAProxy) -> list[str]:
         sockets = [word for haproxy in haproxies for word in ("--socket", f"UNIX-CONNECT:{haproxy.socket}")]
         curl = f'curl -fsS -m 120 -X POST "http://127.0.0.1:{self._server.server_address[1]}/'
-        return [str(HAPROXY / "rolling-restart"), *sockets, "--start", f'{curl}start/$1"', "--stop", f'{curl}stop/$1"', "--wait", "60"]
+        return [str(HAPROXY / "rolling-restart"), *sockets, "--wait", "60",
+                "--start", f'{curl}start/$1"', "--stop", f'{curl}stop/$1"']
 
 
 @pytest.fixture
@@ -71,8 +64,8 @@ def restartable(make_site, start):
     services = []
 
     def make(layer: int, **settings):
-        site = make_site(**(settings_of(layer) | {"gateways": 3} | settings))
-        site.start_gateway(is_started=False)
+        site = make_site(**(settings_of(layer) | {"gateways": 4} | settings))
+        site.gateways[3].process.kill()
         haproxy = HAProxy(start, site, layer, site.folder / "balancer")
         services.append(Services(haproxy.slots))
         return site, haproxy, services[-1]
@@ -80,27 +73,6 @@ def restartable(make_site, start):
     yield make
     for service in services:
         service.close()
-
-
-class StatusChanges(threading.Thread):
-    """The order system: changes the status of one job after the other, and stores what it did and what failed."""
-
-    def __init__(self, jobs: list[Job]):
-        super().__init__(daemon=True)
-        self.jobs, self.is_over = jobs, threading.Event()
-        self.made: dict[str, list[str]] = {job.name: [] for job in jobs}
-        self.failures: list[str] = []
-
-    def run(self) -> None:
-        for status in itertools.cycle(["allocation_failed", "preparing"]):
-            for job in self.jobs:
-                if self.is_over.wait(0.2):
-                    return
-                try:
-                    job.status(status)
-                    self.made[job.name].append(status)
-                except Exception as error:
-                    self.failures.append(f"{job.name} {status}: {error!r}")
 
 
 @pytest.mark.parametrize(("layer", "settings"), [
@@ -111,71 +83,26 @@ def test_a_rolling_restart_moves_each_client_once_and_loses_nothing(restartable,
     """60 followers and 6 riders who report every second. Each reconnects once, sees a location at least every 3 s, and
     receives every status once, in order. No report of a rider is lost."""
     site, haproxy, services = restartable(layer, **settings)
-    orders = OrderSystem(site)
-    crowd, riders, followers = Crowd(), [], []
-    for number in range(RIDERS):
-        customer = f"customer-{number}"
-        travelled = orders.visit("on_the_way", customer=customer)
-        changing = orders.delivery("accepted", "preparing", customer=customer)
-        riders.append(MovingRider(orders, "rider", travelled.rider, job=travelled))
-        followers += [MovingFollower(orders, "customer", customer, travelled=travelled, changing=changing)
-                      for _ in range(FOLLOWERS // RIDERS)]
-    clients = riders + followers
-    for client in clients:
-        crowd.run(client.run())
-    for rider in riders:
-        crowd.run(rider.drive())
-    wait_until(lambda: all(len(follower.located) > 2 for follower in followers), "the first locations")
+    traffic = Traffic(OrderSystem(site))
     # These do not react to `goaway`, and do not answer the close frame.
-    deaf = [WebSocket(site.url, orders.token("service", "orders")) for _ in range(3)]
-    changes = StatusChanges([rider_followers.changing for rider_followers in followers[::FOLLOWERS // RIDERS]])
-    changes.start()
+    deaf = [WebSocket(site.url, traffic.orders.token("service", "orders")) for _ in range(3)]
     before = [gateway.process.child.pid for gateway in site.gateways[:3]]
-
-    begun = time.monotonic()
     done = subprocess.run(services.arguments(haproxy), text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-    seconds = time.monotonic() - begun
     assert done.returncode == 0, done.stdout
+    sessions = traffic.finish(lambda: [site.gateways[index].metric("enroute_sessions_open") for index in (3, 0, 1)])
+    traffic.report(f"HAProxy, layer {layer}")
 
-    # All of them go on: three more locations for each follower, and then the last status.
-    counts = [len(follower.located) for follower in followers]
-    wait_until(lambda: all(len(follower.located) > count + 2 for follower, count in zip(followers, counts)), "locations")
-    changes.is_over.set()
-    changes.join()
-    try:
-        wait_until(lambda: all(
-            follower.statuses == changes.made[follower.changing.name] for follower in followers), "the last status")
-    except TimeoutError:
-        pass
-    for rider in riders:
-        rider.is_halted = True
-    wait_until(lambda: all(rider.taken == rider.answered for rider in riders), "answers to all reports")
-    sessions = [site.gateways[index].metric("enroute_sessions_open") for index in (3, 0, 1)]
-    crowd.close(clients)
-
-    gaps = sorted(follower.longest_gap for follower in followers)
-    moves = collections.Counter(client.connections - 1 for client in clients)
-    print(f"layer {layer}: {seconds:.0f} s; reconnects per client {dict(moves)}; longest gap median "
-          f"{statistics.median(gaps):.2f} s, maximum {gaps[-1]:.2f} s; {sum(map(len, changes.made.values()))} statuses; sessions {sessions}",
-          file=sys.stderr)
     assert re.findall(r"(\S+) replaces (\S+)", done.stdout) == [("g2b", "g1a"), ("g1a", "g1b"), ("g1b", "g2a")]
     assert haproxy.states() == {"g1a": "UP", "g1b": "UP", "g2a": "DOWN", "g2b": "UP"}
     assert [site.gateways[index].process.child.pid for index in (0, 1)] != before[:2]
-    assert set(moves) == {1}, moves
-    assert [client.failures for client in clients] == [0] * len(clients)
-    assert {code for client in clients for code in client.closes[:1]} == {4000}
-    assert gaps[-1] <= SILENCE_SECONDS
+    traffic.check_that_each_moved_once_and_nothing_was_lost()
     # Unlike after a restart in turn, no gateway is left without clients.
-    assert min(sessions) >= len(clients) // 5, sessions
-    assert changes.failures == []
-    for follower in followers:
-        assert follower.statuses == changes.made[follower.changing.name]
-        assert len(set(follower.ids)) == len(follower.ids) and follower.resets == 0
+    assert min(sessions) >= len(traffic.clients) // 5, sessions
     assert [client.close_code for client in deaf] == [4000] * 3
     stops = [re.findall(r"msg=stopped connections=(\d+) sessions=(\d+)", gateway.log) for gateway in site.gateways]
     assert [len(stop) for stop in stops] == [1, 1, 1, 0]
     assert all(open_connections == "0" for stop in stops for open_connections, _ in stop)
-    assert sum(int(sessions) for stop in stops for _, sessions in stop) == len(clients) + len(deaf)
+    assert sum(int(sessions) for stop in stops for _, sessions in stop) == len(traffic.clients) + len(deaf)
 
 
 def test_a_gateway_that_does_not_start_stops_nothing(restartable):
@@ -221,11 +148,9 @@ def test_a_dry_run_prints_the_plan_and_changes_nothing(restartable):
 
 
 def test_a_gateway_is_replaced_on_its_own_machine_if_that_has_a_free_slot(make_site, start):
-    site = make_site(**(settings_of(7) | {"gateways": 0, "LISTEN_HOST": "0.0.0.0", "MANAGEMENT_HOST": "0.0.0.0"}))
-    for _ in SLOTS:
-        site.start_gateway(is_started=False)
-    for gateway in (site.gateways[0], site.gateways[2]):
-        gateway.start()
+    site = make_site(**(settings_of(7) | {"gateways": 4, "LISTEN_HOST": "0.0.0.0", "MANAGEMENT_HOST": "0.0.0.0"}))
+    for gateway in (site.gateways[1], site.gateways[3]):
+        gateway.process.kill()
     haproxy = HAProxy(start, site, 7, site.folder / "balancer", hosts={"g2a": "127.0.0.2", "g2b": "127.0.0.2"})
     done = subprocess.run(
         Services(haproxy.slots).arguments(haproxy) + ["--dry-run"], text=True, capture_output=True, check=True)

@@ -99,11 +99,9 @@ class Site:
             timeout=bounds.ANSWER_SECONDS)
         return done.stdout.strip()
 
-    def start_gateway(self, is_started: bool = True) -> "Gateway":
-        """Starts one more gateway on the same Redis. The relay uses it when the earlier ones accept no connection.
-
-        `is_started=False`: only chooses its ports, for a balancer; `start()` starts it later."""
-        gateway = Gateway(self, f"gateway-{len(self.gateways) + 1}", is_started)
+    def start_gateway(self) -> "Gateway":
+        """Starts one more gateway on the same Redis. The relay uses it when the earlier ones accept no connection."""
+        gateway = Gateway(self, f"gateway-{len(self.gateways) + 1}")
         self.gateways.append(gateway)
         if self.relay:
             self.relay.targets.append(gateway.port)
@@ -113,9 +111,8 @@ class Site:
         if self.relay:
             self.relay.close()
         for gateway in self.gateways:
-            if gateway.process:
-                gateway.process.kill()
-                gateway.process.end()
+            gateway.process.kill()
+            gateway.process.end()
         if self.redis:
             self.redis.end()
 
@@ -156,16 +153,12 @@ class Gateway:
 
     LISTENING = re.compile(r"listening on \S+ port (\d+)(?:.*probes and metrics on port (\d+))?")
 
-    def __init__(self, site: Site, name: str, is_started: bool = True):
+    def __init__(self, site: Site, name: str):
         self._site, self._name = site, name
-        self.process: Process | None = None
         self.port = 0
         self.management = 0
         """The port of `/readyz`, `/healthz` and `/metrics`; 0 unless the site sets MANAGEMENT="on"."""
-        if is_started:
-            self.start()
-        else:
-            self.port, self.management = free_ports(2)
+        self.start()
 
     def start(self) -> None:
         """Starts the gateway, also after `process.kill()`: on the same ports."""
