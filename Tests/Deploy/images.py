@@ -169,18 +169,21 @@ class Build:
         script = [
             "set -e", f"cd {shlex.quote(str(image.root))}", "mount -t proc proc proc", "mount --rbind /dev dev",
             "cp -f --dereference /etc/resolv.conf etc/resolv.conf",
-            "mount --rbind /etc/apt etc/apt"]
+            # Read-only, as is everything of this machine: packages that are installed inside must not change it.
+            "mount --bind -o ro /etc/apt etc/apt"]
         if (image.root / "opt/swift").exists():
             script.append(f"mount --bind -o ro {TOOLCHAIN} opt/swift")
             # Stands for the network, from which SwiftPM would fetch the dependencies.
             store = Path.home() / ".cache/org.swift.swiftpm"
             if store.exists():
-                script.append(f"mkdir -p root/.cache/org.swift.swiftpm && "
-                              f"mount --bind {store} root/.cache/org.swift.swiftpm")
+                script.append("mount -t tmpfs tmpfs mnt && mkdir -p mnt/up mnt/work root/.cache/org.swift.swiftpm && mount "
+                              f"-t overlay -o lowerdir={store},upperdir=mnt/up,workdir=mnt/work overlay "
+                              "root/.cache/org.swift.swiftpm")
         words = " ".join(shlex.quote(f"{key}={text}") for key, text in variables.items())
         script.append(f"chroot . env -i -C {image.workdir} {words} sh -c {shlex.quote(command)}")
         done = subprocess.run(
-            ["unshare", "--mount", "--propagation", "private", "--pid", "--fork", "bash", "-c", "\n".join(script)],
+            ["unshare", "--mount", "--propagation", "private", "--pid", "--fork", "--kill-child", "bash", "-c",
+             "\n".join(script)],
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         self.log.append(f"RUN {command}\n{done.stdout}")
         if done.returncode:

@@ -31,7 +31,7 @@ def prepared(folder: Path) -> Path:
     deploy = folder / "deploy"
     shutil.copytree(TOP / "deploy", deploy, ignore=shutil.ignore_patterns("site", ".env"))
     site = deploy / "kubernetes/overlays/development/site"
-    subprocess.run([str(deploy / "container/prepare"), "--folder", str(site)], check=True, capture_output=True)
+    subprocess.run([str(deploy / "container/prepare"), "--folder", str(site)], check=True, stdout=subprocess.DEVNULL)
     return deploy
 
 

@@ -73,6 +73,14 @@ def test_only_haproxy_is_published_beyond_this_machine_if_the_operator_says_so(f
     assert all(port.startswith("127.0.0.1:") for ports in published.values() for port in ports)
 
 
+def test_every_file_and_folder_that_is_mounted_exists(file):
+    """Docker would create a missing folder, and the service would start without its rules or dashboards."""
+    sources = [volume.split(":")[0] for made in file["services"].values() for volume in made.get("volumes", [])]
+    sources = [source for source in sources if source.startswith(".")]
+    sources += [entry["file"] for entry in file["configs"].values() if not entry["file"].startswith("./site/")]
+    assert len(sources) > 6 and all((FOLDER / source).exists() for source in sources)
+
+
 def test_redis_has_no_way_out_and_only_gateways_reach_it(file):
     assert file["networks"]["redis"] == {"internal": True}
     inside = {name for name, made in file["services"].items() if "redis" in made["networks"]}
