@@ -1,7 +1,7 @@
 """A Prometheus with the rules of deploy/prometheus in which a minute is a second, and the Alertmanager of that folder.
 
 The rules are the shipped ones, with every duration divided by 60: `for: 5m` becomes `for: 5s`, `[1h]` becomes `[1m]` and
-`offset 10m` becomes `offset 10s`. Thresholds stay as they are. Prometheus scrapes and evaluates twice a second. Each test
+`offset 10m` becomes `offset 10s`. No `for` lasts longer than 20 s. Thresholds stay as they are. Prometheus scrapes and evaluates twice a second. Each test
 site is a job of its own, as each installation is in production."""
 
 import json
@@ -32,15 +32,17 @@ def free_port() -> int:
         return listener.getsockname()[1]
 
 
-def faster(duration: str) -> str:
-    """Divides `15m` by 60: `15000ms`."""
-    return f"{int(duration[:-1]) * UNITS[duration[-1]] * 1000 // SCALE}ms"
+def faster(duration: str, most: int | None = None) -> str:
+    """Divides `15m` by 60: `15000ms`. `most`: the result is at most this many seconds."""
+    milliseconds = int(duration[:-1]) * UNITS[duration[-1]] * 1000 // SCALE
+    return f"{min(milliseconds, most * 1000) if most else milliseconds}ms"
 
 
 def scaled(rules: str) -> str:
     """Divides every duration in a rules file by 60."""
     rules = re.sub(r"\[(\d+[smhd])\]", lambda match: f"[{faster(match[1])}]", rules)
-    return re.sub(r"\b(offset |for: )(\d+[smhd])\b", lambda match: match[1] + faster(match[2]), rules)
+    rules = re.sub(r"\boffset (\d+[smhd])\b", lambda match: f"offset {faster(match[1])}", rules)
+    return re.sub(r"\bfor: (\d+[smhd])\b", lambda match: f"for: {faster(match[1], most=20)}", rules)
 
 
 def shipped_alerts() -> dict[str, dict]:

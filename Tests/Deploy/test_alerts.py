@@ -5,6 +5,7 @@ with the shipped rules, sped up 60 times (monitoring.py)."""
 
 import re
 import subprocess
+import time
 from concurrent.futures import Future, ThreadPoolExecutor
 
 import pytest
@@ -17,12 +18,13 @@ from followers import following
 from monitoring import SHIPPED, Monitoring, scaled, shipped_alerts
 from order_system import HOME, OrderSystem
 from riders import Rider
-from stage import Site
 from trips import to_the_door
 
 # Faults that run at the same time. The longest start first.
-AT_ONCE = 10
-LONGEST = ["redis-hangs-and-is-slow", "gateways-crash", "memory-runs-out", "providers-of-arrival-times-fail"]
+AT_ONCE = 7
+LONGEST = [
+    "redis-hangs-and-is-slow", "the-issuer-is-unavailable", "memory-runs-out", "somebody-else-writes-to-the-ledger",
+    "providers-of-arrival-times-fail", "a-certificate-expires"]
 
 # Alerts that no fault here provokes, and why. promtool tests them.
 NOT_PROVOKED = {
@@ -46,10 +48,12 @@ def outcomes(request, monitoring, tmp_path_factory) -> dict[str, Future]:
 
     def run(number: int, fault: Fault) -> None:
         with Stage(monitoring, folder / str(number), fault.name) as stage:
+            begun = time.monotonic()
             try:
                 fault.provoke(stage)
             finally:
                 monitoring.scrape(stage.job)
+                print(f"{fault.name} took {time.monotonic() - begun:.1f} s")
 
     order = sorted(FAULTS, key=lambda fault: fault.name not in LONGEST)
     with ThreadPoolExecutor(AT_ONCE) as pool:
@@ -58,34 +62,32 @@ def outcomes(request, monitoring, tmp_path_factory) -> dict[str, Future]:
         yield {alert: future for fault, future in futures.items() for alert in fault.alerts}
 
 
-@pytest.fixture(scope="module")
-def healthy(monitoring, tmp_path_factory) -> str:
-    """The job of a site without faults, which runs beside all the others: a rider, a follower, a rolling restart."""
-    site = Site(tmp_path_factory.mktemp("h") / "site", gateways=2, MANAGEMENT="on")
-    try:
-        monitoring.watch("enroute-healthy", site)
+def test_a_healthy_site_has_no_alert(monitoring, tmp_path):
+    """The first test, before the faults use the machine's time: a rider, followers, and a restart of one gateway."""
+    with Stage(monitoring, tmp_path / "s", "healthy") as stage:
+        site = stage.site(gateways=2)
         orders = OrderSystem(site)
         visit = orders.visit("on_the_way")
         rider = Rider(orders, visit).travel()
+        stage.callback(rider.close)
         with following(visit) as follower:
             rider.drive(to_the_door(HOME, speed=5), every=1)
             follower.socket.hear(type="location")
-            yield "enroute-healthy"
-        rider.close()
-    finally:
-        site.close()
+            site.gateways[1].process.end()
+            site.gateways[1].start()
+            monitoring.until(
+                lambda: monitoring.query(f'count_over_time(enroute_ready{{job="{stage.job}"}}[1h])')[:1] >= [24],
+                "12 s of samples, 12 minutes of the rules")
+        assert monitoring.query(f'enroute:deliveries:rate1h{{job="{stage.job}"}}')[0] > 0
+        fired = set(monitoring.ever_fired(stage.job))
+        monitoring.scrape(stage.job)
+    # A machine with other work may not run every event loop in time, and a restart takes longer than a second there.
+    assert fired <= {"EnrouteEventLoopLag", "EnrouteGatewayDown"}, fired
 
 
 @pytest.mark.parametrize("alert", [alert for fault in FAULTS for alert in fault.alerts])
-def test_the_alert_fires_because_of_a_real_fault_and_clears_afterwards(healthy, outcomes, alert):
+def test_the_alert_fires_because_of_a_real_fault_and_clears_afterwards(outcomes, alert):
     outcomes[alert].result()
-
-
-def test_a_healthy_site_never_had_an_alert(healthy, monitoring):
-    assert monitoring.query(f'enroute:deliveries:rate5m{{job="{healthy}"}}')[0] > 0
-    fired = set(monitoring.ever_fired(healthy))
-    # This machine runs a dozen sites in debug builds at the same time, and not every one of them in time.
-    assert fired <= {"EnrouteEventLoopLag", "EnrouteOverloaded"}, fired
 
 
 def test_a_prometheus_without_targets_says_so(tmp_path):
@@ -123,6 +125,7 @@ def test_every_metric_of_the_rules_exists(make_site):
 
 def test_the_transformation_changes_durations_only():
     assert scaled("for: 5m\nx[1h] offset 10m > 30 and [1d]") == "for: 5000ms\nx[60000ms] offset 10000ms > 30 and [1440000ms]"
+    assert scaled("for: 1h") == "for: 20000ms"
 
 
 def test_promtool_finds_nothing_to_improve_in_the_metrics(make_site):
