@@ -1,8 +1,8 @@
 """A Prometheus with the rules of deploy/prometheus in which a minute is a second, and the Alertmanager of that folder.
 
 The rules are the shipped ones, with every duration divided by 60: `for: 5m` becomes `for: 5s`, `[1h]` becomes `[1m]` and
-`offset 10m` becomes `offset 10s`. No `for` lasts longer than 20 s. Thresholds stay as they are. Prometheus scrapes and evaluates twice a second. Each test
-site is a job of its own, as each installation is in production."""
+`offset 10m` becomes `offset 10s`. No `for` lasts longer than 20 s. Thresholds stay as they are. Prometheus scrapes and
+evaluates twice a second. Each test site is a job of its own, as each installation is in production."""
 
 import json
 import re
