@@ -64,7 +64,7 @@ import Testing
                 return close
             }
             #expect(received.starts(with: [0x88]))
-            #expect(try await eventually { try await gateway.manage("/metrics").text.contains("sessions_open 0") })
+            try await gateway.waitForSessions(0)
         }
     }
 
