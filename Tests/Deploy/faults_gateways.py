@@ -68,10 +68,10 @@ def one_gateway_has_another_version(stage: Stage) -> None:
 
 @fault("EnrouteDescriptorsNearLimit", "EnrouteOverloaded")
 def descriptors_run_out(stage: Stage) -> None:
-    """`ulimit -n 512` and as many connections."""
+    """`ulimit -n 512` and as many connections to one of two gateways."""
     site = stage.site(
-        launcher=["prlimit", "--nofile=512:512"], LIMIT_REQUEST_HEAD_SECONDS=60, OVERLOAD_DESCRIPTOR_PERCENT=95,
-        EVENT_LOOPS=1)
+        gateways=2, launcher=["prlimit", "--nofile=512:512"], LIMIT_REQUEST_HEAD_SECONDS=60,
+        OVERLOAD_DESCRIPTOR_PERCENT=95, EVENT_LOOPS=1)
     opened = stage.sockets(site, 405)
     stage.fires("EnrouteDescriptorsNearLimit")
     opened += stage.sockets(site, 70)
