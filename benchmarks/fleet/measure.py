@@ -83,7 +83,13 @@ def interruptions(spans, fault_at):
         "affected": len(lengths), "median": rounded(percentile(lengths, 0.5)), "p99": rounded(percentile(lengths, 0.99)),
         "max": rounded(max(lengths, default=None)),
         "last over after": rounded(max((end for _, end in affected.values()), default=fault_at) - fault_at),
-        "causes": dict(Counter(span[4] for span in spans if span[3] >= fault_at))}
+        "by cause": {cause: by_cause(spans, fault_at, cause) for cause in ("reconnect", "late")}}
+
+
+def by_cause(spans, fault_at, cause):
+    lengths = sorted(end - start for _, _, start, end, why in spans if end >= fault_at and why == cause)
+    return {
+        "interruptions": len(lengths), "median": rounded(percentile(lengths, 0.5)), "max": rounded(max(lengths, default=None))}
 
 
 def rounded(seconds):

@@ -67,7 +67,8 @@ def markdown(result):
     total = result["statuses"]
     parts = [
         f"# A fleet in trouble, {result['date']}",
-        f"`make -C benchmarks fleet` at commit {result['commit']}, on {result['machine']}. Everything shares these cores: "
+        f"`make -C benchmarks fleet` with {setup['followers']} followers and {setup['riders']} riders at commit "
+        f"{result['commit']}, on {result['machine']}. Everything shares these cores: "
         f"{setup['gateways']} gateways with {setup['loops']} event loop each, {setup['balancers']} HAProxy with "
         f"`deploy/haproxy/layer7.cfg` ({'with' if setup['tls'] else 'without'} TLS; a process may have only "
         f"{setup['descriptors']} descriptors, two for each client), "
