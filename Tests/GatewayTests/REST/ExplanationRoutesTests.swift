@@ -1,4 +1,5 @@
 import Access
+import Embedded
 import EnrouteClient
 import EnrouteWire
 import Foundation

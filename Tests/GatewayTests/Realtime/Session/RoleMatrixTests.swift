@@ -178,7 +178,7 @@ import Testing
 
 extension GatewayConnection.Messages.AsyncIterator {
     /// The answer to the request: `nil` for success, or the error code.
-    fileprivate mutating func answer() async throws -> ErrorCode? {
+    mutating func answer() async throws -> ErrorCode? {
         try await self.first { message -> ErrorCode?? in
             switch message {
             case .ok, .subscribed, .pool: .some(nil)
