@@ -48,22 +48,22 @@ import Testing
         }
     }
 
-    /// The rider reports on the first gateway; a customer follows on each, and a link viewer on the second.
+    /// The rider reports on the first gateway; the customer follows on both.
     private static func follow(
         _ stage: Stage, _ body: @escaping @Sendable () async throws -> Void
     ) async throws {
         try await stage.first.connect("rider-1", .rider) { rider, answers in
             try await rider.send(.travel(job: stage.job, active: true))
-            #expect(try await answers.answer() == nil)
+            #expect(try await answers.travelAnswer() != nil)
             let at = Int64(Date.now.timeIntervalSince1970 * 1000)
             let fix = Fix(at: at, place: Coordinate(latitude: 41.9, longitude: 12.5)!, accuracyMeters: 5)
             try await rider.send(.location(LocationReport(job: stage.job, sequence: 1, fixes: [fix])))
             try await stage.first.connect("anna", .customer) { anna, seen in
                 try await anna.send(.subscribe(job: stage.job, since: nil))
-                _ = try await seen.answer()
+                _ = try await seen.subscribed()
                 try await stage.second.connect("anna", .customer) { again, seen in
                     try await again.send(.subscribe(job: stage.job, since: nil))
-                    _ = try await seen.answer()
+                    _ = try await seen.subscribed()
                     try await body()
                 }
             }
