@@ -40,6 +40,11 @@ enum SampleFacts {
     static func job(_ change: (inout JobFacts) -> Void = { _ in }) -> JobFacts {
         var facts = JobFacts(job: Self.job, now: Self.now)
         facts.record = .value(Self.record())
+        facts.log = .value([
+            StatusLogEntry(
+                id: Self.record().head, previous: nil, status: .onTheWay, at: Self.now - 600_000,
+                recordedAt: Self.now - 600_000, actor: nil, source: "rest", request: nil)
+        ])
         facts.travel = .value(.init(fence: 2, deadline: Self.deadline, rider: Self.rider))
         facts.position = .value(Self.position(age: 3_000))
         var verdicts = StoredVerdicts()

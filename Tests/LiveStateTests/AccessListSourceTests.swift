@@ -60,6 +60,7 @@ import Testing
     /// Commands that are allowed although no source uses them today, each with its reason.
     private static let reserved: [String: String] = [
         "time": "`enroute check` compares clocks",
+        "pubsub|shardnumsub": "an explanation counts the event loops that are subscribed (LiveState/Explanation)",
         "client|id": "a connection finds itself in CLIENT LIST", "client|setname": "and is found there by people",
         "acl|dryrun": "`enroute check` asks whether the ledger may load what it has appended",
         "cluster|shards": "what takes the place of CLUSTER SLOTS in later versions",

@@ -13,7 +13,8 @@ package struct ExplainedTime: Sendable {
     package func distance(_ time: Int64) -> String {
         let (difference, isAbsurd) = time.subtractingReportingOverflow(self.now)
         guard !isAbsurd else { return "at an impossible time" }
-        return difference > 0 ? "in \(Self.span(difference))" : "\(Self.span(-difference)) ago"
+        let span = Self.span(Int64(clamping: difference.magnitude))
+        return difference > 0 ? "in \(span)" : "\(span) ago"
     }
 
     /// `3 min`: the greatest unit that fits, and the next one below an hour's precision.
@@ -29,16 +30,23 @@ package struct ExplainedTime: Sendable {
 
     /// `10:41:07`, or `2026-11-22 10:41:07` when it is not the day of `now`.
     package func clock(_ time: Int64) -> String {
+        let time = min(max(time, Self.dates.lowerBound), Self.dates.upperBound)
         let day = Self.day(time)
         let second = (time - day * Self.dayLength) / 1000
         let parts = [second / 3600, second / 60 % 60, second % 60].map(Self.twoDigits)
         let text = parts.joined(separator: ":")
-        return day == Self.day(self.now) ? text : "\(Self.date(day)) \(text)"
+        return day == Self.day(min(max(self.now, Self.dates.lowerBound), Self.dates.upperBound))
+            ? text : "\(Self.date(day)) \(text)"
     }
 
     /// `2026-11-23 10:41:07 UTC`
-    package var today: String { "\(Self.date(Self.day(self.now))) \(self.clock(self.now)) UTC" }
+    package var today: String {
+        let now = min(max(self.now, Self.dates.lowerBound), Self.dates.upperBound)
+        return "\(Self.date(Self.day(now))) \(self.clock(now)) UTC"
+    }
 
+    /// Times with a date of four digits, with which the calculations below do not overflow; others are clamped.
+    private static let dates: ClosedRange<Int64> = -62_135_596_800_000...253_402_300_799_999
     private static let dayLength: Int64 = 86_400_000
 
     private static func day(_ time: Int64) -> Int64 {
