@@ -45,8 +45,12 @@ extension FactsCollector {
     /// As rider_snapshot reads it, without a script.
     private func riderRecord(_ rider: PersonID, in zone: ZoneID, now: Int64) async throws -> Reading<RiderRecord> {
         let (key, tasksKey) = (self.keyspace.rider(rider, in: zone), self.keyspace.tasks(of: rider, in: zone))
-        let tasks = try await self.ledger.reading(["HGETALL", .text(tasksKey)], of: tasksKey) { answer in
-            answer.array.map { $0.map { $0.text ?? "" } }
+        let tasks = try await self.ledger.reading(["HGETALL", .text(tasksKey)], of: tasksKey) { answer -> [String]? in
+            let texts = (answer.array ?? []).map { $0.text ?? "" }
+            let isValid = texts.indices.allSatisfy { index in
+                index.isMultiple(of: 2) ? JobID(texts[index]) != nil : TaskState(rawValue: texts[index]) != nil
+            }
+            return isValid ? texts : nil
         }.get()
         let timeout = self.settings.heartbeatTimeout.milliseconds
         switch tasks {
