@@ -66,6 +66,7 @@ import Testing
                     source: "rest", request: nil)
             ])
         },
+        Finding("job", .attention, "The status log is missing") { $0.log = .absent },
         Finding("job", .attention, "status log k is malformed") { $0.log = .malformed(key: "k") },
         Finding("visibility", .ok, "It may be seen by the customer, the rider, operations and services."),
         Finding(

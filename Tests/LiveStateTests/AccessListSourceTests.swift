@@ -33,6 +33,22 @@ import Testing
             })
     }
 
+    /// The commands that `enroute explain` sends: `self.live.reading(["GET"`, and `client.reading(["ROLE"` to both roles.
+    private func explained(at role: DeployedRedis) throws -> Set<String> {
+        let folder = DeployedRedis.folder + "/../../Sources/LiveState/Explanation"
+        let calls = /(\w+)\.reading\(\s*\[\s*"([A-Z]+)"(?:, "([A-Z]+)")?/
+        var commands: Set<String> = []
+        for name in try FileManager.default.contentsOfDirectory(atPath: folder) {
+            let bytes = try #require(FileManager.default.contents(atPath: "\(folder)/\(name)"))
+            for match in String(decoding: bytes, as: UTF8.self).matches(of: calls)
+            where match.1 == role.rawValue || match.1 == "client" {
+                commands.insert(match.3.map { "\(match.2)|\($0)" }?.lowercased() ?? match.2.lowercased())
+            }
+        }
+        #expect(commands.isSuperset(of: ["get", "time", "role", "pubsub|shardnumsub", "cluster|slots"]))
+        return commands
+    }
+
     private static let ownCalls: [DeployedRedis: [String]] = [
         .live: [
             "Sources/LiveState/Jobs/JobFeed.swift", "Sources/LiveState/Jobs/ETAStore.swift",
@@ -60,7 +76,6 @@ import Testing
     /// Commands that are allowed although no source uses them today, each with its reason.
     private static let reserved: [String: String] = [
         "time": "`enroute check` compares clocks",
-        "pubsub|shardnumsub": "an explanation counts the event loops that are subscribed (LiveState/Explanation)",
         "client|id": "a connection finds itself in CLIENT LIST", "client|setname": "and is found there by people",
         "acl|dryrun": "`enroute check` asks whether the ledger may load what it has appended",
         "cluster|shards": "what takes the place of CLUSTER SLOTS in later versions",
@@ -69,7 +84,7 @@ import Testing
     private func needed(at role: DeployedRedis) throws -> Set<String> {
         var commands = try self.scripted(at: role)
         for path in Self.connections + (Self.ownCalls[role] ?? []) { commands.formUnion(try self.spelled(in: path)) }
-        return commands.subtracting(Self.ofSentinels)
+        return commands.union(try self.explained(at: role)).subtracting(Self.ofSentinels)
     }
 
     @Test func `the sources can be parsed`() throws {

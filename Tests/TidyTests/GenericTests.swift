@@ -12,6 +12,7 @@ import Testing
         "JSONDocument.swift value": "responses to requests",
         "Problem.swift response": "refused requests",
         "Durable": "once per write that waits for a replica",
+        "Reading": "explanations, which operations staff request",
         "ResyncScheduler": "once per job and 5 s, but not per message",
         "KeyedLogThrottle": "once for what is logged",
         "SharedBuckets": "once when a session begins and ends: it keeps the buckets it takes from",
