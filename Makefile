@@ -52,6 +52,9 @@ build: packages ## builds for development: .build/debug/enroute
 # Swift's standard library is linked in: machines that run gateways have no toolchain.
 RELEASE = -c release -Xswiftc -enforce-exclusivity=unchecked --static-swift-stdlib
 
+# The commit, for the metric enroute_build_info.
+release instructions: export ENROUTE_BUILD_REVISION ?= $(shell git rev-parse HEAD 2>/dev/null)
+
 release: packages ## builds for production: .build/release/enroute
 	swift build $(RELEASE) --product enroute
 	@if ldd .build/release/enroute | grep -E 'libswift|libFoundation|not found'; then \

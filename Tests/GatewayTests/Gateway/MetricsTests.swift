@@ -28,11 +28,21 @@ import Testing
                 text.replaceSubrange(arrivals.lowerBound..<dependencies.lowerBound, with: counted.text)
                 let families = text.matches(of: #/(?m)^# TYPE (\S+) /#).map { String($0.1) }
                 #expect(Set(families).count == families.count, "no family twice")
-                for family in families {
+                // Only a gateway with TLS has a certificate.
+                for family in families where family != Gauge.certificateExpiry.rawValue {
                     let sample = try Regex("(?m)^\(family)(_count)?(\\{.*\\})? [0-9.e+-]+$")
                     #expect(text.contains(sample), "\(family) has no sample")
                 }
                 #expect(try await Self.promtool(text) == "")
+            }
+        }
+    }
+
+    @Test func `a gateway with TLS reports when its certificate expires`() async throws {
+        try await within {
+            try await RunningGateway.run { gateway in
+                let metrics = try await Self.metrics(gateway)
+                #expect(metrics.value(Gauge.certificateExpiry.rawValue) > Date.now.timeIntervalSince1970)
             }
         }
     }

@@ -205,9 +205,9 @@ enum PrometheusText {
             }
             if type == "counter", !name.hasSuffix("_total") || value < 0 { faults.append("no counter: \(line)") }
             guard type == "histogram", family != name else { continue }
-            let others = labels.replacing(/,?le="[^"]*"/, with: "").replacing("{}", with: "")
+            let others = labels.replacing(/,?\ble="[^"]*"/, with: "").replacing("{}", with: "")
             if name.hasSuffix("_bucket") {
-                let bound = labels.firstMatch(of: /le="([^"]*)"/).map { String($0.1) } ?? ""
+                let bound = labels.firstMatch(of: /\ble="([^"]*)"/).map { String($0.1) } ?? ""
                 buckets[family + others, default: []].append((bound, value))
             } else if name.hasSuffix("_count") {
                 counts[family + others] = value
