@@ -146,7 +146,8 @@ import Testing
 
     @Test(
         arguments: [
-            ([], "Missing expected argument"), (["a b"], "The job must be 1 to 64 characters"), (["rider", "a b"], "The rider must be"),
+            ([], "Missing expected argument"), (["a b"], "The job must be 1 to 64 characters"),
+            (["rider", "a b"], "The rider must be"),
             (["a", "b", "c"], "Name one job, or `rider` and one rider"), (["job-7", "--actor", ""], "--actor must be"),
             (["rider", "r", "--positions"], "--positions needs a job"),
         ] as [([String], String)])
