@@ -14,6 +14,18 @@ from processes import Process
 from stage import Site, enroute, forget
 
 
+# They share the root of a Debian system and the package, which are made once.
+IN_MACHINES = {"test_guide", "test_install", "test_systemd"}
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """With `-n 3 --dist loadgroup` the tests of a file run one after the other, beside those of other files."""
+    for item in items:
+        name = item.path.stem
+        item.add_marker(pytest.mark.xdist_group("machines" if name in IN_MACHINES else name))
+
+
 def pytest_collection_finish(session):
     """Without a gateway no test can run."""
     if session.items and not session.config.option.collectonly:
