@@ -18,7 +18,7 @@ const source = readdirSync(folder).filter((name) => /\.(js|html)$/.test(name) &&
   .map((name) => readFileSync(new URL(name, folder), 'utf8')).join('\n');
 
 /** Keys that the code puts together or receives from the gateway. */
-const LOOKED_UP = ['delivery', 'service', 'approaching', 'arrived', 'followed', 'left', 'wasHidden', 'battery'];
+const LOOKED_UP = ['delivery', 'service', 'approaching', 'arrived', 'followed', 'left', 'explained', 'wasHidden', 'battery'];
 
 const shape = (value) => (typeof value === 'object' && !Array.isArray(value)
   ? Object.fromEntries(Object.entries(value).map(([name, part]) => [name, shape(part)])) : typeof value);
