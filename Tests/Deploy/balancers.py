@@ -12,13 +12,13 @@ import signal
 import ssl
 import subprocess
 import tempfile
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 import bounds
 from processes import Process
 from stage import ROOT, Gateway, Site, free_ports
+from waiting import until
 
 HAPROXY = ROOT / "deploy/haproxy"
 NGINX = ROOT / "deploy/nginx"
@@ -34,16 +34,6 @@ def settings_of(layer: int) -> dict:
     """The arguments of `make_site` for gateways behind a balancer of this layer. They have the default timing."""
     common = {"DRAIN_ACCEPT_SECONDS": 5, "DRAIN_SECONDS": 10, "EVENT_LOOPS": 1, "OVERLOAD_LOOP_LAG_MS": 60_000}
     return common | ({"is_secure": True} | LAYER_4 if layer == 4 else LAYER_7)
-
-
-def wait_until(answers: Callable, what: str, seconds: float = bounds.START_SECONDS):
-    """Calls `answers()` until the result is truthy, and returns it."""
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if answer := answers():
-            return answer
-        time.sleep(bounds.POLL_SECONDS)
-    raise TimeoutError(what)
 
 
 def get(port: int, path: str, is_secure: bool = False, headers: dict | None = None) -> tuple[int, str]:
@@ -158,7 +148,7 @@ class Nginx:
             return self.process.log.read_text(errors="replace")[read:]
 
         # Old processes stop to accept when they say so.
-        wait_until(lambda: "start worker process " in log() and log().count("gracefully shutting down") >= len(
+        until(lambda: "start worker process " in log() and log().count("gracefully shutting down") >= len(
             self._workers), "a reload")
         self._workers = re.findall(r"start worker process (\d+)", log())
 

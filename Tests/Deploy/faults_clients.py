@@ -3,7 +3,7 @@
 import contextlib
 import json
 import subprocess
-from time import sleep
+import threading
 
 from faults import Stage, fault, tries
 from followers import following
@@ -113,7 +113,7 @@ def another_system_sends_malformed_events_and_its_queue_fails(stage: Stage) -> N
     event = {"specversion": "1.0", "id": "1", "source": "/orders", "type": "unknown", "time": "yesterday"}
     stage.fires("EnrouteEventQueueDown", "EnrouteEventsRefused", while_=tries(orders, "POST", "events", event))
     # A queue without messages answers after a while.
-    stage.service(lambda _: (sleep(0.5), (200, "{}"))[1], port)
+    stage.service(lambda _: (threading.Event().wait(0.5), (200, "{}"))[1], port)
     stage.clears("EnrouteEventQueueDown", "EnrouteEventsRefused")
 
 

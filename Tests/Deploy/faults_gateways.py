@@ -1,10 +1,8 @@
 """Faults of gateways: processes that end, start again, run out of something or are of another version."""
 
 import threading
-import time
 
 from faults import Stage, fault
-from faults_redis import ROOMY
 from monitoring import free_port
 from order_system import OrderSystem
 from processes import Process
@@ -125,9 +123,9 @@ def a_gateway_has_too_little_time(stage: Stage) -> None:
     def pulse() -> None:
         while not is_over.is_set():
             process.freeze()
-            time.sleep(0.13)
+            is_over.wait(0.13)
             process.thaw()
-            time.sleep(0.05)
+            is_over.wait(0.05)
 
     thread = threading.Thread(target=pulse, daemon=True)
     thread.start()

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import yaml
 
+import waiting
 from processes import Process
 from stage import ROOT, Site
 
@@ -169,15 +170,12 @@ class Monitoring:
     @staticmethod
     def until(holds, what: str, seconds: float = FIRE_SECONDS, while_=None, state=lambda: "") -> None:
         """Polls a condition. `while_` is called before each poll."""
-        end = time.monotonic() + seconds
-        while True:
+        def poll() -> bool:
             if while_:
                 while_()
             try:
-                if holds():
-                    return
+                return holds()
             except (OSError, urllib.error.URLError):
-                pass
-            if time.monotonic() > end:
-                raise TimeoutError(f"waited {seconds} s for {what}. {state()}")
-            time.sleep(0.2)
+                return False
+
+        waiting.until(poll, lambda: f"waited {seconds} s for {what}. {state()}", seconds, every=0.2)

@@ -1,14 +1,16 @@
 """A machine with a real systemd: Debian in a folder, booted by systemd-nspawn in namespaces and a cgroup of its own. It has
 no network but its own loopback, and changes nothing outside its folder. Needs root, systemd-nspawn and mmdebstrap."""
 
+import contextlib
 import ctypes
 import hashlib
 import os
 import shutil
 import signal
 import subprocess
-import time
 from pathlib import Path
+
+import waiting
 
 TOP = Path(__file__).resolve().parents[2]
 BUILD = TOP / ".build-deploy"
@@ -128,12 +130,8 @@ class Machine:
 
     def wait(self, holds, what: str, seconds: float = 30):
         """Calls `holds()` until the result is truthy, and returns it."""
-        end = time.monotonic() + seconds
-        while time.monotonic() < end:
-            if result := holds():
-                return result
-            time.sleep(0.05)
-        raise AssertionError(f"within {seconds} s it was not so: {what}\n{self.journal() if self.leader else ''}")
+        return waiting.until(
+            holds, lambda: f"within {seconds} s it was not so: {what}\n{self.journal() if self.leader else ''}", seconds)
 
     # MARK: files
 
@@ -176,12 +174,19 @@ class Machine:
         self.process.wait(20)
         for top in self.cgroups:
             for folder, _, _ in os.walk(top, topdown=False):
-                for _ in range(50):
-                    try:
-                        os.rmdir(folder)
-                        break
-                    except OSError:
-                        time.sleep(0.05)
+                with contextlib.suppress(TimeoutError):
+                    waiting.until(lambda: self._is_removed(folder), folder, self.REMOVAL_SECONDS)
+
+    # A cgroup can be removed once the kernel has ended its processes.
+    REMOVAL_SECONDS = 2.5
+
+    @staticmethod
+    def _is_removed(folder: str) -> bool:
+        try:
+            os.rmdir(folder)
+            return True
+        except OSError:
+            return False
 
 
 class FrozenThread:

@@ -4,14 +4,14 @@ import re
 import signal
 import time
 
+import pytest
+
 import bounds
-from balancers import wait_until
 from order_system import OrderSystem
 from processes import Process
 from stage import enroute
+from waiting import until
 from websocket import Closed, WebSocket
-
-import pytest
 
 
 def messages(log: str) -> list[str]:
@@ -41,7 +41,7 @@ def test_clients_that_arrive_while_the_gateway_stops_are_served_and_moved_once(m
     gateway, orders = site.gateways[0], OrderSystem(site)
     gateway.process.child.send_signal(signal.SIGTERM)
     begun = time.monotonic()
-    wait_until(lambda: gateway.manage("/readyz")[0] == 503, "the gateway's notice")
+    until(lambda: gateway.manage("/readyz")[0] == 503, "the gateway's notice")
     client = WebSocket(site.url, orders.token("service", "orders"))
     client.hear(type="welcome")
     with pytest.raises(Closed) as closed:
@@ -58,7 +58,7 @@ def test_a_second_signal_stops_immediately(make_site):
     client = WebSocket(site.url, OrderSystem(site).token("service", "orders"))
     client.hear(type="welcome")
     gateway.process.child.send_signal(signal.SIGTERM)
-    wait_until(lambda: gateway.manage("/readyz")[0] == 503, "the gateway's notice")
+    until(lambda: gateway.manage("/readyz")[0] == 503, "the gateway's notice")
     gateway.process.child.send_signal(signal.SIGTERM)
     assert gateway.process.child.wait(bounds.END_SECONDS) == 128 + signal.SIGTERM
     assert messages(gateway.log)[-1] == "second signal received; stopping immediately"
@@ -70,7 +70,7 @@ def test_a_gateway_that_waits_for_redis_stops_at_the_first_signal(make_site, tmp
     process = Process("waiting", [str(enroute()), "serve", "--port", "0"], tmp_path / "waiting.log",
                       site.environment() | {"ENROUTE_MANAGEMENT_PORT": "0"})
     try:
-        wait_until(lambda: "waiting for Redis" in process.tail(), "the gateway's wait")
+        until(lambda: "waiting for Redis" in process.tail(), "the gateway's wait")
         process.child.send_signal(signal.SIGTERM)
         assert process.child.wait(bounds.END_SECONDS) == 0
         assert messages(process.tail())[-1] == "stopped before the gateway was ready"

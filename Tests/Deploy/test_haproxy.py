@@ -11,12 +11,13 @@ from contextlib import ExitStack
 import pytest
 
 import bounds
-from balancers import HAPROXY, LAYER_4, SLOTS, HAProxy, get, settings_of, wait_until
+from balancers import HAPROXY, LAYER_4, SLOTS, HAProxy, get, settings_of
 from followers import following
 from order_system import HOME, OrderSystem
 from riders import Rider, now_ms
 from stage import ROOT
 from trips import to_the_door
+from waiting import until
 from websocket import Closed, WebSocket
 
 LAYERS = pytest.mark.parametrize("layer", [4, 7])
@@ -240,7 +241,7 @@ def test_a_gateway_that_requires_a_header_that_haproxy_does_not_send_says_so(bal
     site, haproxy = balanced(7, gateways=1, **LAYER_4)
     assert get(site.port, "/", is_secure=True)[0] == 502
     assert haproxy.states()["g1a"] == "UP"
-    wait_until(lambda: "it has no PROXY protocol header" in site.gateways[0].log, "the log line")
+    until(lambda: "it has no PROXY protocol header" in site.gateways[0].log, "the log line")
     line = next(line for line in site.gateways[0].log.splitlines() if "no PROXY protocol header" in line)
     assert "level=warning" in line and "peer=127.0.0.1" in line and "send-proxy-v2" in line, line
 
@@ -252,7 +253,7 @@ def test_a_gateway_that_does_not_expect_the_header_that_haproxy_sends_says_so(ba
     with pytest.raises(OSError):
         get(site.port, "/", is_secure=True)
     assert haproxy.states()["g1a"] == "UP"
-    wait_until(lambda: "which is not expected" in site.gateways[0].log, "the log line")
+    until(lambda: "which is not expected" in site.gateways[0].log, "the log line")
     line = next(line for line in site.gateways[0].log.splitlines() if "which is not expected" in line)
     assert "level=warning" in line and "remove send-proxy-v2" in line, line
 
@@ -283,7 +284,7 @@ def test_pings_keep_an_idle_client_connected_for_longer_than_the_timeout(balance
     pinged = WebSocket(site.url, OrderSystem(site).token("service", "orders"))
     silent = WebSocket(silent_site.url, OrderSystem(silent_site).token("service", "orders"))
     begun = time.monotonic()
-    wait_until(lambda: not silent.is_open, "HAProxy's timeout", seconds=150)
+    until(lambda: not silent.is_open, "HAProxy's timeout", seconds=150)
     assert time.monotonic() - begun > 70
     heard = len(pinged.heard)
     pinged.say({"type": "ping"})

@@ -11,13 +11,14 @@ from contextlib import ExitStack
 import pytest
 
 import bounds
-from balancers import LAYER_4, NGINX, Nginx, UNVERIFIED, get, settings_of, wait_until
+from balancers import LAYER_4, NGINX, Nginx, UNVERIFIED, get, settings_of
 from followers import following
 from order_system import HOME, OrderSystem, Refused
 from riders import Rider, now_ms
 from stage import Gateway
 from traffic import Traffic
 from trips import to_the_door
+from waiting import until
 from websocket import Closed, WebSocket
 
 LAYERS = pytest.mark.parametrize("layer", [4, 7])
@@ -141,11 +142,11 @@ def test_without_preparation_a_stopping_gateway_still_gets_clients_and_moves_the
     site, _ = balanced(layer, gateways=2, DRAIN_ACCEPT_SECONDS=3, DRAIN_SECONDS=1)
     orders = OrderSystem(site)
     site.gateways[0].process.child.send_signal(signal.SIGTERM)
-    wait_until(lambda: site.gateways[0].manage("/readyz")[0] == 503, "the gateway's notice")
+    until(lambda: site.gateways[0].manage("/readyz")[0] == 503, "the gateway's notice")
     clients = [WebSocket(site.url, orders.token("service", "orders")) for _ in range(6)]
     for client in clients:
         client.hear(type="welcome")
-    wait_until(lambda: sum(client.close_code == 4000 for client in clients) == 3, "the drain")
+    until(lambda: sum(client.close_code == 4000 for client in clients) == 3, "the drain")
     assert sum(still_answers(client) for client in clients if client.close_code is None) == 3
 
 
@@ -210,7 +211,7 @@ def test_a_gateway_that_requires_a_header_that_nginx_does_not_send_says_so(balan
     """Symptom: every request is answered with 502."""
     site, _ = balanced(7, gateways=1, **LAYER_4)
     assert get(site.port, "/", is_secure=True)[0] == 502
-    wait_until(lambda: "it has no PROXY protocol header" in site.gateways[0].log, "the log line")
+    until(lambda: "it has no PROXY protocol header" in site.gateways[0].log, "the log line")
 
 
 def test_a_gateway_that_does_not_expect_the_header_that_nginx_sends_says_so(balanced):
@@ -218,7 +219,7 @@ def test_a_gateway_that_does_not_expect_the_header_that_nginx_sends_says_so(bala
     site, _ = balanced(4, gateways=1, LISTEN_PROXY_PROTOCOL="off", LISTEN_PROXY_PROTOCOL_FROM=None)
     with pytest.raises(OSError):
         get(site.port, "/", is_secure=True)
-    wait_until(lambda: "which is not expected" in site.gateways[0].log, "the log line")
+    until(lambda: "which is not expected" in site.gateways[0].log, "the log line")
 
 
 @LAYERS
@@ -240,7 +241,7 @@ def test_pings_keep_an_idle_client_connected_for_longer_than_the_timeout(balance
     pinged = WebSocket(site.url, OrderSystem(site).token("service", "orders"))
     silent = WebSocket(silent_site.url, OrderSystem(silent_site).token("service", "orders"))
     begun = time.monotonic()
-    wait_until(lambda: not silent.is_open, "nginx's timeout", seconds=150)
+    until(lambda: not silent.is_open, "nginx's timeout", seconds=150)
     assert time.monotonic() - begun > 70
     assert still_answers(pinged)
 
@@ -259,7 +260,7 @@ def test_the_documented_rolling_restart_moves_each_client_once_and_loses_nothing
         gateway.process.child.send_signal(signal.SIGTERM)
         assert gateway.process.child.wait(60) == 0
         gateway.start()
-        wait_until(lambda: gateway.manage("/readyz")[0] == 200, "the gateway")
+        until(lambda: gateway.manage("/readyz")[0] == 200, "the gateway")
         old.remove(gateway)
         nginx.write_gateways(*old)
         nginx.reload()

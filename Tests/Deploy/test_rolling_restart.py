@@ -9,10 +9,11 @@ import threading
 
 import pytest
 
-from balancers import HAPROXY, HAProxy, settings_of, wait_until
+from balancers import HAPROXY, HAProxy, settings_of
 from order_system import OrderSystem
 from stage import Gateway
 from traffic import Traffic
+from waiting import until
 from websocket import WebSocket
 
 SHORT = {"DRAIN_ACCEPT_SECONDS": 4, "DRAIN_SECONDS": 3}
@@ -130,7 +131,7 @@ def test_when_the_second_gateway_does_not_start_the_others_get_clients_again(res
 def test_without_a_free_slot_or_with_a_server_in_drain_the_script_changes_nothing(restartable):
     site, haproxy, services = restartable(7, **SHORT)
     site.gateways[3].start()
-    wait_until(lambda: haproxy.states()["g2b"] == "UP", "the fourth gateway")
+    until(lambda: haproxy.states()["g2b"] == "UP", "the fourth gateway")
     done = subprocess.run(services.arguments(haproxy), text=True, capture_output=True)
     assert done.returncode == 1 and "Add a slot" in done.stderr
     subprocess.run(["socat", "-", f"UNIX-CONNECT:{haproxy.socket}"], input="set server gateways/g1b state drain\n",

@@ -8,9 +8,9 @@ import sys
 import threading
 from collections.abc import Callable
 
-from balancers import wait_until
 from moving import Crowd, MovingFollower, MovingRider
 from order_system import Job, OrderSystem
+from waiting import until
 
 SILENCE_SECONDS = 3.0       # the longest time without a location that a rolling restart may cost a follower
 RIDERS, FOLLOWERS = 6, 60
@@ -58,24 +58,24 @@ class Traffic:
             self._crowd.run(client.run())
         for rider in self.riders:
             self._crowd.run(rider.drive())
-        wait_until(lambda: all(len(follower.located) > 2 for follower in self.followers), "the first locations")
+        until(lambda: all(len(follower.located) > 2 for follower in self.followers), "the first locations")
         self.changes = StatusChanges([follower.changing for follower in self.followers[::FOLLOWERS // RIDERS]])
         self.changes.start()
 
     def finish(self, measure: Callable = lambda: None):
         """Waits until everything that was sent has arrived, or for a minute, and disconnects. Returns `measure()` before."""
         counts = [len(follower.located) for follower in self.followers]
-        wait_until(lambda: all(
+        until(lambda: all(
             len(follower.located) > count + 2 for follower, count in zip(self.followers, counts)), "locations")
         self.changes.is_over.set()
         self.changes.join()
         try:
-            wait_until(lambda: all(self._has_all_statuses(follower) for follower in self.followers), "the last status")
+            until(lambda: all(self._has_all_statuses(follower) for follower in self.followers), "the last status")
         except TimeoutError:
             pass                                         # the check below shows which is missing
         for rider in self.riders:
             rider.is_halted = True
-        wait_until(lambda: all(rider.taken == rider.answered for rider in self.riders), "answers to all reports")
+        until(lambda: all(rider.taken == rider.answered for rider in self.riders), "answers to all reports")
         measured = measure()
         self._crowd.close(self.clients)
         return measured
