@@ -14,16 +14,13 @@ from processes import Process
 from stage import Site, enroute, forget
 
 
-# They share the root of a Debian system and the package, which are made once.
+# They share the root of a Debian system and the package, which are made once: no two of them at the same time.
 IN_MACHINES = {"test_guide", "test_install", "test_systemd"}
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items):
-    """With `-n 3 --dist loadgroup` the tests of a file run one after the other, beside those of other files."""
-    for item in items:
-        name = item.path.stem
-        item.add_marker(pytest.mark.xdist_group("machines" if name in IN_MACHINES else name))
+def pytest_itemcollected(item):
+    if item.path.stem in IN_MACHINES:
+        item.add_marker(pytest.mark.alone)
 
 
 def pytest_collection_finish(session):
