@@ -3,17 +3,17 @@
 # To build and to run.
 PACKAGES = libhiredis-dev libssl-dev zlib1g-dev redis-server libjs-leaflet util-linux
 # For the tests besides: proxies, enroute.js, the pages in a browser, a queue, the benchmarks' smoke test.
-TEST_PACKAGES = haproxy socat nginx-light libnginx-mod-stream prometheus wget mmdebstrap nodejs node-ws node-redis chromium python3 \
-    python3-venv redis-tools iproute2 openssl curl \
-    valgrind binutils libc6-dbg systemd systemd-container dpkg-dev man-db
+TEST_PACKAGES = haproxy socat nginx-light libnginx-mod-stream prometheus prometheus-alertmanager wget mmdebstrap nodejs node-ws \
+    node-redis chromium python3 python3-venv redis-tools iproute2 openssl curl valgrind binutils libc6-dbg systemd \
+    systemd-container dpkg-dev man-db
 SUDO = $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
 # The program that `make install` and `make deb` use; empty for .build/release/enroute.
 ENROUTE =
 
-.PHONY: help run deps packages build build-tests release install uninstall deb instructions twin test test-swift test-javascript test-browser test-deploy \
-    test-hostile test-api test-benchmarks picture test-long long-failover long-histories long-seeds long-fuzz check check-deploy lint format \
-    bench bench-gate clean
+.PHONY: help run deps packages build build-tests release install uninstall deb instructions twin test test-swift \
+    test-javascript test-browser test-deploy test-hostile test-api test-benchmarks picture test-long long-failover \
+    long-histories long-seeds long-fuzz check check-deploy lint format bench bench-gate clean
 
 help: ## lists these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' Makefile
@@ -113,8 +113,8 @@ PICTURE =
 picture: deps build
 	Tests/Browser/picture $(PICTURE)
 
-# Running sites as deploy/ describes them: balancers, units, alerts. Words for pytest: DEPLOY="-k haproxy"; DEPLOY="-m long" runs
-# what takes minutes.
+# Running sites as deploy/ describes them: balancers, units, alerts. Arguments for pytest: DEPLOY="-k haproxy";
+# DEPLOY="-m long" runs what takes minutes.
 DEPLOY =
 
 test-deploy: deps build
