@@ -23,6 +23,18 @@ def pytest_itemcollected(item):
         item.add_marker(pytest.mark.alone)
 
 
+def pytest_sessionfinish(session):
+    """In CI every test must run: one that is skipped there runs nowhere."""
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    if os.environ.get("CI") and reporter and reporter.stats.get("skipped"):
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(terminalreporter):
+    if os.environ.get("CI") and terminalreporter.stats.get("skipped"):
+        terminalreporter.write_line("error: in CI no test may be skipped")
+
+
 def pytest_collection_finish(session):
     """Without a gateway no test can run."""
     if session.items and not session.config.option.collectonly:
