@@ -42,13 +42,13 @@ enum DecodedFix {
                 longitude = try reader.double()
             } else if name.equals("acc") {
                 try members.once(3)
-                accuracy = try reader.optionalDouble(in: 0...10_000, "acc must be a radius from 0 to 10000 m")
+                accuracy = try reader.optionalDouble(in: Fix.accuracies, "acc must be a radius from 0 to 10000 m")
             } else if name.equals("spd") {
                 try members.once(4)
-                speed = try reader.optionalDouble(in: 0...340, "spd must be a speed from 0 to 340 m/s")
+                speed = try reader.optionalDouble(in: Fix.speeds, "spd must be a speed from 0 to 340 m/s")
             } else if name.equals("hdg") {
                 try members.once(5)
-                heading = try reader.optionalDouble(in: 0...360, "hdg must be a heading from 0 to 360 degrees")
+                heading = try reader.optionalDouble(in: Fix.headings, "hdg must be a heading from 0 to 360 degrees")
             } else {
                 try reader.value()
             }

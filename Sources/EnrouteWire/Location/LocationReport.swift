@@ -31,6 +31,9 @@ public struct Fix: Hashable, Sendable {
     /// The valid times: those with 13 digits, September 2001 to November 2286. They make the time of a stored position
     /// readable at a fixed offset.
     public static let times: Range<Int64> = 1_000_000_000_000..<10_000_000_000_000
+    static let accuracies = 0.0...10_000
+    static let speeds = 0.0...340
+    static let headings = 0.0...360
 }
 
 /// The message `location`: one or more jobs of a trip, a sequence number, one or more fixes.

@@ -2,7 +2,7 @@
 // a decoded message survives another round trip, and JSON means what Foundation and the standard library say, apart from
 // JSONReader's documented restrictions.
 
-import EnrouteWire
+@testable import EnrouteWire
 import Foundation
 
 enum MessagesCheck {
@@ -13,6 +13,10 @@ enum MessagesCheck {
         // Elsewhere, bytes that are not UTF-8 are rejected before decoding; here they only must not crash.
         guard String(validating: input, as: UTF8.self) != nil else { return }
         if case .success(let message) = client { try self.returns(message) }
+        if let report = input.withUnsafeBytes({ LocationReport(compact: $0) }) {
+            try require(
+                (try? client.get()) == .location(report), "\(self.text(input)) is read differently in one pass")
+        }
         if case .success(let message) = server { try self.returns(message) }
         try JSONCheck.run(input, client)
         try self.identifiers(input)
