@@ -126,8 +126,13 @@ struct FollowedArrival {
     private mutating func read(_ now: UInt64) {
         guard let frame = self.unread else { return }
         self.unread = nil
-        let message = frame.withUnsafeBytes { try? ServerMessage(Frame.message(in: $0)) }
-        if case .location(let location)? = message { self.observe(location.fix, now: now) }
+        let fix = frame.withUnsafeBytes { bytes -> Fix? in
+            let message = Frame.message(in: bytes)
+            if let fix = PublishedLocation.fix(of: message) { return fix }
+            guard case .location(let location)? = try? ServerMessage(message) else { return nil }
+            return location.fix
+        }
+        if let fix { self.observe(fix, now: now) }
     }
 
     // MARK: calculations

@@ -80,4 +80,23 @@ import Testing
             for count in 0..<json.utf8.count { #expect(Self.compact(String(json.utf8.prefix(count))!) == nil) }
         }
     }
+
+    @Test func `the fix of a published location is read without decoding the rest`() throws {
+        for json in Self.written {
+            for fix in try #require(Self.compact(json)).fixes {
+                let message =
+                    PublishedLocation.head + Array("1700000000000000\",\"at\":\(fix.at)".utf8)
+                    + PublishedLocation.tail(of: fix, job: .job7, receivedAt: 1_700_000_000_001)
+                let read = message.withUnsafeBytes { PublishedLocation.fix(of: $0) }
+                guard case .location(let decoded) = try message.withUnsafeBytes({ try ServerMessage($0) }) else {
+                    Issue.record("not a location")
+                    return
+                }
+                #expect(read == decoded.fix)
+                for count in message.indices {
+                    #expect(message.prefix(count).withUnsafeBytes { PublishedLocation.fix(of: $0) } == nil)
+                }
+            }
+        }
+    }
 }

@@ -60,13 +60,26 @@ public struct StatusID: Hashable, Comparable, Sendable, CustomStringConvertible 
     public let milliseconds: UInt64
     public let sequence: UInt64
 
-    public init?(_ text: some StringProtocol) {
-        let parts = text.split(separator: "-", omittingEmptySubsequences: false)
-        guard parts.count == 2, parts.allSatisfy({ $0.utf8.allSatisfy { (48...57).contains($0) } }),
-            let milliseconds = UInt64(parts[0]), let sequence = UInt64(parts[1])
-        else { return nil }
+    public init?(_ text: some StringProtocol) { self.init(text.utf8) }
+
+    package init?(bytes: UnsafeRawBufferPointer) { self.init(bytes) }
+
+    private init?(_ text: some Sequence<UInt8>) {
+        var (milliseconds, number) = (UInt64?.none, UInt64?.none)
+        for byte in text {
+            if byte == UInt8(ascii: "-"), milliseconds == nil, number != nil {
+                (milliseconds, number) = (number, nil)
+                continue
+            }
+            guard case let digit = byte &- 48, digit < 10 else { return nil }
+            let (shifted, isTooLong) = (number ?? 0).multipliedReportingOverflow(by: 10)
+            let (sum, isTooBig) = shifted.addingReportingOverflow(UInt64(digit))
+            guard !isTooLong, !isTooBig else { return nil }
+            number = sum
+        }
+        guard let milliseconds, let number else { return nil }
         self.milliseconds = milliseconds
-        self.sequence = sequence
+        self.sequence = number
     }
 
     public static func < (a: Self, b: Self) -> Bool {

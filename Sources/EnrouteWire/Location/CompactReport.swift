@@ -1,4 +1,4 @@
-// Reads the location message in the form in which phones send it, in one pass: without white space, escape sequences,
+// Reads location messages in the form in which clients and gateways write them, in one pass: without white space, escape sequences,
 // exponents and unknown members. `enroute.js` and the Swift client write this form. It accepts only what JSONReader
 // accepts too, with the same values, and leaves everything else to it: a fuzzer compares the two (MessagesCheck).
 
@@ -35,6 +35,20 @@ extension LocationReport {
     }
 }
 
+extension PublishedLocation {
+    /// Returns the fix of a published location without decoding the rest; `nil` for any other message, and for one that
+    /// `tail` and the script did not write.
+    package static func fix(of message: UnsafeRawBufferPointer) -> Fix? {
+        guard Self.id(of: message) != nil else { return nil }
+        var cursor = CompactCursor(UnsafeRawBufferPointer(rebasing: message[(Self.head.count + Self.idDigits)...]))
+        guard cursor.take(#"","at":"#), let at = cursor.integer(), cursor.take(#","job":""#), cursor.skipIdentifier(),
+            cursor.take(#","received":"#), cursor.integer() != nil, cursor.take(","),
+            let fix = cursor.fixMembers(at: at), cursor.isAtEnd
+        else { return nil }
+        return fix
+    }
+}
+
 /// A cursor over the bytes of one message.
 private struct CompactCursor {
     private var rest: UnsafeRawBufferPointer
@@ -55,11 +69,19 @@ private struct CompactCursor {
 
     /// Reads a job id and the quotation mark after it.
     mutating func job() -> JobID? {
+        let start = self.rest
+        guard self.skipIdentifier() else { return nil }
+        return JobID(bytes: UnsafeRawBufferPointer(rebasing: start[..<(start.count - self.rest.count - 1)]))
+    }
+
+    /// Moves past the characters of an identifier and the quotation mark after them.
+    mutating func skipIdentifier() -> Bool {
         var count = 0
-        while count < self.rest.count, self.rest[count] != UInt8(ascii: "\"") { count += 1 }
-        guard count < self.rest.count else { return nil }
-        defer { self.skip(count + 1) }
-        return JobID(bytes: UnsafeRawBufferPointer(rebasing: self.rest[..<count]))
+        while count < self.rest.count, self.rest[count].isNameCharacter { count += 1 }
+        guard (1...JobID.longest).contains(count), count < self.rest.count, self.rest[count] == UInt8(ascii: "\"")
+        else { return false }
+        self.skip(count + 1)
+        return true
     }
 
     /// Reads the fixes and the bracket after them.
@@ -72,8 +94,12 @@ private struct CompactCursor {
     }
 
     private mutating func fix() -> Fix? {
-        guard self.take("{") else { return nil }
-        var at: Int64?
+        self.take("{") ? self.fixMembers(at: nil) : nil
+    }
+
+    /// Reads the members of a fix, except those read before, and the brace after them.
+    mutating func fixMembers(at known: Int64?) -> Fix? {
+        var at = known
         var (latitude, longitude) = (Double?.none, Double?.none)
         var (accuracy, speed, heading) = (Double?.none, Double?.none, Double?.none)
         repeat {

@@ -28,7 +28,10 @@ public struct ClientRequest: Hashable, Sendable {
     ///
     /// - Parameter bytes: valid UTF-8, checked by the caller.
     public init(_ bytes: UnsafeRawBufferPointer) throws(BadMessage) {
-        if let report = LocationReport(compact: bytes) { return self.init(.location(report)) }
+        if let report = LocationReport(compact: bytes) {
+            self.message = .location(report)
+            return
+        }
         let head = try MessageHead(bytes)
         self.ref = head.ref
         let message = try ClientMessage(head.type, bytes)

@@ -10,6 +10,11 @@ enum MessagesCheck {
         let client = Self.client(input)
         let server = Self.server(input)
         _ = input.withUnsafeBytes { MessageOutline($0) }
+        if let fix = input.withUnsafeBytes({ PublishedLocation.fix(of: $0) }) {
+            guard case .success(.location(let location)) = server, location.fix == fix else {
+                throw Disagreement("the fix of \(self.text(input)) is read differently in one pass")
+            }
+        }
         // Elsewhere, bytes that are not UTF-8 are rejected before decoding; here they only must not crash.
         guard String(validating: input, as: UTF8.self) != nil else { return }
         if case .success(let message) = client { try self.returns(message) }
