@@ -176,7 +176,9 @@ let package = Package(
         tests("EnrouteWireTests", "EnrouteWire TestSupport"),
         tests(
             "RedisTests",
-            "Embedded Redis TestSupport NIOConcurrencyHelpers NIOCore NIOEmbedded NIOPosix Logging Subprocess"),
+            """
+            Embedded Redis Resilience TestSupport NIOConcurrencyHelpers NIOCore NIOEmbedded NIOPosix Logging Subprocess
+            """),
         tests(
             "SecureSocketTests",
             """

@@ -15,12 +15,14 @@ final class RedisChannelHandler: ChannelInboundHandler {
 
     private enum Waiting {
         case answer(EventLoopPromise<RESPValue>, since: NIODeadline)
+        /// A PING of the link: any reply shows that the node lives.
+        case pong(since: NIODeadline)
         /// A subscribe or unsubscribe command, with the number of acknowledgements still to come.
         case acknowledgements(Int, isSubscription: Bool, failed: (RedisError) -> Void, since: NIODeadline)
 
         var since: NIODeadline {
             switch self {
-            case .answer(_, let since), .acknowledgements(_, _, _, let since): since
+            case .answer(_, let since), .pong(let since), .acknowledgements(_, _, _, let since): since
             }
         }
     }
@@ -72,6 +74,14 @@ final class RedisChannelHandler: ChannelInboundHandler {
         return promise.futureResult
     }
 
+    /// Checks that the node lives. The reply only ends the wait.
+    func ping() {
+        guard self.context != nil, self.failure == nil else { return }
+        self.waiting.append(.pong(since: .now()))
+        self.output.writeStaticString("*1\r\n$4\r\nPING\r\n")
+        self.flushSoon()
+    }
+
     /// Subscribes to `channels` or unsubscribes from them; acknowledgements arrive through `onAcknowledged`.
     func sendSubscription(
         _ verb: SubscriptionVerb, _ channels: [String], failed: @escaping (RedisError) -> Void = { _ in }
@@ -87,6 +97,10 @@ final class RedisChannelHandler: ChannelInboundHandler {
 
     private func write(_ command: RedisCommand) {
         command.write(into: &self.output)
+        self.flushSoon()
+    }
+
+    private func flushSoon() {
         guard !self.willFlush else { return }
         self.willFlush = true
         let bound = NIOLoopBound(self, eventLoop: self.eventLoop)
@@ -141,6 +155,7 @@ final class RedisChannelHandler: ChannelInboundHandler {
             } else {
                 promise.succeed(value)
             }
+        case .pong: break
         case .acknowledgements(_, _, let failed, _):
             failed(RedisError(errorLine: tape.value.errorLine ?? "ERR unexpected answer to SUBSCRIBE"))
         case nil: self.close(.protocolViolation("a reply without a command"))
@@ -184,6 +199,7 @@ final class RedisChannelHandler: ChannelInboundHandler {
         for item in waiting {
             switch item {
             case .answer(let promise, _): promise.fail(reason)
+            case .pong: break
             case .acknowledgements(_, _, let failed, _): failed(reason)
             }
         }

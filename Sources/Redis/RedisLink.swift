@@ -19,7 +19,7 @@ final class RedisLink {
     private let logger: Logger
     private let replyTimes: DurationRecorder?
     private var core: ConnectionStateMachine
-    private var timer: RepeatedTask?
+    private var ticker: LinkTicker?
     private var tls: NIOSSLContext?
     private(set) var handler: RedisChannelHandler?
     /// The current address, or the last one tried.
@@ -73,8 +73,8 @@ final class RedisLink {
     }
 
     func stop() {
-        self.timer?.cancel()
-        self.timer = nil
+        self.ticker?.remove(self)
+        self.ticker = nil
         if self.core.handle(.stop, now: Self.now) == .close { self.handler?.close(.disconnected) }
         self.handler = nil
         self.failWaiting(.disconnected)
@@ -96,7 +96,8 @@ final class RedisLink {
     /// Since when the link is down or unresponsive; `nil` while it works.
     var unresponsiveSince: NIODeadline? {
         guard let handler else { return self.downSince }
-        guard let asked = handler.oldestUnanswered, NIODeadline.now() - asked > self.timing.suspicion else {
+        let now = NIODeadline.now()
+        guard let waiting = self.oldestUnanswered(of: handler, now), now - waiting > self.timing.suspicion else {
             return nil
         }
         return handler.lastReceived
@@ -112,25 +113,28 @@ final class RedisLink {
     // MARK: Timer
 
     private func startTimer() {
-        guard self.timer == nil else { return }
-        let bound = NIOLoopBound(self, eventLoop: self.eventLoop)
-        self.timer = self.eventLoop.scheduleRepeatedTask(initialDelay: RedisTiming.tick, delay: RedisTiming.tick) { _ in
-            bound.value.tick()
-        }
+        self.ticker = LinkTicker.of(self.eventLoop)
+        self.ticker?.add(self)
     }
 
-    private func tick() {
-        if self.core.tick(now: Self.now) == .connect { _ = self.connect() }
+    /// Called by the ticker.
+    func tick(_ now: NIODeadline) {
+        if self.core.tick(now: now.uptimeNanoseconds) == .connect { _ = self.connect() }
         guard let handler else { return }
         let check = self.core.healthCheck(
             lastReceived: handler.lastReceived.uptimeNanoseconds,
-            oldestUnanswered: handler.oldestUnanswered?.uptimeNanoseconds, now: Self.now)
+            oldestUnanswered: self.oldestUnanswered(of: handler, now)?.uptimeNanoseconds, now: now.uptimeNanoseconds)
         switch check {
         case .none: break
-        case .ping: _ = handler.send(["PING"])
+        case .ping: handler.ping()
         case .giveUp: return handler.close(.timedOut)
         }
-        self.onTick?(.now())
+        self.onTick?(now)
+    }
+
+    /// Since when the oldest command is unanswered. After the event loop stood still, since then, because a reply may be unread.
+    private func oldestUnanswered(of handler: RedisChannelHandler, _ now: NIODeadline) -> NIODeadline? {
+        handler.oldestUnanswered.map { self.ticker?.waitingSince($0, now: now) ?? $0 }
     }
 
     // MARK: Connecting

@@ -6,7 +6,7 @@ internal import NIOCore
 /// Monitors one link. Confined to its event loop.
 final class ReplicationMonitor {
     private let link: RedisLink
-    private var history: String?
+    private var history: [UInt8]?
     /// Across all masters that this link has led to: a node without replicas may be the one being replaced, or the new one that
     /// the replicas have not found yet.
     private var replicas = RecentReplicas()
@@ -44,19 +44,18 @@ final class ReplicationMonitor {
         handler.send(["INFO", "replication"]).whenComplete { result in
             bound.value.isChecking = false
             // Refused by an ACL rule: then replication cannot be monitored.
-            guard case .success(let answer) = result, let text = answer.text else { return }
-            bound.value.received(InfoFields(text))
+            guard case .success(let answer) = result, let text = answer.bytes else { return }
+            bound.value.received(ReplicationInfo(text))
         }
     }
 
-    private func received(_ fields: InfoFields) {
-        self.replicas.record(fields.onlineReplicas, now: .now())
+    private func received(_ info: ReplicationInfo) {
+        self.replicas.record(info.onlineReplicas, now: .now())
         self.isKnown = true
         let before = self.history
-        self.history = fields["master_replid"]
+        self.history = info.history
         // When its first replica connects, a master gets a new replication id with an empty secondary id. That is not a change.
-        let isItsOwn = fields["master_replid2"]?.allSatisfy { $0 == "0" } ?? true
-        guard fields["role"] == "master", before == nil || before == self.history || isItsOwn else {
+        guard info.isMaster, before == nil || before == self.history || !info.hasPreviousHistory else {
             self.onChanged?()
             return
         }
@@ -96,24 +95,4 @@ final class ReplicationMonitor {
             return replicas >= needed ? replicas : 0
         }.recover { _ in 0 }
     }
-}
-
-/// The `name:value` lines of INFO.
-package struct InfoFields: Sendable {
-    private var values: [Substring: Substring] = [:]
-
-    package init(_ text: String) {
-        for line in text.split(whereSeparator: \.isNewline) {
-            guard let colon = line.firstIndex(of: ":") else { continue }
-            self.values[line[..<colon]] = line[line.index(after: colon)...]
-        }
-    }
-
-    /// Replicas that receive writes. Those still copying the data set do not count, as for WAIT.
-    var onlineReplicas: Int {
-        let listed = self.values.filter { $0.key.hasPrefix("slave") && $0.key.dropFirst(5).allSatisfy(\.isNumber) }
-        return listed.count { $0.value.contains("state=online") }
-    }
-
-    package subscript(name: String) -> String? { self.values[name[...]].map(String.init) }
 }

@@ -1,6 +1,7 @@
 import NIOCore
 import NIOEmbedded
 import NIOPosix
+import Resilience
 import TestSupport
 import Testing
 
@@ -82,6 +83,36 @@ import Testing
             server.thaw()
             #expect(try await subscriber.states.next() == true)
         }
+    }
+
+    /// The process was suspended, or a callback took long: the reply is there, but the loop has not read it.
+    @Test func `an event loop that stood still does not take the server for dead`() async throws {
+        var timing = RedisTiming()
+        (timing.answer, timing.suspicion) = (.milliseconds(300), .milliseconds(300))
+        try await withServer { server in
+            let client = try await RedisClient.started(at: server.address, timing: timing)
+            defer { client.stop() }
+            let loop = client.eventLoop
+            let connection = try await client.send(["CLIENT", "ID"]).get()
+            let (answer, suspicion) = try await loop.submit {
+                let answer = client.send(["ECHO", "unread"])
+                // The command is flushed first; then its reply arrives while the loop stands still.
+                let suspicion = loop.submit {
+                    Self.block(for: StallWatch.maxDelay + .milliseconds(500))
+                    return client.unresponsiveSince
+                }
+                return (answer, suspicion)
+            }.get()
+            #expect(try await answer.get().text == "unread")
+            #expect(try await suspicion.get() == nil)
+            #expect(try await client.send(["CLIENT", "ID"]).get() == connection)
+        }
+    }
+
+    /// Blocks the calling thread: the stall itself, not a wait for something.
+    private static func block(for nanoseconds: UInt64) {
+        let end = NIODeadline.now().uptimeNanoseconds + nanoseconds
+        while NIODeadline.now().uptimeNanoseconds < end {}
     }
 
     @Test func `waiting for a permanently stopped link fails immediately`() async throws {

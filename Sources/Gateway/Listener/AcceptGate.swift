@@ -6,6 +6,7 @@ internal import Fanout
 internal import Logging
 internal import NIOCore
 internal import Realtime
+internal import Redis
 internal import Telemetry
 internal import TrafficControl
 
@@ -22,7 +23,7 @@ final class AcceptGate: ChannelDuplexHandler {
     private let loop: LoopState
     private let logger: Logger
     private let shed: (_ percent: Int) -> Void
-    private var timer: RepeatedTask?
+    private var timer: LoopTimer?
     private var ticks = 0
     /// A read was requested while accepting is paused.
     private var hasPendingRead = false
@@ -49,9 +50,11 @@ final class AcceptGate: ChannelDuplexHandler {
 
     func handlerAdded(context: ChannelHandlerContext) {
         let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
-        self.timer = context.eventLoop.scheduleRepeatedTask(initialDelay: Deadlines.tick, delay: Deadlines.tick) { _ in
+        let timer = LoopTimer(eventLoop: context.eventLoop, interval: Deadlines.tick) { _ in
             bound.value.0.tick(bound.value.1)
         }
+        timer.start()
+        self.timer = timer
     }
 
     func handlerRemoved(context: ChannelHandlerContext) { self.timer?.cancel() }

@@ -67,7 +67,7 @@ package final class LoopState {
     var outboxBytes = 0
     var summaryLimit: SessionSummaryLimit
     private var originNotices = LogThrottle()
-    private var timer: RepeatedTask?
+    private var timer: LoopTimer?
     private var whenEmpty: EventLoopPromise<Void>?
 
     /// Subscriber connections of a gateway to each of the two Redis instances. They are spread over the loops, and each loop
@@ -174,9 +174,9 @@ package final class LoopState {
 
     package func start() -> EventLoopFuture<Void> {
         let bound = NIOLoopBound(self, eventLoop: self.eventLoop)
-        self.timer = self.eventLoop.scheduleRepeatedTask(initialDelay: Deadlines.tick, delay: Deadlines.tick) { _ in
-            bound.value.tick()
-        }
+        let timer = LoopTimer(eventLoop: self.eventLoop, interval: Deadlines.tick) { now in bound.value.tick(now) }
+        timer.start()
+        self.timer = timer
         return EventLoopFuture.andAllSucceed(
             [self.live.start(), self.ledger.start(), self.writes.start()], on: self.eventLoop
         ).flatMap {
@@ -287,9 +287,8 @@ package final class LoopState {
             sessionRoles: self.sessionRoles, outboxBytes: self.outboxBytes)
     }
 
-    private func tick() {
+    private func tick(_ now: NIODeadline) {
         self.ticks += 1
-        let now = NIODeadline.now()
         self.pulse.beat(now: now.uptimeNanoseconds, tick: UInt64(Deadlines.tick.nanoseconds))
         self.deadlines.advance(to: now)
         self.relay.tick()

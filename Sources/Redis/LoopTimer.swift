@@ -1,0 +1,45 @@
+// A repeating timer of an event loop. NIO's repeated task creates a promise and a task for every call, 13,000 instructions; a
+// scheduled callback costs a tenth of that.
+
+package import NIOCore
+
+/// Calls a closure repeatedly, each time `interval` after the last call has returned. Confined to its event loop.
+package final class LoopTimer {
+    private let eventLoop: any EventLoop
+    private let interval: TimeAmount
+    private var body: ((NIODeadline) -> Void)?
+    private var scheduled: NIOScheduledCallback?
+
+    /// - Parameter body: kept until `cancel`.
+    package init(eventLoop: any EventLoop, interval: TimeAmount, _ body: @escaping (_ now: NIODeadline) -> Void) {
+        (self.eventLoop, self.interval, self.body) = (eventLoop, interval, body)
+    }
+
+    /// Starts the timer, or does nothing if it runs or is cancelled.
+    package func start() {
+        if self.scheduled == nil, self.body != nil { self.schedule() }
+    }
+
+    /// Ends the timer for good.
+    package func cancel() {
+        self.scheduled?.cancel()
+        (self.scheduled, self.body) = (nil, nil)
+    }
+
+    private func schedule() {
+        // Fails only when the event loop has shut down, which ends every timer.
+        self.scheduled = try? self.eventLoop.scheduleCallback(
+            in: self.interval, handler: Callback(timer: NIOLoopBound(self, eventLoop: self.eventLoop)))
+    }
+
+    private func fire() {
+        self.body?(.now())
+        if self.body != nil { self.schedule() }
+    }
+
+    private struct Callback: NIOScheduledCallbackHandler, Sendable {
+        let timer: NIOLoopBound<LoopTimer>
+
+        func handleScheduledCallback(eventLoop: some EventLoop) { self.timer.value.fire() }
+    }
+}
