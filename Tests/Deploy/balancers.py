@@ -94,8 +94,13 @@ class HAProxy:
         return {row["svname"]: row for row in rows if row["pxname"] == "gateways" and row["svname"] in SLOTS}
 
     def states(self) -> dict[str, str]:
-        """UP, DOWN, DRAIN or MAINT of each slot; `UP 1/3` while a check fails."""
+        """UP, NOLB (answers, but is not ready), DOWN, DRAIN or MAINT of each slot; `UP 1/3` while a check fails."""
         return {name: row["status"] for name, row in self.rows().items()}
+
+    def failed_checks(self) -> list[str]:
+        """The slots in use that are not up, or have been down in the meantime."""
+        rows = self.rows()
+        return [slot for slot in self.slots if rows[slot]["status"] != "UP" or rows[slot]["chkdown"] != "0"]
 
     def check(self) -> str:
         """The output of `haproxy -c`; raises CalledProcessError when the file is not valid."""
@@ -151,6 +156,10 @@ class Nginx:
         until(lambda: "start worker process " in log() and log().count("gracefully shutting down") >= len(
             self._workers), "a reload")
         self._workers = re.findall(r"start worker process (\d+)", log())
+
+    def failed_checks(self) -> list[str]:
+        """None: open-source nginx checks no health."""
+        return []
 
     def check(self) -> str:
         """The output of `nginx -t`; raises CalledProcessError when the file is not valid."""

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from balancers import HAProxy, Nginx, settings_of
 from processes import Process
 from stage import Site, enroute, forget
 
@@ -84,3 +85,16 @@ def start(tmp_path) -> Callable[..., Process]:
     yield begin
     for process in reversed(processes):
         process.end()
+
+
+@pytest.fixture
+def behind(make_site, start) -> Callable[..., tuple[Site, HAProxy | Nginx]]:
+    """behind(HAProxy, 4, gateways=3, DRAIN_SECONDS=2): a site behind a balancer at a layer. Arguments that start with BALANCER_
+    are environment variables of the balancer, the other upper-case ones settings of the gateways."""
+
+    def make(balancer: type, layer: int, gateways: int = 3, **settings) -> tuple[Site, HAProxy | Nginx]:
+        own = {name: settings.pop(name) for name in list(settings) if name.startswith("BALANCER_")}
+        site = make_site(**(settings_of(layer) | {"gateways": gateways} | settings))
+        return site, balancer(start, site, layer, site.folder / "balancer", **own)
+
+    return make

@@ -19,7 +19,7 @@ from riders import now_ms
 from trips import METERS_PER_DEGREE
 
 # Sources/WebAssets/web/enroute-timing.js
-FIRST_DELAY, LONGEST_DELAY, SPREAD, STABLE_AFTER = 3.0, 30.0, 0.3, 10.0
+FIRST_DELAY, LONGEST_DELAY, SPREAD, STABLE_AFTER, GIVE_UP_AFTER = 3.0, 30.0, 0.3, 10.0, 40.0
 FIXES_PER_REPORT = 5
 UNVERIFIED = ssl._create_unverified_context()
 

@@ -1,5 +1,5 @@
 """The manifests of deploy/kubernetes: rendered with `kubectl kustomize`, checked against the schemas of the Kubernetes API,
-and against what Enroute needs. test_kubernetes_manifests.py runs the manifests."""
+and against what Enroute needs. test_kubernetes_pods.py runs the pods."""
 
 import re
 import shutil
@@ -11,6 +11,7 @@ import yaml
 
 import images
 import manifests
+from moving import GIVE_UP_AFTER
 from stage import enroute
 
 FOLDER = images.TOP / "deploy/kubernetes"
@@ -117,6 +118,13 @@ def test_only_readiness_depends_on_what_a_gateway_needs(objects):
     assert container["livenessProbe"]["httpGet"]["path"] == container["startupProbe"]["httpGet"]["path"] == "/livez"
     assert container["readinessProbe"]["httpGet"]["path"] == "/readyz"
     assert all(container[f"{kind}Probe"]["httpGet"]["port"] == "management" for kind in ("startup", "liveness", "readiness"))
+
+
+def test_a_frozen_gateway_is_killed_before_its_clients_notice(objects):
+    """SIGTERM does not end a process that is stopped, so the grace period counts."""
+    probe = gateway(objects)["containers"][0]["livenessProbe"]
+    failures = probe["failureThreshold"] * max(probe["periodSeconds"], probe["timeoutSeconds"])
+    assert probe["periodSeconds"] + failures + probe["terminationGracePeriodSeconds"] < GIVE_UP_AFTER
 
 
 def test_the_grace_period_covers_pre_stop_and_both_parts_of_the_drain(objects, defaults):

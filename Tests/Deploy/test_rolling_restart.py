@@ -148,6 +148,15 @@ def test_a_dry_run_prints_the_plan_and_changes_nothing(restartable):
     assert services.calls == [] and haproxy.states()["g2b"] == "DOWN"
 
 
+def test_a_gateway_that_is_not_ready_is_replaced_as_well(restartable):
+    """It answers, so its slot is not free: an overloaded gateway, or one that waits for Redis."""
+    site, haproxy, services = restartable(7, DRAIN_ACCEPT_SECONDS=60)
+    site.gateways[1].process.child.send_signal(signal.SIGTERM)
+    until(lambda: haproxy.states()["g1b"] == "NOLB", "the gateway's notice")
+    done = subprocess.run(services.arguments(haproxy) + ["--dry-run"], text=True, capture_output=True, check=True)
+    assert re.findall(r"(\S+) replaces (\S+)", done.stdout) == [("g2b", "g1a"), ("g1a", "g1b"), ("g1b", "g2a")]
+
+
 def test_a_gateway_is_replaced_on_its_own_machine_if_that_has_a_free_slot(make_site, start):
     site = make_site(**(settings_of(7) | {"gateways": 4, "LISTEN_HOST": "0.0.0.0", "MANAGEMENT_HOST": "0.0.0.0"}))
     for gateway in (site.gateways[1], site.gateways[3]):
