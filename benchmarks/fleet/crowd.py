@@ -101,21 +101,27 @@ class Crowd:
             client.seen != heads[client.job] for client in self.clients if client.is_follower and client.job in heads)}
 
 
-async def main():
+async def obey(make):
+    """Calls `make` with the plan that the first line of standard input names, and the methods of the result by command."""
     loop, reader = asyncio.get_running_loop(), asyncio.StreamReader(limit=LINE_BYTES)
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
     with open(json.loads(await reader.readline())["plan"]) as file:
-        crowd = Crowd(json.load(file))
-    # Thousands of clients live as long as the process, so the collector need not look at them.
-    gc.collect()
-    gc.freeze()
+        made = make(json.load(file))
     while line := await reader.readline():
         command = json.loads(line)
-        answer = getattr(crowd, command.pop("do"))(**command)
+        answer = getattr(made, command.pop("do"))(**command)
         if asyncio.iscoroutine(answer):
             answer = await answer
         print(json.dumps(answer), flush=True)
 
 
+def crowd(plan):
+    made = Crowd(plan)
+    # Thousands of clients live as long as the process, so the collector need not look at them.
+    gc.collect()
+    gc.freeze()
+    return made
+
+
 if __name__ == "__main__":
-    asyncio.run(main())
+    asyncio.run(obey(crowd))

@@ -12,22 +12,21 @@ def busiest(fleet):
     return max(fleet.running(), key=lambda gateway: gateway.metric("enroute_sessions_open"))
 
 
-def kill(fleet):
-    """SIGKILL to the busiest gateway; it starts again when everybody is live."""
+def end_busiest(fleet, number):
+    """Ends the busiest gateway by a signal; it starts again when everybody is live. Returns how many sessions it had."""
     gateway = busiest(fleet)
     sessions = gateway.metric("enroute_sessions_open")
-    fleet.ended(gateway.child, signal.SIGKILL)
+    fleet.ended(gateway.child, number)
     fleet.later(gateway.start, gateway.wait_until_ready)
-    return f"SIGKILL to the gateway with the most sessions ({sessions:.0f})"
+    return sessions
+
+
+def kill(fleet):
+    return f"SIGKILL to the gateway with the most sessions ({end_busiest(fleet, signal.SIGKILL):.0f})"
 
 
 def drain(fleet):
-    """SIGTERM to the busiest gateway; it starts again when everybody is live."""
-    gateway = busiest(fleet)
-    sessions = gateway.metric("enroute_sessions_open")
-    fleet.ended(gateway.child, signal.SIGTERM)
-    fleet.later(gateway.start, gateway.wait_until_ready)
-    return f"SIGTERM to the gateway with the most sessions ({sessions:.0f}), until it ended"
+    return f"SIGTERM to the gateway with the most sessions ({end_busiest(fleet, signal.SIGTERM):.0f}), until it ended"
 
 
 def freeze(fleet):

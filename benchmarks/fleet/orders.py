@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """The order system of the fleet, as a process: creates the jobs and changes statuses over REST at a fixed rate, and keeps what
 it was answered. A change that failed is repeated with the same Idempotency-Key, so it happens once. Commands as in crowd.py."""
-import asyncio, json, sys, time, uuid
+import asyncio, json, ssl, time, uuid
 
 from checker import Chain
-from crowd import LINE_BYTES
+from crowd import obey
 
 # Two statuses that can alternate forever.
 CIRCLE = ("allocation_failed", "preparing")
@@ -172,24 +172,10 @@ class OrderSystem:
         return {"vanished": vanished, "events": sum(map(len, chains.values()))}
 
 
-async def main():
-    loop, reader = asyncio.get_running_loop(), asyncio.StreamReader(limit=LINE_BYTES)
-    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
-    with open(json.loads(await reader.readline())["plan"]) as file:
-        plan = json.load(file)
-    if plan["authority"]:
-        import ssl
-        plan["tls"] = ssl.create_default_context(cafile=plan["authority"])
-    else:
-        plan["tls"] = None
-    orders = OrderSystem(plan)
-    while line := await reader.readline():
-        command = json.loads(line)
-        answer = getattr(orders, command.pop("do"))(**command)
-        if asyncio.iscoroutine(answer):
-            answer = await answer
-        print(json.dumps(answer), flush=True)
+def order_system(plan):
+    plan["tls"] = ssl.create_default_context(cafile=plan["authority"]) if plan["authority"] else None
+    return OrderSystem(plan)
 
 
 if __name__ == "__main__":
-    asyncio.run(main())
+    asyncio.run(obey(order_system))

@@ -39,8 +39,8 @@ def markdown(result):
     for phase in phases:
         people, lost = phase["followers"], phase["disconnects"]
         live.append([
-            title(phase), lost["followers"], lost["riders"], people["affected"], people["median"], people["p99"], people["max"],
-            phase["riders"]["max"], phase["all live after"],
+            title(phase), f"{lost['followers']} + {lost['riders']}", people["affected"], people["median"], people["p99"],
+            people["max"], phase["riders"]["max"], phase["all live after"],
             f"{phase['reconnects per client']['mean']} / {phase['reconnects per client']['max']}",
             sum(phase["refused"].values())])
     right = []
@@ -79,10 +79,12 @@ def markdown(result):
         "## Who was interrupted, and for how long",
         "A client is interrupted from the loss of its connection to its subscription on the next one (from the last message, if "
         "it gave up a silent connection), from `degraded` to `restored`, and while a message is more than a second late. "
-        "Seconds; the longest interruption of each follower that was interrupted. *All live* is the time from the start of the "
-        "fault until the last client was live, which includes the fault's own length.",
-        table(["phase", "disconnects: followers", "riders", "followers interrupted", "median", "p99", "max", "riders: max",
-               "all live after", "reconnects per interrupted client: mean / max", "refused attempts"], live),
+        "*Disconnects*: followers + riders. *Interrupted*: how many followers, and the median, 99th percentile and maximum of the "
+        "longest interruption of each, in seconds; then the maximum of the riders. *All live* is the time from the start of the "
+        "fault until the last client was live, which includes the fault's own length. *Reconnects*: mean / maximum of the "
+        "clients that were interrupted. *Refused*: attempts to connect.",
+        table(["phase", "disconnects", "interrupted", "median", "p99", "max", "riders", "all live", "reconnects", "refused"],
+              live),
         "## What followers received",
         f"{total['events']} statuses were written and {total['expected']} had to be delivered; verified one by one against "
         f"the job logs in Redis afterwards. Of {total['sent']} changes by REST, {total['retries']} attempts were repeated, "
