@@ -18,138 +18,34 @@ from pathlib import Path
 import bounds
 from findings import Tally
 from processes import Process
-from shared import ROOT
+from setting_kinds import EITHER, FILES, KINDS, NUMBERS, REFUSED, SECRETS, STARTS, WORDS, Kind, documented, kind
 from stage import enroute
 
 NAME = "settings"
 AT_ONCE = 3
 WRONG_CONFIGURATION, UNAVAILABLE = 78, 69
-REFUSED, STARTS, EITHER = "refused", "starts", "either"
 DONE_CODES = {0, 64, 65, UNAVAILABLE, WRONG_CONFIGURATION}
-
-NUMBERS = ["word", "-1", "99999999999999999999", "1.5", "0x10", "1e3", "٣", "1 2", "NaN", "1_000"]
-WORDS = ["word", "ON", "1", "on off", "\u00e4"]
-NO_FILES = ["/nonexistent/file", "/", "{garbage}", "{empty}", "/dev/null", "file\u00e4"]
-NO_URLS = [
-    "word",
-    "ftp://127.0.0.1/",
-    "https://",
-    "http://",
-    "://",
-    "https://a b/",
-    "http://evil.example/",
-    "https://127.0.0.1:99999/",
-    "https://[::1",
-    "javascript:x",
-    "//host/x",
-    "https:///path",
-]
-NO_REDIS = [
-    "word",
-    "http://127.0.0.1:6379",
-    "redis://",
-    "redis://127.0.0.1:99999",
-    "redis://127.0.0.1:word",
-    "redis://[::1",
-    "redis+sentinel://127.0.0.1",
-    "rediss+what://127.0.0.1",
-    "redis://127.0.0.1/x",
-    "unix:",
-    "redis://127.0.0.1:-1",
-    "://",
-]
-TOKENS = {"TOKEN_SECRET": None}
-
-
-@dataclass(frozen=True)
-class Kind:
-    """Invalid values of a setting, and other settings that are required for it to be read."""
-
-    wrong: tuple[str, ...]
-    beside: tuple[tuple[str, str], ...] = ()
-    outcome: str = REFUSED
-
-
-def kind(wrong, outcome=REFUSED, **beside) -> Kind:
-    return Kind(tuple(wrong), tuple(beside.items()), outcome)
-
-
-TLS = dict(TLS="on", TLS_CERTIFICATE_FILE="{certificate}", TLS_KEY_FILE="{key}")
-SNS = dict(SNS_TOPICS="arn:aws:sns:eu-central-1:123456789012:orders")
-OSRM = dict(ETA_OSRM_URL="http://127.0.0.1:5000")
-SQS = dict(AWS_ACCESS_KEY_ID="a", AWS_SECRET_ACCESS_KEY="b")
-# Kinds that a default does not reveal. A name of the reference that is not listed here, and whose default is not a number,
-# on or off, is tried with values of all kinds; they may be refused or not, but must not crash the gateway.
-KINDS: dict[str, Kind] = {
-    "MODE": kind(["word", "PRODUCTION", "dev"]),
-    "LOG_LEVEL": kind(["word", "INFO", "7"]),
-    "LOG_FORMAT": kind(["word", "JSON", "7"]),
-    "EVENT_LOOPS": kind(NUMBERS),
-    "REDIS_LEDGER_WAIT_REPLICAS": kind(["word", "-1", "101", "1.5"]),
-    "TLS_CERTIFICATE_FILE": kind(NO_FILES + ["{key}"], **TLS),
-    "TLS_KEY_FILE": kind(NO_FILES + ["{certificate}", "{other_key}"], **TLS),
-    "TLS_TICKET_KEY_FILES": kind(["/nonexistent", "{garbage}", "{empty}", "{garbage},{garbage}"], **TLS),
-    "TLS_OCSP_RESPONSE_FILE": kind(["/nonexistent", "{garbage}", "{empty}"], EITHER, **TLS),
-    "TLS_RECORD_LAYER": kind(["word", "BUILTIN", "own"], **TLS),
-    "REDIS_LIVE_URL": kind(NO_REDIS),
-    "REDIS_LEDGER_URL": kind(NO_REDIS),
-    "REDIS_LIVE_ADMIN_URL": kind(NO_REDIS),
-    "REDIS_LEDGER_ADMIN_URL": kind(NO_REDIS),
-    "LISTEN_ALLOWED_ORIGINS": kind(["word", "https://a/path", "ftp://a", "https://a,word", "https://", "*"]),
-    "REDIS_PREFIX": kind(["a b", "{{}}", "*", "x" * 65, "ä", "[a]"]),
-    "TOKEN_PUBLIC_KEY_FILES": kind(NO_FILES + ["{certificate}"], TOKEN_SECRET=""),
-    "TOKEN_SECRET": kind(["short", "x" * 31]),
-    "TOKEN_KEY_IDS": kind(["a,b,c", "a,"], EITHER, TOKEN_PUBLIC_KEY_FILES="{public}"),
-    "TOKEN_JWKS_URL": kind(NO_URLS),
-    "TOKEN_JWKS_CA_FILE": kind(NO_FILES, TOKEN_JWKS_URL="https://127.0.0.1:9/keys"),
-    "SNS_TOPICS": kind(
-        ["word", "arn:aws:sqs:eu-central-1:123456789012:orders", "arn:aws:sns:eu-central-1:x:orders", "arn:"]
-    ),
-    "SNS_CERTIFICATE_HOSTS": kind(["a b", "https://host/", "host:99999", ":1"], **SNS),
-    "SNS_CA_FILE": kind(NO_FILES, **SNS),
-    "SQS_QUEUE_URL": kind(["word", "ftp://x", "http://evil.example/1/q", "https://"], **SQS),
-    "ETA_OSRM_URL": kind(["word", "ftp://x", "http://", "://", "http://a b"]),
-    "ETA_AZURE_KEY": kind(["a b", "ä", "a\tb"]),
-    "ETA_MAPBOX_TOKEN": kind(["a b", "ä"]),
-    "GEOCODING_MAPBOX_TOKEN": kind(["a b", "ä"]),
-    "ETA_AZURE_KEY_FILE": kind(["/nonexistent"]),
-    "ETA_MAPBOX_TOKEN_FILE": kind(["/nonexistent"]),
-    "GEOCODING_MAPBOX_TOKEN_FILE": kind(["/nonexistent"]),
-    "ETA_AZURE_URL": kind(["word", "http://evil.example"], ETA_AZURE_KEY="a"),
-    "ETA_MAPBOX_URL": kind(["word", "http://evil.example"], ETA_MAPBOX_TOKEN="a"),
-    "ETA_OSRM_DAILY_LIMIT": kind(NUMBERS, **OSRM),
-    "ETA_AZURE_DAILY_LIMIT": kind(NUMBERS, ETA_AZURE_KEY="a"),
-    "ETA_MAPBOX_DAILY_LIMIT": kind(NUMBERS, ETA_MAPBOX_TOKEN="a"),
-    "GEOCODING_DAILY_LIMIT": kind(NUMBERS, GEOCODING_MAPBOX_TOKEN="a"),
-    "ETA_PROVIDER_ORDER": kind(["word", "osrm,osrm", "mapbox"], **OSRM),
-    "ETA_CA_FILE": kind(NO_FILES, **OSRM),
-    "GATEWAY_NAME": kind(["a b", "ä", "x" * 254]),
-    "PAGES_DIR": kind(["/nonexistent", "{garbage}"]),
-    "PAGES_SIGN_IN_URL": kind(["word", "http://evil.example", "javascript:x", "https://"]),
-    "PAGES_TRANSLATION_FILES": kind(["/nonexistent", "{garbage}", "{empty}", "{list}"]),
-    "LISTEN_PROXY_PROTOCOL_FROM": kind(["word", "1.2.3.4/33"], LISTEN_PROXY_PROTOCOL="required"),
-    "LISTEN_TRUSTED_PROXIES": kind(["word", "1.2.3.4/33", "1.2.3", "::1/129", "1.2.3.4,,word", "1.2.3.4/-1"]),
-    "PAGES_STREETS_FILE": kind(["/nonexistent", "{garbage}"]),
-    "TILES_URL": kind(["word", "http://evil.example/{{z}}/{{x}}/{{y}}.png", "https://a/"], TILES_ATTRIBUTION="a"),
-    "TILES_ATTRIBUTION": kind(["a"]),
-    "TILES_CA_FILE": kind(NO_FILES, TILES_URL="https://127.0.0.1:9/{{z}}/{{x}}/{{y}}.png", TILES_ATTRIBUTION="a"),
-    "LISTEN_HOST": kind(["word word", "999.1.1.1", "[::1", "127.0.0.1:80"], EITHER),
-    # Any text, and used only by replay.
-    "TOKEN_ISSUER": kind([], STARTS),
-    "TOKEN_AUDIENCE": kind([], STARTS),
-    "REPLAY_TOKEN": kind([], STARTS),
-    "PAGES_LEAFLET_DIR": kind(["/nonexistent"], EITHER),
+# `"": it counts as not set` is not tried for these: without them a gateway does not start, or they need others.
+NEVER_EMPTY = {
+    "MODE",
+    "TILES_URL",
+    "TLS",
+    "TLS_CERTIFICATE_FILE",
+    "TLS_KEY_FILE",
+    "REDIS_LIVE_URL",
+    "TOKEN_SECRET",
+    "TOKEN_PUBLIC_KEY_FILES",
+    "TILES_ATTRIBUTION",
+    "LISTEN_PORT",
+    "LISTEN_PROXY_PROTOCOL_FROM",
+    "MANAGEMENT_PORT",
+    "REPLAY_TOKEN",
 }
-# Files that are not settings, and the error that is expected for each (found.md, B14).
-FILES = {
-    "ENROUTE_LISTEN_PORTT=1": "ENROUTE_LISTEN_PORTT",
-    "garbage line": "2",
-    "ENROUTE_LISTEN_ALLOWED_ORIGIN=https://a.example": "ENROUTE_LISTEN_ALLOWED_ORIGIN",
-    "enroute:\n  port: 1": "enroute",
-    "ENROUTE_TRACKING_STALE_AFTER_SECONDS=word": "ENROUTE_TRACKING_STALE_AFTER_SECONDS",
-    "=x": "2",
-    "ENROUTE_LIMIT_MALFORMED_MESSAGE=1": "MALFORMED_MESSAGE",
-}
+
+
+def variable(name: str) -> str:
+    """The name of the environment variable."""
+    return name if name.startswith("AWS_") else f"ENROUTE_{name}"
 
 
 @dataclass(frozen=True)
@@ -162,18 +58,7 @@ class Case:
     says: str | None = None
 
     def __str__(self) -> str:
-        return f"--config with {self.file!r}" if self.file else f"ENROUTE_{self.name}={self.value!r}"
-
-
-def documented() -> dict[str, str]:
-    """Names of the configuration reference, without ENROUTE_, with their defaults."""
-    names: dict[str, str] = {}
-    for section in (ROOT / "deploy/configuration.md").read_text().split("\n### `")[1:]:
-        name = section.split("`")[0]
-        if name.startswith("ENROUTE_"):
-            default = re.search(r"^- Default: `([^`]*)`", section, re.MULTILINE)
-            names[name.removeprefix("ENROUTE_")] = default.group(1) if default else ""
-    return names
+        return f"--config with {self.file!r}" if self.file else f"{variable(self.name)}={self.value!r}"
 
 
 def cases() -> tuple[list[Case], list[str]]:
@@ -192,20 +77,12 @@ def cases() -> tuple[list[Case], list[str]]:
                 known = kind(["word", "-1", "/nonexistent", "ä", "https://", "{garbage}"], EITHER)
                 strange.append(name)
         all_cases += [Case(name, value, known, known.outcome) for value in known.wrong]
-        if name not in (
-            "MODE",
-            "TILES_URL",
-            "TLS",
-            "TLS_CERTIFICATE_FILE",
-            "TLS_KEY_FILE",
-            "REDIS_LIVE_URL",
-            "TOKEN_SECRET",
-            "TOKEN_PUBLIC_KEY_FILES",
-            "TILES_ATTRIBUTION",
-            "LISTEN_PORT",
-            "MANAGEMENT_PORT",
-            "REPLAY_TOKEN",
-        ):
+        secret = name.removesuffix("_FILE")
+        if name.endswith("_FILE") and secret in SECRETS:
+            # Beside the setting itself: an empty name of a file is not set, and any other contradicts it.
+            all_cases.append(Case(name, "", kind([]), STARTS))
+            all_cases.append(Case(name, "{word}", kind([], **(SECRETS[secret] | {secret: "x"})), REFUSED))
+        elif name not in NEVER_EMPTY:
             all_cases.append(Case(name, "", known, STARTS))
     for text, says in FILES.items():
         all_cases.append(Case("", "", kind([]), REFUSED, f"# a comment\n{text}\n", says))
@@ -253,8 +130,15 @@ class Driver:
     def _files(self) -> dict[str, str]:
         made = {
             name: self.folder / name
-            for name in ("garbage", "empty", "list", "key", "certificate", "other_key", "public")
+            for name in (
+                ["garbage", "empty", "list", "key", "certificate", "other_key", "public"]
+                + ["blank", "word", "two_lines", "large"]
+            )
         }
+        made["blank"].write_text(" \n\n")
+        made["word"].write_text("word\n")
+        made["two_lines"].write_text("word\nword\n")
+        made["large"].write_text("x" * 65_537)
         made["garbage"].write_bytes(random.Random(1).randbytes(3_000))
         made["empty"].write_bytes(b"")
         made["list"].write_text("[1, 2]")
@@ -311,7 +195,7 @@ class Driver:
         for name, value in settings.items():
             if name != case.name or "{{" in value or re.search(r"\{[a-z_]+\}", value):
                 value = value.format(**self.files)
-            environment[name if name.startswith("AWS_") else f"ENROUTE_{name}"] = value
+            environment[variable(name)] = value
         command = [str(enroute()), "serve"]
         if case.file:
             path = self.folder / f"file-{abs(hash(case.file))}.env"
@@ -334,7 +218,7 @@ class Driver:
                 child.wait()
                 code = None
             self._judge(
-                case, code, has_started, output.read_text(errors="replace"), environment.get(f"ENROUTE_{case.name}", "")
+                case, code, has_started, output.read_text(errors="replace"), environment.get(variable(case.name), "")
             )
         except (OSError, ValueError):
             # A value that an environment variable cannot have.
@@ -376,7 +260,8 @@ class Driver:
             elif (
                 not has_started
                 and case.outcome != STARTS
-                and f"ENROUTE_{case.name}" not in said
+                # An error in the content of a file names the setting itself.
+                and variable(case.name).removesuffix("_FILE") not in said
                 and not any(part and part in said for part in value.split(","))
             ):
                 found("an error names neither the setting nor its value")
