@@ -29,6 +29,9 @@ INSTALL_CONFIGURATION = $(INSTALL) -m 640
 
 UNITS = enroute@.service enroute-redis@.service
 REDIS = live.conf ledger.conf sentinel.conf
+# What the guides tell an operator to copy, edit or import.
+SHARED = $(wildcard deploy/haproxy/*.cfg deploy/nginx/*.conf) deploy/prometheus/prometheus.yml deploy/prometheus/alertmanager.yml \
+    deploy/prometheus/enroute.rules.yml deploy/prometheus/enroute-recording.rules.yml deploy/grafana/enroute-dashboard.json
 # Nobody can sign in until an operator has set passwords in these copies.
 ACCESS = live.acl ledger.acl
 DOCUMENTS = $(sort $(patsubst deploy/%,%,$(wildcard deploy/*.md deploy/*/*.md)))
@@ -58,6 +61,8 @@ install:
 	$(call installed,deploy/systemd/enroute.sysusers,$(sysusersdir)/enroute.conf)
 	$(call installed,deploy/systemd/enroute.tmpfiles,$(tmpfilesdir)/enroute.conf)
 	$(INSTALL_DATA) $(addprefix deploy/redis/,$(REDIS)) '$(DESTDIR)$(datadir)/enroute/redis/'
+	$(foreach file,$(SHARED),$(INSTALL_DATA) -D '$(file)' '$(DESTDIR)$(datadir)/enroute/$(file:deploy/%=%)' && ):
+	$(INSTALL_PROGRAM) deploy/haproxy/rolling-restart '$(DESTDIR)$(datadir)/enroute/haproxy/rolling-restart'
 	'$(ENROUTE)' --generate-completion-script bash | sed '1{/^#!/d}' > '$(DESTDIR)$(bashcompletiondir)/enroute'
 	'$(ENROUTE)' --generate-completion-script zsh > '$(DESTDIR)$(zshcompletiondir)/_enroute'
 	'$(ENROUTE)' --generate-completion-script fish > '$(DESTDIR)$(fishcompletiondir)/enroute.fish'

@@ -16,7 +16,7 @@ TOP = Path(__file__).resolve().parents[2]
 BUILD = TOP / ".build-deploy"
 # What a machine with gateways has, and what the tests use there besides.
 PACKAGES = ("systemd systemd-sysv dbus procps adduser redis-server libhiredis0.14 libssl3 zlib1g libstdc++6 libjs-leaflet "
-            "ca-certificates openssl curl "
+            "ca-certificates openssl curl haproxy socat "
             # A debug build is linked with more of Foundation.
             "libxml2").split()
 # The toolchain's libraries: a debug build is linked with them.
@@ -65,8 +65,9 @@ def unpack(folder: Path) -> Path:
     """A fresh system in this folder."""
     folder.mkdir(parents=True)
     subprocess.run(["tar", "-C", folder, "--numeric-owner", "-xf", system_archive()], check=True)
-    # A redis-server of Debian's own would occupy the port.
-    (folder / "etc/systemd/system/redis-server.service").symlink_to("/dev/null")
+    # A redis-server of Debian's own would occupy the port, and Debian's HAProxy has nothing to do.
+    for unit in ("redis-server", "haproxy"):
+        (folder / f"etc/systemd/system/{unit}.service").symlink_to("/dev/null")
     return folder
 
 

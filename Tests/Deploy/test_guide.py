@@ -1,5 +1,5 @@
-"""deploy/systemd/README.md, as a new operator follows it: a machine with the Debian package, and every command of the guide in
-its order. Commands that build are not executed here; test_install.py covers them."""
+"""deploy/systemd/README.md and deploy/haproxy/README.md, as a new operator follows them: a machine with the Debian package, and
+every command of the guide in its order. Commands that build are not executed here; test_install.py covers them."""
 
 import shutil
 
@@ -18,10 +18,10 @@ cat > "$1" <<'END'
 """
 
 
-def commands() -> list[str]:
-    """The shell blocks of the guide without those that build."""
+def commands(guide: str) -> list[str]:
+    """The shell blocks of a guide without those that build."""
     blocks, block = [], None
-    for line in (TOP / "deploy/systemd/README.md").read_text().splitlines():
+    for line in (TOP / "deploy" / guide / "README.md").read_text().splitlines():
         if line.strip() == "```sh":
             block = []
         elif line.strip() == "```" and block is not None:
@@ -40,8 +40,9 @@ def machine(tmp_path, package) -> Machine:
         (root / "usr/local/bin" / name).write_text(text)
         (root / "usr/local/bin" / name).chmod(0o755)
     systemd_site.allow_debug_build(root)
-    # Debian starts a redis-server with its package; the guide stops it.
-    (root / "etc/systemd/system/redis-server.service").unlink()
+    # Debian starts a redis-server with its package; the guide stops it. HAProxy is restarted by its guide.
+    for unit in ("redis-server", "haproxy"):
+        (root / f"etc/systemd/system/{unit}.service").unlink()
     booted = Machine(root, tmp_path / "console.log")
     try:
         booted.run("dpkg --install /root/enroute.deb")
@@ -52,7 +53,7 @@ def machine(tmp_path, package) -> Machine:
 
 
 def test_the_commands_of_the_guide_bring_up_gateways_and_redis_as_services(machine):
-    steps = commands()
+    steps = commands("systemd")
     assert len(steps) == 7, steps
     configure, redis, start, rolling, credentials, encrypt, check = steps
 
@@ -88,3 +89,35 @@ def test_the_commands_of_the_guide_bring_up_gateways_and_redis_as_services(machi
     machine.run("dpkg --purge enroute")
     assert not (machine.root / "etc/enroute").exists() and not list((machine.root / "etc/systemd/system").rglob("enroute*@g*"))
     assert list((machine.root / "var/lib/enroute-redis/ledger").iterdir())
+
+
+def test_the_commands_of_haproxys_guide_start_it_drain_a_gateway_and_restart_all(machine):
+    """At layer 4, with Debian's unit of HAProxy, and with the default commands of rolling-restart: systemctl."""
+    check, drain, rolling, elsewhere = commands("haproxy")
+    assert "ssh" in elsewhere                                              # needs other machines
+    systemd_site.create_keys(machine.root)
+    systemd_site.configure(machine.root, f"{URLS}ENROUTE_LISTEN_PROXY_PROTOCOL=required\n"
+                           "ENROUTE_LISTEN_PROXY_PROTOCOL_FROM=127.0.0.1\n")
+    systemd_site.set_passwords(machine.root)
+    machine.write("/etc/enroute/g1b.env", "ENROUTE_LISTEN_PORT=8444\nENROUTE_MANAGEMENT_PORT=9465\n")
+    machine.write("/etc/default/haproxy", "GATEWAY_1A=127.0.0.1:8443\nGATEWAY_1B=127.0.0.1:8444\nBALANCER_MAXCONN=200\n")
+    machine.run("systemd-tmpfiles --create; systemctl disable --now redis-server && "
+                "systemctl enable --now enroute-redis@live enroute-redis@ledger enroute@g1a")
+    machine.run("cp /usr/share/enroute/haproxy/layer4.cfg /etc/haproxy/haproxy.cfg")
+
+    assert "haproxy_server_status" in machine.run(check).stdout
+
+    def serves(slot: str) -> None:
+        """Waits until only this slot is up, and a client reaches its gateway."""
+        up = 'curl -sf http://127.0.0.1:8405/metrics | grep \'server_status.*state="UP"} 1\' | grep -o \'server="[^"]*"\''
+        machine.wait(lambda: machine.run(up, check=False).stdout == f'server="{slot}"\n', f"only {slot} is up")
+        assert machine.run("curl -skf https://127.0.0.1/openapi.json").stdout.startswith("{")
+
+    serves("g1a")
+    machine.run(drain)
+    assert machine.show("enroute@g1a", "ActiveState") == ["inactive"]
+    machine.run("systemctl start enroute@g1a")
+    serves("g1a")
+    assert "g1b replaces g1a" in machine.run(f"cd /usr/share/enroute/haproxy\n{rolling}").stdout
+    serves("g1b")
+    assert machine.run("systemctl is-enabled enroute@g1a enroute@g1b", check=False).stdout.split() == ["disabled", "enabled"]

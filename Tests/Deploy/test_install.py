@@ -23,6 +23,11 @@ PROGRAM = {
     "share/bash-completion/completions/enroute", "share/zsh/site-functions/_enroute",
     "share/fish/vendor_completions.d/enroute.fish", "share/doc/enroute/LICENSE",
     "share/doc/enroute/examples/enroute.env.example", "share/doc/enroute/examples/credentials.conf",
+    "share/enroute/haproxy/layer4.cfg", "share/enroute/haproxy/layer7.cfg", "share/enroute/haproxy/rolling-restart",
+    "share/enroute/nginx/layer4.conf", "share/enroute/nginx/layer7.conf", "share/enroute/nginx/gateways.conf",
+    "share/enroute/prometheus/prometheus.yml", "share/enroute/prometheus/alertmanager.yml",
+    "share/enroute/prometheus/enroute.rules.yml", "share/enroute/prometheus/enroute-recording.rules.yml",
+    "share/enroute/grafana/enroute-dashboard.json",
 }
 
 

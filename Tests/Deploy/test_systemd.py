@@ -52,7 +52,7 @@ def test_users_and_access_rights_are_those_of_the_shipped_files(machine):
                          "/etc/enroute-redis /etc/enroute-redis/live.acl /var/lib/enroute-redis/ledger").stdout
     assert owners.splitlines() == [
         "root:enroute 750 /etc/enroute", "root:enroute 640 /etc/enroute/enroute.env",
-        "root:root 700 /etc/enroute/credentials", "root:enroute-redis 750 /etc/enroute-redis",
+        "root:root 700 /etc/enroute/credentials", "root:enroute-redis 770 /etc/enroute-redis",
         "root:enroute-redis 640 /etc/enroute-redis/live.acl", "enroute-redis:enroute-redis 700 /var/lib/enroute-redis/ledger",
     ]
 
@@ -230,5 +230,8 @@ def test_sentinel_users_may_let_redis_write_its_configuration(machine):
     rewrite = f"redis-cli -p 6379 --user admin --pass {PASSWORD} --no-auth-warning config rewrite"
     assert "OK" not in machine.run(rewrite, check=False).stdout
     machine.drop_in("enroute-redis@live.service", "[Service]\nReadWritePaths=/etc/enroute-redis\n")
-    machine.run("chown enroute-redis: /etc/enroute-redis /etc/enroute-redis/live.conf && systemctl restart enroute-redis@live")
+    # As at each boot.
+    machine.run("systemd-tmpfiles --create && systemctl restart enroute-redis@live")
     assert machine.run(rewrite).stdout == "OK\n"
+    assert machine.run(rewrite.replace("config rewrite", "acl save")).stdout == "OK\n"
+    machine.run("systemctl restart enroute-redis@live")
