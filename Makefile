@@ -5,14 +5,14 @@ PACKAGES = libhiredis-dev libssl-dev zlib1g-dev redis-server libjs-leaflet util-
 # For the tests besides: proxies, enroute.js, the pages in a browser, a queue, the benchmarks' smoke test.
 TEST_PACKAGES = haproxy socat nginx-light libnginx-mod-stream prometheus prometheus-alertmanager wget mmdebstrap nodejs node-ws \
     node-redis chromium python3 python3-venv redis-tools iproute2 openssl curl valgrind binutils libc6-dbg systemd \
-    systemd-container dpkg-dev man-db
+    systemd-container dpkg-dev man-db shellcheck
 SUDO = $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
 # The program that `make install` and `make deb` use; empty for .build/release/enroute.
 ENROUTE =
 
 .PHONY: help run deps packages build build-tests release install uninstall deb instructions twin test test-swift \
-    test-javascript test-browser test-deploy test-hostile test-api test-benchmarks picture test-long long-failover \
+    test-javascript test-browser test-deploy test-beside test-hostile test-api test-benchmarks picture test-long long-failover \
     long-histories long-seeds long-fuzz check check-deploy lint format bench bench-gate clean
 
 help: ## lists these targets
@@ -79,14 +79,29 @@ uninstall:
 deb: ## builds a Debian package of it: .build-deploy/enroute_*.deb
 	deploy/debian/build $(ENROUTE)
 
-check: lint check-deploy test test-benchmarks ## what CI runs: linters, build, every test, and whether the benchmarks run
+check: lint test ## what CI runs: linters, build, every test, and whether the benchmarks run
+	@$(MAKE) --no-print-directory test-benchmarks READY=1
 
 # MARK: tests
 
-test: test-swift test-javascript ## builds and runs every test; the pages and the attacks in short
-	@$(MAKE) --no-print-directory test-hostile HOSTILE="--lean"
-	@$(MAKE) --no-print-directory test-browser BROWSER="-m lean"
-	@$(MAKE) --no-print-directory test-deploy
+# With READY=1, nothing is installed and built first: another make has done it.
+READY =
+BUILT = $(if $(READY),,deps build)
+BUILT_TESTS = $(if $(READY),,build-tests)
+
+test: test-swift ## builds and runs every test; the pages and the attacks in short
+	@$(MAKE) --no-print-directory test-hostile READY=1 HOSTILE="--lean"
+	@$(MAKE) --no-print-directory test-deploy READY=1 DEPLOY='-m "alone and not long"'
+	@$(MAKE) --no-print-directory test-beside
+
+# What waits most of the time, two at a time. Each prints its output at its end; if one fails, the others still run, and make fails
+# at the end. Everything has to be installed and built.
+BESIDE = test-browser test-deploy test-javascript check-deploy
+
+test-beside:
+	@echo "running $(BESIDE), two at a time; each prints its output at its end"
+	@$(MAKE) --no-print-directory --jobs=2 --keep-going --output-sync=recurse READY=1 BROWSER="-m lean" \
+	    DEPLOY='-m "not alone and not long" -n 2 --dist loadfile' $(BESIDE)
 
 build-tests: deps
 	swift build --build-tests --explicit-target-dependency-import-check error
@@ -98,13 +113,13 @@ test-swift: build-tests
 	Tests/Swift/run $(TESTS)
 
 # enroute.js: its rules, and the library with the gateway that was built. Node 18 or newer; Debian has one.
-test-javascript: build-tests
+test-javascript: $(BUILT_TESTS)
 	node --test Tests/JavaScript/*.test.mjs
 
 # The pages in Debian's Chromium, with Playwright and axe from PyPI (in .build-browser). Words for pytest: BROWSER="-m lean -k customer".
 BROWSER =
 
-test-browser: deps build
+test-browser: $(BUILT)
 	Tests/Browser/run $(BROWSER)
 
 # Records the animated picture of README.md. Options of Tests/Browser/picture: PICTURE="--seconds 10".
@@ -117,13 +132,13 @@ picture: deps build
 # DEPLOY="-m long" runs what takes minutes.
 DEPLOY =
 
-test-deploy: deps build
+test-deploy: $(BUILT)
 	Tests/Deploy/run $(DEPLOY)
 
 # What no good client does, to real gateways: a quarter of an hour. Options of Tests/Hostile/run: HOSTILE="--only messages --seed 7".
 HOSTILE =
 
-test-hostile: deps build
+test-hostile: $(BUILT)
 	Tests/Hostile/run $(HOSTILE)
 
 # Schemathesis asks a gateway by /openapi.json, as every role, and a client that is generated from the document is used: three
@@ -184,7 +199,7 @@ long-fuzz: packages
 STYLED = Sources Tests benchmarks/NIOSSLTwin benchmarks/Sources Package.swift
 
 lint: ## fails where a file is not as .swift-format says
-	swift format lint --strict --recursive $(STYLED)
+	swift format lint --strict --recursive --parallel $(STYLED)
 
 # What operators' own tools say about the files in deploy/.
 check-deploy: packages
@@ -204,7 +219,7 @@ bench: ## measures this gateway beside its twin on NIOSSL, minutes (BENCH=help l
 bench-gate: ## fails when a delivered message or a location costs 5 % more instructions than before
 	@$(MAKE) --no-print-directory -C benchmarks gate
 
-test-benchmarks: deps build
+test-benchmarks: $(BUILT)
 	@$(MAKE) --no-print-directory -C benchmarks smoke
 
 clean: ## removes all that was built and downloaded
