@@ -46,7 +46,7 @@ import Testing
             $0.hasPrefix("enroute-")
         }
         let scripts = try Project.files("benchmarks", ".py").map { $0.path.dropFirst("benchmarks/".count) }
-            .filter { !$0.contains(".build") && $0 != "smoke.py" }.map(String.init)
+            .filter { !$0.contains(".build") && !$0.contains(".venv") && $0 != "smoke.py" }.map(String.init)
         let peers = Project.root.appending(path: "benchmarks/peers")
         let started = try FileManager.default.contentsOfDirectory(atPath: peers.path).filter { name in
             !name.contains(".") && FileManager.default.isExecutableFile(atPath: peers.appending(path: name).path)

@@ -23,6 +23,7 @@ public final class Crowd {
     public private(set) var following = 0
     private var isClosing = false
     private let marker: [UInt8]
+    private let beginning: [UInt8]
     private let subscribedMark: [UInt8]?
     private let refusalMark: [UInt8]?
     private let replies: [(beginning: [UInt8], answer: String)]
@@ -33,6 +34,7 @@ public final class Crowd {
     public init(_ target: Target, dial: Dial, identities: [Identity], loop: Loop) {
         (self.target, self.dial, self.loop) = (target, dial, loop)
         self.marker = Array(target.marker.utf8)
+        self.beginning = Array(target.beginning.utf8)
         self.subscribedMark = target.subscribed.map { Array($0.utf8) }
         self.refusalMark = target.refusal.map { Array($0.utf8) }
         self.replies = target.replies.map { (Array($0.beginning.utf8), $0.answer) }
@@ -100,6 +102,8 @@ public final class Crowd {
     }
 
     // MARK: Messages
+
+    func mayBePublished(_ payload: UnsafeRawBufferPointer) -> Bool { payload.starts(with: self.beginning) }
 
     /// The number of the first published message, and where it ends. A frame may contain several.
     @inline(__always)

@@ -1,5 +1,5 @@
-// Enroute as a target: its jobs, people and tokens, and the two ways to reach its followers: SPUBLISH to the feed, as
-// publish_location.lua does, or a rider's location through the gateway.
+// Enroute as a target: its jobs, people and tokens. Its followers are reached by SPUBLISH to the feed, as publish_location.lua
+// does, or by a rider's location through the gateway (CrowdPublisher.swift).
 
 internal import Glibc
 
@@ -35,7 +35,9 @@ public struct EnrouteGateway {
             name: self.name, path: "/v1", subprotocol: "enroute.v1", headers: ["Authorization: Bearer {token}"],
             greetings: [#"{"type":"subscribe","job":"{job}"}"#], subscribed: #""type":"subscribed""#,
             refusal: Self.refused, marker: Self.located, numbering: numbering)
-        if case .captureTime = numbering { target.marker = #","at":"# }
+        if case .captureTime = numbering {
+            (target.marker, target.beginning) = (#","at":"#, #"{"type":"location""#)
+        }
         return target
     }
 
@@ -58,30 +60,39 @@ public struct EnrouteGateway {
         }
     }
 
-    /// Creates the jobs; with riders, their travel mode is on.
-    public func create(_ jobs: [String], underway: Bool, loop: Loop) throws {
+    /// Creates the jobs, one for each rider, and sets them on the way.
+    ///
+    /// - Parameter underway: switch travel mode on, too.
+    func create(_ jobs: [String], underway: Bool, loop: Loop) throws {
+        try self.create(
+            jobs.enumerated().map { NewJob(id: $1, customer: "customer-\($0)", rider: "rider-\($0)") },
+            underway: underway, loop: loop)
+    }
+
+    func create(_ jobs: [NewJob], underway: Bool, loop: Loop) throws {
         let client = RESTClient(self.dial, loop: loop)
-        let service = [
-            "Authorization: Bearer \(self.mint.token("load", role: "service"))", "Content-Type: application/json",
-        ]
         try client.perform(
-            jobs.enumerated().map { index, job in
-                let body =
-                    #"{"job":"\#(job)","kind":"service","customer":"customer-\#(index)","rider":"rider-\#(index)","#
-                    + #""destination":{"lat":41.9,"lon":12.5}}"#
-                return RESTRequest("POST", "/api/v1/jobs", headers: service, body: body)
-            }, accepting: [201], timeout: 300)
+            jobs.map { RESTRequest("POST", "/api/v1/jobs", headers: self.service, body: $0.body) },
+            accepting: [201], timeout: 300)
         try client.perform(
             jobs.map { job in
                 RESTRequest(
-                    "POST", "/api/v1/jobs/\(job)/status", headers: service, body: #"{"status":"on_the_way"}"#)
+                    "POST", "/api/v1/jobs/\(job.id)/status", headers: self.service, body: #"{"status":"on_the_way"}"#)
             }, accepting: [200], timeout: 300)
         guard underway else { return }
         try client.perform(
-            jobs.enumerated().map { index, job in
-                let rider = self.mint.token("rider-\(index)", role: "rider")
-                return RESTRequest("PUT", "/api/v1/jobs/\(job)/travel", headers: ["Authorization: Bearer \(rider)"])
-            }, accepting: [200], timeout: 300)
+            jobs.map { RESTRequest("PUT", "/api/v1/jobs/\($0.id)/travel", headers: self.headers(rider: $0.rider)) },
+            accepting: [200], timeout: 300)
+    }
+
+    /// The header lines of a service's request.
+    var service: [String] {
+        ["Authorization: Bearer \(self.mint.token("load", role: "service"))", "Content-Type: application/json"]
+    }
+
+    /// The header lines of a rider's request.
+    func headers(rider: String) -> [String] {
+        ["Authorization: Bearer \(self.mint.token(rider, role: "rider"))", "Content-Type: application/json"]
     }
 
     /// Follower `i` is the customer of job `i % jobs`.
@@ -103,35 +114,19 @@ public struct EnrouteGateway {
     }
 }
 
-/// Publishes like riders: each job's location over its rider's connection.
-final class RiderPublisher: Publisher {
-    private let riders: Crowd
-    private var templates: [MessageTemplate]
+/// A job to be created.
+struct NewJob {
+    var id: String
+    var customer: String
+    var rider: String
+    var zone: String?
+    var hasDestination = true
 
-    /// - Parameter riders: connected, one for each job.
-    init(_ riders: Crowd) {
-        self.riders = riders
-        self.templates = riders.identities.map { identity in
-            MessageTemplate(
-                #"{"type":"location","job":"\#(identity.job)","seq":\#(MessageTemplate.idMark),"fixes":[{"at":"#
-                    + #"\#(MessageTemplate.atMark),"lat":41.9027835,"lon":12.4963655,"acc":5,"spd":8.25,"hdg":47.5}]}"#)
-        }
+    /// The body of `POST jobs`.
+    var body: String {
+        let place = self.hasDestination ? #","destination":{"lat":41.9,"lon":12.5}"# : ""
+        let zone = self.zone.map { #","zone":"\#($0)""# } ?? ""
+        return
+            #"{"job":"\#(self.id)","kind":"service","customer":"\#(self.customer)","rider":"\#(self.rider)"\#(place)\#(zone)}"#
     }
-
-    let isReady = true
-    let unconfirmed = 0
-    /// Refusals arrive as messages on the riders' connections; a lost connection ends the run.
-    var failure: String? {
-        let lost = self.riders.count - self.riders.following
-        return lost == 0 ? nil : "\(lost) riders lost their connection"
-    }
-
-    func publish(channel: Int, id: UInt64, at: Int64) {
-        self.templates[channel].set(id: id, at: at)
-        let frame = self.templates[channel].bytes.withUnsafeBytes { OutgoingFrame.make(IncomingFrame.text, $0) }
-        self.riders.send(frame, from: channel)
-    }
-
-    func flush() {}
-    func close() { self.riders.close() }
 }

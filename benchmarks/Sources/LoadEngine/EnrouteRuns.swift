@@ -49,7 +49,8 @@ extension EnrouteGateway: Measurable {
         case .riders:
             let riders = self.riders(of: jobs, first: followers + slow, loop: loop)
             try riders.open(timeout: delivery.patience)
-            publisher = RiderPublisher(riders)
+            publisher = CrowdPublisher(
+                riders, reports: jobs.map { CrowdPublisher.report(of: [$0], latitude: "9027835") })
         }
         defer { publisher.close() }
         var report = try delivery.run(crowd, publisher, watched, loop, slow: sluggish)
@@ -66,6 +67,13 @@ extension EnrouteGateway: Measurable {
         guard let redis else { throw LoadError("\(self.name): --redis is required to publish") }
         return try self.deliver(
             delivery, followers: followers, payload: payload, way: .redis(redis), watched: watched, loop: loop)
+    }
+
+    public func deliverFromRiders(
+        _ delivery: Delivery, payload: Int, watched: Watched, loop: Loop
+    ) throws -> Report {
+        try self.deliver(
+            delivery, followers: delivery.channels, payload: payload, way: .riders, watched: watched, loop: loop)
     }
 
     /// Positions per second that a rider may publish before the gateway conflates them.

@@ -102,7 +102,7 @@ final class Follower: TransportOwner {
     }
 
     private func message(_ payload: UnsafeRawBufferPointer) {
-        if self.state == .following, let first = self.crowd.number(in: payload) {
+        if self.state == .following, self.crowd.mayBePublished(payload), let first = self.crowd.number(in: payload) {
             self.published(first.number, payload.count)
             var rest = UnsafeRawBufferPointer(rebasing: payload[first.end...])
             while let next = self.crowd.number(in: rest) {

@@ -1,19 +1,28 @@
 // The bytes of a location, created once per job; afterwards only numbers are written into it: nothing is allocated per message.
 
-/// A text that contains two numbers of fixed width.
+/// A text that contains numbers of fixed width.
 public struct MessageTemplate {
     public private(set) var bytes: [UInt8]
     private let id: Range<Int>?
     private let times: [Range<Int>]
+    private let place: Range<Int>?
 
     public static let idMark = "{id------------}"
     public static let atMark = "{at---------}"
+    public static let placeMark = "{place}"
 
-    /// - Parameter text: contains `idMark`, of 16 characters, and `atMark`, of 13, where the numbers belong.
+    /// - Parameter text: contains `idMark`, of 16 characters, `atMark`, of 13, and `placeMark`, the seven decimals of a latitude,
+    ///   where the numbers belong.
     public init(_ text: String) {
         self.bytes = Array(text.utf8)
         self.id = self.bytes.firstRange(of: Array(Self.idMark.utf8))
         self.times = self.bytes.ranges(of: Array(Self.atMark.utf8))
+        self.place = self.bytes.firstRange(of: Array(Self.placeMark.utf8))
+    }
+
+    /// - Parameter decimals: of the latitude, in units of 0.0000001 degrees.
+    public mutating func set(place decimals: UInt64) {
+        if let place = self.place { self.write(decimals, place) }
     }
 
     public mutating func set(id: UInt64, at: Int64) {

@@ -10,6 +10,9 @@ public protocol Measurable {
     func deliver(
         _ delivery: Delivery, followers: Int, payload: Int, watched: Watched, loop: Loop
     ) throws -> Report
+    /// Sends locations over riders' connections, one for each of `delivery.channels` jobs, which has one follower. The server
+    /// keeps the last position of each job.
+    func deliverFromRiders(_ delivery: Delivery, payload: Int, watched: Watched, loop: Loop) throws -> Report
 }
 
 /// A peer described by its protocol.
@@ -17,9 +20,19 @@ public struct Peer: Measurable {
     public var target: Target
     public var dial: Dial
     public var publishing: Publishing
+    /// The whole road; `nil` if its description does not say how.
+    public var road: Road?
 
-    public init(target: Target, dial: Dial, publishing: Publishing) {
-        (self.target, self.dial, self.publishing) = (target, dial, publishing)
+    /// How riders send locations, and how their followers connect.
+    public struct Road {
+        public var rider: Target
+        public var follower: Target
+        /// What a rider sends; `{payload}` is the location and `{size}` its length in bytes.
+        public var message: String
+    }
+
+    public init(target: Target, dial: Dial, publishing: Publishing, road: Road?) {
+        (self.target, self.dial, self.publishing, self.road) = (target, dial, publishing, road)
     }
 
     public var name: String { self.target.name }
@@ -43,6 +56,34 @@ public struct Peer: Measurable {
         report.judge()
         return report
     }
+
+    public func deliverFromRiders(
+        _ delivery: Delivery, payload: Int, watched: Watched, loop: Loop
+    ) throws -> Report {
+        guard let road else { throw LoadError("the description of \(self.name) has no road") }
+        let jobs = EnrouteGateway.jobs(delivery.channels)
+        func crowd(_ target: Target, first: Int) -> Crowd {
+            let identities = jobs.enumerated().map { Identity(index: first + $0, channel: $0, job: $1) }
+            return Crowd(target, dial: self.dial, identities: identities, loop: loop)
+        }
+        let (followers, riders) = (crowd(road.follower, first: 0), crowd(road.rider, first: jobs.count))
+        defer {
+            followers.close()
+            riders.close()
+        }
+        let (memory, opening) = try followers.openMeasured(watched, timeout: delivery.patience)
+        try riders.open(timeout: delivery.patience)
+        let reports = jobs.map { job in
+            let location = MessageTemplate.location(job: job, bytes: payload)
+            return Identity(index: 0, channel: 0, job: job).fill(
+                road.message, also: [("{payload}", location), ("{size}", String(location.utf8.count))])
+        }
+        var report = try delivery.run(followers, CrowdPublisher(riders, reports: reports), watched, loop)
+        (report.memory, report.opening) = (memory, opening)
+        report.note(riders.tally)
+        report.judge()
+        return report
+    }
 }
 
 /// A peer's description: the output of `peers/NAME describe`, see peers/README.md.
@@ -54,6 +95,7 @@ public struct PeerDescription: Codable, Sendable {
     public var hello: [String]
     public var subscribed: String?
     public var publish: Publish
+    public var road: Road?
     /// For a peer that is already running: `wss://host:port`, and its processes.
     public var url: String?
     public var pids: [Int32]?
@@ -72,6 +114,19 @@ public struct PeerDescription: Codable, Sendable {
         public var host: String?
     }
 
+    /// The whole road: members that are missing are those of the description itself.
+    public struct Road: Codable, Sendable {
+        /// Of the rider.
+        public var path: String
+        public var hello: [String]?
+        public var subscribed: String?
+        /// What the rider sends, with `{payload}`, and `{size}` for its length.
+        public var message: String
+        /// Of the follower.
+        public var followerPath: String?
+        public var followerHello: [String]?
+    }
+
     /// - Parameters:
     ///   - port: for followers.
     ///   - publishPort: for messages, if the peer accepts them itself.
@@ -86,7 +141,7 @@ public struct PeerDescription: Codable, Sendable {
         let endpoint = try Endpoint(isOther ? text! : "127.0.0.1:\(port)")
         return Peer(
             target: target, dial: Dial(endpoint, tls: isPlain ? nil : tls),
-            publishing: try self.publishing(String(publishPort), redis))
+            publishing: try self.publishing(String(publishPort), redis), road: self.road.map { $0.road(of: target) })
     }
 
     private func publishing(_ port: String, _ redis: Endpoint) throws -> Publishing {
@@ -114,6 +169,18 @@ public struct PeerDescription: Codable, Sendable {
             return .nats(try Endpoint("\(host):\(filled(self.publish.port ?? "{publishPort}"))"), subject: subject)
         default: throw missing("kind, which must be redis, http or nats")
         }
+    }
+}
+
+extension PeerDescription.Road {
+    fileprivate func road(of target: Target) -> Peer.Road {
+        var (rider, follower) = (target, target)
+        (rider.path, rider.greetings, rider.subscribed) = (self.path, self.hello ?? [], self.subscribed)
+        // A rider receives no locations.
+        rider.marker = "\u{0}"
+        follower.path = self.followerPath ?? target.path
+        follower.greetings = self.followerHello ?? target.greetings
+        return Peer.Road(rider: rider, follower: follower, message: self.message)
     }
 }
 

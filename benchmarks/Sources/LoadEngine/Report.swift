@@ -30,6 +30,7 @@ public struct CPUFigures: Codable, Sendable {
 /// Latency in ms, from the scheduled time of a message to its receipt.
 public struct LatencyFigures: Codable, Sendable {
     public var p50 = 0.0
+    public var p95 = 0.0
     public var p99 = 0.0
     public var p999 = 0.0
     public var max = 0.0
@@ -96,6 +97,10 @@ public struct Report: Codable, Sendable {
     public var memory: MemoryFigures?
     public var slow: SlowFigures?
     public var opening: OpeningFigures?
+    /// Of a scene.
+    public var scene: SceneFigures?
+    /// What Redis executed for each published location.
+    public var redis: RedisFigures?
     /// First the server's, then those of Redis and the generator.
     public var cpu: [CPUFigures] = []
     /// Connections lost after they were subscribed, by close code or reason.
@@ -160,7 +165,7 @@ extension Report: CustomStringConvertible {
         }
         if let latency {
             lines.append(
-                "  latency ms     p50 \(decimals(latency.p50, 3))  p99 \(decimals(latency.p99, 3))  "
+                "  latency ms     p50 \(decimals(latency.p50, 3))  p95 \(decimals(latency.p95, 3))  p99 \(decimals(latency.p99, 3))  "
                     + "p99.9 \(decimals(latency.p999, 3))  max \(decimals(latency.max, 3))")
         }
         if let messages {
@@ -185,7 +190,10 @@ extension Report: CustomStringConvertible {
             let cpu = opening.cpu.map { ", \(decimals($0, 0)) µs of server CPU each" } ?? ""
             lines.append("  opening        \(decimals(opening.perSecond, 0)) connections/s\(cpu)")
         }
-        let per = self.handshakes != nil ? "handshake" : self.messages != nil ? "message" : "connection and s"
+        lines += self.scene?.lines ?? []
+        let per =
+            self.scene != nil
+            ? "location" : self.handshakes != nil ? "handshake" : self.messages != nil ? "message" : "connection and s"
         for cpu in self.cpu where cpu.name != CPUFigures.others {
             let name = "CPU \(cpu.name)"
             lines.append(
@@ -193,6 +201,7 @@ extension Report: CustomStringConvertible {
                     + "\(decimals(cpu.total, 2)) µs per \(per) (user \(decimals(cpu.user, 2)), "
                     + "system \(decimals(cpu.system, 2))), \(decimals(cpu.corePercent, 0)) % of a core")
         }
+        lines += self.redis?.lines ?? []
         if let slow {
             let ends = (slow.closeCodes.map { "\($1) closed with \($0)" } + slow.losses.map { "\($1): \($0)" }).sorted()
             lines.append(

@@ -22,6 +22,8 @@ public struct Target {
     public var refusal: String?
     /// The text before the number of a published message, found only in those.
     public var marker: String
+    /// How a published message begins, where others may contain the marker too.
+    public var beginning = ""
     public var numbering: Numbering
 
     public enum Numbering: Sendable {
@@ -54,16 +56,18 @@ public struct Identity {
         (self.index, self.channel, self.job, self.token) = (index, channel, job, token)
     }
 
-    func fill(_ text: String) -> String {
+    /// - Parameter more: placeholders of this text only, and their values.
+    func fill(_ text: String, also more: [(String, String)] = []) -> String {
         guard text.contains("{") else { return text }
         var result = ""
         var rest = Substring(text)
         while let open = rest.firstIndex(of: "{") {
             result += rest[..<open]
             rest = rest[open...]
-            let names: [(String, String)] = [
-                ("{job}", self.job), ("{token}", self.token), ("{index}", String(self.index)),
-            ]
+            let names: [(String, String)] =
+                [
+                    ("{job}", self.job), ("{token}", self.token), ("{index}", String(self.index)),
+                ] + more
             if let (name, value) = names.first(where: { rest.hasPrefix($0.0) }) {
                 result += value
                 rest = rest.dropFirst(name.count)

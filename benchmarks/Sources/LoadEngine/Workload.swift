@@ -36,6 +36,8 @@ public struct Delivery {
     public var seconds: Double
     /// Time limit for followers to subscribe, and for the last messages, in s.
     public var patience: Double
+    /// The number of locations in a published message, if figures are per location rather than per delivered message.
+    var locationsPerMessage: Int?
 
     public init(
         mode: String, perSecond: Double, channels: Int, burst: Int = 1, warmup: Double, seconds: Double,
@@ -49,8 +51,10 @@ public struct Delivery {
     ///   - crowd: the open followers.
     ///   - publisher: created by `PublisherKind`.
     ///   - slow: followers that stop reading when publishing starts.
+    ///   - redis: counts what Redis executes in the measured window.
     func run(
-        _ crowd: Crowd, _ publisher: any Publisher, _ watched: Watched, _ loop: Loop, slow: Crowd? = nil
+        _ crowd: Crowd, _ publisher: any Publisher, _ watched: Watched, _ loop: Loop, slow: Crowd? = nil,
+        counting redis: RedisCounter? = nil
     ) throws -> Report {
         guard loop.run(seconds: 10, while: { !publisher.isReady && publisher.failure == nil }), publisher.isReady else {
             throw LoadError("the publisher did not connect: \(publisher.failure ?? "no answer within 10 s")")
@@ -67,14 +71,20 @@ public struct Delivery {
         defer { loop.remove(pacer) }
 
         loop.run(until: schedule.due(schedule.firstMeasured)) { publisher.failure == nil }
-        let (times, begin, before) = (watched.times, Clock.now, crowd.tally.delivered)
+        let counts = try redis?.counts()
+        let (times, begin, before, first) = (watched.times, Clock.now, crowd.tally.delivered, pacer.next)
         loop.run(until: schedule.due(schedule.count)) { publisher.failure == nil }
         let seconds = Double(Clock.now - begin) / 1e9
         let delivered = crowd.tally.delivered - before
+        let locations = self.locationsPerMessage.map { (pacer.next - first) * $0 }
         var report = Report(
             crowd.target.name, self.mode, connections: crowd.count + (slow?.count ?? 0), perSecond: self.perSecond,
             seconds: self.seconds)
-        report.cpu = watched.figures(since: times, per: delivered, seconds: seconds)
+        report.cpu = watched.figures(
+            since: times, per: locations ?? delivered, seconds: seconds)
+        if let redis, let counts {
+            report.redis = RedisFigures(try redis.counts() - counts, per: locations ?? delivered)
+        }
 
         let expected = crowd.expected
         loop.run(seconds: min(5, self.patience)) {
@@ -136,7 +146,8 @@ extension LatencyFigures {
         }
         self.count = Int(tally.latency.totalCount)
         guard self.count > 0 else { return }
-        (self.p50, self.p99, self.p999) = (milliseconds(50), milliseconds(99), milliseconds(99.9))
+        (self.p50, self.p95, self.p99) = (milliseconds(50), milliseconds(95), milliseconds(99))
+        self.p999 = milliseconds(99.9)
         self.max = Double(tally.latency.max) / 1e6
     }
 }

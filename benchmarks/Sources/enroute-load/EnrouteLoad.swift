@@ -22,6 +22,8 @@ struct EnrouteLoad: ParsableCommand {
                 --pid $(pidof enroute) --redis-pid $(pidof redis-server) --mode one-to-one --connections 5000 --rate 5000
               enroute-load --url wss://127.0.0.1:8443 --token-secret $SECRET --pid 42 --mode idle --connections 10000
               enroute-load --url wss://127.0.0.1:8443 --pid 42 --mode handshakes --resume --resume-at 127.0.0.1:8444
+              enroute-load --url wss://127.0.0.1:8443 --token-secret $SECRET --pid 42 --redis-pid 43 --scene field \\
+                --riders 5000 --interval 5 --warmup 10 --seconds 60
             """)
 
     enum Mode: String, CaseIterable, ExpressibleByArgument {
@@ -31,8 +33,11 @@ struct EnrouteLoad: ParsableCommand {
 
     @Option(help: ArgumentHelp("The gateway: wss://host:port or ws://host:port.", valueName: "url"))
     var url: String
-    @Option(help: ArgumentHelp("The live Redis: host:port or unix:/path.", valueName: "address"))
-    var redis = "127.0.0.1:6379"
+    @Option(
+        help: ArgumentHelp(
+            "The live Redis: host:port or unix:/path; repeat it for the masters of a cluster. 127.0.0.1:6379 by default.",
+            valueName: "address"))
+    var redis: [String] = []
     @Option(help: ArgumentHelp("Prefix of the gateway's keys, its ENROUTE_REDIS_PREFIX.", valueName: "text"))
     var redisPrefix = ""
     @Option(
@@ -41,8 +46,8 @@ struct EnrouteLoad: ParsableCommand {
     var tokenSecret: String?
     @Option(help: ArgumentHelp("Process id of the gateway; repeat it for several.", valueName: "id"))
     var pid: [Int32] = []
-    @Option(help: ArgumentHelp("Process id of Redis.", valueName: "id"))
-    var redisPid: Int32?
+    @Option(help: ArgumentHelp("Process id of Redis; repeat it for several.", valueName: "id"))
+    var redisPid: [Int32] = []
     @Option(
         help:
             "one-to-one: each follower has its own job. fan-out: all follow one. idle: nothing is sent. handshakes: TLS only. slow: some followers do not read."
@@ -72,6 +77,8 @@ struct EnrouteLoad: ParsableCommand {
         help: ArgumentHelp(
             "With handshakes: resume at another gateway with the same ticket keys.", valueName: "host:port"))
     var resumeAt: String?
+    @OptionGroup(title: "A scene instead of a mode")
+    var scene: SceneOptions
     @Option(help: ArgumentHelp("Where to write the figures as JSON.", valueName: "file"))
     var json: String?
 
@@ -92,9 +99,9 @@ struct EnrouteLoad: ParsableCommand {
         let endpoint = try Endpoint(String(self.url.drop { $0 != "/" }.dropFirst(2).prefix { $0 != "/" }))
         let watched = Watched(
             server: self.pid.isEmpty ? nil : try ProcessGroup("gateway", self.pid),
-            redis: try self.redisPid.map { try ProcessGroup("redis", [$0]) })
+            redis: self.redisPid.isEmpty ? nil : try ProcessGroup("redis", self.redisPid))
         let report: Report
-        if self.mode == .handshakes {
+        if self.scene.scene == nil, self.mode == .handshakes {
             guard isTLS else { throw ValidationError("--mode handshakes requires wss://.") }
             report = try Handshakes(
                 endpoint, resumingAt: try self.resumeAt.map { try Endpoint($0) },
@@ -120,6 +127,10 @@ struct EnrouteLoad: ParsableCommand {
     }
 
     private func report(_ gateway: EnrouteGateway, _ watched: Watched, _ loop: Loop) throws -> Report {
+        let redis = try (self.redis.isEmpty ? ["127.0.0.1:6379"] : self.redis).map { try Endpoint($0) }
+        if let scene = self.scene.value(warmup: self.warmup, seconds: self.seconds) {
+            return try gateway.play(scene, counting: redis, watched: watched, loop: loop)
+        }
         let channels: Int
         switch self.mode {
         case .idle: return try gateway.idle(self.connections, settle: self.seconds, watched: watched, loop: loop)
@@ -133,7 +144,7 @@ struct EnrouteLoad: ParsableCommand {
             seconds: self.seconds)
         return try gateway.deliver(
             delivery, followers: self.connections, slow: self.mode == .slow ? self.slowConnections : 0,
-            payload: self.payload, way: self.publish == .riders ? .riders : .redis(try Endpoint(self.redis)),
+            payload: self.payload, way: self.publish == .riders ? .riders : .redis(redis[0]),
             watched: watched, loop: loop)
     }
 }

@@ -13,7 +13,7 @@ struct EnroutePeers: ParsableCommand {
         discussion: """
             Starts redis-server and, one after the other, each server that is installed: Enroute, its twin on NIOSSL, and the \
             scripts of --peers. The server has core 0 to itself; Redis and the generator have the others. Writes latest.json \
-            and latest.md into --results. Every process it starts ends with it.
+            and latest.md (or --name) into --results. Every process it starts ends with it.
 
             Examples:
               enroute-peers --enroute ../.build/release/enroute --twin ../.build/release/enroute-niossl-twin
@@ -38,8 +38,10 @@ struct EnroutePeers: ParsableCommand {
     var rounds = 5
     @Option(help: ArgumentHelp("Numbers of connections, comma-separated.", valueName: "counts"))
     var connections = "1000,5000"
-    @Option(help: ArgumentHelp("A comma-separated selection of one-to-one, bursts and fan-out.", valueName: "names"))
-    var works = "one-to-one,bursts,fan-out"
+    @Option(
+        help: ArgumentHelp(
+            "A comma-separated selection of one-to-one, bursts, fan-out and whole-road.", valueName: "names"))
+    var works = "one-to-one,bursts,fan-out,whole-road"
     @Option(help: "Delivered messages per second.")
     var rate = 5000.0
     @Option(help: "Duration of each measurement in seconds.")
@@ -50,13 +52,16 @@ struct EnroutePeers: ParsableCommand {
     var quick = false
     @Option(help: ArgumentHelp("The folder for the results.", valueName: "folder"))
     var results = "results"
+    @Option(help: ArgumentHelp("The name of the results: name.json and name.md.", valueName: "name"))
+    var name = "latest"
 
     func validate() throws {
         guard self.rounds > 0, self.rate > 0, self.seconds > 0 else {
             throw ValidationError("--rounds, --rate and --seconds must be more than 0.")
         }
         guard !self.workList.isEmpty, self.workList.count == self.works.split(separator: ",").count else {
-            throw ValidationError("--works must be a comma-separated selection of one-to-one, bursts and fan-out.")
+            throw ValidationError(
+                "--works must be a comma-separated selection of one-to-one, bursts, fan-out and whole-road.")
         }
         let counts = self.connections.split(separator: ",").map { Int($0) ?? 0 }
         guard !counts.isEmpty, counts.allSatisfy({ (1...100_000).contains($0) }) else {
@@ -83,7 +88,8 @@ struct EnroutePeers: ParsableCommand {
         let program = self.program
         let (contestants, leftOut) = try self.contestants()
         guard !contestants.isEmpty else { throw LoadError("no contestants: specify --enroute, or install a peer") }
-        try Descriptors.raise(toHold: program.connections.max() ?? 0)
+        try Descriptors.raise(
+            toHold: program.works.flatMap { work in program.connections.map { work.connections($0) } }.max() ?? 0)
         let cores = Cores()
         try Self.stay(on: cores.generator)
         let arena = try Arena(cores: cores)
@@ -95,9 +101,9 @@ struct EnroutePeers: ParsableCommand {
             fflush(nil)
         }.run()
         let summary = Summary(records, contestants, leftOut: leftOut, program)
-        try summary.write(to: self.results)
+        try summary.write(to: self.results, name: self.name)
         print(summary.markdown)
-        print("written to \(self.results)/latest.json and latest.md")
+        print("written to \(self.results)/\(self.name).json and .md")
         guard summary.failures.isEmpty else { throw ExitCode(1) }
     }
 

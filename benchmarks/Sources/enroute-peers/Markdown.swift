@@ -63,7 +63,8 @@ extension Summary {
                 self.busiest(name, work),
             ]
         }
-        return ["## \(parts[0]), \(parts[1]) connections", ""] + self.table(head, rows)
+        let people = parts[0] == Work.wholeRoad.rawValue ? "riders and as many followers" : "connections"
+        return ["## \(parts[0]), \(parts[1]) \(people)", ""] + self.table(head, rows)
     }
 
     private func handshakes(_ work: String) -> [String] {

@@ -11,8 +11,15 @@ enum Work: String, CaseIterable {
     case bursts
     /// One job that all follow.
     case fanOut = "fan-out"
+    /// The whole road: a location in, the last position kept in Redis, one follower out.
+    case wholeRoad = "whole-road"
 
     static let burst = 100
+    /// Reports of a rider a second, at most; a gateway conflates more than two.
+    static let reportsPerRider = 1.0
+
+    /// Connections for a number of followers.
+    func connections(_ followers: Int) -> Int { self == .wholeRoad ? 2 * followers : followers }
 }
 
 /// What each contestant does in a round.
@@ -90,6 +97,13 @@ struct Rounds {
     }
 
     private func deliver(_ work: Work, _ connections: Int, _ entrant: Entrant, _ watched: Watched) throws -> Report {
+        if work == .wholeRoad {
+            let delivery = Delivery(
+                mode: work.rawValue, perSecond: min(self.program.rate, Double(connections) * Work.reportsPerRider),
+                channels: connections, warmup: self.program.warmup, seconds: self.program.seconds)
+            return try entrant.peer.deliverFromRiders(
+                delivery, payload: self.program.payload, watched: watched, loop: self.arena.loop)
+        }
         let isFanOut = work == .fanOut
         let delivery = Delivery(
             mode: work.rawValue, perSecond: isFanOut ? self.program.rate / Double(connections) : self.program.rate,

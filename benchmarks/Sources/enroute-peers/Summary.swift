@@ -130,11 +130,11 @@ struct Summary: Codable {
         return works
     }
 
-    func write(to folder: String) throws {
+    func write(to folder: String, name: String) throws {
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-        try encoder.encode(self).write(to: URL(fileURLWithPath: "\(folder)/latest.json"))
-        try Data(self.markdown.utf8).write(to: URL(fileURLWithPath: "\(folder)/latest.md"))
+        try encoder.encode(self).write(to: URL(fileURLWithPath: "\(folder)/\(name).json"))
+        try Data(self.markdown.utf8).write(to: URL(fileURLWithPath: "\(folder)/\(name).md"))
     }
 }
