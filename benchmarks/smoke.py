@@ -14,8 +14,9 @@ FOLLOWERS = 4
 
 # Every program of this folder is in one of these two lists; a test compares them with the folder.
 RUNS = [
-    "availability.py", "enroute-instructions", "enroute-load", "enroute-peers", "fleet/checker.py", "fleet/clients.py",
-    "fleet/fleet.py", "peers/node-ws", "pool.py", "recovery.py", "riders.py", "status.py",
+    "availability.py", "enroute-instructions", "enroute-load", "enroute-peers", "field.py", "fit.py", "fleet/checker.py",
+    "fleet/clients.py", "fleet/fleet.py", "peers/node-ws", "pool.py", "readme.py", "recovery.py", "riders.py", "scaling.py",
+    "status.py",
 ]
 LEFT_OUT = {
     "fleet/crowd.py": "fleet/fleet.py starts it",
@@ -25,6 +26,7 @@ LEFT_OUT = {
     "fleet/report.py": "is a part of fleet/fleet.py",
     "fleet/servers.py": "is a part of fleet/fleet.py",
     "fleet/wire.py": "is a part of fleet/fleet.py",
+    "measured.py": "is a part of field.py and scaling.py",
     "peers/install": "downloads the peers",
     "peers/nats": "peers/install downloads it",
     "peers/nchan": "peers/install builds it",
@@ -32,7 +34,9 @@ LEFT_OUT = {
     "peers/socketio": "peers/install downloads it",
     "peers/verify.py": "requires what peers/install downloads",
     "peers/contract.py": "is a part of the Python peers",
+    "plot.py": "is a part of scaling.py",
     "specialised.py": "reads a release build; make bench-gate runs it",
+    "stage.py": "is a part of field.py and scaling.py",
 }
 
 
@@ -123,11 +127,35 @@ def load(enroute, programs, folder):
                     raise Failed(f"enroute-load --publish {way}: {figures['missing']} messages are missing:\n{said}")
 
 
+def scenes(enroute, programs, folder):
+    """Small scenes: with zones on a cluster, and two points of the scaling curves. Every location must arrive."""
+    report = f"{folder}/field.json"
+    run("field.py", sys.executable, f"{FOLDER}/field.py", enroute, "--programs", programs, "--riders", "4", "--jobs-per-rider", "2",
+        "--followers-per-job", "2", "--interval", "1", "--warmup", "1", "--seconds", "2", "--masters", "3", "--json", report)
+    with open(report) as file:
+        figures = json.load(file)
+    messages, redis = figures["messages"], figures["redis"]
+    if messages["delivered"] < 4 * 2 * 2 or messages["missing"] > 0 or redis["scriptsPerLocation"] < 1:
+        raise Failed(f"field.py: {messages}, {redis['scriptsPerLocation']} scripts per location")
+    run("scaling.py", sys.executable, f"{FOLDER}/scaling.py", enroute, "--programs", programs, "--riders", "4", "--only",
+        "interval-1,followers-0", "--warmup", "1", "--seconds", "2", "--results", folder)
+    for name, expected in (("scaling.json", '"followers-0"'), ("scaling.md", "| interval-1 |"), ("scaling.svg", "</svg>")):
+        with open(f"{folder}/{name}") as file:
+            if expected not in file.read():
+                raise Failed(f"scaling.py: {name} lacks {expected}")
+
+
+def generated(folder):
+    """Figures in documents and code are those of the result files."""
+    run("readme.py", sys.executable, f"{FOLDER}/readme.py", "--check")
+    run("fit.py", sys.executable, f"{FOLDER}/fit.py", "--check")
+
+
 def peers(enroute, programs, folder):
     """Enroute beside node-ws, which needs only Debian's packages: neither is skipped, and no message is missing."""
     said = run(
         "enroute-peers", f"{programs}/enroute-peers", "--enroute", enroute, "--peers", f"{FOLDER}/peers", "--only",
-        "enroute,node-ws", "--rounds", "1", "--connections", "20", "--works", "one-to-one,fan-out", "--rate", "200",
+        "enroute,node-ws", "--rounds", "1", "--connections", "20", "--works", "one-to-one,fan-out,whole-road", "--rate", "200",
         "--seconds", "1", "--results", folder)
     with open(f"{folder}/latest.json") as file:
         summary = json.load(file)
@@ -136,7 +164,7 @@ def peers(enroute, programs, folder):
     delivered = {
         (record["contestant"], record["work"]): record["report"]["messages"] for record in summary["records"]
         if record.get("report", {}).get("messages")}
-    if len(delivered) != 4:
+    if len(delivered) != 6:
         raise Failed(f"enroute-peers measured only {sorted(delivered)}:\n{said}")
     for measured, messages in delivered.items():
         if messages["delivered"] < 1 or messages["missing"] > 0:
@@ -164,35 +192,52 @@ def frame(file):
     return file.read(head[1] & 127).decode()
 
 
+def connect(port, path, certificate):
+    """Opens a WebSocket; returns its socket and its input."""
+    context = ssl.create_default_context(cafile=certificate)
+    context.check_hostname = False
+    opened = context.wrap_socket(socket.create_connection(("127.0.0.1", port), timeout=10))
+    key = base64.b64encode(os.urandom(16)).decode()
+    opened.sendall((
+        f"GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+        f"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: {key}\r\n\r\n").encode())
+    file = opened.makefile("rb")
+    if b" 101 " not in file.readline():
+        raise Failed("peers/node-ws: the upgrade was refused")
+    while file.readline() != b"\r\n":
+        pass
+    return opened, file
+
+
 def node_ws(folder):
-    """The peer that needs only Debian's packages: it starts, and a follower receives what is published."""
+    """The peer that needs only Debian's packages: it starts, and a follower receives what is published and what a rider sends."""
     peer = f"{FOLDER}/peers/node-ws"
     run("peers/node-ws check", peer, "check")
-    name = json.loads(run("peers/node-ws describe", peer, "describe"))["name"]
+    description = json.loads(run("peers/node-ws describe", peer, "describe"))
     redis_port, port = free_port(), free_port()
     with redis(redis_port, folder):
         wait_for("redis", lambda: is_up(redis_port))
-        with Server(peer, "start", str(port), str(redis_port), *certificate(folder), stdout=subprocess.DEVNULL):
-            wait_for(name, lambda: is_up(port))
-            context = ssl.create_default_context(cafile=f"{folder}/certificate.pem")
-            context.check_hostname = False
-            with context.wrap_socket(socket.create_connection(("127.0.0.1", port), timeout=10)) as follower:
-                key = base64.b64encode(os.urandom(16)).decode()
-                follower.sendall((
-                    "GET /jobs/j1 HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
-                    f"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: {key}\r\n\r\n").encode())
-                file = follower.makefile("rb")
-                if b" 101 " not in file.readline():
-                    raise Failed("peers/node-ws: the upgrade was refused")
-                while file.readline() != b"\r\n":
-                    pass
-                if frame(file) != "subscribed":
+        files = certificate(folder)
+        with Server(peer, "start", str(port), str(redis_port), *files, stdout=subprocess.DEVNULL):
+            wait_for(description["name"], lambda: is_up(port))
+            follower, received = connect(port, "/jobs/j1", files[0])
+            rider, _ = connect(port, description["road"]["path"].replace("{job}", "j1"), files[0])
+            with follower, rider, socket.create_connection(("127.0.0.1", redis_port)) as commands:
+                if frame(received) != "subscribed":
                     raise Failed("peers/node-ws: no confirmation of the subscription")
-                with socket.create_connection(("127.0.0.1", redis_port)) as publisher:
-                    publisher.sendall(Redis.command("PUBLISH", "location:j1", "a location"))
-                    if frame(file) != "a location":
-                        raise Failed("peers/node-ws: a follower did not receive the published message")
-    print("peers/node-ws: a follower received the published message", flush=True)
+                commands.sendall(Redis.command("PUBLISH", "location:j1", "a location"))
+                if frame(received) != "a location":
+                    raise Failed("peers/node-ws: a follower did not receive the published message")
+                location = b'{"lat":41.9,"lon":12.5}'
+                for text in (b'{"lat":91,"lon":12.5}', location):
+                    rider.sendall(bytes([0x81, 0x80 | len(text), 0, 0, 0, 0]) + text)
+                if frame(received).encode() != location:
+                    raise Failed("peers/node-ws: a follower did not receive the rider's location, or an invalid one")
+                commands.sendall(Redis.command("GET", "position:j1"))
+                answers = commands.makefile("rb")
+                if (answers.readline(), answers.readline(), answers.readline().strip())[2] != location:
+                    raise Failed("peers/node-ws: the last position is not in Redis")
+    print("peers/node-ws: a follower received the published message and the rider's location", flush=True)
 
 
 def main():
@@ -210,6 +255,7 @@ def main():
     try:
         for part in (
             lambda folder: scripts(enroute), node_ws, lambda folder: load(enroute, programs, folder),
+            lambda folder: scenes(enroute, programs, folder), generated,
             lambda folder: peers(enroute, programs, folder), lambda folder: instructions(enroute),
             lambda folder: fleet(enroute, folder),
         ):

@@ -25,12 +25,13 @@ struct Enroute: AsyncParsableCommand {
               enroute revoke user customer-1        revoke a user's tokens and sessions
               enroute replay trip.gpx --job job-1   replay a recorded trip as a rider
               enroute eta-accuracy trip.gpx         measure the accuracy of arrival times
+              enroute size --riders 10000           estimate the hardware for a fleet
             """),
         version: EnrouteVersion.current,
         subcommands: [
             ServeCommand.self, ConfigCommand.self, CheckCommand.self, ProbeCommand.self, DemoCommand.self,
             ReplayCommand.self, TokenCommand.self, RevokeCommand.self, ExplainCommand.self, AuditCommand.self,
-            ETAAccuracyCommand.self, DemoGatewayCommand.self,
+            ETAAccuracyCommand.self, SizeCommand.self, DemoGatewayCommand.self,
         ])
 
     static func main() async {

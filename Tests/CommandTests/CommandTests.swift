@@ -57,7 +57,7 @@ import Testing
     @Test(arguments: [
         [], ["serve"], ["check"], ["demo"], ["replay"], ["token"], ["revoke"], ["audit"], ["explain"], ["eta-accuracy"],
         ["config"],
-        ["probe"],
+        ["probe"], ["size"],
     ])
     func `every command has help with examples`(words: [String]) async throws {
         let outcome = try await Self.run(words + ["--help"])
@@ -82,6 +82,11 @@ import Testing
         (["replay", "a.gpx", "--job", "j", "--speed", "0"], 64, "--speed"),
         (["eta-accuracy", "/nowhere.gpx"], 65, "/nowhere.gpx cannot be read"), (["eta-accuracy"], 64, "files"),
         (["demo", "--trip", "/nowhere.gpx"], 65, "/nowhere.gpx cannot be read"), (["dance"], 64, "dance"),
+        (["size"], 64, "riders"), (["size", "--riders", "0"], 64, "--riders must be 1 to"),
+        (["size", "--riders", "9", "--interval", "0"], 64, "--interval must be"),
+        (["size", "--riders", "9", "--followers", "-1"], 64, "followers"),
+        (["size", "--riders", "9", "--jobs-per-rider", "11"], 64, "--jobs-per-rider must be"),
+        (["size", "--riders", "9", "--utilisation", "101"], 64, "--utilisation must be"),
     ])
     func `wrong arguments and settings are reported, each with its exit code`(
         words: [String], code: Int32, reason: String

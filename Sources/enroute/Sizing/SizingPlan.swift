@@ -1,0 +1,111 @@
+// How much hardware a fleet needs, by the costs that were measured.
+
+/// A fleet at its busiest hour.
+struct SizingDemand: Equatable, Sendable {
+    var riders: Int
+    /// Jobs of a rider at the same time.
+    var jobsPerRider = 1
+    /// Seconds between two reports of a rider.
+    var interval: Double
+    var followersPerJob: Int
+
+    var jobs: Double { Double(self.riders) * Double(self.jobsPerRider) }
+    var followers: Double { self.jobs * Double(self.followersPerJob) }
+    /// Of riders and followers.
+    var connections: Double { Double(self.riders) + self.followers }
+    /// A report for several jobs is one location for each.
+    var locationsPerSecond: Double { self.jobs / self.interval }
+    var deliveriesPerSecond: Double { self.locationsPerSecond * Double(self.followersPerJob) }
+    var followedJobs: Double { self.followersPerJob > 0 ? self.jobs : 0 }
+}
+
+/// The cores, memory and Redis masters for a demand.
+struct SizingPlan: Equatable, Sendable, Encodable {
+    var connections: Double
+    var locationsPerSecond: Double
+    var deliveriesPerSecond: Double
+    /// Cores that the gateways keep busy, and cores to provide.
+    var gatewayCoresBusy: Double
+    var gatewayCores: Int
+    /// Of all gateways, while some clients are slow.
+    var gatewayMemoryMB: Double
+    /// Gateways of two cores, one of which may fail.
+    var gateways: Int
+    /// Cores that Redis keeps busy, both roles together, and masters to provide.
+    var redisCoresBusy: Double
+    var redisMasters: Int
+    /// Until all clients have reconnected, with all cores and full handshakes.
+    var reconnectSeconds: Double
+    /// Above this share of a core it is full, in %.
+    var utilisationPercent: Double
+    var measured: String
+    var assumptions: [String]
+
+    /// Share of clients that are slow at the same time, each with a full queue.
+    static let slowShare = 0.05
+    /// ENROUTE_LIMIT_QUEUE_BYTES by default.
+    static let queueKB = 64.0
+    static let coresPerGateway = 2
+
+    init(_ demand: SizingDemand, utilisationPercent: Double, costs: SizingCoefficients = .measured) {
+        let work = Self.gatewayMicroseconds(demand, costs)
+        let (share, microseconds) = (utilisationPercent / 100, 1e6)
+        let alone = work / microseconds / share > 1 ? costs.severalLoops : 1
+        let redis = Self.redisMicroseconds(demand, costs)
+        let single = redis / microseconds / share > 1 ? costs.cluster : 1
+
+        (self.connections, self.locationsPerSecond) = (demand.connections, demand.locationsPerSecond)
+        self.deliveriesPerSecond = demand.deliveriesPerSecond
+        self.gatewayCoresBusy = work * alone / microseconds
+        self.gatewayCores = Self.whole(self.gatewayCoresBusy / share)
+        self.gateways = (self.gatewayCores + Self.coresPerGateway - 1) / Self.coresPerGateway + 1
+        self.gatewayMemoryMB =
+            (Self.residentKB(demand, costs) + Double(self.gateways - 1) * costs.gatewayKB
+                + demand.connections * Self.slowShare * Self.queueKB) / 1024
+        self.redisCoresBusy = redis * single / microseconds
+        self.redisMasters = Self.whole(self.redisCoresBusy / share)
+        self.reconnectSeconds = demand.connections * costs.perNewConnection / microseconds / Double(self.gatewayCores)
+        (self.utilisationPercent, self.measured) = (utilisationPercent, costs.provenance)
+        self.assumptions = Self.assumptions(utilisationPercent, costs)
+    }
+
+    /// At least 1.
+    private static func whole(_ cores: Double) -> Int { max(1, Int(cores.rounded(.up))) }
+
+    // MARK: the model
+
+    /// µs of one gateway with one event loop, a second.
+    static func gatewayMicroseconds(_ demand: SizingDemand, _ costs: SizingCoefficients) -> Double {
+        costs.gatewayIdle + costs.perLocation * demand.locationsPerSecond + costs.perDelivery
+            * demand.deliveriesPerSecond
+            + costs.perFollowedJob * demand.followedJobs + costs.perFollower * demand.followers
+    }
+
+    /// µs of one Redis with both roles, a second.
+    static func redisMicroseconds(_ demand: SizingDemand, _ costs: SizingCoefficients) -> Double {
+        costs.redisIdle + costs.redisPerLocation * demand.locationsPerSecond
+            + costs.redisPerFollowedJob * demand.followedJobs
+    }
+
+    /// KB of one gateway.
+    static func residentKB(_ demand: SizingDemand, _ costs: SizingCoefficients) -> Double {
+        costs.gatewayKB + costs.perConnectionKB * demand.connections
+    }
+}
+
+extension SizingPlan {
+    private static func assumptions(_ utilisationPercent: Double, _ costs: SizingCoefficients) -> [String] {
+        func signed(_ percent: Double) -> String { "\(percent < 0 ? "" : "+")\(Int(percent.rounded())) %" }
+        return [
+            "A core counts as full at \(Int(utilisationPercent.rounded())) %; the rest is for bursts and for the clients of a "
+                + "gateway that fails.",
+            "Riders report steadily, are online in a zone, and their jobs have destinations; TLS is on.",
+            "\(Int(Self.slowShare * 100)) % of the clients are slow, each with a full queue of \(Int(Self.queueKB)) KiB.",
+            "Redis has both roles; statuses, sign-ins, REST requests and its memory are not included (deploy/sizing.md).",
+            "Costs add up. At a measured point to which it was not fitted, the model was off by "
+                + "\(signed(costs.gatewayError)) for the gateway, \(signed(costs.redisError)) for Redis and "
+                + "\(signed(costs.memoryError)) for memory.",
+            "Measured on \(costs.provenance): other machines differ, so measure yours (benchmarks/README.md).",
+        ]
+    }
+}
