@@ -227,7 +227,7 @@ let package = Package(
 
         // A benchmark that uses Enroute's client; the other benchmarks are a package of their own.
         .executableTarget(
-            name: "enroute-instructions", dependencies: named("EnrouteClient EnrouteWire ArgumentParser"),
+            name: "enroute-instructions", dependencies: named("COpenSSL EnrouteClient EnrouteWire ArgumentParser"),
             path: "benchmarks/Sources/enroute-instructions", swiftSettings: testing),
     ],
     cLanguageStandard: .c2x  // for #embed

@@ -20,30 +20,30 @@ enum Kind: String, CaseIterable {
     case memory = "malloc and free"
     case copying = "memcpy, strcmp and similar"
     case systemCalls = "system calls"
+    case redisServer = "redis-server"
+    case lua = "Lua"
     case other = "other"
 
     init(_ function: Function) {
         let name = function.name
-        func named(_ parts: String...) -> Bool { parts.contains { name.contains($0) } }
+        func named(_ parts: [String]) -> Bool { parts.contains { name.contains($0) } }
         switch function.object {
         case let object where object.hasPrefix("libcrypto"): self = .libcrypto
         case let object where object.hasPrefix("libssl"): self = .libssl
         case let object where object.hasPrefix("libhiredis"): self = .redis
-        case let object where object.hasPrefix("libswiftCore"):
-            self =
-                named("swift_retain", "swift_release", "RefCount", "swift_bridgeObject", "swift_weak", "swift_unowned")
-                ? .counting
-                : named("swift_beginAccess", "swift_endAccess", "AccessSet", "SwiftTLSContext") ? .exclusivity : .swift
+        // Swift's runtime, linked into the gateway or not.
+        case let object where Self.isSwift(object) && named(Self.countingNames): self = .counting
+        case let object where Self.isSwift(object) && named(Self.exclusivityNames): self = .exclusivity
         // Swift's runtime uses it to find the accesses of a thread, and it has few other callers.
         case let object where object.hasPrefix("ld-linux") && name == "__tls_get_addr": self = .exclusivity
         case let object where object.hasPrefix("libswift"): self = .swift
         case let object where object.hasPrefix("libc."):
             self =
-                named("malloc", "free", "calloc", "realloc", "unlink_chunk", "memalign")
+                named(["malloc", "free", "calloc", "realloc", "unlink_chunk", "memalign"])
                 ? .memory
-                : named("memcpy", "memmove", "memset", "memcmp", "strcmp", "strlen")
+                : named(["memcpy", "memmove", "memset", "memcmp", "strcmp", "strlen"])
                     ? .copying
-                    : named("send", "recv", "read", "write", "epoll", "syscall", "timerfd") ? .systemCalls : .other
+                    : named(["send", "recv", "read", "write", "epoll", "syscall", "timerfd"]) ? .systemCalls : .other
         case "enroute":
             let modules: [(Kind, [String])] = [
                 (.boringSSL, ["BoringSSL", "bssl", "gcm_", "aesni", "vaes"]), (.nioSSL, ["$s6NIOSSL"]),
@@ -55,9 +55,17 @@ enum Kind: String, CaseIterable {
                 (.wire, ["$s11EnrouteWire", "$s6Access"]), (.swift, ["$sS", "$ss", "swift_"]),
             ]
             self = modules.first { $0.1.contains { name.contains($0) } }?.0 ?? .other
+        case let object where object.hasPrefix("redis-"): self = .redisServer
+        case let object where object.hasPrefix("liblua"): self = .lua
         default: self = .other
         }
     }
+
+    private static func isSwift(_ object: String) -> Bool { object == "enroute" || object.hasPrefix("libswift") }
+    private static let countingNames = [
+        "swift_retain", "swift_release", "RefCount", "swift_bridgeObject", "swift_weak", "swift_unowned",
+    ]
+    private static let exclusivityNames = ["swift_beginAccess", "swift_endAccess", "AccessSet", "SwiftTLSContext"]
 }
 
 /// A step of the hot path, identified by a part of its demangled name; if several match, the most expensive one. Code that the
@@ -107,6 +115,22 @@ struct Breakdown {
             .filter { $0.value >= 0.5 }.map { Self.line($0.value, "\($0.key.object)  \(self.name($0.key))") }
     }
 
+    /// Everything about a figure, as text.
+    static func report(_ figure: Figure, in folder: String) -> String {
+        var lines = ["\(figure.name): \(figure.value.figure)", ""] + figure.detail
+        if let profile = figure.profile {
+            let breakdown = Breakdown(profile, Self.names(of: profile, in: folder))
+            lines += ["  by kind of code"] + breakdown.kinds()
+            lines += ["", "  by step, including callees"] + breakdown.steps().map { "  " + $0 }
+            lines += ["", "  by function"] + breakdown.top(Self.functions)
+            lines += ["", "  by function, including callees"] + breakdown.top(Self.functions, inclusive: true)
+        }
+        return lines.joined(separator: "\n") + "\n"
+    }
+
+    /// Functions of a list.
+    private static let functions = 200
+
     private func name(_ function: Function) -> String { self.names[function] ?? function.name }
 
     private static func line(_ count: Double, _ text: String) -> String {
@@ -124,9 +148,4 @@ struct Breakdown {
         guard lines.count >= functions.count else { return [:] }
         return Dictionary(uniqueKeysWithValues: zip(functions, lines))
     }
-}
-
-extension String {
-    func rightAligned(_ width: Int) -> String { String(repeating: " ", count: max(0, width - self.count)) + self }
-    func leftAligned(_ width: Int) -> String { self + String(repeating: " ", count: max(0, width - self.count)) }
 }

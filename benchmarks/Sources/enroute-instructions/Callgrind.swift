@@ -1,5 +1,5 @@
-// The gateway's instruction counter: reset before a measurement, read after it. A reading contains everything that callgrind
-// counted meanwhile, by function.
+// The instruction counter: reset before a measurement, read after it. A reading contains everything that callgrind counted
+// meanwhile, by function.
 
 import Foundation
 import Synchronization
@@ -15,10 +15,57 @@ final class Callgrind: Sendable {
         self.folder = folder
     }
 
-    func zero() throws { try self.control("--zero") }
+    /// Counts while `body` runs.
+    ///
+    /// - Returns: what was counted, and for how long.
+    func count(_ body: () async throws -> Void) async throws -> (profile: Profile, seconds: Double) {
+        let start = ContinuousClock.now
+        try await Blocking.run { try self.control("--zero") }
+        try await body()
+        let end = ContinuousClock.now
+        let profile = try await Blocking.run { try self.read() }
+        // Both commands need the same time before they have an effect.
+        return (profile, (end - start) / .seconds(1))
+    }
 
-    /// What was counted since `zero`.
-    func read() throws -> Profile {
+    /// The cost of one repetition, without timers: a longer series minus a shorter one, divided by the difference in length.
+    /// Both are counted for the same time, so that both contain the same timers.
+    ///
+    /// - Parameters:
+    ///   - warmUp: the length of the shorter series, and of one before that is not counted.
+    ///   - count: the difference in length.
+    ///   - perform: performs that many repetitions.
+    ///   - betweenSeries: runs after each series, and is not counted.
+    func cost(
+        of count: Int, warmUp: Int, _ perform: (Int) async throws -> Void,
+        betweenSeries: () async throws -> Void = {}
+    ) async throws -> Profile {
+        let clock = ContinuousClock()
+        func finish() async throws {
+            try await betweenSeries()
+            try await clock.sleep(for: Self.aftermath)
+        }
+        try await perform(warmUp)
+        try await finish()
+        let long = try await self.count {
+            try await perform(warmUp + count)
+            try await clock.sleep(for: Self.aftermath)
+        }
+        try await finish()
+        let end = clock.now + .seconds(long.seconds)
+        let short = try await self.count {
+            try await perform(warmUp)
+            try await clock.sleep(until: end)
+        }
+        try await finish()
+        return (long.profile - short.profile) * (1 / Double(count))
+    }
+
+    /// How long the gateway may still work on a repetition after the client has seen its end.
+    private static let aftermath = Duration.milliseconds(300)
+
+    /// What was counted since the last command.
+    private func read() throws -> Profile {
         try self.control("--dump")
         let number = self.dumps.wrappingAdd(1, ordering: .relaxed).newValue
         let path = "\(self.folder)/callgrind.out.\(number)"

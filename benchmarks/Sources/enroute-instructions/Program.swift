@@ -1,4 +1,4 @@
-// Other programs: those that run to completion (openssl, strip, curl, callgrind_control), and those that run as long as this
+// Other programs: those that run to completion (openssl, strip, callgrind_control), and those that run as long as this
 // process (redis-server, the gateway under callgrind).
 //
 // The latter are started with `setpriv --pdeathsig KILL`, so that the kernel kills them however this process ends. It does so
@@ -86,6 +86,30 @@ enum Program {
     }
 }
 
+/// Runs code that blocks its thread, without blocking the few threads of Swift's tasks.
+enum Blocking {
+    static func run<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
+        try await withCheckedThrowingContinuation { continuation in
+            DispatchQueue.global().async { continuation.resume(with: Swift.Result { try body() }) }
+        }
+    }
+
+    /// Blocks the main thread, which must not end before the programs that it started.
+    static func wait<Result: Sendable>(_ body: @escaping @Sendable () async throws -> Result) throws -> Result {
+        let done = DispatchSemaphore(value: 0)
+        let outcome = Mutex<Swift.Result<Result, any Error>?>(nil)
+        Task {
+            let result: Swift.Result<Result, any Error>
+            do { result = .success(try await body()) } catch { result = .failure(error) }
+            outcome.withLock { $0 = result }
+            done.signal()
+        }
+        done.wait()
+        guard let result = outcome.withLock({ $0 }) else { throw BenchFailure("the measurement has no result") }
+        return try result.get()
+    }
+}
+
 /// A program that runs as long as this process.
 struct KeptProgram: Sendable {
     let name: String
@@ -99,6 +123,21 @@ struct KeptProgram: Sendable {
         guard !self.process.isRunning else { return }
         let words = (try? String(contentsOfFile: self.log, encoding: .utf8)) ?? ""
         throw BenchFailure("\(self.name) has exited: \(words.suffix(1500))")
+    }
+
+    /// Waits until it has exited.
+    ///
+    /// - Returns: its output.
+    /// - Throws: after the time limit, or unless it succeeded.
+    func output(seconds: Double) throws -> String {
+        let deadline = Date().addingTimeInterval(seconds)
+        while self.process.isRunning {
+            guard Date() < deadline else { throw BenchFailure("\(self.name) did not exit within \(Int(seconds)) s.") }
+            Thread.sleep(forTimeInterval: 0.1)
+        }
+        let output = (try? String(contentsOfFile: self.log, encoding: .utf8)) ?? ""
+        guard self.process.terminationStatus == 0 else { throw BenchFailure(String(output.suffix(1500))) }
+        return output
     }
 
     func end() {
