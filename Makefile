@@ -91,17 +91,16 @@ BUILT_TESTS = $(if $(READY),,build-tests)
 
 test: test-swift ## builds and runs every test; the pages and the attacks in short
 	@$(MAKE) --no-print-directory test-hostile READY=1 HOSTILE="--lean"
-	@$(MAKE) --no-print-directory test-deploy READY=1 DEPLOY='-m "alone and not long"'
+	@$(MAKE) --no-print-directory test-deploy READY=1 DEPLOY=--sensitive
 	@$(MAKE) --no-print-directory test-beside
 
-# What waits most of the time, two at a time. Each prints its output at its end; if one fails, the others still run, and make fails
-# at the end. Everything has to be installed and built.
+# What waits most of the time, two at a time. Each prints its output at its end. If one fails, the others still run, and make
+# fails at the end. Everything has to be installed and built.
 BESIDE = test-browser test-deploy test-javascript check-deploy
 
 test-beside:
 	@echo "running $(BESIDE), two at a time; each prints its output at its end"
-	@$(MAKE) --no-print-directory --jobs=2 --keep-going --output-sync=recurse READY=1 BROWSER="-m lean" \
-	    DEPLOY='-m "not alone and not long" -n 2 --dist loadfile' $(BESIDE)
+	@$(MAKE) --no-print-directory --jobs=2 --keep-going --output-sync=recurse READY=1 BROWSER="-m lean" DEPLOY=--others $(BESIDE)
 
 build-tests: deps
 	swift build --build-tests --explicit-target-dependency-import-check error

@@ -3,25 +3,61 @@ Each test has a site of its own, because most of them break it.
 
 ENROUTE_BINARY defaults to .build/debug/enroute."""
 
+import contextlib
+import fcntl
 import os
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from balancers import HAProxy, Nginx, settings_of
 from processes import Process
-from stage import Site, enroute, forget
+from stage import ROOT, Site, enroute, forget
+from waiting import until
 
-
-# They share the root of a Debian system and the package, which are made once: no two of them at the same time.
+# They share the root of a Debian system and the package, which are made once: one file of them at a time.
 IN_MACHINES = {"test_guide", "test_install", "test_systemd"}
+SENSITIVE = {"test_alerts", "test_container_site"} | IN_MACHINES
+# Until the file that another worker of pytest-xdist runs has ended.
+TURN_SECONDS = 600
 
 
 def pytest_itemcollected(item):
-    if item.path.stem in IN_MACHINES:
-        item.add_marker(pytest.mark.alone)
+    if item.path.stem in SENSITIVE:
+        item.add_marker(pytest.mark.sensitive)
+
+
+turns: list = []
+
+
+@contextlib.contextmanager
+def turn() -> Iterator[None]:
+    """What no two workers do at the same time. A worker that has its turn may take it again."""
+    if turns:
+        yield
+        return
+
+    def is_taken() -> bool:
+        with contextlib.suppress(BlockingIOError):
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        return False
+
+    with (ROOT / ".build-deploy/machines.lock").open("w") as file:
+        until(is_taken, "another worker's machines", TURN_SECONDS)
+        turns.append(file)
+        try:
+            yield
+        finally:
+            turns.remove(file)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def machines(request) -> Iterator[None]:
+    with turn() if request.path.stem in IN_MACHINES else contextlib.nullcontext():
+        yield
 
 
 def pytest_sessionfinish(session):
@@ -48,9 +84,11 @@ def pytest_collection_finish(session):
 @pytest.fixture(scope="session")
 def package() -> Path:
     """The Debian package of the program that the tests use. It is built without compression, because it is only installed here."""
-    done = subprocess.run(
-        ["make", "-s", "--no-print-directory", "-C", Path(__file__).parents[2], "deb", f"ENROUTE={enroute()}"],
-        env=os.environ | {"COMPRESSION": "none", "REVISION": f"0test{os.getpid()}"}, capture_output=True, text=True)
+    # A file that begins with it builds it before the fixture `machines`, because its scope is wider.
+    with turn():
+        done = subprocess.run(
+            ["make", "-s", "--no-print-directory", "-C", ROOT, "deb", f"ENROUTE={enroute()}"],
+            env=os.environ | {"COMPRESSION": "none", "REVISION": f"0test{os.getpid()}"}, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     built = Path(done.stdout.splitlines()[-1])
     yield built

@@ -20,8 +20,6 @@ from order_system import HOME, OrderSystem
 from riders import Rider
 from trips import to_the_door
 
-pytestmark = pytest.mark.alone
-
 # Faults that run at the same time. The longest start first.
 AT_ONCE = 7
 LONGEST = [

@@ -19,10 +19,7 @@ NAME = "tracking.example"
 CLIENT = f"https://{NAME}:8443"
 TRIP = "unix_ms,lat,lon\n" + "".join(f"{second * 1000},41.{8800 + 2 * second},12.5\n" for second in range(1, 6))
 
-pytestmark = [
-    pytest.mark.alone,
-    pytest.mark.skipif(os.geteuid() != 0, reason="needs root, for network namespaces and mounts"),
-]
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="needs root, for network namespaces and mounts")
 
 
 @pytest.fixture(scope="module")
