@@ -11,6 +11,8 @@ from scaling import load
 
 SWIFT = os.path.normpath(f"{FOLDER}/../Sources/enroute/Sizing/MeasuredCoefficients.swift")
 CHECK = "check"
+# More than there are coefficients.
+LEAST_POINTS = 10
 
 
 def solve(rows, values):
@@ -49,20 +51,21 @@ def fit(points, features, value):
     return best[1]
 
 
-def load_of(point):
-    """Returns locations and deliveries a second, and followed jobs."""
-    jobs = point["riders"] * point["jobs"]
-    locations = jobs / point["interval"]
-    return locations, locations * point["followers"], jobs if point["followers"] else 0
-
-
-def gateway_features(point):
-    return [1, *load_of(point), point["connections"] - point["riders"]]
+def locations(point):
+    """Returns locations a second."""
+    return point["riders"] * point["jobs"] / point["interval"]
 
 
 def redis_features(point):
-    locations, _, jobs = load_of(point)
-    return [1, locations, jobs]
+    return [1, point["riders"] / point["interval"], locations(point), point["riders"]]
+
+
+def gateway_features(point):
+    """In the order of the members of SizingCoefficients."""
+    jobs = point["riders"] * point["jobs"]
+    followed = jobs if point["followers"] else 0
+    return [1, point["riders"] / point["interval"], locations(point), locations(point) * point["followers"], point["riders"],
+            followed, jobs * point["followers"]]
 
 
 def memory_features(point):
@@ -70,11 +73,11 @@ def memory_features(point):
 
 
 def gateway_us(point):
-    return point["gateway_us"] * load_of(point)[0]
+    return point["gateway_us"] * locations(point)
 
 
 def redis_us(point):
-    return point["redis_us"] * load_of(point)[0]
+    return point["redis_us"] * locations(point)
 
 
 def memory_kb(point):
@@ -89,8 +92,8 @@ def error(coefficients, features, value, point):
 def coefficients(record):
     points = record["points"]
     fitted = [point for name, point in points.items() if name != CHECK and point["loops"] == 1 and point["masters"] == 1]
-    if CHECK not in points or len(fitted) < 6:
-        sys.exit("fit.py: measure `check` and at least six points with one loop and one master")
+    if CHECK not in points or len(fitted) < LEAST_POINTS:
+        sys.exit(f"fit.py: measure `check` and at least {LEAST_POINTS} points with one loop and one master")
     gateway = fit(fitted, gateway_features, gateway_us)
     redis = fit(fitted, redis_features, redis_us)
     memory = fit(fitted, memory_features, memory_kb)
@@ -101,10 +104,10 @@ def coefficients(record):
 
     newest = max(points.values(), key=lambda point: point["date"])
     return dict(
-        gatewayIdle=gateway[0], perLocation=gateway[1], perDelivery=gateway[2], perFollowedJob=gateway[3],
-        perFollower=gateway[4],
-        severalLoops=ratio("loops-2", "gateway_us"), redisIdle=redis[0], redisPerLocation=redis[1], redisPerFollowedJob=redis[2],
-        cluster=ratio("masters-3", "redis_us"), gatewayKB=memory[0], perConnectionKB=memory[1],
+        gatewayIdle=gateway[0], perReport=gateway[1], perLocation=gateway[2], perDelivery=gateway[3], perRider=gateway[4],
+        perFollowedJob=gateway[5], perFollower=gateway[6], severalLoops=ratio("loops-2", "gateway_us"), redisIdle=redis[0],
+        redisPerReport=redis[1], redisPerLocation=redis[2], redisPerRider=redis[3], cluster=ratio("masters-3", "redis_us"),
+        gatewayKB=memory[0], perConnectionKB=memory[1],
         perNewConnection=statistics.median(point["opening_us"] for point in fitted if point["opening_us"]),
         gatewayError=error(gateway, gateway_features, gateway_us, check), redisError=error(redis, redis_features, redis_us, check),
         memoryError=error(memory, memory_features, memory_kb, check)), newest

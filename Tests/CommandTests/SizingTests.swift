@@ -7,39 +7,42 @@ import Testing
 /// `enroute size`: the model, a measured point that it was not fitted to, and the command.
 @Suite struct SizingTests {
     private static let costs = SizingCoefficients(
-        gatewayIdle: 1000, perLocation: 100, perDelivery: 10, perFollowedJob: 5, perFollower: 2, severalLoops: 1.5,
-        redisIdle: 500,
-        redisPerLocation: 50, redisPerFollowedJob: 1, cluster: 2, gatewayKB: 10_240, perConnectionKB: 20,
+        gatewayIdle: 1000, perReport: 40, perLocation: 100, perDelivery: 10, perRider: 3, perFollowedJob: 5,
+        perFollower: 2,
+        severalLoops: 1.5, redisIdle: 500, redisPerReport: 20, redisPerLocation: 50, redisPerRider: 1, cluster: 2,
+        gatewayKB: 10_240, perConnectionKB: 20,
         perNewConnection: 1000, gatewayError: 3, redisError: -4, memoryError: 0, provenance: "a test")
 
-    @Test func `costs of locations, deliveries and followed jobs add up`() {
+    @Test func `costs of reports, locations, deliveries and people add up`() {
         let demand = SizingDemand(riders: 1000, jobsPerRider: 2, interval: 4, followersPerJob: 3)
         #expect(demand.connections == 7000)
         #expect(demand.locationsPerSecond == 500)
         #expect(demand.deliveriesPerSecond == 1500)
-        #expect(SizingPlan.gatewayMicroseconds(demand, Self.costs) == 1000 + 50_000 + 15_000 + 10_000 + 12_000)
-        #expect(SizingPlan.redisMicroseconds(demand, Self.costs) == 500 + 25_000 + 2000)
+        #expect(
+            SizingPlan.gatewayMicroseconds(demand, Self.costs) == 1000 + 10_000 + 50_000 + 15_000 + 3000 + 10_000
+                + 12_000)
+        #expect(SizingPlan.redisMicroseconds(demand, Self.costs) == 500 + 5000 + 25_000 + 1000)
         #expect(SizingPlan.residentKB(demand, Self.costs) == 10_240 + 140_000)
         let plan = SizingPlan(demand, utilisationPercent: 50, costs: Self.costs)
         #expect(plan.gatewayCores == 1 && plan.gateways == 2 && plan.redisMasters == 1)
-        #expect(abs(plan.gatewayCoresBusy - 0.088) < 1e-9)
+        #expect(abs(plan.gatewayCoresBusy - 0.101) < 1e-9)
         #expect(abs(plan.reconnectSeconds - 7) < 1e-9)
     }
 
     @Test func `more than one core or master costs what several loops and a cluster cost`() {
         let demand = SizingDemand(riders: 40_000, interval: 4, followersPerJob: 1)
         let plan = SizingPlan(demand, utilisationPercent: 50, costs: Self.costs)
-        // 1.381 cores of work on one loop, 0.5405 on one Redis.
-        #expect(abs(plan.gatewayCoresBusy - 1.381 * 1.5) < 1e-9)
-        #expect(plan.gatewayCores == 5 && plan.gateways == 4)
-        #expect(abs(plan.redisCoresBusy - 0.5405 * 2) < 1e-9)
+        // 1.901 cores of work on one loop, 0.7405 on one Redis.
+        #expect(abs(plan.gatewayCoresBusy - 1.901 * 1.5) < 1e-9)
+        #expect(plan.gatewayCores == 6 && plan.gateways == 4)
+        #expect(abs(plan.redisCoresBusy - 0.7405 * 2) < 1e-9)
         #expect(plan.redisMasters == 3)
     }
 
     @Test func `a job without followers is not read again`() {
         let demand = SizingDemand(riders: 1000, interval: 5, followersPerJob: 0)
         #expect(demand.connections == 1000)
-        #expect(SizingPlan.gatewayMicroseconds(demand, Self.costs) == 1000 + 20_000)
+        #expect(SizingPlan.gatewayMicroseconds(demand, Self.costs) == 1000 + 8000 + 20_000 + 3000)
     }
 
     @Test func `the smallest and the largest demand have a plan`() {

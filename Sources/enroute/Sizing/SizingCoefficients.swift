@@ -3,17 +3,20 @@
 
 /// The costs of the model: µs of CPU time and KB of memory.
 ///
-/// A gateway with `L` locations and `D` delivered messages a second, `J` followed jobs and `F` followers works for
-/// `gatewayIdle + perLocation × L + perDelivery × D + perFollowedJob × J + perFollower × F` µs in each second, and Redis for
-/// `redisIdle + redisPerLocation × L + redisPerFollowedJob × J`.
+/// In each second, a gateway works for `gatewayIdle` µs, and for the others of its costs times what there is of each; so does
+/// Redis with `redisIdle` and its costs.
 struct SizingCoefficients: Equatable, Sendable {
     /// A gateway without clients, a second: its timers and its checks of Redis.
     var gatewayIdle: Double
-    /// A location, from the rider's socket to Redis.
+    /// A report, for any number of jobs: reading it, and the place of its rider.
+    var perReport: Double
+    /// A location, which is a report for one job, until Redis has accepted it.
     var perLocation: Double
     /// A location sent to one follower.
     var perDelivery: Double
-    /// A job that somebody follows, a second: rereading, arrival times, heartbeats of its rider.
+    /// A rider, a second: its heartbeats and the validation of its trip.
+    var perRider: Double
+    /// A job that somebody follows, a second: rereading and arrival times.
     var perFollowedJob: Double
     /// A follower, a second: its pings.
     var perFollower: Double
@@ -21,10 +24,12 @@ struct SizingCoefficients: Equatable, Sendable {
     var severalLoops: Double
     /// Redis without locations, a second.
     var redisIdle: Double
-    /// A location: the script that stores and publishes it, and what follows from it.
+    /// A report, for any number of jobs.
+    var redisPerReport: Double
+    /// A location: the script that stores and publishes it.
     var redisPerLocation: Double
-    /// A job that somebody follows, a second.
-    var redisPerFollowedJob: Double
+    /// A rider, a second.
+    var redisPerRider: Double
     /// The cost of a location in all masters of a cluster, relative to one Redis.
     var cluster: Double
     /// Resident memory of a gateway without clients.

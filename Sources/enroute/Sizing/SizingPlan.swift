@@ -13,6 +13,7 @@ struct SizingDemand: Equatable, Sendable {
     var followers: Double { self.jobs * Double(self.followersPerJob) }
     /// Of riders and followers.
     var connections: Double { Double(self.riders) + self.followers }
+    var reportsPerSecond: Double { Double(self.riders) / self.interval }
     /// A report for several jobs is one location for each.
     var locationsPerSecond: Double { self.jobs / self.interval }
     var deliveriesPerSecond: Double { self.locationsPerSecond * Double(self.followersPerJob) }
@@ -76,15 +77,19 @@ struct SizingPlan: Equatable, Sendable, Encodable {
 
     /// µs of one gateway with one event loop, a second.
     static func gatewayMicroseconds(_ demand: SizingDemand, _ costs: SizingCoefficients) -> Double {
-        costs.gatewayIdle + costs.perLocation * demand.locationsPerSecond + costs.perDelivery
-            * demand.deliveriesPerSecond
-            + costs.perFollowedJob * demand.followedJobs + costs.perFollower * demand.followers
+        let events =
+            costs.perReport * demand.reportsPerSecond + costs.perLocation * demand.locationsPerSecond
+            + costs.perDelivery * demand.deliveriesPerSecond
+        let people =
+            costs.perRider * Double(demand.riders) + costs.perFollowedJob * demand.followedJobs
+            + costs.perFollower * demand.followers
+        return costs.gatewayIdle + events + people
     }
 
     /// µs of one Redis with both roles, a second.
     static func redisMicroseconds(_ demand: SizingDemand, _ costs: SizingCoefficients) -> Double {
-        costs.redisIdle + costs.redisPerLocation * demand.locationsPerSecond
-            + costs.redisPerFollowedJob * demand.followedJobs
+        costs.redisIdle + costs.redisPerReport * demand.reportsPerSecond
+            + costs.redisPerLocation * demand.locationsPerSecond + costs.redisPerRider * Double(demand.riders)
     }
 
     /// KB of one gateway.
