@@ -74,14 +74,20 @@ static void enroute_free_ticket_keys(void *parent, void *keys, CRYPTO_EX_DATA *d
     if (keys) OPENSSL_clear_free(keys, sizeof(enroute_ticket_keys));
 }
 
+/// Fetched once: EVP_aes_256_cbc() would be looked up by name for each ticket.
+static EVP_CIPHER *enroute_ticket_cipher = NULL;
+
 /// Where an SSL_CTX keeps its ticket keys; they are wiped and freed with it. To be called once.
 static inline int enroute_new_ticket_index(void) {
+    enroute_ticket_cipher = EVP_CIPHER_fetch(NULL, "AES-256-CBC", NULL);
     return SSL_CTX_get_ex_new_index(0, NULL, NULL, NULL, enroute_free_ticket_keys);
 }
 
 static int enroute_ticket_index = -1;
 
-/// libssl's ticket callback: 1 goes on, 2 goes on and renews the ticket (its key is not the newest), 0 makes no use of it.
+/// libssl's ticket callback: 1 goes on, 2 goes on and renews the ticket, 0 makes no use of it. A ticket is renewed if its key is
+/// not the newest, and always in TLS 1.3: a client uses each ticket once (RFC 8446, C.4), so without a new one its next reconnect
+/// would be a full handshake. libssl does the same for keys of its own.
 static int enroute_ticket_callback(
     SSL *ssl, unsigned char *name, unsigned char *iv, EVP_CIPHER_CTX *cipher, EVP_MAC_CTX *mac, int encrypts
 ) {
@@ -90,7 +96,7 @@ static int enroute_ticket_callback(
     if (!keys || keys->count < 1) return 0;
     if (encrypts) {
         memcpy(name, keys->keys[0].name, sizeof keys->keys[0].name);
-        if (RAND_bytes(iv, EVP_CIPHER_get_iv_length(EVP_aes_256_cbc())) != 1) return -1;
+        if (RAND_bytes(iv, EVP_CIPHER_get_iv_length(enroute_ticket_cipher)) != 1) return -1;
     } else {
         while (found < keys->count && memcmp(name, keys->keys[found].name, sizeof keys->keys[found].name) != 0) found++;
         if (found == keys->count) return 0;
@@ -101,8 +107,8 @@ static int enroute_ticket_callback(
     params[1] = OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, (char *)"SHA256", 0);
     params[2] = OSSL_PARAM_construct_end();
     if (EVP_MAC_CTX_set_params(mac, params) != 1) return -1;
-    if (EVP_CipherInit_ex(cipher, EVP_aes_256_cbc(), NULL, key->cipher, iv, encrypts ? 1 : 0) != 1) return -1;
-    return found == 0 ? 1 : 2;
+    if (EVP_CipherInit_ex(cipher, enroute_ticket_cipher, NULL, key->cipher, iv, encrypts ? 1 : 0) != 1) return -1;
+    return found == 0 && SSL_version(ssl) < TLS1_3_VERSION ? 1 : 2;
 }
 
 /// Gives the SSL_CTX a copy of the keys; before its first connection.
@@ -110,7 +116,7 @@ static inline int enroute_SSL_CTX_set_ticket_keys(SSL_CTX *context, int index, c
     enroute_ticket_keys *copy = OPENSSL_memdup(keys, sizeof *keys);
     if (!copy) return 0;
     enroute_ticket_index = index;
-    if (SSL_CTX_set_ex_data(context, index, copy) != 1) {
+    if (!enroute_ticket_cipher || SSL_CTX_set_ex_data(context, index, copy) != 1) {
         OPENSSL_clear_free(copy, sizeof *copy);
         return 0;
     }
@@ -178,15 +184,6 @@ static inline int enroute_SSL_CTX_set_ocsp(SSL_CTX *context, int index, const un
         return 0;
     }
     return SSL_CTX_set_tlsext_status_cb(context, enroute_ocsp_callback) == 1;
-}
-
-/// Gives `to` the certificate, the chain and the key of `from`, which keep counts of who holds them.
-static inline int enroute_SSL_CTX_share_certificate(SSL_CTX *to, SSL_CTX *from) {
-    STACK_OF(X509) *chain = NULL;
-    return SSL_CTX_use_certificate(to, SSL_CTX_get0_certificate(from)) == 1
-        && SSL_CTX_get0_chain_certs(from, &chain) == 1
-        && (!chain || SSL_CTX_set1_chain(to, chain) == 1)
-        && SSL_CTX_use_PrivateKey(to, SSL_CTX_get0_privatekey(from)) == 1;
 }
 
 static inline void enroute_OPENSSL_free(void *memory) { OPENSSL_free(memory); }

@@ -57,6 +57,17 @@ import Testing
     }
 
     @Test(arguments: [TLS1_2_VERSION, TLS1_3_VERSION])
+    func `a client that reconnects again and again resumes every time`(version: CInt) async throws {
+        let keys = [try self.makeKey("a")]
+        var session = try await Self.visit(keys, version).session
+        for number in 1...4 {
+            let visit = try await Self.visit(keys, version, session)
+            #expect(visit.isResumed, "reconnect \(number)")
+            session = visit.session
+        }
+    }
+
+    @Test(arguments: [TLS1_2_VERSION, TLS1_3_VERSION])
     func `a ticket of an older key is valid until that key is removed`(version: CInt) async throws {
         let (old, new) = (try self.makeKey("old"), try self.makeKey("new"))
         let first = try await Self.visit([old], version)
