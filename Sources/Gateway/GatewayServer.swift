@@ -242,6 +242,9 @@ package struct GatewayServer: Service, CustomStringConvertible {
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
             // One connection for each read, so that `AcceptGate` decides about each of them.
             .serverChannelOption(.maxMessagesPerRead, value: 1)
+            // Accepted sockets inherit both (tcp(7), socket(7)), which costs no system call.
+            .serverChannelOption(.tcpOption(.tcp_nodelay), value: 1)
+            .serverChannelOption(.socketOption(.so_sndbuf), value: settings.limits.socketSendBytes)
             .serverChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     guard let gatewayLoops else { return }
@@ -251,12 +254,6 @@ package struct GatewayServer: Service, CustomStringConvertible {
                     try channel.pipeline.syncOperations.addHandler(gate)
                 }
             }
-            .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
-            .childChannelOption(.socketOption(.so_sndbuf), value: settings.limits.socketSendBytes)
-            .childChannelOption(.maxMessagesPerRead, value: 1)
-            .childChannelOption(
-                .recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: settings.limits.receiveBytes)
-            )
             .childChannelInitializer { channel in
                 connections.setup(channel: channel, logger: logger) { connection in
                     guard case .enqueued = arrive(connection) else { return connection.channel.close(promise: nil) }

@@ -35,14 +35,21 @@ package final class SecureSocketHandler: ChannelDuplexHandler {
     private var failure: TLSError?
     /// Whether a handler behind this one called `read` and has not received any bytes yet.
     private var isReadWanted = false
+    /// Receives the first bytes of the connection, before TLS reads them.
+    private var inspectFirst: ((ByteBuffer) -> Void)?
+    /// Whether everything that is sent while a read is handled leaves with one `send`: the session ticket, the response to an
+    /// upgrade request, and the first messages of the session. Switched off for a session, whose messages leave at once.
+    package var gathersAnswers = true
 
     /// The TLS version for logs, for example "TLSv1.3"; nil before the handshake completes, and on a plain socket.
     package private(set) var negotiatedVersion: String?
     /// Whether bytes can flow. A plain socket has no handshake, so it is true from the start.
     package private(set) var isHandshakeComplete: Bool
 
-    package init(loop: TLSLoop, tls: TLSContext?) {
+    /// - Parameter inspectFirst: called once, with the first bytes of the connection, before TLS reads them.
+    package init(loop: TLSLoop, tls: TLSContext?, inspectFirst: ((ByteBuffer) -> Void)? = nil) {
         self.loop = loop
+        self.inspectFirst = inspectFirst
         self.tls = tls.map { TLSConnection(context: $0, loop: loop) }
         self.isHandshakeComplete = tls == nil
     }
@@ -74,6 +81,9 @@ package final class SecureSocketHandler: ChannelDuplexHandler {
     /// Bytes that the peer has not received: those waiting here and those in the kernel's send buffer. Costs a system call.
     package var unsentBytes: Int { self.writer.unsentBytes + (self.tls?.bufferedBytes ?? 0) }
 
+    /// Sends what was gathered for the end of the current read; before a decision that depends on `isWaiting`.
+    package func sendGathered() { self.writer.sendGathered() }
+
     /// Called on the loop each time the kernel has accepted the last waiting byte; cleared with the channel.
     package var onDrained: (() -> Void)? {
         get { self.writer.onDrained }
@@ -99,6 +109,7 @@ package final class SecureSocketHandler: ChannelDuplexHandler {
         self.end()
         self.writer.detach()
         self.tls = nil
+        self.inspectFirst = nil
         self.context = nil
     }
 
@@ -114,6 +125,19 @@ package final class SecureSocketHandler: ChannelDuplexHandler {
     // MARK: Inbound
 
     package func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        if let inspect = self.inspectFirst {
+            self.inspectFirst = nil
+            inspect(self.unwrapInboundIn(data))
+        }
+        guard self.gathersAnswers else { return self.received(data, context) }
+        self.writer.gather()
+        self.received(data, context)
+        self.writer.sendGathered()
+        // Nobody has noticed that the kernel did not accept everything.
+        if self.writer.isWaiting { context.fireUserInboundEventTriggered(SecureSocketEvent.unsent) }
+    }
+
+    private func received(_ data: NIOAny, _ context: ChannelHandlerContext) {
         guard let tls = self.tls else {
             context.fireChannelRead(data)
             return
@@ -227,6 +251,7 @@ package final class SecureSocketHandler: ChannelDuplexHandler {
                 tls.shutdown()
                 self.writer.append(ByteBuffer(bytes: self.loop.output), promise: nil)
             }
+            self.writer.sendGathered()
             self.writer.flush()
         }
         context.close(mode: mode, promise: promise)
@@ -260,6 +285,8 @@ package final class SecureSocketHandler: ChannelDuplexHandler {
         self.failure = error
         self.isInputOver = true
         self.isOutputOver = true
+        // The alert for the peer.
+        self.writer.sendGathered()
         context.fireErrorCaught(error)
         context.close(mode: .all, promise: nil)
     }

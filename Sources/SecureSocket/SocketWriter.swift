@@ -29,6 +29,9 @@ final class SocketWriter {
     /// Limit of unread answers of libssl (KeyUpdate, alerts) that a peer has caused.
     static let unreadAnswersLimitBytes = 64 * 1024
 
+    /// Most bytes that are gathered for one `send`.
+    static let gatheredLimitBytes = 16 * 1024
+
     /// Never block, and report a disconnected peer as an error rather than with a signal.
     private static let flags = CInt(MSG_DONTWAIT) | CInt(MSG_NOSIGNAL)
 
@@ -48,6 +51,8 @@ final class SocketWriter {
     private var promise: EventLoopPromise<Void>?
     /// Whether `queue` waits to be passed to the channel: flushed, but rejected by the kernel.
     private var isHeld = false
+    /// Whether `queue` gathers small messages for one `send`.
+    private var isGathering = false
     private var bytesInChannel = 0
     /// The waiting bytes that answer the peer: it caused them and does not receive them.
     private var unreadAnswerBytes = 0
@@ -56,7 +61,7 @@ final class SocketWriter {
     var isWaiting: Bool { self.isHeld || self.bytesInChannel > 0 }
 
     /// A chunk that was passed to the channel counts as a whole until its last byte is accepted.
-    var waitingBytes: Int { self.bytesInChannel + (self.isHeld ? self.queue.readableBytes : 0) }
+    var waitingBytes: Int { self.bytesInChannel + (self.isHeld || self.isGathering ? self.queue.readableBytes : 0) }
 
     /// Bytes that the peer has not received: those waiting here and those in the kernel (ioctl_tcp(7), TIOCOUTQ).
     var unsentBytes: Int {
@@ -96,6 +101,7 @@ final class SocketWriter {
     /// `channelInactive`, `handlerRemoved`: forgets the descriptor and all waiting bytes.
     func close() {
         self.state = .ended
+        self.isGathering = false
         self.descriptor = nil
         self.queue = ByteBuffer()
         self.isHeld = false
@@ -128,6 +134,12 @@ final class SocketWriter {
     /// Sends `bytes` after everything appended before. Does not call anybody.
     func sendNow(_ bytes: UnsafeRawBufferPointer) {
         guard self.state != .ended else { return }
+        if self.isGathering, !self.isWaiting,
+            self.queue.readableBytes + bytes.count <= Self.gatheredLimitBytes
+        {
+            self.queue.writeBytes(bytes)
+            return
+        }
         guard self.queue.readableBytes == 0 && self.promise == nil else {
             self.queue.writeBytes(bytes)
             self.sendQueueLater()
@@ -146,9 +158,21 @@ final class SocketWriter {
         return self.unreadAnswerBytes > Self.unreadAnswersLimitBytes
     }
 
+    /// Starts to gather: bytes that could be sent now wait for `sendGathered`, so that several messages cost one system call
+    /// and one packet. A write with a promise is not delayed.
+    func gather() { self.isGathering = self.state == .open }
+
+    /// Sends what was gathered, like `flush`.
+    func sendGathered() {
+        guard self.isGathering else { return }
+        self.isGathering = false
+        self.flush()
+    }
+
     /// Sends everything appended. May complete promises, and close the channel if the socket is broken.
     func flush() {
         guard self.queue.readableBytes > 0 || self.promise != nil, self.state != .ended else { return }
+        if self.isGathering, self.promise == nil, !self.isWaiting { return }
         guard self.state == .open else {
             self.isHeld = true
             return

@@ -20,4 +20,6 @@ package enum TLSError: Error, Hashable, Sendable, CustomStringConvertible {
 package enum SecureSocketEvent: Hashable, Sendable {
     /// The TLS handshake completed; fired before the first byte of the peer. Never fired by a plain socket.
     case handshakeCompleted
+    /// Bytes that were sent while a read was handled are waiting for the kernel (`SecureSocketHandler.gathersAnswers`).
+    case unsent
 }

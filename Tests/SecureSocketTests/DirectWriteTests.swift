@@ -159,6 +159,73 @@ import Testing
         _ = try channel.finish()
     }
 
+    /// Answers each read with two messages, and notes what waits.
+    private final class Answerer: ChannelInboundHandler {
+        typealias InboundIn = ByteBuffer
+        let socket: SecureSocketHandler
+        var events: [SecureSocketEvent] = []
+        var closes = false
+        var (waitingBytes, isWaiting) = (0, false)
+
+        init(_ socket: SecureSocketHandler) { self.socket = socket }
+
+        func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+            self.socket.writeNow("one ")
+            context.writeAndFlush(NIOAny(ByteBuffer(string: "two ")), promise: nil)
+            self.socket.writeNow("three")
+            (self.waitingBytes, self.isWaiting) = (self.socket.waitingBytes, self.socket.isWaiting)
+            if self.closes { context.close(promise: nil) }
+        }
+
+        func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+            if let event = event as? SecureSocketEvent { self.events.append(event) }
+        }
+    }
+
+    private func answer(gathers: Bool = true, closes: Bool = false) throws -> (Answerer, [String]) {
+        let socket = SecureSocketHandler(loop: TLSLoop(), tls: nil)
+        socket.gathersAnswers = gathers
+        let answerer = Answerer(socket)
+        answerer.closes = closes
+        let channel = EmbeddedChannel(handlers: [socket, answerer])
+        try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
+        try channel.writeInbound(ByteBuffer(string: "request"))
+        channel.embeddedEventLoop.run()
+        var pieces: [String] = []
+        while let bytes = try channel.readOutbound(as: ByteBuffer.self) { pieces.append(String(buffer: bytes)) }
+        _ = try? channel.finish()
+        return (answerer, pieces)
+    }
+
+    @Test func `answers to one read leave together and in order, and count as unsent until then`() throws {
+        let (answerer, pieces) = try self.answer()
+        #expect(pieces == ["one two three"])
+        // `isWaiting` would make a session queue its next message.
+        #expect(answerer.waitingBytes == 13 && !answerer.isWaiting)
+        // An embedded channel is no socket, so the bytes went through the channel, which accepts them at once.
+        #expect(answerer.events.isEmpty)
+    }
+
+    @Test func `nothing is gathered for a session`() throws {
+        let (answerer, pieces) = try self.answer(gathers: false)
+        #expect(pieces.joined() == "one two three" && answerer.isWaiting)
+    }
+
+    @Test func `gathered answers are sent before the connection closes`() throws {
+        #expect(try self.answer(closes: true).1.joined() == "one two three")
+    }
+
+    @Test func `the first bytes of a connection are inspected once`() throws {
+        var seen: [String] = []
+        let socket = SecureSocketHandler(loop: TLSLoop(), tls: nil) { seen.append(String(buffer: $0)) }
+        let channel = EmbeddedChannel(handler: socket)
+        try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
+        for text in ["first", "second"] { try channel.writeInbound(ByteBuffer(string: text)) }
+        #expect(seen == ["first"])
+        #expect(try channel.readInbound(as: ByteBuffer.self) == ByteBuffer(string: "first"))
+        _ = try? channel.finish()
+    }
+
     @Test(arguments: Listener.Transport.allCases)
     func `a caller that discards unsent bytes learns when the kernel refuses`(transport: Listener.Transport)
         async throws

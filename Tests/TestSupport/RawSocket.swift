@@ -86,12 +86,17 @@ package final class RawSocket {
     }
 
     /// The number of bytes that the kernel has received so far, read or not (tcp(7), TCP_INFO).
-    package var bytesReceived: UInt64 {
+    package var bytesReceived: UInt64 { self.fact(at: 128) ?? 0 }  // tcpi_bytes_received
+
+    /// The number of segments with data that the kernel has received so far.
+    package var segmentsReceived: UInt32 { self.fact(at: 152) ?? 0 }  // tcpi_data_segs_in
+
+    /// A field of `tcp_info` in linux/tcp.h; glibc's own header is older.
+    private func fact<Field: FixedWidthInteger>(at offset: Int) -> Field? {
         var facts = [UInt8](repeating: 0, count: 256)
         var size = socklen_t(facts.count)
-        guard getsockopt(self.descriptor, Int32(IPPROTO_TCP), TCP_INFO, &facts, &size) == 0 else { return 0 }
-        // tcpi_bytes_received of linux/tcp.h; glibc's own header is older.
-        return facts.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: 128, as: UInt64.self) }
+        guard getsockopt(self.descriptor, Int32(IPPROTO_TCP), TCP_INFO, &facts, &size) == 0 else { return nil }
+        return facts.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: offset, as: Field.self) }
     }
 
     /// Returns everything until the connection ends in any way.

@@ -44,7 +44,12 @@ package final class SecureSocketHandler: ChannelInboundHandler {
     /// Called on the loop each time the kernel has accepted the last waiting byte; cleared with the channel.
     package var onDrained: (() -> Void)?
 
-    package init(loop: TLSLoop, tls: TLSContext?) {
+    /// Not supported: each write leaves at once.
+    package var gathersAnswers = false
+    package func sendGathered() {}
+
+    /// - Parameter inspectFirst: not supported.
+    package init(loop: TLSLoop, tls: TLSContext?, inspectFirst: ((ByteBuffer) -> Void)? = nil) {
         self.loop = loop
         self.tls = tls.map { NIOSSLServerHandler(context: $0.context) }
         self.isHandshakeComplete = tls == nil

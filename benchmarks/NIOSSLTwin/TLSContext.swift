@@ -110,4 +110,6 @@ package enum TLSError: Error, Hashable, Sendable, CustomStringConvertible {
 package enum SecureSocketEvent: Hashable, Sendable {
     /// The TLS handshake completed; fired before the first byte of the peer. Never fired by a plain socket.
     case handshakeCompleted
+    /// Never fired: nothing is gathered.
+    case unsent
 }

@@ -374,9 +374,7 @@ package final class HTTPExchange: ChannelInboundHandler, RemovableChannelHandler
     // MARK: upgrading to a session
 
     private func upgrade(_ head: HTTPRequestHead, _ admission: Admission, _ context: ChannelHandlerContext) {
-        let response = HTTPResponseHead(
-            version: .http1_1, status: .switchingProtocols, headers: WebSocketUpgrade.headers(for: head))
-        context.writeAndFlush(self.wrapOutboundOut(.head(response)), promise: nil)
+        WebSocketUpgrade.response(to: head).withUnsafeBytes { self.socket.writeNow($0) }
         guard context.channel.isActive else { return }
         self.setup.ended(self.loop.counts.durations.upgrade)
         let address = self.address(of: head, context)

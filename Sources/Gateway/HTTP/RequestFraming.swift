@@ -84,6 +84,8 @@ struct RequestFraming {
                 index += count
                 self.state =
                     count == remaining ? .chunkSize(size: 0, digits: 0) : .chunk(remaining: remaining - count)
+            case .head(let isLineEmpty):
+                index += try self.consumeLine(UnsafeRawBufferPointer(rebasing: bytes[index...]), isLineEmpty)
             default:
                 try self.consume(bytes[index])
                 index += 1
@@ -92,17 +94,26 @@ struct RequestFraming {
         return index
     }
 
-    /// Consumes one byte of a line-based part: head, chunk size, chunk extension or trailers.
+    /// Consumes bytes of the head up to the end of a line, or all of them.
+    ///
+    /// - Parameter isEmpty: whether the line contains nothing yet, except carriage returns.
+    private mutating func consumeLine(_ bytes: UnsafeRawBufferPointer, _ isEmpty: Bool) throws(Violation) -> Int {
+        let end = bytes.firstIndex(of: UInt8(ascii: "\n"))
+        let line = bytes[..<(end ?? bytes.count)]
+        let count = end.map { $0 + 1 } ?? bytes.count
+        try Self.count(&self.headBytes, count, atMost: Self.maxHeadBytes, .head)
+        let isLineEmpty = isEmpty && line.allSatisfy { $0 == UInt8(ascii: "\r") }
+        self.state = end == nil ? .head(isLineEmpty: isLineEmpty) : isLineEmpty ? .headEnded : .head(isLineEmpty: true)
+        return count
+    }
+
+    /// Consumes one byte of a line-based part: an empty line before the head, chunk size, chunk extension or trailers.
     private mutating func consume(_ byte: UInt8) throws(Violation) {
         let (isLineFeed, isReturn) = (byte == UInt8(ascii: "\n"), byte == UInt8(ascii: "\r"))
         switch self.state {
         case .beforeRequest:
             try Self.count(&self.headBytes, atMost: Self.maxHeadBytes, .head)
             if !isLineFeed, !isReturn { self.state = .head(isLineEmpty: false) }
-        case .head(let isLineEmpty):
-            try Self.count(&self.headBytes, atMost: Self.maxHeadBytes, .head)
-            guard !isReturn else { return }
-            self.state = isLineFeed && isLineEmpty ? .headEnded : .head(isLineEmpty: isLineFeed)
         case .chunkSize(let size, let digits):
             if let digit = byte.hexDigit {
                 guard size > 0 || digit > 0 else {
@@ -123,7 +134,7 @@ struct RequestFraming {
             try Self.count(&self.trailerBytes, atMost: Self.maxHeadBytes, .trailers)
             guard !isReturn else { return }
             self.state = isLineFeed && isLineEmpty ? .complete : .trailers(isLineEmpty: isLineFeed)
-        case .headEnded, .body, .chunk, .complete: break
+        case .head, .headEnded, .body, .chunk, .complete: break
         }
     }
 
@@ -131,8 +142,10 @@ struct RequestFraming {
         self.state = size == 0 ? .trailers(isLineEmpty: true) : .chunk(remaining: size + 2)
     }
 
-    private static func count(_ bytes: inout Int, atMost most: Int, _ violation: Violation) throws(Violation) {
-        bytes += 1
+    private static func count(
+        _ bytes: inout Int, _ more: Int = 1, atMost most: Int, _ violation: Violation
+    ) throws(Violation) {
+        bytes += more
         guard bytes <= most else { throw violation }
     }
 }

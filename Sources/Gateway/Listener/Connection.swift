@@ -20,8 +20,18 @@ struct Connections: Sendable {
     let settings: GatewaySettings
     let loops: LoopMap
     let mismatches: ProxyMismatchLog
+    let receiveBuffers: FixedSizeRecvByteBufferAllocator
     /// Whether this is the management listener, which serves HTTP only, without TLS and without limits.
-    var isManagement = false
+    let isManagement: Bool
+
+    init(
+        responder: @escaping Responder, settings: GatewaySettings, loops: LoopMap, mismatches: ProxyMismatchLog,
+        isManagement: Bool = false
+    ) {
+        (self.responder, self.settings, self.loops) = (responder, settings, loops)
+        (self.mismatches, self.isManagement) = (mismatches, isManagement)
+        self.receiveBuffers = FixedSizeRecvByteBufferAllocator(capacity: settings.limits.receiveBytes)
+    }
 
     /// The maximum size of a request's headers in bytes.
     static let maxHeaderBytes = 8192
@@ -45,14 +55,20 @@ struct Connections: Sendable {
             let peer = try self.accept(channel, loop)
             let sync = channel.pipeline.syncOperations
             let socket = SecureSocketHandler(
-                loop: loop.sockets, tls: self.isManagement ? nil : self.settings.credentials?.current)
+                loop: loop.sockets, tls: self.isManagement ? nil : self.settings.credentials?.current,
+                inspectFirst: self.settings.proxyProtocol == nil && !self.isManagement
+                    ? { [mismatches] in mismatches.inspect($0, from: peer.address) } : nil)
             let feed = RequestFeed()
             let exchange = HTTPExchange(
                 loop: loop, socket: socket, feed: feed, peer: peer, connections: self, logger: logger,
                 onFirstRequest: onFirstRequest)
             feed.exchange = exchange
+            // Set here rather than as options of the bootstrap, which creates a future for each option and connection.
+            let options = channel.syncOptions
+            try options?.setOption(.maxMessagesPerRead, value: 1)
+            try options?.setOption(.recvAllocator, value: self.receiveBuffers)
             // A client may close its side of the connection after the request and still wait for the response.
-            try channel.syncOptions?.setOption(.allowRemoteHalfClosure, value: true)
+            try options?.setOption(.allowRemoteHalfClosure, value: true)
             try sync.addHandler(socket)
             try sync.addHandler(feed)
             try sync.addHandler(HTTPResponseEncoder())
@@ -73,8 +89,6 @@ struct Connections: Sendable {
         loop.counts.add(.connectionsAccepted)
         guard let balancers = self.settings.proxyProtocol else {
             try self.count(peer, channel, loop)
-            try channel.pipeline.syncOperations.addHandler(
-                UnexpectedProxyHeaderDetector(mismatches: self.mismatches))
             return peer
         }
         guard balancers.trusts(channel.remoteAddress) else {

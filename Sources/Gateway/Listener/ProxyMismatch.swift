@@ -47,6 +47,11 @@ final class ProxyMismatchLog: Sendable {
 
     init(logger: Logger) { self.logger = logger }
 
+    /// Looks at the first bytes of a connection that should start without a PROXY protocol header. TLS or HTTP refuse one.
+    func inspect(_ firstBytes: ByteBuffer, from peer: SocketAddress?) {
+        if firstBytes.withUnsafeReadableBytes(ProxyHeader.isAnnounced(by:)) { self.record(.unexpected, from: peer) }
+    }
+
     func record(_ mismatch: ProxyMismatch, from peer: SocketAddress?) {
         let unlogged = self.throttles.withLock {
             $0[mismatch, default: LogThrottle()].record(at: NIODeadline.now().uptimeNanoseconds)
@@ -58,24 +63,5 @@ final class ProxyMismatchLog: Sendable {
                 LogKey.peer: "\(peer?.ipAddress ?? "unknown")", LogKey.count: "\(unlogged + 1)",
                 LogKey.reason: "\(mismatch.remedy)",
             ])
-    }
-}
-
-/// Looks at the first bytes of a connection that should start without a PROXY protocol header, then removes itself. The bytes pass
-/// on unchanged: TLS or HTTP refuse them. Confined to the channel's loop.
-final class UnexpectedProxyHeaderDetector: ChannelInboundHandler, RemovableChannelHandler {
-    typealias InboundIn = ByteBuffer
-    typealias InboundOut = ByteBuffer
-
-    private let mismatches: ProxyMismatchLog
-
-    init(mismatches: ProxyMismatchLog) { self.mismatches = mismatches }
-
-    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        if self.unwrapInboundIn(data).withUnsafeReadableBytes(ProxyHeader.isAnnounced(by:)) {
-            self.mismatches.record(.unexpected, from: context.remoteAddress)
-        }
-        context.fireChannelRead(data)
-        context.pipeline.syncOperations.removeHandler(context: context, promise: nil)
     }
 }

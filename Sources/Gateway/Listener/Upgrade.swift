@@ -15,15 +15,19 @@ internal import TrafficControl
 
 /// The response to an admitted upgrade request.
 enum WebSocketUpgrade {
-    static func headers(for request: HTTPRequestHead) -> HTTPHeaders {
-        var headers: HTTPHeaders = [
-            "upgrade": "websocket", "connection": "upgrade",
-            "sec-websocket-accept": Self.accept(request.headers["sec-websocket-key"].first ?? ""),
-        ]
-        if request.headers[canonicalForm: "sec-websocket-protocol"].contains(where: { $0 == Limits.subprotocol }) {
-            headers.add(name: "sec-websocket-protocol", value: Limits.subprotocol)
-        }
-        return headers
+    /// The encoded response. It is always the same except for two values, so it needs no encoder.
+    static func response(to request: HTTPRequestHead) -> [UInt8] {
+        let accept = Self.accept(request.headers["sec-websocket-key"].first ?? "")
+        let isOffered = request.headers[canonicalForm: "sec-websocket-protocol"].contains { $0 == Limits.subprotocol }
+        return Array(
+            """
+            HTTP/1.1 101 Switching Protocols\r
+            upgrade: websocket\r
+            connection: upgrade\r
+            sec-websocket-accept: \(accept)\r
+            \(isOffered ? "sec-websocket-protocol: \(Limits.subprotocol)\r\n" : "")\r
+
+            """.utf8)
     }
 
     /// RFC 6455 section 4.2.2, item 5.4.
@@ -54,6 +58,7 @@ extension Connections {
         ] {
             sync.removeHandler(context: context, promise: nil)
         }
+        socket.gathersAnswers = false
         // A session has nothing to send to a peer that has closed its side.
         try channel.syncOptions?.setOption(.allowRemoteHalfClosure, value: false)
         // Only after the session is added, because a gateway shuts down as soon as it has neither visitors nor sessions.

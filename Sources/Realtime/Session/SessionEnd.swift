@@ -77,6 +77,7 @@ extension Session {
             self.flushDeadline?.closesAfterwards = true
             return
         }
+        self.socket.sendGathered()
         guard self.socket.isWaiting else {
             self.context?.close(promise: nil)
             return

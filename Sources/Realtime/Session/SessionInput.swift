@@ -10,6 +10,7 @@ internal import HotPath
 internal import HTTPValues
 internal import Logging
 package import NIOCore
+internal import SecureSocket
 internal import Telemetry
 internal import TrafficControl
 internal import WebSocket
@@ -56,6 +57,7 @@ extension Session {
         if self.framing == .events, case ChannelEvent.inputClosed? = event as? ChannelEvent {
             return context.close(promise: nil)
         }
+        if case SecureSocketEvent.unsent? = event as? SecureSocketEvent { self.startStallTimer() }
         context.fireUserInboundEventTriggered(event)
     }
 

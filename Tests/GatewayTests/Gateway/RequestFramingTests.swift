@@ -52,6 +52,16 @@ import Testing
         ] as [(String, RequestFraming.Violation)] {
             #expect(throws: violation) { try Self.length(Array(bytes.utf8), body: .chunked, piece: 100) }
         }
+        // Exactly the limit, and one byte more, in one piece and in many.
+        for piece in [1, 100, 100_000] {
+            let rest = "GET / HTTP/1.1\r\n".count + "a: \r\n\r\n".count
+            for (extra, isTooLong) in [(0, false), (1, true)] {
+                let value = String(repeating: "v", count: RequestFraming.maxHeadBytes - rest + extra)
+                let bytes = Array("GET / HTTP/1.1\r\na: \(value)\r\n\r\n".utf8)
+                let outcome = Result { try Self.length(bytes, body: .none, piece: piece).isComplete }
+                #expect((try? outcome.get()) == (isTooLong ? nil : true), "\(extra) more, in pieces of \(piece)")
+            }
+        }
         let small = Array((head + String(repeating: "1\r\na\r\n", count: 2000) + "0\r\n\r\n").utf8)
         #expect(try Self.length(small, body: .chunked, piece: 100).isComplete)
     }
