@@ -2,73 +2,79 @@
 // connection ends, every channel is requested again, and the owner is notified once it is back, because messages may be
 // missing. Unsubscriptions are counted, so that a late acknowledgement is not mistaken for that of a newer subscription.
 
-/// Tracks what is subscribed, what has been requested, and which commands to send.
-package struct SubscriptionStateMachine<Channel: Hashable & Sendable>: Sendable {
-    private enum State {
-        /// To be sent, or sent but not acknowledged. A repair restores a lost subscription.
-        case requested(isRepair: Bool)
-        case acknowledged
-    }
+/// What an acknowledgement of a subscription means.
+public enum AcknowledgedSubscription: Hashable, Sendable {
+    /// Requested for the first time.
+    case granted
+    /// Lost and restored: read the state that its messages describe again.
+    case restored
+    /// Belongs to a subscription that has been ended since.
+    case outdated
+}
 
+@usableFromInline enum SubscriptionState: Hashable, Sendable {
+    /// To be sent, or sent but not acknowledged. A repair restores a lost subscription.
+    case requested(isRepair: Bool)
+    case acknowledged
+}
+
+/// Tracks what is subscribed, what has been requested, and which commands to send. Inlinable: see
+/// Fanout/decisions/public-generics.md.
+public struct SubscriptionStateMachine<Channel: Hashable & Sendable>: Sendable {
     /// A command to send, with the names of one batch.
-    package enum Command: Hashable, Sendable {
+    public enum Command: Hashable, Sendable {
         case subscribe([Channel])
         case unsubscribe([Channel])
     }
 
-    package enum Acknowledged: Hashable, Sendable {
-        /// Requested for the first time.
-        case granted
-        /// Lost and restored: read the state that its messages describe again.
-        case restored
-        /// Belongs to a subscription that has been ended since.
-        case outdated
+    @usableFromInline var channels: [Channel: SubscriptionState] = [:]
+    @usableFromInline var toSubscribe: [Channel] = []
+    @usableFromInline var toUnsubscribe: [Channel] = []
+    /// Unsubscriptions that are not acknowledged yet.
+    @usableFromInline var leaving: [Channel: Int] = [:]
+    @usableFromInline var isConnected = false
+    @usableFromInline var unacknowledgedCount = 0
+    @usableFromInline var unrestoredCount = 0
+    /// Names per command. One command with 100,000 names was 15 times slower than batches.
+    @usableFromInline let batch: Int
+
+    @inlinable public init(batch: Int = 100) { self.batch = batch }
+
+    @inlinable public var count: Int { self.channels.count }
+    /// Channels without an acknowledgement.
+    @inlinable public var unacknowledged: Int { self.unacknowledgedCount }
+    /// Those of them that were lost. While there are any, followers may be missing messages.
+    @inlinable public var unrestored: Int { self.unrestoredCount }
+    @inlinable public var hasCommands: Bool {
+        self.isConnected && !(self.toSubscribe.isEmpty && self.toUnsubscribe.isEmpty)
     }
 
-    private var channels: [Channel: State] = [:]
-    private var toSubscribe: [Channel] = []
-    private var toUnsubscribe: [Channel] = []
-    /// Unsubscriptions that are not acknowledged yet.
-    private var leaving: [Channel: Int] = [:]
-    private var isConnected = false
-    /// Names per command. One command with 100,000 names was 15 times slower than batches.
-    private let batch: Int
-
-    package init(batch: Int = 100) { self.batch = batch }
-
-    package var count: Int { self.channels.count }
-    /// Channels without an acknowledgement.
-    package private(set) var unacknowledged = 0
-    /// Those of them that were lost. While there are any, followers may be missing messages.
-    package private(set) var unrestored = 0
-    package var hasCommands: Bool { self.isConnected && !(self.toSubscribe.isEmpty && self.toUnsubscribe.isEmpty) }
-
-    package func contains(_ channel: Channel) -> Bool { self.channels[channel] != nil }
+    @inlinable public func contains(_ channel: Channel) -> Bool { self.channels[channel] != nil }
 
     // MARK: Requests
 
     /// - Parameter isRepair: the channel was subscribed before, on another connection.
     /// - Returns: whether it is already acknowledged; then no repair is signalled and the caller must do it.
-    package mutating func subscribe(_ channel: Channel, isRepair: Bool = false) -> Bool {
+    @inlinable public mutating func subscribe(_ channel: Channel, isRepair: Bool = false) -> Bool {
         switch self.channels[channel] {
         case .acknowledged: return true
         case .requested(let wasRepair):
             if isRepair && !wasRepair {
                 self.channels[channel] = .requested(isRepair: true)
-                self.unrestored += 1
+                self.unrestoredCount += 1
             }
             return false
         case nil:
             self.channels[channel] = .requested(isRepair: isRepair)
-            self.unacknowledged += 1
-            if isRepair { self.unrestored += 1 }
+            self.unacknowledgedCount += 1
+            if isRepair { self.unrestoredCount += 1 }
             if self.isConnected { self.toSubscribe.append(channel) }
             return false
         }
     }
 
     /// - Returns: whether it was requested or subscribed.
-    package mutating func unsubscribe(_ channel: Channel) -> Bool {
+    @inlinable public mutating func unsubscribe(_ channel: Channel) -> Bool {
         guard self.remove(channel) else { return false }
         guard self.isConnected else { return true }
         self.toUnsubscribe.append(channel)
@@ -78,7 +84,7 @@ package struct SubscriptionStateMachine<Channel: Hashable & Sendable>: Sendable 
 
     /// Returns the commands to send now. Unsubscriptions come first, so a channel that was left and followed again ends up
     /// followed.
-    package mutating func commands() -> [Command] {
+    @inlinable public mutating func commands() -> [Command] {
         guard self.isConnected else { return [] }
         let ended = self.toUnsubscribe
         let begun = self.toSubscribe.filter { self.channels[$0] != nil }
@@ -90,7 +96,7 @@ package struct SubscriptionStateMachine<Channel: Hashable & Sendable>: Sendable 
     // MARK: Events
 
     /// The connection is established. It has no subscriptions yet.
-    package mutating func didConnect() {
+    @inlinable public mutating func didConnect() {
         self.isConnected = true
         (self.toUnsubscribe, self.leaving) = ([], [:])
         self.toSubscribe = Array(self.channels.keys)
@@ -99,7 +105,7 @@ package struct SubscriptionStateMachine<Channel: Hashable & Sendable>: Sendable 
     /// The connection ended.
     ///
     /// - Returns: the channels that were requested for the first time, which are given up.
-    package mutating func didDisconnect() -> [Channel] {
+    @inlinable public mutating func didDisconnect() -> [Channel] {
         self.isConnected = false
         (self.toSubscribe, self.toUnsubscribe, self.leaving) = ([], [], [:])
         var givenUp: [Channel] = []
@@ -108,25 +114,25 @@ package struct SubscriptionStateMachine<Channel: Hashable & Sendable>: Sendable 
         }
         for channel in givenUp { self.channels[channel] = nil }
         for channel in self.channels.keys { self.channels[channel] = .requested(isRepair: true) }
-        self.unacknowledged = self.channels.count
-        self.unrestored = self.channels.count
+        self.unacknowledgedCount = self.channels.count
+        self.unrestoredCount = self.channels.count
         return givenUp
     }
 
-    package mutating func acknowledged(_ channel: Channel) -> Acknowledged {
+    @inlinable public mutating func acknowledged(_ channel: Channel) -> AcknowledgedSubscription {
         guard self.leaving[channel] == nil, case .requested(let isRepair)? = self.channels[channel] else {
             return .outdated
         }
         self.channels[channel] = .acknowledged
-        self.unacknowledged -= 1
-        if isRepair { self.unrestored -= 1 }
+        self.unacknowledgedCount -= 1
+        if isRepair { self.unrestoredCount -= 1 }
         return isRepair ? .restored : .granted
     }
 
     /// Handles an unsubscription that was acknowledged or refused, or that the server started itself because a slot moved.
     ///
     /// - Returns: whether the server started it; then the channel is no longer tracked.
-    package mutating func unsubscribed(_ channel: Channel) -> Bool {
+    @inlinable public mutating func unsubscribed(_ channel: Channel) -> Bool {
         if let count = self.leaving[channel] {
             self.leaving[channel] = count > 1 ? count - 1 : nil
             return false
@@ -137,7 +143,7 @@ package struct SubscriptionStateMachine<Channel: Hashable & Sendable>: Sendable 
     /// The server refused a batch. Channels that were ended and requested again since are not affected: their answer follows.
     ///
     /// - Returns: the channels that are given up, and lost ones to request again (`requestAgain`) after a delay.
-    package mutating func refused(_ channels: [Channel]) -> (givenUp: [Channel], again: [Channel]) {
+    @inlinable public mutating func refused(_ channels: [Channel]) -> (givenUp: [Channel], again: [Channel]) {
         var (givenUp, again) = ([Channel](), [Channel]())
         for channel in channels {
             guard self.leaving[channel] == nil, case .requested(let isRepair)? = self.channels[channel] else {
@@ -156,31 +162,31 @@ package struct SubscriptionStateMachine<Channel: Hashable & Sendable>: Sendable 
     /// The server reports that these channels belong to another node. Channels that were ended since are not affected.
     ///
     /// - Returns: the channels that were requested here and are no longer tracked.
-    package mutating func redirected(_ channels: [Channel]) -> [Channel] {
+    @inlinable public mutating func redirected(_ channels: [Channel]) -> [Channel] {
         channels.filter { channel in
             guard self.leaving[channel] == nil, case .requested? = self.channels[channel] else { return false }
             return self.remove(channel)
         }
     }
 
-    package mutating func requestAgain(_ channels: [Channel]) {
+    @inlinable public mutating func requestAgain(_ channels: [Channel]) {
         guard self.isConnected else { return }
         self.toSubscribe += channels.filter { channel in
             if case .requested? = self.channels[channel] { true } else { false }
         }
     }
 
-    private mutating func remove(_ channel: Channel) -> Bool {
+    @inlinable mutating func remove(_ channel: Channel) -> Bool {
         guard let state = self.channels.removeValue(forKey: channel) else { return false }
         guard case .requested(let isRepair) = state else { return true }
-        self.unacknowledged -= 1
-        if isRepair { self.unrestored -= 1 }
+        self.unacknowledgedCount -= 1
+        if isRepair { self.unrestoredCount -= 1 }
         return true
     }
 }
 
 extension Array {
-    package func batches(of size: Int) -> [[Element]] {
+    @inlinable public func batches(of size: Int) -> [[Element]] {
         stride(from: 0, to: self.count, by: size).map { Array(self[$0..<Swift.min($0 + size, self.count)]) }
     }
 }

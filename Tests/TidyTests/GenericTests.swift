@@ -16,7 +16,6 @@ import Testing
         "ResyncScheduler": "once per job and 5 s, but not per message",
         "KeyedLogThrottle": "once for what is logged",
         "SharedBuckets": "once when a session begins and ends: it keeps the buckets it takes from",
-        "SubscriptionStateMachine": "once per subscribed or unsubscribed channel",
     ]
 
     @Test func `code that Realtime calls is not generic, or is inlinable and public, or is rarely called`() throws {
