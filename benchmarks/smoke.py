@@ -16,7 +16,7 @@ FOLLOWERS = 4
 RUNS = [
     "availability.py", "enroute-instructions", "enroute-load", "enroute-peers", "field.py", "fit.py", "fleet/checker.py",
     "fleet/clients.py", "fleet/fleet.py", "peers/node-ws", "pool.py", "readme.py", "recovery.py", "riders.py", "scaling.py",
-    "status.py",
+    "status.py", "storm.py",
 ]
 LEFT_OUT = {
     "fleet/crowd.py": "fleet/fleet.py starts it",
@@ -101,6 +101,16 @@ def fleet(enroute, folder):
         phases = {phase["phase"]: phase for phase in json.load(file)["phases"]}
     if any(phases[name]["disconnects"]["followers"] == 0 for name in ("kill", "drain")):
         raise Failed("fleet/fleet.py: a gateway that was killed or drained had no followers")
+
+
+def storm(enroute, folder):
+    """A few clients lose their gateway and are live again on the other one, the second time with resumed sessions."""
+    clients = 40
+    run("storm.py", sys.executable, f"{FOLDER}/storm.py", enroute, "--clients", str(clients), "--results", folder)
+    with open(f"{folder}/storm.json") as file:
+        runs = json.load(file)["runs"]
+    if [run["resumed"] for run in runs] != [0, clients]:
+        raise Failed(f"storm.py: not every session was resumed, or one was that should not be: {runs}")
 
 
 def load(enroute, programs, folder):
@@ -258,7 +268,7 @@ def main():
             lambda folder: scripts(enroute), node_ws, lambda folder: load(enroute, programs, folder),
             lambda folder: scenes(enroute, programs, folder), generated,
             lambda folder: peers(enroute, programs, folder), lambda folder: instructions(enroute),
-            lambda folder: fleet(enroute, folder),
+            lambda folder: fleet(enroute, folder), lambda folder: storm(enroute, folder),
         ):
             with tempfile.TemporaryDirectory() as folder:
                 part(folder)
