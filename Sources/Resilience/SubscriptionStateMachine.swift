@@ -38,24 +38,31 @@ public struct SubscriptionStateMachine<Channel: Hashable & Sendable>: Sendable {
     /// Names per command. One command with 100,000 names was 15 times slower than batches.
     @usableFromInline let batch: Int
 
-    @inlinable public init(batch: Int = 100) { self.batch = batch }
+    @inlinable
+    public init(batch: Int = 100) { self.batch = batch }
 
-    @inlinable public var count: Int { self.channels.count }
+    @inlinable
+    public var count: Int { self.channels.count }
     /// Channels without an acknowledgement.
-    @inlinable public var unacknowledged: Int { self.unacknowledgedCount }
+    @inlinable
+    public var unacknowledged: Int { self.unacknowledgedCount }
     /// Those of them that were lost. While there are any, followers may be missing messages.
-    @inlinable public var unrestored: Int { self.unrestoredCount }
-    @inlinable public var hasCommands: Bool {
+    @inlinable
+    public var unrestored: Int { self.unrestoredCount }
+    @inlinable
+    public var hasCommands: Bool {
         self.isConnected && !(self.toSubscribe.isEmpty && self.toUnsubscribe.isEmpty)
     }
 
-    @inlinable public func contains(_ channel: Channel) -> Bool { self.channels[channel] != nil }
+    @inlinable
+    public func contains(_ channel: Channel) -> Bool { self.channels[channel] != nil }
 
     // MARK: Requests
 
     /// - Parameter isRepair: the channel was subscribed before, on another connection.
     /// - Returns: whether it is already acknowledged; then no repair is signalled and the caller must do it.
-    @inlinable public mutating func subscribe(_ channel: Channel, isRepair: Bool = false) -> Bool {
+    @inlinable
+    public mutating func subscribe(_ channel: Channel, isRepair: Bool = false) -> Bool {
         switch self.channels[channel] {
         case .acknowledged: return true
         case .requested(let wasRepair):
@@ -74,7 +81,8 @@ public struct SubscriptionStateMachine<Channel: Hashable & Sendable>: Sendable {
     }
 
     /// - Returns: whether it was requested or subscribed.
-    @inlinable public mutating func unsubscribe(_ channel: Channel) -> Bool {
+    @inlinable
+    public mutating func unsubscribe(_ channel: Channel) -> Bool {
         guard self.remove(channel) else { return false }
         guard self.isConnected else { return true }
         self.toUnsubscribe.append(channel)
@@ -84,7 +92,8 @@ public struct SubscriptionStateMachine<Channel: Hashable & Sendable>: Sendable {
 
     /// Returns the commands to send now. Unsubscriptions come first, so a channel that was left and followed again ends up
     /// followed.
-    @inlinable public mutating func commands() -> [Command] {
+    @inlinable
+    public mutating func commands() -> [Command] {
         guard self.isConnected else { return [] }
         let ended = self.toUnsubscribe
         let begun = self.toSubscribe.filter { self.channels[$0] != nil }
@@ -96,7 +105,8 @@ public struct SubscriptionStateMachine<Channel: Hashable & Sendable>: Sendable {
     // MARK: Events
 
     /// The connection is established. It has no subscriptions yet.
-    @inlinable public mutating func didConnect() {
+    @inlinable
+    public mutating func didConnect() {
         self.isConnected = true
         (self.toUnsubscribe, self.leaving) = ([], [:])
         self.toSubscribe = Array(self.channels.keys)
@@ -105,7 +115,8 @@ public struct SubscriptionStateMachine<Channel: Hashable & Sendable>: Sendable {
     /// The connection ended.
     ///
     /// - Returns: the channels that were requested for the first time, which are given up.
-    @inlinable public mutating func didDisconnect() -> [Channel] {
+    @inlinable
+    public mutating func didDisconnect() -> [Channel] {
         self.isConnected = false
         (self.toSubscribe, self.toUnsubscribe, self.leaving) = ([], [], [:])
         var givenUp: [Channel] = []
@@ -119,7 +130,8 @@ public struct SubscriptionStateMachine<Channel: Hashable & Sendable>: Sendable {
         return givenUp
     }
 
-    @inlinable public mutating func acknowledged(_ channel: Channel) -> AcknowledgedSubscription {
+    @inlinable
+    public mutating func acknowledged(_ channel: Channel) -> AcknowledgedSubscription {
         guard self.leaving[channel] == nil, case .requested(let isRepair)? = self.channels[channel] else {
             return .outdated
         }
@@ -132,7 +144,8 @@ public struct SubscriptionStateMachine<Channel: Hashable & Sendable>: Sendable {
     /// Handles an unsubscription that was acknowledged or refused, or that the server started itself because a slot moved.
     ///
     /// - Returns: whether the server started it; then the channel is no longer tracked.
-    @inlinable public mutating func unsubscribed(_ channel: Channel) -> Bool {
+    @inlinable
+    public mutating func unsubscribed(_ channel: Channel) -> Bool {
         if let count = self.leaving[channel] {
             self.leaving[channel] = count > 1 ? count - 1 : nil
             return false
@@ -143,7 +156,8 @@ public struct SubscriptionStateMachine<Channel: Hashable & Sendable>: Sendable {
     /// The server refused a batch. Channels that were ended and requested again since are not affected: their answer follows.
     ///
     /// - Returns: the channels that are given up, and lost ones to request again (`requestAgain`) after a delay.
-    @inlinable public mutating func refused(_ channels: [Channel]) -> (givenUp: [Channel], again: [Channel]) {
+    @inlinable
+    public mutating func refused(_ channels: [Channel]) -> (givenUp: [Channel], again: [Channel]) {
         var (givenUp, again) = ([Channel](), [Channel]())
         for channel in channels {
             guard self.leaving[channel] == nil, case .requested(let isRepair)? = self.channels[channel] else {
@@ -162,21 +176,24 @@ public struct SubscriptionStateMachine<Channel: Hashable & Sendable>: Sendable {
     /// The server reports that these channels belong to another node. Channels that were ended since are not affected.
     ///
     /// - Returns: the channels that were requested here and are no longer tracked.
-    @inlinable public mutating func redirected(_ channels: [Channel]) -> [Channel] {
+    @inlinable
+    public mutating func redirected(_ channels: [Channel]) -> [Channel] {
         channels.filter { channel in
             guard self.leaving[channel] == nil, case .requested? = self.channels[channel] else { return false }
             return self.remove(channel)
         }
     }
 
-    @inlinable public mutating func requestAgain(_ channels: [Channel]) {
+    @inlinable
+    public mutating func requestAgain(_ channels: [Channel]) {
         guard self.isConnected else { return }
         self.toSubscribe += channels.filter { channel in
             if case .requested? = self.channels[channel] { true } else { false }
         }
     }
 
-    @inlinable mutating func remove(_ channel: Channel) -> Bool {
+    @inlinable
+    mutating func remove(_ channel: Channel) -> Bool {
         guard let state = self.channels.removeValue(forKey: channel) else { return false }
         guard case .requested(let isRepair) = state else { return true }
         self.unacknowledgedCount -= 1
@@ -186,7 +203,8 @@ public struct SubscriptionStateMachine<Channel: Hashable & Sendable>: Sendable {
 }
 
 extension Array {
-    @inlinable public func batches(of size: Int) -> [[Element]] {
+    @inlinable
+    public func batches(of size: Int) -> [[Element]] {
         stride(from: 0, to: self.count, by: size).map { Array(self[$0..<Swift.min($0 + size, self.count)]) }
     }
 }

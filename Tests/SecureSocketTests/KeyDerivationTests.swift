@@ -51,18 +51,20 @@ import Testing
                 OSSL_KDF_PARAM_DATA,
             ]
             var out = [UInt8](repeating: 0, count: self.count)
-            let result = name.withUnsafeMutableBufferPointer { name in
-                var parameters = [OSSL_PARAM_construct_int(OSSL_KDF_PARAM_MODE, &mode)]
-                if self.hash != nil {
-                    parameters.append(
-                        OSSL_PARAM_construct_utf8_string(OSSL_KDF_PARAM_DIGEST, name.baseAddress, name.count - 1))
+            let result = withUnsafeMutablePointer(to: &mode) { mode in
+                name.withUnsafeMutableBufferPointer { name in
+                    var parameters = [OSSL_PARAM_construct_int(OSSL_KDF_PARAM_MODE, mode)]
+                    if self.hash != nil {
+                        parameters.append(
+                            OSSL_PARAM_construct_utf8_string(OSSL_KDF_PARAM_DIGEST, name.baseAddress, name.count - 1))
+                    }
+                    for (name, piece) in zip(names, pieces) {
+                        guard let piece else { continue }
+                        parameters.append(OSSL_PARAM_construct_octet_string(name, piece.baseAddress, piece.count))
+                    }
+                    parameters.append(OSSL_PARAM_construct_end())
+                    return EVP_KDF_derive(context, &out, out.count, parameters)
                 }
-                for (name, piece) in zip(names, pieces) {
-                    guard let piece else { continue }
-                    parameters.append(OSSL_PARAM_construct_octet_string(name, piece.baseAddress, piece.count))
-                }
-                parameters.append(OSSL_PARAM_construct_end())
-                return EVP_KDF_derive(context, &out, out.count, parameters)
             }
             ERR_clear_error()
             return result == 1 ? out : nil

@@ -54,7 +54,7 @@ import Testing
         }
         // Exactly the limit, and one byte more, in one piece and in many.
         for piece in [1, 100, 100_000] {
-            let rest = "GET / HTTP/1.1\r\n".count + "a: \r\n\r\n".count
+            let rest = "GET / HTTP/1.1\r\na: \r\n\r\n".utf8.count
             for (extra, isTooLong) in [(0, false), (1, true)] {
                 let value = String(repeating: "v", count: RequestFraming.maxHeadBytes - rest + extra)
                 let bytes = Array("GET / HTTP/1.1\r\na: \(value)\r\n\r\n".utf8)
