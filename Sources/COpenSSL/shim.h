@@ -79,7 +79,6 @@ static EVP_CIPHER *enroute_ticket_cipher = NULL;
 
 /// Where an SSL_CTX keeps its ticket keys; they are wiped and freed with it. To be called once.
 static inline int enroute_new_ticket_index(void) {
-    enroute_ticket_cipher = EVP_CIPHER_fetch(NULL, "AES-256-CBC", NULL);
     return SSL_CTX_get_ex_new_index(0, NULL, NULL, NULL, enroute_free_ticket_keys);
 }
 
@@ -116,6 +115,8 @@ static inline int enroute_SSL_CTX_set_ticket_keys(SSL_CTX *context, int index, c
     enroute_ticket_keys *copy = OPENSSL_memdup(keys, sizeof *keys);
     if (!copy) return 0;
     enroute_ticket_index = index;
+    // Here and not earlier: each Swift file that calls this function has this variable and the callback of its own.
+    if (!enroute_ticket_cipher) enroute_ticket_cipher = EVP_CIPHER_fetch(NULL, "AES-256-CBC", NULL);
     if (!enroute_ticket_cipher || SSL_CTX_set_ex_data(context, index, copy) != 1) {
         OPENSSL_clear_free(copy, sizeof *copy);
         return 0;
