@@ -187,6 +187,15 @@ static inline int enroute_SSL_CTX_set_ocsp(SSL_CTX *context, int index, const un
     return SSL_CTX_set_tlsext_status_cb(context, enroute_ocsp_callback) == 1;
 }
 
+/// Gives `to` the certificate, the chain and the key of `from`, which keep counts of who holds them.
+static inline int enroute_SSL_CTX_share_certificate(SSL_CTX *to, SSL_CTX *from) {
+    STACK_OF(X509) *chain = NULL;
+    return SSL_CTX_use_certificate(to, SSL_CTX_get0_certificate(from)) == 1
+        && SSL_CTX_get0_chain_certs(from, &chain) == 1
+        && (!chain || SSL_CTX_set1_chain(to, chain) == 1)
+        && SSL_CTX_use_PrivateKey(to, SSL_CTX_get0_privatekey(from)) == 1;
+}
+
 static inline void enroute_OPENSSL_free(void *memory) { OPENSSL_free(memory); }
 
 static inline void enroute_BIO_set_retry_read(BIO *bio) { BIO_set_retry_read(bio); }

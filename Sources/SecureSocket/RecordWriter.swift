@@ -22,6 +22,7 @@ struct RecordWriter {
 
         fileprivate var keyBytes: Int { self == .aes128 ? 16 : 32 }
         fileprivate var hashBytes: Int { self == .aes256 ? 48 : 32 }
+        fileprivate var hash: OpaquePointer? { self == .aes256 ? EVP_sha384() : EVP_sha256() }
         fileprivate var cipher: OpaquePointer? {
             switch self {
             case .aes128: EVP_aes_128_gcm()
@@ -165,28 +166,29 @@ struct RecordWriter {
     private func expand(_ label: StaticString, _ count: Int, _ body: (UnsafeRawBufferPointer) -> Void) -> Bool {
         withUnsafeBytes(of: self.secret) { secret in
             Self.expand(
-                UnsafeRawBufferPointer(rebasing: secret[..<self.suite.hashBytes]), by: self.suite, label, count, body)
+                UnsafeRawBufferPointer(rebasing: secret[..<self.suite.hashBytes]), by: self.suite.hash, label, count,
+                body)
         }
     }
 
     /// HKDF-Expand-Label with an empty context (RFC 8446, 7.1), for at most one block of the hash (RFC 5869, 2.3).
     ///
-    /// - Returns: whether `body` was called with the bytes. It is not called for more than a block: what follows the block
-    ///   would be uninitialized stack memory, and records would be encrypted under that.
+    /// - Returns: whether `body` was called with the bytes. It is not called when libcrypto fails: the block would contain
+    ///   uninitialized stack memory, and records would be encrypted under that.
     static func expand(
-        _ secret: UnsafeRawBufferPointer, by suite: Suite, _ label: StaticString, _ count: Int,
+        _ secret: UnsafeRawBufferPointer, by hash: OpaquePointer?, _ label: StaticString, _ count: Int,
         _ body: (UnsafeRawBufferPointer) -> Void
     ) -> Bool {
-        let prefix: StaticString = "tls13 "
-        return withUnsafeTemporaryAllocation(byteCount: Int(ENROUTE_KDF_LONGEST), alignment: 8) { block in
+        let name =
+            "tls13 ".utf8.map { $0 } + UnsafeBufferPointer(start: label.utf8Start, count: label.utf8CodeUnitCount)
+        let info = [UInt8(count >> 8), UInt8(count & 0xFF), UInt8(name.count)] + name + [0, 1]
+        return withUnsafeTemporaryAllocation(byteCount: Int(EVP_MAX_MD_SIZE), alignment: 8) { block in
             defer { OPENSSL_cleanse(block.baseAddress, block.count) }
-            let isDone = enroute_expand_label(
-                suite == .aes256 ? 1 : 0,
-                enroute_bytes(start: secret.bindMemory(to: UInt8.self).baseAddress, count: secret.count),
-                enroute_bytes(start: prefix.utf8Start, count: prefix.utf8CodeUnitCount),
-                enroute_bytes(start: label.utf8Start, count: label.utf8CodeUnitCount), enroute_bytes(),
-                block.bindMemory(to: UInt8.self).baseAddress, count)
-            guard isDone == 1 else { return false }
+            var length: CUnsignedInt = 0
+            let digest = HMAC(
+                hash, secret.baseAddress, CInt(secret.count), info, info.count,
+                block.baseAddress?.assumingMemoryBound(to: UInt8.self), &length)
+            guard digest != nil, count <= Int(length) else { return false }
             body(UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(block)[..<count]))
             return true
         }

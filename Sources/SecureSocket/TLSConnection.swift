@@ -48,6 +48,7 @@ final class TLSConnection {
     private(set) var isHandshakeComplete = false
 
     init(context: TLSContext, loop: TLSLoop) {
+        let context = context.makesRecords ? loop.copy(of: context) : context
         guard let ssl = SSL_new(context.pointer) else {
             // SSL_new fails only without memory or with a null context, and the context is not null.
             preconditionFailure("libssl has no memory for a connection")
@@ -95,8 +96,7 @@ final class TLSConnection {
     }
 
     private func continueHandshake() {
-        // The last flight of a server, and with it this secret, comes before the client's.
-        if let secret = KeyDerivation.takeSendingSecret() { self.sendingSecret = secret }
+        if let secret = self.loop.takeSendingSecret() { self.sendingSecret = secret }
         guard SSL_is_init_finished(self.ssl) == 1 else { return }
         self.isHandshakeComplete = true
         defer { self.sendingSecret = nil }

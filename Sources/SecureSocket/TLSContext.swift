@@ -37,9 +37,7 @@ package final class TLSContext: @unchecked Sendable {
         certificateChain: String, privateKey: String, ticketKeys: TicketKeys? = nil, ocspResponse: String? = nil,
         makesRecords: Bool = true, maxRecords: UInt64 = 1 << 23
     ) throws(TLSConfigurationError) {
-        // Without our key derivation, libssl uses its own, and also writes the records.
-        _ = KeyDerivation.isLoaded
-        guard let pointer = enroute_server_context() else { throw .library(takeErrorReason()) }
+        guard let pointer = SSL_CTX_new(TLS_server_method()) else { throw .library(takeErrorReason()) }
         self.pointer = pointer
         self.makesRecords = makesRecords
         self.maxRecords = maxRecords
@@ -52,7 +50,21 @@ package final class TLSContext: @unchecked Sendable {
         }
         try self.load(certificateChain: certificateChain, privateKey: privateKey)
         try self.choose()
-        SSL_CTX_set_msg_callback(pointer, makesRecords ? recordMessage : countKeyUpdates)
+        SSL_CTX_set_msg_callback(pointer, countKeyUpdates)
+    }
+
+    /// Copies a context for one event loop, without reading the files. libssl's callbacks are set and cleared in the context
+    /// while a connection is being worked on, so a context with such callbacks cannot be shared by threads.
+    init(forOneLoop shared: TLSContext) throws(TLSConfigurationError) {
+        guard let pointer = SSL_CTX_new(TLS_server_method()) else { throw .library(takeErrorReason()) }
+        self.pointer = pointer
+        self.makesRecords = shared.makesRecords
+        self.maxRecords = shared.maxRecords
+        self.ticketKeys = shared.ticketKeys
+        self.ocspResponse = shared.ocspResponse
+        guard enroute_SSL_CTX_share_certificate(pointer, shared.pointer) == 1 else { throw .library(takeErrorReason()) }
+        try self.choose()
+        if self.makesRecords { SSL_CTX_set_msg_callback(pointer, recordMessage) }
     }
 
     /// The validity period of the server's own certificate; `nil` when it cannot be read.

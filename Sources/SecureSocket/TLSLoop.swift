@@ -23,6 +23,9 @@ package final class TLSLoop {
     private(set) var libraryMessages: [LibraryMessage] = []
     /// How often the peer updated its keys in the last call.
     private(set) var keyUpdatesReceived = 0
+    /// The new sending secret of the connection that was called.
+    private var sendingSecret: [UInt8]?
+    private var ownContext: (source: TLSContext, copy: TLSContext)?
     private var contexts: [OpaquePointer?] = Array(repeating: nil, count: RecordWriter.Suite.allCases.count)
 
     /// A message that libssl generates itself.
@@ -68,6 +71,15 @@ package final class TLSLoop {
 
     // MARK: Records written by Enroute
 
+    /// This loop's own copy of a context, created once per context, so a reload creates another one.
+    func copy(of shared: TLSContext) -> TLSContext {
+        if let ownContext, ownContext.source === shared { return ownContext.copy }
+        // Without memory for a copy, connections use the shared context, and libssl writes their records.
+        guard let copy = try? TLSContext(forOneLoop: shared) else { return shared }
+        self.ownContext = (shared, copy)
+        return copy
+    }
+
     /// The context that encrypts records of this suite, given a key each time.
     func cipherContext(for suite: RecordWriter.Suite) -> OpaquePointer? {
         let index = Int(suite.rawValue & 0xF) - 1
@@ -98,9 +110,16 @@ package final class TLSLoop {
         return records
     }
 
+    func takeSendingSecret() -> [UInt8]? {
+        defer { self.sendingSecret = nil }
+        return self.sendingSecret
+    }
+
     fileprivate func recordKeyUpdate() { self.keyUpdatesReceived += 1 }
 
     fileprivate func record(_ message: LibraryMessage) { self.libraryMessages.append(message) }
+
+    fileprivate func record(secret: [UInt8]) { self.sendingSecret = secret }
 
     /// Prepares a call without input: the output is then only this call's.
     func empty() {
@@ -189,14 +208,34 @@ let recordMessage:
     @convention(c) (CInt, CInt, CInt, UnsafeRawPointer?, Int, OpaquePointer?, UnsafeMutableRawPointer?) -> Void = {
         isSent, version, content, bytes, count, ssl, argument in
         guard isSent == 1 else { return countKeyUpdates(isSent, version, content, bytes, count, ssl, argument) }
-        guard content == SSL3_RT_ALERT || content == SSL3_RT_HANDSHAKE, let bytes, let ssl,
-            let loop = SSL_get_wbio(ssl).flatMap({ loop(of: $0) })
-        else { return }
+        guard let bytes, let ssl, let loop = SSL_get_wbio(ssl).flatMap({ loop(of: $0) }) else { return }
         if content == SSL3_RT_ALERT, count == 2 {
             loop.record(.alert(level: bytes.load(as: UInt8.self), description: (bytes + 1).load(as: UInt8.self)))
-        } else if content == SSL3_RT_HANDSHAKE, version == TLS1_3_VERSION, count > 0,
-            CInt(bytes.load(as: UInt8.self)) == SSL3_MT_KEY_UPDATE
-        {
-            loop.record(.keyUpdate)
+        } else if content == SSL3_RT_HANDSHAKE, version == TLS1_3_VERSION, count > 0 {
+            switch CInt(bytes.load(as: UInt8.self)) {
+            case SSL3_MT_KEY_UPDATE: loop.record(.keyUpdate)
+            // The next secret that libssl derives is the one for sending. The key log callback is set only for that one,
+            // because libssl formats each secret as text with one `sprintf` per byte, which takes a tenth of a handshake for
+            // all five.
+            case SSL3_MT_FINISHED: SSL_CTX_set_keylog_callback(SSL_get_SSL_CTX(ssl), recordSecret)
+            default: break
+            }
         }
     }
+
+/// Receives libssl's secrets as NSS key log lines (SSL_CTX_set_keylog_callback) and records the one for sending. The line
+/// belongs to libssl and is not stored.
+let recordSecret: @convention(c) (OpaquePointer?, UnsafePointer<CChar>?) -> Void = { ssl, line in
+    guard let ssl, let line, let loop = SSL_get_wbio(ssl).flatMap({ loop(of: $0) }) else { return }
+    let label: StaticString = "SERVER_TRAFFIC_SECRET_0 "
+    let bytes = UnsafeBufferPointer(start: line, count: strlen(line))
+    guard bytes.count > label.utf8CodeUnitCount, memcmp(line, label.utf8Start, label.utf8CodeUnitCount) == 0,
+        let space = bytes.lastIndex(of: CChar(UInt8(ascii: " ")))
+    else { return }
+    SSL_CTX_set_keylog_callback(SSL_get_SSL_CTX(ssl), nil)
+    let digits = bytes[(space + 1)...].map { character -> UInt8 in
+        let digit = UInt8(bitPattern: character)
+        return digit < UInt8(ascii: "a") ? digit & 0x0F : digit - UInt8(ascii: "a") + 10
+    }
+    loop.record(secret: stride(from: 0, to: digits.count - 1, by: 2).map { digits[$0] << 4 | digits[$0 + 1] })
+}
