@@ -177,6 +177,14 @@ final class ClusterRoute: RedisRoute {
             left: Self.maxRedirections)
     }
 
+    func handler(ofKey key: String) -> RedisChannelHandler? {
+        self.map.owner(of: HashSlot.of(key)).flatMap { self.masters[$0]?.link.handler }
+    }
+
+    func handler(of command: RedisCommand) -> RedisChannelHandler? {
+        command.slot.flatMap { self.map.owner(of: $0) }.flatMap { self.masters[$0]?.link.handler }
+    }
+
     /// Sends a command without a key to any master.
     private func sendAnywhere(_ command: RedisCommand) -> EventLoopFuture<Durable<RESPValue>> {
         guard let master = self.masters.values.first(where: { $0.link.handler != nil }) else {

@@ -5,7 +5,7 @@
 package final class RESPTape {
     enum Kind: UInt8 { case string, status, error, integer, null, array }
 
-    struct Entry {
+    struct Entry: Hashable {
         var kind: Kind
         /// Integer, or number of elements.
         var value: Int64 = 0
@@ -52,7 +52,7 @@ package final class RESPTape {
     // MARK: Reading a push without creating a value
 
     /// The number of elements if the reply is a flat array, otherwise 0.
-    var flatCount: Int {
+    package var flatCount: Int {
         guard let first = self.entries.first, first.kind == .array, self.entries.count == Int(first.value) + 1 else {
             return 0
         }
@@ -73,6 +73,37 @@ package final class RESPTape {
                 && text.elementsEqual(UnsafeRawBufferPointer(start: word.utf8Start, count: word.utf8CodeUnitCount))
         }
     }
+
+    /// Element `index` of a flat array; `nil` if it is not an integer.
+    package func integer(_ index: Int) -> Int64? {
+        guard index + 1 < self.entries.count, self.entries[index + 1].kind == .integer else { return nil }
+        return self.entries[index + 1].value
+    }
+
+    /// Whether element `index` of a flat array is a string, as opposed to null or a number.
+    package func isString(_ index: Int) -> Bool {
+        index + 1 < self.entries.count && self.entries[index + 1].kind == .string
+    }
+
+    /// Passes element `index` of a flat array to `body` as bytes. Not generic, for other targets.
+    package func withBytes(_ index: Int, _ body: (UnsafeRawBufferPointer) -> Void) { self.withText(index, body) }
+
+    /// The error, if the reply is one.
+    var errorLine: String? {
+        guard let first = self.entries.first, first.kind == .error else { return nil }
+        return String(decoding: self.bytes[first.start..<first.start + first.count], as: UTF8.self)
+    }
+
+    /// A copy to compare later replies with.
+    package struct Copy: Sendable {
+        fileprivate let entries: [Entry]
+        fileprivate let bytes: [UInt8]
+    }
+
+    package var copy: Copy { Copy(entries: self.entries, bytes: self.bytes) }
+
+    /// Whether this reply is the same as an earlier one.
+    package func equals(_ copy: Copy) -> Bool { self.bytes == copy.bytes && self.entries == copy.entries }
 
     // MARK: Creating a value
 

@@ -15,6 +15,7 @@ final class RedisChannelHandler: ChannelInboundHandler {
 
     private enum Waiting {
         case answer(EventLoopPromise<RESPValue>, since: NIODeadline)
+        case direct((DirectReply) -> Void, since: NIODeadline)
         /// A PING of the link: any reply shows that the node lives.
         case pong(since: NIODeadline)
         /// A subscribe or unsubscribe command, with the number of acknowledgements still to come.
@@ -22,7 +23,9 @@ final class RedisChannelHandler: ChannelInboundHandler {
 
         var since: NIODeadline {
             switch self {
-            case .answer(_, let since), .pong(let since), .acknowledgements(_, _, _, let since): since
+            case .answer(_, let since), .direct(_, let since), .pong(let since),
+                .acknowledgements(_, _, _, let since):
+                since
             }
         }
     }
@@ -72,6 +75,17 @@ final class RedisChannelHandler: ChannelInboundHandler {
         self.waiting.append(.answer(promise, since: .now()))
         self.write(command)
         return promise.futureResult
+    }
+
+    /// Sends the command that `write` appends to the output.
+    ///
+    /// - Returns: whether it was sent. Otherwise nothing was written, and `completion` is not called.
+    func sendDirectly(_ completion: @escaping (DirectReply) -> Void, _ write: (inout ByteBuffer) -> Void) -> Bool {
+        guard self.context != nil, self.failure == nil, self.waiting.count < Self.maxWaiting else { return false }
+        self.waiting.append(.direct(completion, since: .now()))
+        write(&self.output)
+        self.flushSoon()
+        return true
     }
 
     /// Checks that the node lives. The reply only ends the wait.
@@ -151,15 +165,24 @@ final class RedisChannelHandler: ChannelInboundHandler {
             let value = tape.value
             if case .error(let line) = value {
                 promise.fail(RedisError(errorLine: line))
-                if line.hasPrefix("READONLY") || line.hasPrefix("MASTERDOWN") { self.onDemoted?() }
+                self.noteDemotion(line)
             } else {
                 promise.succeed(value)
             }
+        case .direct(let completion, let since):
+            self.replyTimes?.record(microseconds: (self.lastReceived - since).nanoseconds / 1_000)
+            guard let line = tape.errorLine else { return completion(.reply(tape)) }
+            completion(.failure(RedisError(errorLine: line)))
+            self.noteDemotion(line)
         case .pong: break
         case .acknowledgements(_, _, let failed, _):
             failed(RedisError(errorLine: tape.value.errorLine ?? "ERR unexpected answer to SUBSCRIBE"))
         case nil: self.close(.protocolViolation("a reply without a command"))
         }
+    }
+
+    private func noteDemotion(_ errorLine: String) {
+        if errorLine.hasPrefix("READONLY") || errorLine.hasPrefix("MASTERDOWN") { self.onDemoted?() }
     }
 
     /// The server may end a subscription on its own; such a push acknowledges no command.
@@ -199,6 +222,7 @@ final class RedisChannelHandler: ChannelInboundHandler {
         for item in waiting {
             switch item {
             case .answer(let promise, _): promise.fail(reason)
+            case .direct(let completion, _): completion(.failure(reason))
             case .pong: break
             case .acknowledgements(_, _, let failed, _): failed(reason)
             }

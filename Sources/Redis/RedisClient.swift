@@ -56,25 +56,63 @@ package final class RedisClient: Sendable {
     /// Sends a command. An error reply fails the future with `RedisError.refused`. In a cluster the command goes to the node
     /// of its first key and follows redirections.
     package func send(_ command: RedisCommand) -> EventLoopFuture<RESPValue> {
-        let promise = self.eventLoop.makePromise(of: RESPValue.self)
-        self.onLoop { $0.send(command, isDurable: false) }.whenComplete { result in
-            switch result {
-            case .success(let answer):
-                self.succeeded(command)
-                promise.succeed(answer.value)
-            case .failure(let error):
-                self.report(error, of: command)
-                promise.fail(error)
-            }
+        self.sendQuickly(command) {
+            $0.send(command, isDurable: false).map(\.value)
+        } succeeded: {
+            self.succeeded(command)
+        } failed: {
+            self.report($0, of: command)
         }
-        return promise.futureResult
     }
 
     /// Runs a script by its digest. If the server does not know it, the source is sent once.
     package func evaluate(
         _ script: RedisScript, keys: [String], arguments: [RedisCommand.Word]
     ) -> EventLoopFuture<RESPValue> {
-        self.evaluate(script, keys: keys, arguments: arguments, isDurable: false).map(\.value)
+        let call = script.call(keys: keys, arguments: arguments)
+        return self.sendQuickly(call) { route in
+            route.send(call, isDurable: false).flatMapError { error in
+                guard case RedisError.refused("NOSCRIPT", _) = error else {
+                    return self.eventLoop.makeFailedFuture(error)
+                }
+                let introduction = script.introduction(keys: keys, arguments: arguments)
+                return self.route.value.send(introduction, isDurable: false)
+            }.map(\.value)
+        } succeeded: {
+        } failed: {
+            self.report($0, of: call)
+        }
+    }
+
+    /// Sends a command with one future, which is the usual case. Redirections, unknown scripts and missing connections take
+    /// the general path, where each step is a future.
+    private func sendQuickly(
+        _ command: RedisCommand, generally: @escaping @Sendable (any RedisRoute) -> EventLoopFuture<RESPValue>,
+        succeeded: @escaping @Sendable () -> Void, failed: @escaping @Sendable (any Error) -> Void
+    ) -> EventLoopFuture<RESPValue> {
+        let promise = self.eventLoop.makePromise(of: RESPValue.self)
+        let complete: @Sendable (Result<RESPValue, any Error>) -> Void = { result in
+            switch result {
+            case .success: succeeded()
+            case .failure(let error): failed(error)
+            }
+            promise.completeWith(result)
+        }
+        if self.eventLoop.inEventLoop {
+            let route = self.route.value
+            let isSent = route.handler(of: command)?.sendDirectly { reply in
+                switch reply {
+                case .reply(let tape): complete(.success(tape.value))
+                case .failure(let error) where error.needsGeneralPath: generally(route).whenComplete(complete)
+                case .failure(let error): complete(.failure(error))
+                }
+            } _: {
+                command.write(into: &$0)
+            }
+            if isSent == true { return promise.futureResult }
+        }
+        self.onLoop(generally).whenComplete(complete)
+        return promise.futureResult
     }
 
     /// Runs a script whose writes replicas should have as well, where there are any (`WAIT`, for as many replicas as

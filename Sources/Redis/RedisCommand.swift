@@ -21,10 +21,13 @@ package struct RedisCommand: Sendable, ExpressibleByArrayLiteral {
 
     /// Writes the command in one piece, directly into the buffer's memory. Accepting a location sends one command of eight
     /// elements, and appending them one by one took a sixth of all its instructions.
-    package func write(into buffer: inout ByteBuffer) {
+    package func write(into buffer: inout ByteBuffer) { self.write(into: &buffer, announcing: self.words.count) }
+
+    /// - Parameter count: the number of words of the command, of which these may be only the first.
+    func write(into buffer: inout ByteBuffer, announcing count: Int) {
         let most = self.words.reduce(Self.maxHeaderBytes) { $0 + $1.count + Self.maxHeaderBytes + 2 }
         buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: most) { room in
-            var place = Self.writeHeader(UInt8(ascii: "*"), self.words.count, to: room, at: 0)
+            var place = Self.writeHeader(UInt8(ascii: "*"), count, to: room, at: 0)
             for word in self.words {
                 place = Self.writeHeader(UInt8(ascii: "$"), word.count, to: room, at: place)
                 word.withBytes { bytes in
@@ -38,9 +41,9 @@ package struct RedisCommand: Sendable, ExpressibleByArrayLiteral {
     }
 
     /// A type byte, at most 19 digits, a line end.
-    private static let maxHeaderBytes = 1 + 19 + 2
+    static let maxHeaderBytes = 1 + 19 + 2
 
-    private static func writeHeader(
+    static func writeHeader(
         _ sign: UInt8, _ count: Int, to room: UnsafeMutableRawBufferPointer, at place: Int
     ) -> Int {
         room[place] = sign
@@ -58,7 +61,7 @@ package struct RedisCommand: Sendable, ExpressibleByArrayLiteral {
         return self.writeLineEnd(to: room, at: place + digits + 1)
     }
 
-    private static func writeLineEnd(to room: UnsafeMutableRawBufferPointer, at place: Int) -> Int {
+    static func writeLineEnd(to room: UnsafeMutableRawBufferPointer, at place: Int) -> Int {
         room[place] = UInt8(ascii: "\r")
         room[place + 1] = UInt8(ascii: "\n")
         return place + 2

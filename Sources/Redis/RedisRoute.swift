@@ -27,6 +27,10 @@ protocol RedisRoute: AnyObject {
     func start() -> EventLoopFuture<Void>
     func stop()
     func send(_ command: RedisCommand, isDurable: Bool) -> EventLoopFuture<Durable<RESPValue>>
+    /// The connection for commands with this key; `nil` while there is none.
+    func handler(ofKey key: String) -> RedisChannelHandler?
+    /// The connection for a command; `nil` while there is none, or when any connection will do.
+    func handler(of command: RedisCommand) -> RedisChannelHandler?
     /// Since when some connection is down or unresponsive; `nil` while all of them work.
     var unresponsiveSince: NIODeadline? { get }
     /// The location of a channel, where subscriber connections must go.
@@ -106,6 +110,8 @@ final class MasterRoute: RedisRoute {
         self.part.send(command, isDurable: isDurable)
     }
 
+    func handler(ofKey key: String) -> RedisChannelHandler? { self.link.handler }
+    func handler(of command: RedisCommand) -> RedisChannelHandler? { self.link.handler }
     var unresponsiveSince: NIODeadline? { self.link.unresponsiveSince }
     func location(ofChannel channel: String) -> ChannelLocation? { .singleMaster }
     var locations: [ChannelLocation] { [.singleMaster] }

@@ -34,6 +34,22 @@ import Testing
         return client
     }
 
+    @Test func `a direct command's failure is reported once, unless the command is sent again`() async throws {
+        try await withServer { server in
+            let observer = RecordingObserver()
+            let client = try await Self.client(server.address, observer)
+            defer { client.stop() }
+            let lines = [
+                "NOSCRIPT No matching script", "MOVED 1 127.0.0.1:1", "OOM command not allowed", "WRONGTYPE x",
+            ]
+            for line in lines {
+                client.reportFailure(.failure(RedisError(errorLine: line)), of: ["a", "b"], by: "EVALSHA")
+            }
+            #expect(observer.received.errors == [RedisError(errorLine: "OOM command not allowed")])
+            #expect(observer.received.refusals == [["a", "b"]])
+        }
+    }
+
     @Test func `B35: the observer receives each error once, malformed data as such, and accepted writes`() async throws
     {
         try await withServer { server in
