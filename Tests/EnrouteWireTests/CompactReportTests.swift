@@ -75,6 +75,33 @@ import Testing
         #expect(accepted > 2_000 && left > 2_000, "\(accepted) accepted, \(left) left")
     }
 
+    @Test func `a published location with one changed, missing or additional byte means the same to both readers`()
+        throws
+    {
+        var generator = SeededGenerator(seed: 8)
+        let fixes = try Self.written.flatMap { try #require(Self.compact($0)).fixes }
+        let alphabet = Array(#"{}[]",:.-+eE019 \jlatonseqfixbry"#.utf8)
+        var (accepted, left) = (0, 0)
+        for _ in 0..<40_000 {
+            let fix = fixes.randomElement(using: &generator)!
+            var bytes =
+                PublishedLocation.head + Array("1700000000000000\",\"at\":\(fix.at)".utf8)
+                + PublishedLocation.tail(of: fix, job: .job7, receivedAt: 1_700_000_000_001)
+            let index = Int.random(in: bytes.indices, using: &generator)
+            switch Int.random(in: 0..<4, using: &generator) {
+            case 0: bytes[index] = alphabet.randomElement(using: &generator)!
+            case 1: bytes.remove(at: index)
+            case 2: bytes.insert(alphabet.randomElement(using: &generator)!, at: index)
+            default: break
+            }
+            let compact = bytes.withUnsafeBytes { PublishedLocation.stamp(compact: $0, of: .job7) }
+            let general = bytes.withUnsafeBytes { PublishedLocation.stamp(general: $0, of: .job7) }
+            if let compact { #expect(compact == general, "\(String(decoding: bytes, as: UTF8.self))") }
+            if compact == nil { left += 1 } else { accepted += 1 }
+        }
+        #expect(accepted > 10_000 && left > 2_000, "\(accepted) accepted, \(left) left")
+    }
+
     @Test func `a report that ends early is not read`() {
         for json in Self.written {
             for count in 0..<json.utf8.count { #expect(Self.compact(String(json.utf8.prefix(count))!) == nil) }

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import EnrouteWire
@@ -71,5 +72,44 @@ import Testing
             #expect(throws: BadMessage.self) { try part.withUnsafeBytes { try ServerMessage($0) } }
         }
         #expect(throws: BadMessage.self) { try (whole + [0x78]).withUnsafeBytes { try ServerMessage($0) } }
+    }
+
+    @Test func `a tail has the bytes that the general writer of a fix writes`() {
+        var generator = SeededGenerator(seed: 20)
+        func some(_ range: ClosedRange<Double>) -> Double? {
+            Bool.random(using: &generator) ? Double.random(in: range, using: &generator) : nil
+        }
+        for _ in 0..<5_000 {
+            let place = Coordinate(
+                latitude: Double.random(in: -90...90, using: &generator),
+                longitude: Double.random(in: -180...180, using: &generator))!
+            let fix = Fix(
+                at: 1_700_000_000_000, place: place, accuracyMeters: some(0...10_000),
+                speedMetersPerSecond: some(0...340), headingDegrees: some(0...360))
+            var writer = JSONWriter()
+            writer.object { writer in
+                writer.field("job", "job-7")
+                writer.field("received", Int64(1_700_000_000_001))
+                fix.write(into: &writer)
+            }
+            let tail = PublishedLocation.tail(of: fix, job: .job7, receivedAt: 1_700_000_000_001)
+            #expect(tail.dropFirst() == writer.bytes.dropFirst())
+            #expect(tail.first == UInt8(ascii: ",") && tail.count <= PublishedLocation.maxTailBytes)
+        }
+    }
+
+    @Test func `the longest tail fits`() {
+        let fix = Fix(
+            at: 1_700_000_000_000, place: Coordinate(latitude: -89.1234567, longitude: -179.1234567)!,
+            accuracyMeters: 9_999.9, speedMetersPerSecond: 339.99, headingDegrees: 359.9)
+        let job = JobID(String(repeating: "j", count: JobID.longest))!
+        #expect(
+            PublishedLocation.tail(of: fix, job: job, receivedAt: .min).count <= PublishedLocation.maxTailBytes)
+    }
+
+    @Test(arguments: [0, 1, 99, 1_700_000_000_000, .max] as [Int64])
+    func `the answer to a location has the bytes of ok`(sequence: Int64) {
+        let general = ServerMessage.ok(replyTo: "location", job: .job7, sequence: sequence, deadline: nil, ref: nil)
+        #expect(ServerMessage.locationAccepted(.job7, sequence: sequence) == general.encoded)
     }
 }

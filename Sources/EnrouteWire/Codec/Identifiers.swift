@@ -5,26 +5,34 @@
 ///
 /// `Kind` makes the id of a job and the id of a rider different types.
 public struct Identifier<Kind>: Hashable, Sendable, CustomStringConvertible, LosslessStringConvertible {
-    public static var longest: Int { 64 }
+    public static var longest: Int { NameBytes.longest }
 
     public let text: String
 
     /// - Returns: `nil` unless `text` is 1 to 64 characters of `[A-Za-z0-9_-]`.
     public init?(_ text: String) {
-        guard Self.isValid(text.utf8) else { return nil }
+        var text = text
+        guard text.withUTF8({ NameBytes.isName(UnsafeRawBufferPointer($0)) }) else { return nil }
         self.text = text
     }
 
     /// Parses bytes. Creates no String for an invalid id.
     public init?(bytes: UnsafeRawBufferPointer) {
-        guard Self.isValid(bytes) else { return nil }
+        guard NameBytes.isName(bytes) else { return nil }
         self.text = String(decoding: bytes, as: UTF8.self)
     }
 
     public var description: String { self.text }
+}
 
-    private static func isValid(_ bytes: some Collection<UInt8>) -> Bool {
-        (1...self.longest).contains(bytes.count) && bytes.allSatisfy(\.isNameCharacter)
+/// The rule for identifiers. Not in the generic type, because every relayed message is checked.
+enum NameBytes {
+    static let longest = 64
+
+    static func isName(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        guard bytes.count >= 1, bytes.count <= self.longest else { return false }
+        for byte in bytes where !byte.isNameCharacter { return false }
+        return true
     }
 }
 

@@ -38,14 +38,26 @@ extension LocationReport {
 extension PublishedLocation {
     /// Returns the fix of a published location without decoding the rest; `nil` for any other message, and for one that
     /// `tail` and the script did not write.
-    package static func fix(of message: UnsafeRawBufferPointer) -> Fix? {
-        guard Self.id(of: message) != nil else { return nil }
-        var cursor = CompactCursor(UnsafeRawBufferPointer(rebasing: message[(Self.head.count + Self.idDigits)...]))
-        guard cursor.take(#"","at":"#), let at = cursor.integer(), cursor.take(#","job":""#), cursor.skipIdentifier(),
-            cursor.take(#","received":"#), cursor.integer() != nil, cursor.take(","),
-            let fix = cursor.fixMembers(at: at), cursor.isAtEnd
+    package static func fix(of message: UnsafeRawBufferPointer) -> Fix? { self.compact(message)?.fix }
+
+    /// As `read`, for the form that `tail` and the script write; `nil` for anything else.
+    static func stamp(compact message: UnsafeRawBufferPointer, of job: JobID) -> Stamp? {
+        guard message.count <= RelayedMessage.longest, let read = self.compact(message),
+            read.job.elementsEqual(job.text.utf8)
         else { return nil }
-        return fix
+        return Stamp(id: read.id, receivedAt: Fix.times.contains(read.receivedAt) ? read.receivedAt : 0)
+    }
+
+    private static func compact(
+        _ message: UnsafeRawBufferPointer
+    ) -> (id: UInt64, job: UnsafeRawBufferPointer, receivedAt: Int64, fix: Fix)? {
+        guard let id = self.id(of: message) else { return nil }
+        var cursor = CompactCursor(UnsafeRawBufferPointer(rebasing: message[(self.head.count + self.idDigits)...]))
+        guard cursor.take(#"","at":"#), let at = cursor.integer(), cursor.take(#","job":""#),
+            let job = cursor.identifier(), cursor.take(#","received":"#), let receivedAt = cursor.integer(),
+            cursor.take(","), let fix = cursor.fixMembers(at: at), cursor.isAtEnd
+        else { return nil }
+        return (id, job, receivedAt, fix)
     }
 }
 
@@ -68,20 +80,17 @@ private struct CompactCursor {
     }
 
     /// Reads a job id and the quotation mark after it.
-    mutating func job() -> JobID? {
-        let start = self.rest
-        guard self.skipIdentifier() else { return nil }
-        return JobID(bytes: UnsafeRawBufferPointer(rebasing: start[..<(start.count - self.rest.count - 1)]))
-    }
+    mutating func job() -> JobID? { self.identifier().flatMap { JobID(bytes: $0) } }
 
-    /// Moves past the characters of an identifier and the quotation mark after them.
-    mutating func skipIdentifier() -> Bool {
+    /// Reads the characters of an identifier, and moves past the quotation mark after them.
+    mutating func identifier() -> UnsafeRawBufferPointer? {
         var count = 0
         while count < self.rest.count, self.rest[count].isNameCharacter { count += 1 }
         guard (1...JobID.longest).contains(count), count < self.rest.count, self.rest[count] == UInt8(ascii: "\"")
-        else { return false }
+        else { return nil }
+        let name = UnsafeRawBufferPointer(rebasing: self.rest[..<count])
         self.skip(count + 1)
-        return true
+        return name
     }
 
     /// Reads the fixes and the bracket after them.

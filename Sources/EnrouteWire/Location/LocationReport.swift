@@ -172,17 +172,49 @@ public enum PublishedLocation {
     static let head = Array(#"{"type":"location","id":""#.utf8)
     static let idDigits = 16
 
-    /// The part that the gateway writes: everything after the fix's time.
-    public static func tail(of fix: Fix, job: JobID, receivedAt: Int64) -> [UInt8] {
-        var writer = JSONWriter()
-        writer.object { writer in
-            writer.field("job", job.text)
-            writer.field("received", receivedAt)
-            fix.write(into: &writer)
+    /// The largest size of a tail, bytes.
+    package static let maxTailBytes =
+        #","job":"","received":,"lat":,"lon":,"acc":,"spd":,"hdg":}"#.utf8.count + JobID.longest + 6
+        * ByteWriter.maxNumberBytes
+
+    /// Writes the part that the gateway contributes: everything after the fix's time.
+    ///
+    /// - Parameter room: at least `maxTailBytes`.
+    /// - Returns: the number of bytes written.
+    package static func writeTail(
+        of fix: Fix, job: JobID, receivedAt: Int64, to room: UnsafeMutableRawBufferPointer
+    ) -> Int {
+        var writer = ByteWriter(room)
+        writer.text(#","job":""#)
+        writer.text(job.text)
+        writer.text(#"","received":"#)
+        writer.number(receivedAt)
+        // As `Fix.write` does: seven decimals of a degree are 11 mm.
+        writer.text(#","lat":"#)
+        writer.decimal(fix.place.latitude, 7)
+        writer.text(#","lon":"#)
+        writer.decimal(fix.place.longitude, 7)
+        if let accuracy = fix.accuracyMeters {
+            writer.text(#","acc":"#)
+            writer.decimal(accuracy, 1)
         }
-        var bytes = writer.bytes
-        bytes[0] = UInt8(ascii: ",")
-        return bytes
+        if let speed = fix.speedMetersPerSecond {
+            writer.text(#","spd":"#)
+            writer.decimal(speed, 2)
+        }
+        if let heading = fix.headingDegrees {
+            writer.text(#","hdg":"#)
+            writer.decimal(heading, 1)
+        }
+        writer.byte(UInt8(ascii: "}"))
+        return writer.count
+    }
+
+    /// Returns the tail of a published location.
+    public static func tail(of fix: Fix, job: JobID, receivedAt: Int64) -> [UInt8] {
+        [UInt8](unsafeUninitializedCapacity: self.maxTailBytes) { room, count in
+            count = self.writeTail(of: fix, job: job, receivedAt: receivedAt, to: UnsafeMutableRawBufferPointer(room))
+        }
     }
 
     /// Returns the id of a published location without decoding it; `nil` for any other message.

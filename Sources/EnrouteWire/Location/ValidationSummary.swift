@@ -11,7 +11,7 @@ public struct ValidationSummary: Sendable, Hashable {
     public var proximity: ProximityState?
     /// Whether travel mode was switched off because the rider arrived, where that is configured.
     public var wasStoppedByArrival = false
-    /// When a fix was last accepted, ms since the epoch, accurate to a few seconds. Stored for longer than the
+    /// When a fix was last accepted, ms since the epoch; up to a minute too early. Stored for longer than the
     /// position.
     public var seenAt: Int64?
     /// When travel mode was last switched on, ms since the epoch.

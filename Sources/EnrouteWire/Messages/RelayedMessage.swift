@@ -39,6 +39,11 @@ extension PublishedLocation {
     /// Returns id and time of a valid location message of this job; `nil` for anything else. Unknown members, which a
     /// later version may add, are ignored.
     package static func read(_ message: UnsafeRawBufferPointer, of job: JobID) -> Stamp? {
+        self.stamp(compact: message, of: job) ?? self.stamp(general: message, of: job)
+    }
+
+    /// Reads any valid form.
+    static func stamp(general message: UnsafeRawBufferPointer, of job: JobID) -> Stamp? {
         let end = self.head.count + self.idDigits
         // The id must not have more digits than are read.
         guard let id = self.id(of: message), message[end] == UInt8(ascii: "\""), RelayedMessage.mayBe(message) else {
