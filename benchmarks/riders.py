@@ -69,7 +69,7 @@ def measure(redis, riders, questions):
     before = int(redis.send("MEMORY", "USAGE", keys(names[0])[0]))
     timed("set_rider_online, with a request id", riders, lambda n: redis.script(
         "set_rider_online", keys(names[n], "due", request="r"), ZONE, names[n], names[n], "r", "phone-1", REACH))
-    timed("place_rider", riders, lambda n: redis.script("place_rider", geo, names[n], *place(), 86_400_000))
+    timed("place_riders", riders, lambda n: redis.script("place_riders", geo, " ".join(map(str, (names[n], *place()))), 86_400_000))
     # Every fifth rider is busy.
     timed("assign_rider", riders // 5, lambda n: redis.script(
         "assign_rider", keys(names[5 * n], "tasks"), ZONE, names[5 * n], "service", "", f"job-{n}", REACH, ""))

@@ -1,9 +1,9 @@
 #!lua
 -- note_verdicts: count the validation results of a rider's fixes, store annotations about the rider, and notify followers.
 --
--- Called every few seconds while a rider reports, never once per fix, by the gateway that has the rider's session or
--- request; the counts of all gateways are added up. The clock of this instance notes when a fix was last accepted and when
--- sharing started: a position is stored only for minutes, and a rider that has been unreachable for longer must still differ
+-- Called seconds after a refusal, else once a minute while a rider reports, never once per fix, by the gateway that has the
+-- rider's session or request; the counts of all gateways are added up. The clock of this instance notes when a fix was last
+-- accepted and when sharing started: a position is stored only for minutes, and a rider that has been unreachable for longer must still differ
 -- from one that has not started. The hash holds counts, annotations and times, never a place.
 --
 -- Role     live

@@ -42,8 +42,8 @@ static const unsigned char note_verdicts_lua[] = {
 static const unsigned char open_feed_lua[] = {
 #embed "../../lua/open_feed.lua"
 };
-static const unsigned char place_rider_lua[] = {
-#embed "../../lua/place_rider.lua"
+static const unsigned char place_riders_lua[] = {
+#embed "../../lua/place_riders.lua"
 };
 static const unsigned char publish_eta_lua[] = {
 #embed "../../lua/publish_eta.lua"
@@ -107,7 +107,7 @@ static const struct enroute_scripts_file files[] = {
     FILE_OF("join_link.lua", join_link_lua),
     FILE_OF("note_verdicts.lua", note_verdicts_lua),
     FILE_OF("open_feed.lua", open_feed_lua),
-    FILE_OF("place_rider.lua", place_rider_lua),
+    FILE_OF("place_riders.lua", place_riders_lua),
     FILE_OF("publish_eta.lua", publish_eta_lua),
     FILE_OF("publish_location.lua", publish_location_lua),
     FILE_OF("publish_status.lua", publish_status_lua),

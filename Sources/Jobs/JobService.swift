@@ -57,6 +57,11 @@ package struct JobService: Sendable {
         }
     }
 
+    /// A reader for checks of one job.
+    package func checkReader(of job: JobID) -> JobCheckReader {
+        JobCheckReader(job, ledger: self.ledger, feed: self.feed)
+    }
+
     /// Changes a job's status.
     ///
     /// - Parameter request: a client that does not know whether its change was made can repeat it with the same id.

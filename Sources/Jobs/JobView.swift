@@ -46,16 +46,30 @@ package struct JobCheck: Sendable {
     package var parties: Parties
 
     package init(_ head: JobLedger.Head, _ feed: JobFeed.State) {
+        let position = feed.position.flatMap { message in
+            message.withUnsafeBytes { PublishedLocation.id(of: $0) }.map { (id: $0, message: message) }
+        }
+        self.init(head, rider: feed.rider, deadline: feed.deadline, position)
+    }
+
+    package init(_ reading: JobCheckReader.Reading) {
+        self.init(
+            reading.head, rider: reading.travel?.rider, deadline: reading.travel?.deadline, reading.position)
+    }
+
+    /// - Parameters:
+    ///   - rider: who shares its position according to the live instance; `nil` while the feed is closed.
+    ///   - deadline: ms since the epoch.
+    private init(
+        _ head: JobLedger.Head, rider: PersonID?, deadline: Int64?, _ position: (id: UInt64, message: [UInt8])?
+    ) {
         self.head = head
         self.parties = Parties(customer: head.customer, rider: head.rider)
-        let isAllowed = head.isTravelling && feed.rider == head.rider
-        self.isTracking = feed.isOpen && isAllowed
-        self.isFeedOrphaned = feed.isOpen && !isAllowed
-        self.deadline = self.isTracking ? feed.deadline : nil
-        guard self.isTracking, let message = feed.position,
-            let id = message.withUnsafeBytes({ PublishedLocation.id(of: $0) })
-        else { return }
-        self.position = (id, message)
+        let isAllowed = head.isTravelling && rider == head.rider
+        self.isTracking = rider != nil && isAllowed
+        self.isFeedOrphaned = rider != nil && !isAllowed
+        self.deadline = self.isTracking ? deadline : nil
+        self.position = self.isTracking ? position : nil
     }
 }
 

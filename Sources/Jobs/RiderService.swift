@@ -158,24 +158,33 @@ package struct RiderService: Sendable {
         }
     }
 
+    /// The result of a heartbeat.
+    package enum HeartbeatResult: Sendable, Hashable {
+        /// The rider is online in this zone.
+        case recorded(ZoneID)
+        /// The rider is offline or in no zone. Nothing was changed.
+        case ignored
+        /// This is the rider's device, so the heartbeat of another one was not recorded.
+        case otherDevice(DeviceID)
+    }
+
     /// Records a heartbeat of a rider, and its place.
     ///
     /// - Parameters:
     ///   - place: for finding the nearest rider; valid as long as a heartbeat.
     ///   - takesOver: the device has just signed in.
-    /// - Returns: `nil` when the heartbeat was recorded; otherwise the rider's current device.
     package func recordHeartbeat(
         of rider: PersonID, at place: Coordinate?, device: DeviceID?, takesOver: Bool = false
-    ) -> EventLoopFuture<DeviceID?> {
+    ) -> EventLoopFuture<HeartbeatResult> {
         self.riders.zone(of: rider).flatMap { zone in
-            guard let zone else { return self.loop.makeSucceededFuture(nil) }
+            guard let zone else { return self.loop.makeSucceededFuture(.ignored) }
             return self.riders.heartbeat(of: rider, in: zone, device: device, takesOver: takesOver).flatMap { result in
                 switch result {
-                case .otherDevice(let device): return self.loop.makeSucceededFuture(device)
-                case .noSuchRider, .offline: return self.loop.makeSucceededFuture(nil)
+                case .otherDevice(let device): return self.loop.makeSucceededFuture(.otherDevice(device))
+                case .noSuchRider, .offline: return self.loop.makeSucceededFuture(.ignored)
                 case .recorded:
-                    guard let place else { return self.loop.makeSucceededFuture(nil) }
-                    return self.places.place(rider, in: zone, at: place).map { _ in nil }
+                    guard let place else { return self.loop.makeSucceededFuture(.recorded(zone)) }
+                    return self.places.place(rider, in: zone, at: place).map { _ in .recorded(zone) }
                 }
             }
         }

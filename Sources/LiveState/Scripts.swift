@@ -35,7 +35,7 @@ package enum Scripts {
     package static let removeRider = Self.script("remove_rider")
     package static let riderSnapshot = Self.script("rider_snapshot")
     package static let zoneSnapshot = Self.script("zone_snapshot")
-    package static let placeRider = Self.script("place_rider")
+    package static let placeRiders = Self.script("place_riders")
 
     /// Sources by name, without the file extension.
     static let sources: [String: [UInt8]] = {

@@ -11,7 +11,7 @@ import Testing
         Scripts.issueLink, Scripts.joinLink, Scripts.describeJob, Scripts.claimRequest, Scripts.settleRequest,
         Scripts.describeRider, Scripts.removeRider, Scripts.setRiderOnline, Scripts.setRiderOffline,
         Scripts.riderHeartbeat, Scripts.expireRider, Scripts.assignRider, Scripts.advanceTask, Scripts.releaseRider,
-        Scripts.riderSnapshot, Scripts.zoneSnapshot, Scripts.placeRider,
+        Scripts.riderSnapshot, Scripts.zoneSnapshot, Scripts.placeRiders,
     ]
 
     /// The comment at the top, without the dashes.

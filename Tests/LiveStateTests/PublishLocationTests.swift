@@ -21,7 +21,7 @@ import Testing
     }
 
     private func id(_ answer: RESPValue) -> Int64? {
-        answer.array?.first == .integer(1) ? answer.array?.dropFirst().first?.integer : nil
+        answer.array?.first == .integer(1) ? answer.array?.dropFirst(2).first?.text.flatMap { Int64($0) } : nil
     }
 
     @Test func `an accepted position is stored for its lifetime, as the bytes that were published`() async throws {

@@ -1,5 +1,6 @@
 import EnrouteWire
 import LiveState
+import NIOCore
 import Redis
 import TestSupport
 import Testing
@@ -120,16 +121,36 @@ import Testing
         }
     }
 
-    @Test func `place_rider refuses a bad argument`() async throws {
+    @Test func `place_riders refuses a bad argument`() async throws {
         try await self.stage { stage in
             let keys = [stage.keyspace.places(in: ZoneStage.zone), stage.keyspace.placesSeen(in: ZoneStage.zone)]
             let call = ValidCall(
-                script: Scripts.placeRider, keys: keys, arguments: ["rider-1", "13.4", "52.5", "90000"])
+                script: Scripts.placeRiders, keys: keys, arguments: ["rider-1 13.4 52.5 rider-2 13.5 52.6", "90000"])
             let degrees = ["", "x", "nan", "-181", "181", "inf"]
+            let places =
+                (badNames + [""]).map { "\($0) 13.4 52.5" } + degrees.map { "rider-1 \($0) 52.5" }
+                + (degrees + ["85.06", "-86"]).map { "rider-1 13.4 \($0)" }
+                + [
+                    "", " ", "rider-1", "rider-1 13.4", "rider-1 13.4 52.5 ", " rider-1 13.4 52.5",
+                    "rider-1  13.4 52.5",
+                ]
+                + ["rider-1 13.4 52.5 rider-2", "rider-1 13.4 52.5 rider-2 13.5", "rider-1 13.4 52.5 a:b 13.5 52.6"]
+                + [Array(repeating: "rider-1 13.4 52.5", count: 101).joined(separator: " ")]
             try await call.refuses(
-                Self.bad(0, badNames + [""], "rider must be") + Self.bad(1, degrees, "longitude must be")
-                    + Self.bad(2, degrees + ["85.06", "-86"], "latitude must be")
-                    + Self.bad(3, Self.badReaches, "lifetime_ms must be"), on: stage.base)
+                Self.bad(0, places, "places must be") + Self.bad(1, Self.badReaches, "lifetime_ms must be"),
+                on: stage.base)
+        }
+    }
+
+    @Test func `place_riders stores every place of a batch`() async throws {
+        try await self.stage { stage in
+            let index = GeoIndex(live: stage.base.client, settings: stage.base.settings)
+            let here = Coordinate(latitude: 52.5, longitude: 13.4)!
+            let riders = (0..<250).map { (rider: PersonID("rider-\($0)")!, place: here) }
+            let pole = (rider: PersonID("pole")!, place: Coordinate(latitude: 89, longitude: 0)!)
+            #expect(try await index.place(riders + [pole], in: ZoneStage.zone).get() == 250)
+            let found = try await index.near(here, in: ZoneStage.zone, within: 10, limit: 500).get()
+            #expect(Set(found.map(\.rider)) == Set(riders.map(\.rider)))
         }
     }
 

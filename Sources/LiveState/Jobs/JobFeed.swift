@@ -138,7 +138,7 @@ package struct JobFeed: Sendable {
             guard let values = answer.array, values.count == 3 else {
                 throw RedisError.unexpectedAnswer(command: "MGET")
             }
-            let travel = self.live.value(values[0], of: self.keyspace.travel(of: job), by: "MGET", Travel.init)
+            let travel = self.travel(values[0], of: job)
             guard let travel, let rider = travel.rider else {
                 var state = State()
                 state.isClosed = travel != nil
@@ -157,6 +157,29 @@ package struct JobFeed: Sendable {
                 eta: stored.flatMap { $0.fence == travel.fence ? $0.estimate : nil })
         }
     }
+
+    /// Requests travel mode and the last position without a future; see `RedisClient.sendDirectly`.
+    func sendQuery(_ job: JobID, _ completion: @escaping (DirectReply) -> Void) -> Bool {
+        let (travel, position) = (self.keyspace.travel(of: job), self.keyspace.position(of: job))
+        return self.live.sendDirectly(
+            key: travel, words: 3, most: 3 * CommandWriter.size(ofWord: position.utf8.count)
+        ) { writer in
+            writer.word("MGET")
+            writer.word(travel)
+            writer.word(position)
+        } _: { reply in
+            self.live.reportFailure(reply, of: [travel, position], by: "MGET")
+            completion(reply)
+        }
+    }
+
+    /// Reads the value of the travel key. A malformed one is reported, and counts as missing.
+    func travel(_ value: RESPValue, of job: JobID) -> Travel? {
+        self.live.value(value, of: self.keyspace.travel(of: job), by: "MGET", Travel.init)
+    }
+
+    /// Reports a malformed position.
+    func refusePosition(of job: JobID) { self.live.refuse(self.keyspace.position(of: job), by: "MGET") }
 
     /// `<fence> <deadline> <rider>`, as open_feed and close_feed write it.
     package struct Travel: Sendable, Hashable {

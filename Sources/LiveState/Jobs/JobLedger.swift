@@ -288,18 +288,39 @@ package struct JobLedger: Sendable {
     package func head(_ job: JobID) -> EventLoopFuture<Head?> {
         self.ledger.send([
             "HMGET", .text(self.keyspace.job(job)), "epoch", "head", "travel_active", "customer", "rider",
-        ]).flatMapThrowing { answer in
-            guard let fields = answer.array, fields.count == 5 else {
-                throw RedisError.unexpectedAnswer(command: "HMGET")
-            }
-            guard fields[0] != .null || fields[1] != .null || fields[3] != .null else { return nil }
-            guard let epoch = fields[0].text, epoch.isNonce, let id = fields[1].text.flatMap({ StatusID($0) }),
-                let customer = fields[3].text.flatMap({ PersonID($0) }),
-                let rider = optional(fields[4].text ?? "", { PersonID($0) })
-            else { throw self.ledger.refusal(of: self.keyspace.job(job), by: "HMGET") }
-            return Head(
-                epoch: epoch, id: id, isTravelling: fields[2].text == "1", customer: customer, rider: rider)
+        ]).flatMapThrowing { try self.head($0, of: job) }
+    }
+
+    /// As `head`, without a future; see `RedisClient.sendDirectly`.
+    func sendHeadQuery(_ job: JobID, _ completion: @escaping (DirectReply) -> Void) -> Bool {
+        let key = self.keyspace.job(job)
+        return self.ledger.sendDirectly(
+            key: key, words: 7, most: CommandWriter.size(ofWord: key.utf8.count) + 6 * CommandWriter.size(ofWord: 16)
+        ) { writer in
+            writer.word("HMGET")
+            writer.word(key)
+            writer.word("epoch")
+            writer.word("head")
+            writer.word("travel_active")
+            writer.word("customer")
+            writer.word("rider")
+        } _: { reply in
+            self.ledger.reportFailure(reply, of: [key], by: "HMGET")
+            completion(reply)
         }
+    }
+
+    /// Reads the reply to the query above.
+    func head(_ answer: RESPValue, of job: JobID) throws -> Head? {
+        guard let fields = answer.array, fields.count == 5 else {
+            throw RedisError.unexpectedAnswer(command: "HMGET")
+        }
+        guard fields[0] != .null || fields[1] != .null || fields[3] != .null else { return nil }
+        guard let epoch = fields[0].text, epoch.isNonce, let id = fields[1].text.flatMap({ StatusID($0) }),
+            let customer = fields[3].text.flatMap({ PersonID($0) }),
+            let rider = optional(fields[4].text ?? "", { PersonID($0) })
+        else { throw self.ledger.refusal(of: self.keyspace.job(job), by: "HMGET") }
+        return Head(epoch: epoch, id: id, isTravelling: fields[2].text == "1", customer: customer, rider: rider)
     }
 
     var retention: RedisCommand.Word { .integer(self.settings.retention.milliseconds) }

@@ -66,7 +66,7 @@ package struct ValidationSummaryStore: Sendable {
 /// The hash `job:{J}:verdicts`.
 package struct StoredVerdicts: Sendable, Hashable {
     package var summary = ValidationSummary()
-    /// When each verdict was last counted, ms since the epoch, accurate to a few seconds.
+    /// When each verdict was last counted, ms since the epoch; up to a minute too early for `accepted`.
     package var lastAt: [String: Int64] = [:]
     /// Whether every field is valid. A malformed field changes nothing.
     package var isValid = true

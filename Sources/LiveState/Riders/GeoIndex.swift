@@ -24,14 +24,28 @@ package struct GeoIndex: Sendable {
     ///
     /// - Returns: whether the rider can be found there: no place beyond `maxLatitude` can be stored.
     package func place(_ rider: PersonID, in zone: ZoneID, at place: Coordinate) -> EventLoopFuture<Bool> {
-        guard abs(place.latitude) <= Self.maxLatitude else { return self.live.eventLoop.makeSucceededFuture(false) }
-        return self.live.evaluate(
-            Scripts.placeRider, keys: [self.keyspace.places(in: zone), self.keyspace.placesSeen(in: zone)],
-            arguments: [
-                .text(rider.text), .text("\(place.longitude)"), .text("\(place.latitude)"),
-                .integer(self.lifetime.milliseconds),
-            ]
-        ).map { _ in true }
+        self.place([(rider, place)], in: zone).map { $0 == 1 }
+    }
+
+    /// Maximum number of places in one call of the script.
+    private static let maxBatch = 100
+
+    /// Stores the places of riders of one zone.
+    ///
+    /// - Returns: how many can be found: no place beyond `maxLatitude` can be stored.
+    package func place(_ riders: [(rider: PersonID, place: Coordinate)], in zone: ZoneID) -> EventLoopFuture<Int> {
+        let placed = riders.filter { abs($0.place.latitude) <= Self.maxLatitude }
+        let keys = [self.keyspace.places(in: zone), self.keyspace.placesSeen(in: zone)]
+        let sent = stride(from: 0, to: placed.count, by: Self.maxBatch).map { start in
+            let places = placed[start..<min(start + Self.maxBatch, placed.count)].map {
+                "\($0.rider.text) \($0.place.longitude) \($0.place.latitude)"
+            }
+            return self.live.evaluate(
+                Scripts.placeRiders, keys: keys,
+                arguments: [.text(places.joined(separator: " ")), .integer(self.lifetime.milliseconds)]
+            ).map { _ in }
+        }
+        return EventLoopFuture.andAllSucceed(sent, on: self.live.eventLoop).map { placed.count }
     }
 
     /// Deletes the place of a rider that went offline or moved to another zone.

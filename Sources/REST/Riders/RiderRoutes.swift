@@ -88,7 +88,7 @@ extension Routes {
         if let wait = self.quotas.locationReportDelay(of: grant.person, at: NIODeadline.now().uptimeNanoseconds) {
             throw Problem(tooManyLocationReports: wait)
         }
-        if let other = try await self.result(
+        if case .otherDevice(let other) = try await self.result(
             of: self.riders.recordHeartbeat(of: grant.person, at: place, device: device))
         {
             throw Problem(
