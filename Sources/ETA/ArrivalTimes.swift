@@ -125,11 +125,21 @@ package final class ArrivalTimes {
         let part = self.ticks
         guard !self.parts[part].isEmpty else { return }
         let (now, wall) = self.clock()
-        for job in self.parts[part].keys {
-            switch self.parts[part][job]?.next(now: now, wall: wall) {
-            case .calculate(let calculation)?: self.calculate(calculation, job)
-            case .send(let estimate)?: self.onEstimate(estimate, job)
-            case .wait?, nil: break
+        var steps: [(job: JobID, step: FollowedArrival.Step)] = []
+        var index = self.parts[part].startIndex
+        while index != self.parts[part].endIndex {
+            if !self.parts[part].values[index].isSettled(now: now) {
+                let step = self.parts[part].values[index].next(now: now, wall: wall)
+                if step != .wait { steps.append((self.parts[part].keys[index], step)) }
+            }
+            self.parts[part].formIndex(after: &index)
+        }
+        // Afterwards, because a step may change the jobs.
+        for (job, step) in steps {
+            switch step {
+            case .calculate(let calculation): self.calculate(calculation, job)
+            case .send(let estimate): self.onEstimate(estimate, job)
+            case .wait: break
             }
         }
     }

@@ -25,6 +25,8 @@ struct FollowedArrival {
     private var last: (place: Coordinate, at: Int64)?
     /// The frame of the newest position. It is decoded once a second, however many arrive.
     private var unread: [UInt8]?
+    /// Until then there is nothing to do, unless something is received.
+    private var settledUntil: UInt64 = 0
     /// The last estimate that followers received.
     private(set) var lastSent: ArrivalEstimate?
     /// The last estimate with an arrival time.
@@ -47,6 +49,7 @@ struct FollowedArrival {
 
     mutating func setDestination(_ destination: Coordinate) {
         guard destination != self.destination else { return }
+        self.settledUntil = 0
         self.destination = destination
         self.time.redirected()
         (self.lastSent, self.lastKnown, self.own) = (nil, nil, nil)
@@ -58,6 +61,7 @@ struct FollowedArrival {
     /// - Parameter now: when it was received, or would have been.
     mutating func observe(_ fix: Fix, now: UInt64) {
         guard fix.at > self.last?.at ?? 0 else { return }
+        self.settledUntil = 0
         self.last = (fix.place, fix.at)
         self.estimator.observe(Reading(fix))
         self.time.observe(metersToGo: Point(fix.place).meters(to: Point(self.destination)), now: now)
@@ -68,6 +72,7 @@ struct FollowedArrival {
     /// - Parameter age: ns since it was calculated; 0 for one that has just arrived, because clocks of gateways are not
     ///   compared.
     mutating func received(_ estimate: ArrivalEstimate, age: UInt64 = 0, now: UInt64) {
+        self.settledUntil = 0
         self.lastSent = estimate
         guard estimate.state == .ok, let seconds = estimate.seconds else { return }
         self.lastKnown = estimate
@@ -97,8 +102,17 @@ struct FollowedArrival {
 
     // MARK: the next step
 
+    /// Whether `next` would return `wait`. Most seconds pass without anything to do.
+    func isSettled(now: UInt64) -> Bool { self.unread == nil && now < self.settledUntil }
+
     mutating func next(now: UInt64, wall: Int64) -> Step {
         self.read(now)
+        let step = self.step(now: now, wall: wall)
+        self.settledUntil = step == .wait && self.lastSent?.state == .ok ? self.time.isSettledUntil(now: now) : now
+        return step
+    }
+
+    private mutating func step(now: UInt64, wall: Int64) -> Step {
         guard self.last != nil else { return .wait }
         if let calculation = self.time.start(isFollowed: true, now: now) { return .calculate(calculation) }
         switch self.time.state(now: now) {

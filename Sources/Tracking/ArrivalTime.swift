@@ -168,6 +168,18 @@ package struct ArrivalTime: Sendable {
         return .ok(seconds: arrivesAt > now ? Double(arrivesAt - now) / 1e9 : 0)
     }
 
+    /// Returns until when, without further input, `start` returns `nil` and `state` only counts down. Called after `start`.
+    package func isSettledUntil(now: UInt64) -> UInt64 {
+        guard self.running == nil, self.failures == 0, case .ok = self.state(now: now), let seenAt = self.seenAt,
+            let calculatedAt = self.calculatedAt, let triedAt = self.triedAt, let askedAt = self.askedAt
+        else { return now }
+        var end = min(
+            seenAt + self.bounds.freshFor, calculatedAt + self.bounds.goodFor, askedAt + self.bounds.interval)
+        if self.deviates { end = min(end, triedAt + self.bounds.shortestInterval) }
+        if let arrivesAt { end = min(end, max(arrivesAt, triedAt + self.bounds.shortestInterval)) }
+        return max(now, end)
+    }
+
     /// One day. Longer times are cut off here.
     private static let longestSeconds = 86_400.0
 

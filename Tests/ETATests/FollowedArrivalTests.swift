@@ -1,5 +1,6 @@
 import EnrouteWire
 import Routing
+import TestSupport
 import Testing
 import Tracking
 
@@ -93,6 +94,38 @@ import Tracking
         #expect(judged.count == 1 && judged.first?.source == .osrm)
         #expect(judged.first?.minutes == 5 && judged.first?.errorSeconds == 30)
         #expect(arrival.arrived(now: Self.ns(300)).isEmpty)
+    }
+
+    @Test(arguments: 0..<200 as Range<UInt64>)
+    func `while an arrival is settled, looking at it changes nothing`(seed: UInt64) {
+        var generator = SeededGenerator(seed: seed)
+        var arrival = Self.arrival()
+        var running: ArrivalTime.Calculation?
+        var settled = 0
+        for seconds in 0..<900 {
+            if Int.random(in: 0..<8, using: &generator) == 0, seconds % 300 < 200 {
+                let away = Double.random(in: 0...5, using: &generator)
+                arrival.observe(Self.fix(away, at: seconds), now: Self.ns(seconds))
+            }
+            if let calculation = running, Bool.random(using: &generator) {
+                running = nil
+                if Int.random(in: 0..<5, using: &generator) == 0 {
+                    arrival.failed(calculation, now: Self.ns(seconds))
+                } else {
+                    let wall = Self.epoch + Int64(seconds) * 1000
+                    let found = arrival.finish(calculation, by: nil, now: Self.ns(seconds), wall: wall)
+                    if let found, Bool.random(using: &generator) { arrival.received(found, now: Self.ns(seconds)) }
+                }
+            }
+            let isSettled = arrival.isSettled(now: Self.ns(seconds))
+            let step = Self.next(&arrival, seconds)
+            if case .calculate(let calculation) = step { running = calculation }
+            if isSettled {
+                settled += 1
+                #expect(step == .wait, "seed \(seed), second \(seconds)")
+            }
+        }
+        #expect(settled > 20)
     }
 
     @Test func `errors are a histogram by provider and horizon, and queries are counted by outcome`() {
