@@ -73,6 +73,12 @@ public struct FollowerSyncState<StatusID: Comparable> {
         }
     }
 
+    /// Whether `position` would send or store a position with this id.
+    @inlinable
+    public func wants(position id: UInt64) -> Bool {
+        if case .live = self.phase { id > self.lastPosition } else { true }
+    }
+
     @inlinable
     public mutating func status(_ status: Status) -> StatusVerdict {
         switch self.phase {

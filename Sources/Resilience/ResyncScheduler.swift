@@ -138,7 +138,7 @@ package struct ResyncScheduler<Job: Hashable & Sendable>: Sendable {
     // MARK: Reads
 
     /// Returns the reads to start now.
-    // Specialised for the simulator, whose jobs are numbers: the unspecialised version took 29 % of a run.
+    // Specialised for numbers, which gateways and the simulator use: the unspecialised version took 29 % of a simulation.
     @specialized(where Job == Int)
     package mutating func due(now: UInt64) -> [Read] {
         self.wake(now: now)
@@ -160,6 +160,7 @@ package struct ResyncScheduler<Job: Hashable & Sendable>: Sendable {
     ///
     /// - Returns: whether the result may be shown: `false` when a repair was requested after the read was sent, or when
     ///   nobody follows the job any longer.
+    @specialized(where Job == Int)
     package mutating func answered(_ read: Read, _ answer: Answer, now: UInt64) -> Bool {
         precondition(self.inFlight > 0, "a read was answered twice")
         self.inFlight -= 1

@@ -32,6 +32,7 @@ package final class LoopState {
     package let signInCodes: SignInCodes
     package let riders: RiderService
     package let pool: ZonePool
+    let places: PlaceBatches
     let stopSequences: StopSequenceStore
     /// `nil` if addresses are not geocoded.
     package let geocoder: Geocoder?
@@ -135,11 +136,12 @@ package final class LoopState {
         self.riders = RiderService(
             riders: riders, places: GeoIndex(live: self.live, settings: state), jobs: self.jobs,
             onOfflineRefused: { counts.value.add(.offlineRefused) })
+        self.places = PlaceBatches(index: self.riders.places)
         self.pool = ZonePool(ledger: self.ledger, live: self.live, settings: state)
         self.geocoder = routing.geocoder?(ETAStore(live: self.live, settings: state))
         self.stopSequences = StopSequenceStore(live: self.live, settings: state)
         let spread = max(1, Self.subscriberConnections / loops)
-        var bounds = ResyncScheduler<JobID>.Bounds()
+        var bounds = ResyncScheduler<Int>.Bounds()
         bounds.maxInFlight = max(1, Self.maxResyncs / loops)
         let events = Subscriptions(client: self.ledger, connections: spread, timing: timing, logger: ofLedger)
         let zones = ZoneRelay(
@@ -292,6 +294,7 @@ package final class LoopState {
         self.pulse.beat(now: now.uptimeNanoseconds, tick: UInt64(Deadlines.tick.nanoseconds))
         self.deadlines.advance(to: now)
         self.relay.tick()
+        self.places.tick()
         self.revocationReader.tick()
         self.trail.tick()
         self.updateOutage(now)

@@ -88,6 +88,9 @@ final class FollowedJob {
         return self.session.send(frame, .conflated(self.job), at: now, receivedAt: receivedAt) ? .written : .queued
     }
 
+    /// Whether a position with this id is news to the follower.
+    func wants(position id: UInt64) -> Bool { self.syncState.wants(position: id) }
+
     /// Operations staff and services receive details that customers do not.
     var seesOperationalDetails: Bool { self.session.grant.map { $0.role == .ops || $0.role == .service } ?? false }
 

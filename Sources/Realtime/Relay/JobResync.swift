@@ -8,6 +8,7 @@ internal import Jobs
 internal import LiveState
 internal import Logging
 internal import NIOCore
+internal import Redis
 internal import Resilience
 internal import Telemetry
 internal import TrafficControl
@@ -20,7 +21,13 @@ final class JobResync {
     private let counts: LoopCounts
     private let limits: TimeLimits
     private let logger: Logger
-    private var scheduler: ResyncScheduler<JobID>
+    /// Knows the jobs by numbers, which it looks up faster than names.
+    private var scheduler: ResyncScheduler<Int>
+    private var numbers: [JobID: Int] = [:]
+    private var readers: [Int: JobCheckReader] = [:]
+    private var lastNumber = 0
+    /// `startDue` is running.
+    private var isStarting = false
     /// Jobs that the ledger no longer knows, and since when.
     private var missingSince: [JobID: NIODeadline] = [:]
     /// Jobs whose feed was open at the last check although the ledger did not allow it.
@@ -38,7 +45,7 @@ final class JobResync {
     static let missingTimeout = TimeAmount.seconds(60)
 
     init(
-        eventLoop: any EventLoop, jobs: JobService, counts: LoopCounts, bounds: ResyncScheduler<JobID>.Bounds,
+        eventLoop: any EventLoop, jobs: JobService, counts: LoopCounts, bounds: ResyncScheduler<Int>.Bounds,
         limits: TimeLimits, logger: Logger
     ) {
         self.eventLoop = eventLoop
@@ -51,17 +58,28 @@ final class JobResync {
 
     private static var now: UInt64 { NIODeadline.now().uptimeNanoseconds }
 
-    func follow(_ job: JobID) { self.scheduler.follow(job, now: Self.now) }
+    func follow(_ job: JobID) {
+        guard self.numbers[job] == nil else { return }
+        self.lastNumber += 1
+        self.numbers[job] = self.lastNumber
+        self.readers[self.lastNumber] = self.jobs.checkReader(of: job)
+        self.scheduler.follow(self.lastNumber, now: Self.now)
+    }
 
     func unfollow(_ job: JobID) {
-        self.scheduler.unfollow(job)
+        if let number = self.numbers.removeValue(forKey: job) {
+            self.scheduler.unfollow(number)
+            self.readers[number] = nil
+        }
         self.missingSince[job] = nil
         self.wronglyOpen.remove(job)
     }
 
     /// - Parameter spread: the time in ns within which the read starts, at random; 0 to start immediately.
     func schedule(_ job: JobID, within spread: UInt64) {
-        guard self.scheduler.repair(job, within: spread, now: Self.now) else { return }
+        guard let number = self.numbers[job], self.scheduler.repair(number, within: spread, now: Self.now) else {
+            return
+        }
         for follower in self.followers(job) { follower.invalidate() }
         if spread == 0 { self.startDue() }
     }
@@ -69,24 +87,56 @@ final class JobResync {
     /// No follower is waiting for a repair.
     var isSettled: Bool { self.scheduler.repairsOutstanding == 0 }
 
-    /// Starts the reads that are due.
+    /// Starts the reads that are due. A read fails immediately while Redis is not connected, and its answer calls this again:
+    /// that call returns, and the loop here continues. Otherwise the stack would grow with every followed job.
     func startDue() {
+        guard !self.isStarting else { return }
+        self.isStarting = true
+        defer { self.isStarting = false }
+        // The time is read once: what fails now is not tried again in this call.
+        let now = Self.now
+        while case let reads = self.scheduler.due(now: now), !reads.isEmpty { self.start(reads) }
+    }
+
+    private func start(_ reads: [ResyncScheduler<Int>.Read]) {
         let bound = NIOLoopBound(self, eventLoop: self.eventLoop)
-        for read in self.scheduler.due(now: Self.now) {
+        for read in reads {
+            // It may have been unfollowed since the line before.
+            guard let reader = self.readers[read.job] else {
+                _ = self.scheduler.answered(read, .failed, now: Self.now)
+                continue
+            }
+            let job = reader.job
             switch read.purpose {
             case .repair:
                 self.counts.add(.jobRepairResyncs)
-                for follower in self.followers(read.job) { follower.invalidate() }
-                self.jobs.view(read.job).whenComplete { bound.value.resynced(read, $0) }
+                for follower in self.followers(job) { follower.invalidate() }
+                self.jobs.view(job).whenComplete { bound.value.resynced(read, job, $0) }
             case .check:
                 self.counts.add(.jobCheckResyncs)
-                self.jobs.check(read.job).whenComplete { bound.value.checked(read, $0) }
+                self.check(read, reader)
             }
         }
     }
 
-    private func resynced(_ read: ResyncScheduler<JobID>.Read, _ result: Result<JobView?, any Error>) {
-        let job = read.job
+    /// Compares through the job's reader. What the reader cannot do, such as following redirections, the general path does.
+    private func check(_ read: ResyncScheduler<Int>.Read, _ reader: JobCheckReader) {
+        let job = reader.job
+        let isSent = reader.read { [unowned self] result in
+            if case .failure(let error as RedisError) = result, error.needsGeneralPath {
+                return self.checkGenerally(read, job)
+            }
+            self.checked(read, job, result.map { $0.map { JobCheck($0) } })
+        }
+        if !isSent { self.checkGenerally(read, job) }
+    }
+
+    private func checkGenerally(_ read: ResyncScheduler<Int>.Read, _ job: JobID) {
+        let bound = NIOLoopBound(self, eventLoop: self.eventLoop)
+        self.jobs.check(job).whenComplete { bound.value.checked(read, job, $0) }
+    }
+
+    private func resynced(_ read: ResyncScheduler<Int>.Read, _ job: JobID, _ result: Result<JobView?, any Error>) {
         switch result {
         case .success(let view?):
             guard self.scheduler.answered(read, .matches, now: Self.now) else { break }
@@ -110,7 +160,7 @@ final class JobResync {
             if !isWhole { self.schedule(job, within: Self.rereadSpread) }
         case .success(nil):
             if self.scheduler.answered(read, .matches, now: Self.now) { self.recordMissing(job) }
-        case .failure(let error): self.failed(read, error)
+        case .failure(let error): self.failed(read, job, error)
         }
         self.startDue()
     }
@@ -118,8 +168,7 @@ final class JobResync {
     /// The delay before a second read if a message between the view and the buffered messages is missing.
     private static let rereadSpread = UInt64.milliseconds(250)
 
-    private func checked(_ read: ResyncScheduler<JobID>.Read, _ result: Result<JobCheck?, any Error>) {
-        let job = read.job
+    private func checked(_ read: ResyncScheduler<Int>.Read, _ job: JobID, _ result: Result<JobCheck?, any Error>) {
         switch result {
         case .success(let check?):
             let followers = self.followers(job).filter { $0.reauthorize(check.parties) }
@@ -128,13 +177,14 @@ final class JobResync {
             if !agrees { self.counts.add(.jobMismatches) }
             self.missingSince[job] = nil
             self.limits.setLimit(job, to: check.deadline)
-            if let position = check.position {
+            // Usually all of them have received it through the channel.
+            if let position = check.position, followers.contains(where: { $0.wants(position: position.id) }) {
                 self.onPosition(position.id, position.message.withUnsafeBytes { Frame.text($0) }, job)
             }
             self.closeWronglyOpenFeed(job, check)
         case .success(nil):
             if self.scheduler.answered(read, .matches, now: Self.now) { self.recordMissing(job) }
-        case .failure(let error): self.failed(read, error)
+        case .failure(let error): self.failed(read, job, error)
         }
         self.startDue()
     }
@@ -151,8 +201,8 @@ final class JobResync {
         _ = self.jobs.close(job, because: .deactivated)
     }
 
-    private func failed(_ read: ResyncScheduler<JobID>.Read, _ error: any Error) {
-        self.logger.debug("job resync failed", metadata: [LogKey.job: "\(read.job)", LogKey.reason: "\(error)"])
+    private func failed(_ read: ResyncScheduler<Int>.Read, _ job: JobID, _ error: any Error) {
+        self.logger.debug("job resync failed", metadata: [LogKey.job: "\(job)", LogKey.reason: "\(error)"])
         _ = self.scheduler.answered(read, .failed, now: Self.now)
     }
 

@@ -49,7 +49,7 @@ package final class LoopRelay {
     init(
         eventLoop: any EventLoop, keyspace: Keyspace, jobs: JobService, feeds: Subscriptions,
         events: Subscriptions, zones: ZoneRelay, counts: LoopCounts, followed: FollowedJobs,
-        bounds: ResyncScheduler<JobID>.Bounds, limits: TimeLimits, arrivals: ArrivalTimes, freshness: FreshnessTracker,
+        bounds: ResyncScheduler<Int>.Bounds, limits: TimeLimits, arrivals: ArrivalTimes, freshness: FreshnessTracker,
         isRevocationStateStale: @escaping () -> Bool,
         logger: Logger
     ) {

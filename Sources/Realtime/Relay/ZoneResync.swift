@@ -18,6 +18,8 @@ final class ZoneResync {
     private let counts: LoopCounts
     private let logger: Logger
     private var scheduler: ResyncScheduler<ZoneID>
+    /// `startDue` is running.
+    private var isStarting = false
     private var comparisons: [ZoneID: PoolConsistencyCheck] = [:]
 
     /// The watchers of a zone on this loop.
@@ -57,9 +59,19 @@ final class ZoneResync {
     /// No watcher is waiting for a repair.
     var isSettled: Bool { self.scheduler.repairsOutstanding == 0 }
 
-    /// Starts the reads that are due.
+    /// Starts the reads that are due. A read fails immediately while Redis is not connected, and its answer calls this again:
+    /// that call returns, and the loop here continues. Otherwise the stack would grow with every followed zone.
     func startDue() {
-        for read in self.scheduler.due(now: Self.now) {
+        guard !self.isStarting else { return }
+        self.isStarting = true
+        defer { self.isStarting = false }
+        // The time is read once: what fails now is not tried again in this call.
+        let now = Self.now
+        while case let reads = self.scheduler.due(now: now), !reads.isEmpty { self.start(reads) }
+    }
+
+    private func start(_ reads: [ResyncScheduler<ZoneID>.Read]) {
+        for read in reads {
             switch read.purpose {
             case .repair: self.resync(read)
             case .check: self.check(read)

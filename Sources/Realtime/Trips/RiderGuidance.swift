@@ -59,7 +59,7 @@ final class RiderGuidance {
     func sessionEnded() {
         self.nextCheck?.cancel()
         self.trips.disconnected()
-        self.trips.countAll()
+        self.trips.countAll(isLast: true)
     }
 
     private func scheduleAvailabilityCheck() {

@@ -17,14 +17,13 @@ final class RiderPresence {
     private var device: DeviceID?
     private var place: Coordinate?
     private var timer: Deadline?
-    private var lastHeartbeatAt: NIODeadline?
+    /// The zone that the last heartbeat found the rider online in. Places are stored there without asking again.
+    private var zone: ZoneID?
     /// A heartbeat has been sent and not answered.
     private var isRequestInFlight = false
 
     /// Heartbeats per heartbeat timeout, so two in a row can be lost.
     private static let heartbeatsPerTimeout: Int64 = 3
-    /// The minimum interval between two heartbeats that report a new place.
-    private static let minPlaceInterval = TimeAmount.seconds(5)
 
     init(session: Session, loop: LoopState) {
         (self.session, self.loop) = (session, loop)
@@ -35,10 +34,21 @@ final class RiderPresence {
     func start() { self.sendHeartbeat(takesOver: false) }
 
     /// The rider set its availability. It is reachable as long as it is online.
-    func availabilitySet(by device: DeviceID?) {
+    func availabilitySet(_ status: Availability, by device: DeviceID?) {
         if let device { self.device = device }
-        // Setting the availability was a heartbeat.
-        self.scheduleHeartbeat()
+        switch status {
+        // It was a heartbeat, but the zone and the place are to follow.
+        case .online: self.sendHeartbeat(takesOver: false)
+        case .offline:
+            self.leaveZone()
+            self.scheduleHeartbeat()
+        }
+    }
+
+    private func leaveZone() {
+        guard let zone = self.zone, let rider = self.session.grant?.person else { return }
+        self.loop.places.drop(rider, in: zone)
+        self.zone = nil
     }
 
     /// The phone reports its presence.
@@ -55,13 +65,14 @@ final class RiderPresence {
         self.sendHeartbeat(takesOver: isNew, isAnswered: true, ref)
     }
 
-    /// A position of a trip was accepted, which is also a sign of presence.
-    func positionAccepted(at place: Coordinate?) {
-        if let place { self.place = place }
-        guard NIODeadline.now() - (self.lastHeartbeatAt ?? .uptimeNanoseconds(0)) >= Self.minPlaceInterval else {
-            return
+    /// A position of a trip was accepted. While the rider is online, its place is stored within two seconds; otherwise the next
+    /// heartbeat finds out whether it is.
+    func positionAccepted(at place: Coordinate) {
+        if let zone, let rider = self.session.grant?.person {
+            self.loop.places.add(rider, in: zone, at: place)
+        } else {
+            self.place = place
         }
-        self.sendHeartbeat(takesOver: false)
     }
 
     private func scheduleHeartbeat() {
@@ -80,7 +91,7 @@ final class RiderPresence {
         guard let grant = self.session.grant, grant.allows(.beAvailable) else { return }
         self.scheduleHeartbeat()
         guard !self.isRequestInFlight || isAnswered else { return }
-        (self.isRequestInFlight, self.lastHeartbeatAt) = (true, .now())
+        self.isRequestInFlight = true
         let bound = NIOLoopBound((self, self.session), eventLoop: self.loop.eventLoop)
         let place = self.place
         self.place = nil
@@ -89,9 +100,14 @@ final class RiderPresence {
                 result in
                 let (presence, session) = bound.value
                 presence.isRequestInFlight = false
-                // If Redis does not answer, nothing changes: the next heartbeat tries again.
                 switch result {
-                case .success(.some): session.close(.replaced, "replaced by another device of this rider")
+                case .success(.recorded(let zone)): presence.zone = zone
+                case .success: presence.leaveZone()
+                // If Redis does not answer, nothing changes: the next heartbeat tries again.
+                case .failure: break
+                }
+                switch result {
+                case .success(.otherDevice): session.close(.replaced, "replaced by another device of this rider")
                 case .success where isAnswered:
                     session.send(.ok(replyTo: "presence", job: nil, sequence: nil, deadline: nil, ref: ref))
                 case .failure(let error) where isAnswered:

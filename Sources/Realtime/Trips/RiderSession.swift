@@ -15,6 +15,7 @@ internal import Redis
 internal import Telemetry
 internal import Tracking
 internal import TrafficControl
+internal import WebSocket
 
 /// The locations and travel mode of one rider. Confined to the session's loop.
 package final class RiderSession {
@@ -31,6 +32,8 @@ package final class RiderSession {
     private(set) lazy var guidance = RiderGuidance(session: self.session, loop: self.loop, trips: self.trips)
     private(set) lazy var presence = RiderPresence(session: self.session, loop: self.loop)
 
+    private var paths: PublicationPaths
+
     private lazy var stopSequence = StopSequence(store: self.loop.stopSequences)
 
     init(session: Session, loop: LoopState) {
@@ -41,6 +44,7 @@ package final class RiderSession {
             perSecond: limits.positionsPerSecond, burst: limits.positionsBurst, maxJobs: limits.subscriptions)
         self.unvalidated = UnvalidatedReports(maxJobs: limits.subscriptions)
         self.sharingTimers = SharingTimers(maxJobs: limits.subscriptions)
+        self.paths = PublicationPaths(maxJobs: limits.subscriptions)
         loop.add(self, of: session)
     }
 
@@ -133,9 +137,11 @@ package final class RiderSession {
     }
 
     private func publish(_ report: ReportQueue.Report, _ grant: Grant) {
-        let bound = NIOLoopBound(self.session, eventLoop: self.loop.eventLoop)
-        self.loop.publisher.publish(report.fix, for: report.job, by: grant.person, receivedAt: report.receivedAt)
-            .whenComplete { bound.value.rider.published(report, grant, $0) }
+        let session = self.session
+        let path = self.paths.path(for: report.job, by: grant.person, self.loop.publisher)
+        self.loop.publisher.publish(report.fix, on: path, receivedAt: report.receivedAt) {
+            session.rider.published(report, grant, $0)
+        }
     }
 
     private func published(
@@ -208,6 +214,11 @@ package final class RiderSession {
     // MARK: answers
 
     private func accept(_ answer: ReportQueue.Answer) {
+        guard answer.ref != nil else {
+            let message = ServerMessage.locationAccepted(answer.job, sequence: answer.sequence)
+            self.session.send(Frame.text(message), .ordered)
+            return
+        }
         self.session.send(
             .ok(replyTo: "location", job: answer.job, sequence: answer.sequence, deadline: nil, ref: answer.ref))
     }
@@ -247,7 +258,7 @@ package final class RiderSession {
             switch result {
             case .success:
                 bound.value.send(.ok(replyTo: "availability", job: nil, sequence: nil, deadline: nil, ref: ref))
-                bound.value.rider.presence.availabilitySet(by: device)
+                bound.value.rider.presence.availabilitySet(status, by: device)
             case .failure(let error):
                 bound.value.refuse("availability", nil, bound.value.refusal(for: error).ofItself, ref)
             }

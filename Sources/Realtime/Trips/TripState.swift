@@ -191,6 +191,10 @@ struct TripState: Sendable {
         let (before, counts) = (self.noted, self.validator.counts)
         guard counts != before else { return [] }
         self.noted = counts
+        // The usual case: readings were accepted, and nothing else.
+        if counts.refused == before.refused, counts.held == before.held, counts.accepted > before.accepted {
+            return [(.accepted, counts.accepted - before.accepted)]
+        }
         return FixVerdictName.allCases.compactMap { name in
             let count = name.count(in: counts) - name.count(in: before)
             return count == 0 ? nil : (name, count)

@@ -1,6 +1,6 @@
 // Validates the reports that arrive on one loop. Validation of a trip continues from what its followers have already been
 // shown, possibly by another gateway, so the marker never moves back. Only a trip's first report waits for Redis. Verdict
-// counts are written to Redis every few seconds, asynchronously.
+// counts are written to Redis asynchronously: refusals within seconds, accepted fixes once a minute.
 //
 // Step 4 of 10 of the hot path. Before: Realtime/Trips/RiderSession.swift
 // Next: LiveState/Jobs/LocationPublisher.swift
@@ -37,6 +37,7 @@ package final class TripValidators {
         var isAssigned = false
         var usedAt: NIODeadline
         var readAt = NIODeadline.uptimeNanoseconds(0)
+        var verdicts = UnwrittenVerdicts()
     }
 
     private unowned let loop: LoopState
@@ -45,7 +46,8 @@ package final class TripValidators {
     private var uncounted: Set<Key> = []
     private var countTimer: Deadline?
 
-    /// The delay after a verdict until it is counted in Redis and in the metrics, together with all later ones.
+    /// The delay after a verdict until it is counted in the metrics, together with all later ones, and possibly in Redis
+    /// (`UnwrittenVerdicts`).
     private static let countInterval = TimeAmount.seconds(5)
 
     /// - Parameter most: the maximum number of trips remembered at the same time. Beyond it, the least recently used trip is
@@ -102,7 +104,7 @@ package final class TripValidators {
     private func entry(_ key: Key) -> Entry {
         if let entry = self.entries[key] { return entry }
         if self.entries.count >= self.most, let oldest = self.entries.min(by: { $0.value.usedAt < $1.value.usedAt }) {
-            self.count(oldest.key)
+            self.count(oldest.key, isLast: true)
             self.entries[oldest.key] = nil
         }
         let trip = TripState(bounds: self.loop.settings.validation, freshFor: UInt64(self.freshness.nanoseconds))
@@ -312,22 +314,36 @@ package final class TripValidators {
         self.countTimer = self.loop.deadlines.after(Self.countInterval) { [weak self] in self?.countAll() }
     }
 
-    /// Counts all verdicts that have not been counted yet. Also called when a session ends.
-    func countAll() {
+    /// Counts all verdicts that have not been counted yet.
+    ///
+    /// - Parameter isLast: the session ends, so Redis must have all of them.
+    func countAll(isLast: Bool = false) {
         self.countTimer?.cancel()
         self.countTimer = nil
         let keys = self.uncounted
         self.uncounted = []
-        for key in keys { self.count(key) }
+        for key in keys where !self.count(key, isLast: isLast) { self.scheduleCount(key) }
     }
 
-    private func count(_ key: Key) {
-        guard let counts = self.entries[key]?.trip.newCounts(), !counts.isEmpty else { return }
-        // A position that Redis refused reduces the number of accepted ones. A metric cannot decrease once it has been scraped.
-        for (verdict, count) in counts { self.loop.counts.add(verdict.metric, max(0, count)) }
+    /// - Returns: whether nothing is left to write.
+    @discardableResult
+    private func count(_ key: Key, isLast: Bool) -> Bool {
+        guard let index = self.entries.index(forKey: key) else { return true }
+        for (verdict, count) in self.entries.values[index].trip.newCounts() {
+            // A position that Redis refused reduces the number of accepted ones. A metric cannot decrease once it has been
+            // scraped.
+            self.loop.counts.add(verdict.metric, max(0, count))
+            self.entries.values[index].verdicts.add(verdict, count)
+        }
         // For a job that is not assigned to the rider, verdicts are only counted in the metrics.
-        guard self.entries[key]?.isAssigned == true else { return }
+        guard self.entries.values[index].isAssigned else {
+            self.entries.values[index].verdicts = UnwrittenVerdicts()
+            return true
+        }
+        let now = NIODeadline.now().uptimeNanoseconds
+        let due = self.entries.values[index].verdicts.due(now: now, isLast: isLast)
         // If Redis is unavailable, these counts are lost. They are for people to look at, and the metrics still contain them.
-        _ = self.loop.notes.note(key.job, counts: counts.map { ($0.verdict.text, $0.count) })
+        if !due.isEmpty { _ = self.loop.notes.note(key.job, counts: due.map { ($0.verdict.text, $0.count) }) }
+        return self.entries.values[index].verdicts.isEmpty
     }
 }
