@@ -32,6 +32,7 @@ struct EnrouteInstructions: ParsableCommand {
     @Option(help: "Number of followers for the slope.") var followers = 100
     @Option(help: "Number of repetitions in lockstep.") var repetitions = 300
     @Option(help: "Seconds for which a field scene is counted.") var seconds = 60
+    @Option(help: "Maximum number of riders in a field scene.") var riders = 40
     @Option(help: "The file of thresholds.") var thresholds = "instructions.json"
     @Option(help: ArgumentHelp("Where to write the breakdown of every figure.", valueName: "file")) var profile: String?
     @Option(help: .hidden) var values: String?
@@ -45,6 +46,7 @@ struct EnrouteInstructions: ParsableCommand {
         }
         guard (1...20).contains(self.runs) else { throw ValidationError("--runs must be 1 to 20.") }
         guard (1...600).contains(self.seconds) else { throw ValidationError("--seconds must be 1 to 600.") }
+        guard (1...100).contains(self.riders) else { throw ValidationError("--riders must be 1 to 100.") }
         for name in self.only where !Scenes.figures.contains(name) {
             throw ValidationError("--only \(name): the figures are \(Scenes.figures.joined(separator: ", ")).")
         }
@@ -87,7 +89,8 @@ struct EnrouteInstructions: ParsableCommand {
     /// Measures scenes that share a stage.
     private func measure(_ scenes: [any Scene]) throws -> Measured {
         let scale = Scale(
-            followers: self.followers, repetitions: self.repetitions, window: .seconds(self.seconds))
+            followers: self.followers, repetitions: self.repetitions, window: .seconds(self.seconds),
+            riders: self.riders)
         var runs: [Values] = []
         var breakdown = ""
         for run in 1...self.runs {

@@ -38,7 +38,7 @@ struct Parts {
         var words = [
             CommandLine.arguments[0], "--enroute", options.enroute, "--runs", "\(options.runs)", "--followers",
             "\(options.followers)", "--repetitions", "\(options.repetitions)", "--seconds", "\(options.seconds)",
-            "--values", "\(path).json",
+            "--riders", "\(options.riders)", "--values", "\(path).json",
         ]
         if options.profile != nil { words += ["--profile", "\(path).profile"] }
         for scene in part { words += ["--only", scene.figures[0]] }

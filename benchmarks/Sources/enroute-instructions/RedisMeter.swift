@@ -41,9 +41,9 @@ struct RedisMeter {
 
 /// What Redis did. Can be subtracted and scaled, like a `Profile`.
 struct RedisUse {
-    fileprivate var cpuSeconds: Double
+    fileprivate var cpuSeconds = 0.0
     /// By command.
-    fileprivate var calls: [String: Double]
+    fileprivate var calls: [String: Double] = [:]
 
     static func - (one: RedisUse, other: RedisUse) -> RedisUse {
         RedisUse(

@@ -20,6 +20,11 @@ struct Scale {
     /// Time for which a field scene and the idle loop are counted.
     var window = Duration.seconds(60)
 
+    /// Maximum number of riders in a field scene.
+    var riders = 40
+
+    /// Time for everything that a gateway does once when it starts.
+    static let startUp = Duration.seconds(5)
     /// Repetitions before the first that counts.
     static let warmUp = 50
 }
@@ -49,13 +54,11 @@ struct IdleScene: Scene {
     let kind = Stage.Kind.lockstep
     let figures = ["idle_loop_second"]
 
-    /// After the start: everything that happens once is over.
-    private static let warmUp = Duration.seconds(5)
     /// Of a field scene's window.
     private static let share = 0.25
 
     func measure(on stage: Stage, _ scale: Scale) async throws -> [Figure] {
-        try await Task.sleep(for: Self.warmUp)
+        try await Task.sleep(for: Scale.startUp)
         let (profile, seconds) = try await stage.callgrind.count {
             try await Task.sleep(for: scale.window * Self.share)
         }
