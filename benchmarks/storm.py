@@ -41,10 +41,8 @@ class Client:
         plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         plain.bind(self.source)
         plain.connect_ex(("127.0.0.1", port))
-        self.socket = tls.wrap_socket(
-            plain, do_handshake_on_connect=False, server_hostname="localhost", session=self.session if resumes else None)
-        self.attempted_at, self.live_at, self.step, self.head, self.reader = time.monotonic(), None, self.shake, b"", FrameReader()
-        self.is_resumed = False
+        self.socket, self.tls, self.resumes, self.is_resumed = plain, tls, resumes, False
+        self.attempted_at, self.live_at, self.step, self.head, self.reader = time.monotonic(), None, self.begin, b"", FrameReader()
 
     def progress(self):
         """Continues as far as the socket allows. Returns the events to wait for; raises OSError when the connection is lost."""
@@ -55,6 +53,16 @@ class Client:
             return selectors.EVENT_READ
         except ssl.SSLWantWriteError:
             return selectors.EVENT_WRITE
+
+    def begin(self):
+        """The socket is connected, or failed to. Python's ssl fails if a socket becomes connected while it is wrapped."""
+        if error := self.socket.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR):
+            raise OSError(error, os.strerror(error))
+        self.socket = self.tls.wrap_socket(
+            self.socket, do_handshake_on_connect=False, server_hostname="localhost",
+            session=self.session if self.resumes else None)
+        self.step = self.shake
+        self.shake()
 
     def shake(self):
         self.socket.do_handshake()
@@ -104,7 +112,8 @@ class Client:
 
     def close(self):
         try:
-            self.socket.unwrap()
+            if isinstance(self.socket, ssl.SSLSocket):
+                self.socket.unwrap()
         except (OSError, ValueError):
             pass
         self.socket.close()
