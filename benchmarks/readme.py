@@ -9,7 +9,7 @@ import argparse, json, os, sys
 
 FOLDER = os.path.dirname(os.path.abspath(__file__))
 README = os.path.join(FOLDER, "..", "README.md")
-TITLE = "| CPU µs per message"
+TITLE = "| [CPU µs per message](benchmarks/results/peers.md) |"
 ROWS = {
     "fan-out": "to {count} followers of one job", "bursts": "to {count} jobs with a follower each, in bursts",
     "whole-road": "from {count} riders to a follower each, the position kept",
@@ -39,9 +39,7 @@ def cell(record, contestant, work):
 def table(record):
     """Returns the lines of the table."""
     works = sorted({record["work"] for record in record["records"]})
-    title = (f"{TITLE} ([{record['date'][:10]}](benchmarks/results/peers.md), {record['rate']:g} a second at most, TLS, "
-             f"one core of {record['machine']['cores']}; `benchmarks/readme.py` writes this) | ")
-    lines = [title + " | ".join(NAMES.get(name, name) for name in record["contestants"]) + " |",
+    lines = [f"{TITLE} " + " | ".join(NAMES.get(name, name) for name in record["contestants"]) + " |",
              "|---|" + "---:|" * len(record["contestants"])]
     for work, words in ROWS.items():
         counts = sorted(int(name.split("/")[1]) for name in works if name.startswith(work + "/"))

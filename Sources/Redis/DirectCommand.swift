@@ -1,5 +1,5 @@
 // Commands without futures, for the few that every location costs: the caller writes the bytes into the connection's output,
-// and its closure reads the reply where it lies. A future and its chain cost more than everything else of such a command.
+// and its closure reads the reply where it lies. For publish_location the chain of futures cost as much as everything else.
 
 internal import NIOCore
 

@@ -1,5 +1,4 @@
-// One timer for all connections to Redis of an event loop. A loop has a dozen of them, and a timer for each was half of what an
-// idle gateway costs.
+// One timer for all connections to Redis of an event loop. A loop has a dozen of them, and had 20 timers a second for each.
 
 internal import NIOCore
 internal import NIOPosix

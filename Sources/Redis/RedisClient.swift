@@ -49,7 +49,7 @@ package final class RedisClient: Sendable {
     /// Since when it is unresponsive; `nil` while it responds. On `eventLoop` only.
     package var unresponsiveSince: NIODeadline? { self.route.value.unresponsiveSince }
 
-    /// Calls `body` whenever a connection to a master is replyTo-established. It may be another master, which may lack the
+    /// Calls `body` whenever the connection to a master is re-established. It may be another master, which may lack the
     /// latest writes. On `eventLoop` only.
     package func onReturned(_ body: @escaping () -> Void) { self.route.value.onReturned = body }
 

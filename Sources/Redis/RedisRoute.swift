@@ -27,9 +27,10 @@ protocol RedisRoute: AnyObject {
     func start() -> EventLoopFuture<Void>
     func stop()
     func send(_ command: RedisCommand, isDurable: Bool) -> EventLoopFuture<Durable<RESPValue>>
-    /// The connection for commands with this key; `nil` while there is none.
+    /// Returns the connection for commands with this key, or `nil` while the key's node is not connected.
     func handler(ofKey key: String) -> RedisChannelHandler?
-    /// The connection for a command; `nil` while there is none, or when any connection will do.
+    /// Returns the connection for a command, or `nil` while its node is not connected. In a cluster also `nil` for a command
+    /// without a key, which any master can execute.
     func handler(of command: RedisCommand) -> RedisChannelHandler?
     /// Since when some connection is down or unresponsive; `nil` while all of them work.
     var unresponsiveSince: NIODeadline? { get }
@@ -41,7 +42,7 @@ protocol RedisRoute: AnyObject {
     func noteRedirection(_ error: RedisError, at location: ChannelLocation)
     /// Channel locations may have changed, or the master behind one.
     var onMoved: (() -> Void)? { get set }
-    /// A connection to a master was replyTo-established. It may be another master, which may lack the latest writes.
+    /// The connection to a master was re-established. It may be another master, which may lack the latest writes.
     var onReturned: (() -> Void)? { get set }
     /// Returns the address for connections to a channel location.
     func locate(_ location: ChannelLocation) -> EventLoopFuture<RedisAddress>

@@ -91,6 +91,19 @@ import Testing
         }
     }
 
+    @Test func `a second read while one is under way is left to the caller`() async throws {
+        try await Stage.set { stage in
+            let reader = try await Self.made(stage)
+            let (first, second) = try await stage.client.eventLoop.submit {
+                (reader.value.read { _ in }, reader.value.read { _ in })
+            }.get()
+            #expect(first && !second)
+            // On the same connection, so it is answered after the first read.
+            try await stage.client.run("PING")
+            #expect(try await Self.read(reader, stage) == nil)
+        }
+    }
+
     @Test func `without a connection nothing is sent`() async throws {
         try await Stage.set { stage in
             let reader = try await Self.made(stage)

@@ -47,7 +47,7 @@ package final class JobCheckReader {
             self.live = self.readLive(reply)
             self.finishIfComplete()
         }
-        if !isLiveSent { self.live = .failure(RedisError.disconnected) }
+        if !isLiveSent { self.live = .failure(self.feed.reportDisconnected(self.job)) }
         return true
     }
 

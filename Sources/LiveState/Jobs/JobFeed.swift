@@ -173,6 +173,12 @@ package struct JobFeed: Sendable {
         }
     }
 
+    /// Reports that the query above could not be sent, and returns the error.
+    func reportDisconnected(_ job: JobID) -> RedisError {
+        self.live.reportFailure(.failure(.disconnected), of: [self.keyspace.travel(of: job)], by: "MGET")
+        return .disconnected
+    }
+
     /// Reads the value of the travel key. A malformed one is reported, and counts as missing.
     func travel(_ value: RESPValue, of job: JobID) -> Travel? {
         self.live.value(value, of: self.keyspace.travel(of: job), by: "MGET", Travel.init)

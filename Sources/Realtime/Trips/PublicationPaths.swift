@@ -9,6 +9,8 @@ struct PublicationPaths {
     private var last: LocationPublisher.Path?
     private var paths: [JobID: LocationPublisher.Path] = [:]
 
+    var count: Int { self.paths.count }
+
     /// - Parameter maxJobs: the maximum number of paths remembered; beyond it, all are forgotten and encoded again.
     init(maxJobs: Int) { self.maxJobs = maxJobs }
 

@@ -21,6 +21,8 @@ final class RiderPresence {
     private var zone: ZoneID?
     /// A heartbeat has been sent and not answered.
     private var isRequestInFlight = false
+    /// Another heartbeat became due meanwhile. The answer under way may not know, for example, that the rider went online.
+    private var needsAnother = false
 
     /// Heartbeats per heartbeat timeout, so two in a row can be lost.
     private static let heartbeatsPerTimeout: Int64 = 3
@@ -90,7 +92,10 @@ final class RiderPresence {
         // A refreshed token may have a narrower grant.
         guard let grant = self.session.grant, grant.allows(.beAvailable) else { return }
         self.scheduleHeartbeat()
-        guard !self.isRequestInFlight || isAnswered else { return }
+        guard !self.isRequestInFlight || isAnswered else {
+            self.needsAnother = true
+            return
+        }
         self.isRequestInFlight = true
         let bound = NIOLoopBound((self, self.session), eventLoop: self.loop.eventLoop)
         let place = self.place
@@ -114,6 +119,9 @@ final class RiderPresence {
                     session.refuse("presence", nil, session.refusal(for: error), ref)
                 case .success, .failure: break
                 }
+                guard presence.needsAnother, session.isOpen else { return }
+                presence.needsAnother = false
+                presence.sendHeartbeat(takesOver: false)
             }
     }
 }

@@ -1,13 +1,13 @@
 // Which verdicts of a trip are written to Redis, and when. Support staff want refusals soon; that good readings keep coming is
-// seen from the positions. Writing every count took a sixth of what a location costs.
+// seen from the positions. Writing them every five seconds took 35,000 of the 543,000 instructions of a location.
 
 /// The verdicts of one trip that Redis does not have yet.
 struct UnwrittenVerdicts {
     private var counts: [FixVerdictName: Int] = [:]
     private var writtenAt: UInt64?
 
-    /// Accepted readings alone are written at this interval, ns. So the time of the last accepted reading, which the ledger of
-    /// verdicts holds too, is at most that much too early.
+    /// Accepted readings alone are written at this interval, ns. The time of the last accepted reading, which is stored with them,
+    /// is at most that much too early.
     static let acceptedInterval: UInt64 = 60_000_000_000
 
     var isEmpty: Bool { self.counts.isEmpty }

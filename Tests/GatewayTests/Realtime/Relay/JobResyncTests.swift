@@ -20,11 +20,12 @@ import TrafficControl
         let nowhere = RedisAddress(endpoint: .unix(path: "/nonexistent.sock"))
         let client = try await RedisClient.made(at: nowhere)
         let eventLoop = client.eventLoop
-        let isSettled = try await eventLoop.submit {
+        let (isSettled, repairs) = try await eventLoop.submit {
+            let counts = LoopCounts()
             let jobs = Self.jobs(client)
             let deadlines = Deadlines(now: .now())
             let resync = JobResync(
-                eventLoop: eventLoop, jobs: jobs, counts: LoopCounts(), bounds: .init(),
+                eventLoop: eventLoop, jobs: jobs, counts: counts, bounds: .init(),
                 limits: TimeLimits(deadlines: deadlines, jobs: jobs, eventLoop: eventLoop), logger: .quiet)
             let names = (0..<20_000).map { JobID("job-\($0)")! }
             for name in names { resync.follow(name) }
@@ -33,9 +34,10 @@ import TrafficControl
             let due = NIODeadline.now() + .milliseconds(200)
             while NIODeadline.now() < due {}
             resync.startDue()
-            return resync.isSettled
+            return (resync.isSettled, counts.values[.jobRepairResyncs])
         }.get()
         // All of them failed, and are tried again later.
+        #expect(repairs == 20_000)
         #expect(!isSettled)
     }
 
