@@ -64,6 +64,13 @@ class Markers:
         }""", still_frames)
         return self.seen[-1]
 
+    def leave(self, place: Seen, pixels: float = 1) -> None:
+        """Waits until the marker is elsewhere. After `settle`, only a newly received position moves it."""
+        self.page.wait_for_function("""([east, south, pixels]) => {
+          const { rider, home } = window.recorded.at(-1);
+          return rider && home && Math.hypot(rider.x - home.x - east, rider.y - home.y - south) > pixels;
+        }""", arg=[place.east, place.south, pixels])
+
 
 def first_move(seen: list[Seen], since: int) -> Seen | None:
     return next((each for each in seen if each.at >= since), None)
