@@ -73,6 +73,10 @@ public struct FollowerSyncState<StatusID: Comparable> {
         }
     }
 
+    /// The id of the newest position that was sent; 0 if none was.
+    @inlinable
+    public var newestPosition: UInt64 { self.lastPosition }
+
     /// Whether `position` would send or store a position with this id.
     @inlinable
     public func wants(position id: UInt64) -> Bool {

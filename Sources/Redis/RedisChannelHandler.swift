@@ -38,6 +38,14 @@ final class RedisChannelHandler: ChannelInboundHandler {
     private var waiting = CircularBuffer<Waiting>()
     private var output = ByteBuffer()
     private var willFlush = false
+    /// Created once, because a closure for each flush would be allocated.
+    private lazy var flushTask: @Sendable () -> Void = {
+        let bound = NIOLoopBound(WeakHandler(handler: self), eventLoop: self.eventLoop)
+        return { bound.value.handler?.flush() }
+    }()
+    /// Without TLS, the connection's socket, from the first flush on.
+    private var socket: DirectSocket?
+    private let usesTLS: Bool
     /// Whether pushes are possible. On other connections an array of three is an ordinary reply, whatever its first element.
     private var isSubscriber = false
     private var context: ChannelHandlerContext?
@@ -56,7 +64,8 @@ final class RedisChannelHandler: ChannelInboundHandler {
     /// Called once, when the connection has ended.
     var onClosed: ((RedisError) -> Void)?
 
-    init(eventLoop: any EventLoop) { self.eventLoop = eventLoop }
+    /// - Parameter usesTLS: another handler of the channel encrypts, so bytes must go through it.
+    init(eventLoop: any EventLoop, usesTLS: Bool = false) { (self.eventLoop, self.usesTLS) = (eventLoop, usesTLS) }
 
     /// Since when the oldest command is unanswered.
     var oldestUnanswered: NIODeadline? { self.waiting.first?.since }
@@ -117,13 +126,14 @@ final class RedisChannelHandler: ChannelInboundHandler {
     private func flushSoon() {
         guard !self.willFlush else { return }
         self.willFlush = true
-        let bound = NIOLoopBound(self, eventLoop: self.eventLoop)
-        self.eventLoop.execute { bound.value.flush() }
+        self.eventLoop.execute(self.flushTask)
     }
 
     private func flush() {
         self.willFlush = false
         guard let context, self.output.readableBytes > 0 else { return }
+        if self.socket == nil, !self.usesTLS { self.socket = DirectSocket(context.channel) }
+        if let socket { return socket.send(&self.output) }
         context.writeAndFlush(self.wrapOutboundOut(self.output), promise: nil)
         self.output = context.channel.allocator.buffer(capacity: 1024)
     }
@@ -211,12 +221,12 @@ final class RedisChannelHandler: ChannelInboundHandler {
     }
 
     /// Called without `channelInactive` when the connection could not be made.
-    func handlerRemoved(context: ChannelHandlerContext) { self.context = nil }
+    func handlerRemoved(context: ChannelHandlerContext) { (self.context, self.socket) = (nil, nil) }
 
     func channelInactive(context: ChannelHandlerContext) {
         let reason = self.failure ?? .connectionLost
         self.failure = reason
-        self.context = nil
+        (self.context, self.socket) = (nil, nil)
         let waiting = self.waiting
         self.waiting.removeAll()
         for item in waiting {
@@ -230,6 +240,11 @@ final class RedisChannelHandler: ChannelInboundHandler {
         self.onClosed?(reason)
         (self.onClosed, self.onMessage, self.onAcknowledged, self.onDemoted) = (nil, nil, nil, nil)
     }
+}
+
+/// A task that outlives a connection must not keep it.
+private struct WeakHandler {
+    weak var handler: RedisChannelHandler?
 }
 
 /// Sharded channels, whose messages stay on the node of their slot. Plain ones are for Sentinels, which do not support sharded

@@ -154,13 +154,14 @@ final class RedisLink {
     private func connect(to address: RedisAddress) -> EventLoopFuture<Void> {
         self.address = address
         let bound = NIOLoopBound(self, eventLoop: self.eventLoop)
-        let handler = NIOLoopBound(RedisChannelHandler(eventLoop: self.eventLoop), eventLoop: self.eventLoop)
         let context: NIOSSLContext?
         do throws(RedisError) {
             context = try self.tlsContext(address)
         } catch {
             return self.eventLoop.makeFailedFuture(error)
         }
+        let handler = NIOLoopBound(
+            RedisChannelHandler(eventLoop: self.eventLoop, usesTLS: context != nil), eventLoop: self.eventLoop)
         let bootstrap = ClientBootstrap(group: self.eventLoop)
             .connectTimeout(self.timing.connect)
             .channelInitializer { channel in

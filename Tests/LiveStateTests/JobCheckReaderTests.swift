@@ -8,12 +8,14 @@ import Testing
 
 /// Reading a job again and again without decoding what is unchanged.
 @Suite struct JobCheckReaderTests {
-    private static func read(_ reader: NIOLoopBound<JobCheckReader>, _ stage: Stage) async throws
-        -> JobCheckReader.Reading?
-    {
+    private static func read(
+        _ reader: NIOLoopBound<JobCheckReader>, _ stage: Stage, shown: UInt64 = 0
+    ) async throws -> JobCheckReader.Reading? {
         let promise = stage.client.eventLoop.makePromise(of: Snapshot?.self)
         stage.client.eventLoop.execute {
-            let isSent = reader.value.read { promise.completeWith($0.map { $0.map { Snapshot(reading: $0) } }) }
+            let isSent = reader.value.read(shown: shown) {
+                promise.completeWith($0.map { $0.map { Snapshot(reading: $0) } })
+            }
             if !isSent { promise.fail(RedisError.disconnected) }
         }
         return try await promise.futureResult.get()?.reading
@@ -88,6 +90,78 @@ import Testing
             for _ in 0..<2 {
                 await #expect(throws: RedisError.self) { try await Self.read(reader, stage) }
             }
+        }
+    }
+
+    @Test func `the live instance is only read if the feed may have failed or the record has changed`() async throws {
+        try await Stage.set { stage in
+            let new = NewJob(
+                job: Stage.job, kind: .delivery, customer: Stage.customer, rider: Stage.rider, actor: Stage.rider)
+            _ = try await stage.ledger.create(new, epoch: "epoch-1").get()
+            let now = try await stage.now()
+            _ = try await stage.feed.open(Stage.job, for: Stage.rider, until: now + 3_600_000, fence: 1).get()
+            func publish(_ step: Int64) async throws -> UInt64 {
+                let fix = Fix(at: now + step, place: Coordinate(latitude: 52.5, longitude: 13.4)!)
+                let verdict = try await stage.publisher.publish(
+                    fix, for: Stage.job, by: Stage.rider, receivedAt: now
+                ).get()
+                guard case .accepted(let id, _) = verdict else {
+                    throw RedisError.unexpectedAnswer(command: "\(verdict)")
+                }
+                return id
+            }
+            let reader = try await Self.made(stage)
+            func expectPosition(_ id: UInt64?, shown: UInt64, _ comment: Comment) async throws {
+                let reading = try await Self.read(reader, stage, shown: shown)
+                #expect(reading?.position?.id == id, comment)
+                #expect(reading?.travel?.rider == Stage.rider, comment)
+            }
+            let first = try await publish(1)
+            try await expectPosition(first, shown: 0, "nothing is known yet")
+            try await expectPosition(first, shown: first, "followers may have it from the last check")
+            let second = try await publish(2)
+            try await expectPosition(nil, shown: second, "the feed has delivered it, and nothing changed")
+            try await expectPosition(second, shown: second, "nothing came since")
+            let third = try await publish(3)
+            _ = try await stage.ledger.publish(
+                Stage.statusesUntilTransit[0], of: Stage.job, by: Stage.rider, source: "rest"
+            ).get()
+            try await expectPosition(third, shown: third, "the record has changed")
+        }
+    }
+
+    @Test func `a trip's rider and destination are read as they are stored`() async throws {
+        try await Stage.set { stage in
+            func facts() async throws -> TripFacts? {
+                let promise = stage.client.eventLoop.makePromise(of: TripFacts?.self)
+                let ledger = stage.ledger
+                stage.client.eventLoop.execute {
+                    if !ledger.readTripFacts(Stage.job, { promise.succeed($0) }) {
+                        promise.fail(RedisError.disconnected)
+                    }
+                }
+                return try await promise.futureResult.get()
+            }
+            var read = try await facts()
+            #expect(read == nil, "no such job")
+            let destination = Coordinate(latitude: 52.5, longitude: 13.4)
+            let new = NewJob(
+                job: Stage.job, kind: .delivery, customer: Stage.customer, rider: Stage.rider, destination: destination,
+                actor: Stage.rider)
+            _ = try await stage.ledger.create(new, epoch: "epoch-1").get()
+            read = try await facts()
+            #expect(read == TripFacts(rider: Stage.rider, destination: destination))
+            for malformed in ["here", #"{"lat":91,"lon":0}"#] {
+                try await stage.client.run("HSET", stage.jobKey, "destination", malformed)
+                read = try await facts()
+                #expect(read == nil, "\(malformed)")
+            }
+            try await stage.client.run("HSET", stage.jobKey, "destination", "", "rider", "")
+            read = try await facts()
+            #expect(read == TripFacts(rider: nil, destination: nil))
+            try await stage.client.run("SET", stage.jobKey, "text")
+            read = try await facts()
+            #expect(read == nil, "another type")
         }
     }
 

@@ -138,4 +138,38 @@ import Testing
             #expect(try await stage.base.hasNoMessages())
         }
     }
+
+    @Test func `a repeated heartbeat counts, and says when something has changed`() async throws {
+        try await ZoneStage.set { stage in
+            let riders = stage.riders
+            func heartbeat(_ device: DeviceID? = nil) async throws -> Riders.RepeatedHeartbeat {
+                let promise = stage.client.eventLoop.makePromise(of: Riders.RepeatedHeartbeat.self)
+                stage.client.eventLoop.execute {
+                    let command = riders.heartbeatCommand(of: ZoneStage.rider, in: ZoneStage.zone, device: device)
+                    if !riders.repeatHeartbeat(command, { promise.succeed($0) }) {
+                        promise.fail(RedisError.disconnected)
+                    }
+                }
+                return try await promise.futureResult.get()
+            }
+            var outcome = try await heartbeat()
+            #expect(outcome == .isUnusual, "no such rider, or the script is not known yet")
+            try await stage.online()
+            let before = try #require(try await stage.record()?.heartbeat)
+            _ = try await riders.heartbeat(of: ZoneStage.rider, in: ZoneStage.zone).get()
+            #expect(
+                try await eventually {
+                    outcome = try await heartbeat()
+                    let now = try await stage.record()?.heartbeat
+                    return outcome == .recorded && now.map { $0 > before } == true
+                })
+            _ = try await riders.heartbeat(
+                of: ZoneStage.rider, in: ZoneStage.zone, device: DeviceID("phone-1"), takesOver: true
+            ).get()
+            outcome = try await heartbeat(DeviceID("phone-2"))
+            #expect(outcome == .isUnusual, "another device")
+            stage.client.stop()
+            await #expect(throws: RedisError.disconnected) { try await heartbeat() }
+        }
+    }
 }

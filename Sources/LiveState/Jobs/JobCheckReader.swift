@@ -19,6 +19,11 @@ package final class JobCheckReader {
     private let feed: JobFeed
     private var lastHead: (reply: RESPTape.Copy, value: JobLedger.Head?)?
     private var lastTravel: (text: [UInt8], value: JobFeed.Travel)?
+    /// The newest position that every follower had been sent at the last check; 0 if one had none.
+    private var shownPosition: UInt64 = 0
+
+    /// The ledger's last answer was the same as the one before.
+    private var isHeadUnchanged = false
 
     /// The halves of the read that is under way.
     private var head: Result<JobLedger.Head?, any Error>?
@@ -29,26 +34,42 @@ package final class JobCheckReader {
         (self.job, self.ledger, self.feed) = (job, ledger, feed)
     }
 
-    /// Reads both instances.
+    /// Reads the ledger, and the live instance unless it has nothing to add: every follower has been sent a newer position
+    /// since the last check, so the feed works and is open, and the ledger's answer is the same.
     ///
-    /// - Parameter completion: called once with `nil` when there is no such job, or with the error of Redis.
+    /// - Parameters:
+    ///   - shown: the newest position that every follower has been sent; 0 if one of them has none or may not see it.
+    ///   - completion: called once with `nil` when there is no such job, or with the error of Redis.
     /// - Returns: `false` if nothing was sent, because a read is under way or an instance is not connected. Then `completion` is
     ///   not called.
-    package func read(_ completion: @escaping (Result<Reading?, any Error>) -> Void) -> Bool {
+    package func read(
+        shown: UInt64 = 0, _ completion: @escaping (Result<Reading?, any Error>) -> Void
+    ) -> Bool {
         guard self.completion == nil else { return false }
-        (self.head, self.live) = (nil, nil)
+        let isFeedKnown = shown > self.shownPosition && self.lastTravel?.value.rider != nil
+        (self.head, self.live, self.shownPosition) = (nil, nil, shown)
         let isSent = self.ledger.sendHeadQuery(self.job) { [self] reply in
             self.head = self.readHead(reply)
+            if isFeedKnown {
+                guard self.isHeadUnchanged else { return self.readFeed() }
+                self.live = .success((self.lastTravel?.value, nil))
+            }
             self.finishIfComplete()
         }
         guard isSent else { return false }
         self.completion = completion
+        if !isFeedKnown { self.readFeed() }
+        return true
+    }
+
+    private func readFeed() {
         let isLiveSent = self.feed.sendQuery(self.job) { [self] reply in
             self.live = self.readLive(reply)
             self.finishIfComplete()
         }
-        if !isLiveSent { self.live = .failure(self.feed.reportDisconnected(self.job)) }
-        return true
+        guard !isLiveSent else { return }
+        self.live = .failure(self.feed.reportDisconnected(self.job))
+        self.finishIfComplete()
     }
 
     private func finishIfComplete() {
@@ -62,10 +83,14 @@ package final class JobCheckReader {
     }
 
     private func readHead(_ reply: DirectReply) -> Result<JobLedger.Head?, any Error> {
+        self.isHeadUnchanged = false
         switch reply {
         case .failure(let error): return .failure(error)
         case .reply(let tape):
-            if let lastHead, tape.equals(lastHead.reply) { return .success(lastHead.value) }
+            if let lastHead, tape.equals(lastHead.reply) {
+                self.isHeadUnchanged = true
+                return .success(lastHead.value)
+            }
             return Result {
                 let head = try self.ledger.head(tape.value, of: self.job)
                 self.lastHead = (tape.copy, head)
@@ -97,6 +122,8 @@ package final class JobCheckReader {
                 position = PublishedLocation.read(bytes, of: self.job).map { ($0.id, Array(bytes)) }
             }
             if position == nil { self.feed.refusePosition(of: self.job) }
+            // If followers receive it from here, that does not show that the feed works.
+            self.shownPosition = max(self.shownPosition, position?.id ?? 0)
             return .success((travel, position))
         }
     }

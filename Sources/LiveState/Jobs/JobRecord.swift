@@ -88,7 +88,8 @@ extension JobRecord {
         else { return nil }
     }
 
-    private static func place(_ text: String) -> Coordinate? {
+    /// The coordinates of a stored destination.
+    static func place(_ text: String) -> Coordinate? {
         Array(text.utf8).withUnsafeBytes { try? Coordinate(json: $0) }
     }
 }

@@ -46,6 +46,51 @@ extension Riders {
         }
     }
 
+    /// The heartbeats of one rider in one zone, encoded once: a gateway sends the same bytes every 30 s.
+    package struct HeartbeatCommand: Sendable {
+        package let zone: ZoneID
+        package let device: DeviceID?
+        fileprivate let prefix: CommandPrefix
+        fileprivate let key: String
+    }
+
+    package func heartbeatCommand(of rider: PersonID, in zone: ZoneID, device: DeviceID?) -> HeartbeatCommand {
+        HeartbeatCommand(
+            zone: zone, device: device,
+            prefix: Scripts.riderHeartbeat.prefix(
+                keys: self.keys(rider, zone) + [self.keyspace.due(in: zone)],
+                arguments: [.text(zone.text), .text(rider.text), .text(device?.text ?? ""), 0, self.reach],
+                additional: 0),
+            key: self.keyspace.rider(rider, in: zone))
+    }
+
+    /// The outcome of `repeatHeartbeat`.
+    package enum RepeatedHeartbeat: Sendable, Hashable {
+        /// Recorded, and nothing else changed.
+        case recorded
+        /// Something has changed, or the command must be sent in another way: `heartbeat` finds out.
+        case isUnusual
+        /// Redis did not answer.
+        case failed
+    }
+
+    /// Sends a heartbeat without a future. Call it on the event loop of the client.
+    ///
+    /// - Parameter completion: called once, on the event loop.
+    /// - Returns: `false` if nothing was sent. Then `completion` is not called.
+    package func repeatHeartbeat(
+        _ command: HeartbeatCommand, _ completion: @escaping (RepeatedHeartbeat) -> Void
+    ) -> Bool {
+        self.ledger.sendDirectly(command.prefix, most: 0) { _ in
+        } _: { reply in
+            self.ledger.reportFailure(reply, of: [command.key], by: Scripts.riderHeartbeat.name)
+            switch reply {
+            case .reply(let tape): completion(tape.integer(0) == 1 ? .recorded : .isUnusual)
+            case .failure(let error): completion(error.needsGeneralPath ? .isUnusual : .failed)
+            }
+        }
+    }
+
     package enum Expiry: Sendable, Hashable {
         /// The rider sent a heartbeat in time, is not online, or another gateway was first.
         case unchanged

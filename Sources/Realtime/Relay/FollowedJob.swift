@@ -91,6 +91,9 @@ final class FollowedJob {
     /// Whether a position with this id is news to the follower.
     func wants(position id: UInt64) -> Bool { self.syncState.wants(position: id) }
 
+    /// The id of the newest position that was sent to the follower; `nil` while positions may not be shown.
+    var newestPosition: UInt64? { self.showsPositions ? self.syncState.newestPosition : nil }
+
     /// Operations staff and services receive details that customers do not.
     var seesOperationalDetails: Bool { self.session.grant.map { $0.role == .ops || $0.role == .service } ?? false }
 

@@ -122,13 +122,20 @@ final class JobResync {
     /// Compares through the job's reader. What the reader cannot do, such as following redirections, the general path does.
     private func check(_ read: ResyncScheduler<Int>.Read, _ reader: JobCheckReader) {
         let job = reader.job
-        let isSent = reader.read { [unowned self] result in
+        let isSent = reader.read(shown: self.newestPositionOfAll(job)) { [unowned self] result in
             if case .failure(let error as RedisError) = result, error.needsGeneralPath {
                 return self.checkGenerally(read, job)
             }
             self.checked(read, job, result.map { $0.map { JobCheck($0) } })
         }
         if !isSent { self.checkGenerally(read, job) }
+    }
+
+    /// The newest position that every follower of a job has been sent; 0 if one of them has none.
+    private func newestPositionOfAll(_ job: JobID) -> UInt64 {
+        var newest = UInt64.max
+        for follower in self.followers(job) { newest = min(newest, follower.newestPosition ?? 0) }
+        return newest == .max ? 0 : newest
     }
 
     private func checkGenerally(_ read: ResyncScheduler<Int>.Read, _ job: JobID) {

@@ -19,6 +19,8 @@ final class RiderPresence {
     private var timer: Deadline?
     /// The zone that the last heartbeat found the rider online in. Places are stored there without asking again.
     private var zone: ZoneID?
+    /// The usual heartbeat in that zone.
+    private var usual: Riders.HeartbeatCommand?
     /// A heartbeat has been sent and not answered.
     private var isRequestInFlight = false
     /// Another heartbeat became due meanwhile. The answer under way may not know, for example, that the rider went online.
@@ -87,13 +89,22 @@ final class RiderPresence {
         }
     }
 
-    /// - Parameter isAnswered: the phone expects an answer.
-    private func sendHeartbeat(takesOver: Bool, isAnswered: Bool = false, _ ref: MessageRef? = nil) {
+    /// - Parameters:
+    ///   - isAnswered: the phone expects an answer.
+    ///   - mayRepeat: the usual heartbeat will do, if the rider's zone is known.
+    private func sendHeartbeat(
+        takesOver: Bool, isAnswered: Bool = false, mayRepeat: Bool = true, _ ref: MessageRef? = nil
+    ) {
         // A refreshed token may have a narrower grant.
         guard let grant = self.session.grant, grant.allows(.beAvailable) else { return }
         self.scheduleHeartbeat()
         guard !self.isRequestInFlight || isAnswered else {
             self.needsAnother = true
+            return
+        }
+        if mayRepeat, !takesOver, !isAnswered, self.place == nil, let zone, self.repeatHeartbeat(grant.person, in: zone)
+        {
+            self.isRequestInFlight = true
             return
         }
         self.isRequestInFlight = true
@@ -123,5 +134,24 @@ final class RiderPresence {
                 presence.needsAnother = false
                 presence.sendHeartbeat(takesOver: false)
             }
+    }
+
+    /// - Returns: whether it was sent.
+    private func repeatHeartbeat(_ rider: PersonID, in zone: ZoneID) -> Bool {
+        let riders = self.loop.riders.riders
+        let command: Riders.HeartbeatCommand
+        if let usual, usual.zone == zone, usual.device == self.device {
+            command = usual
+        } else {
+            command = riders.heartbeatCommand(of: rider, in: zone, device: self.device)
+            self.usual = command
+        }
+        return riders.repeatHeartbeat(command) { [weak self, weak session = self.session] outcome in
+            guard let self, session?.isOpen == true else { return }
+            self.isRequestInFlight = false
+            guard outcome == .isUnusual || self.needsAnother else { return }
+            self.needsAnother = false
+            self.sendHeartbeat(takesOver: false, mayRepeat: outcome != .isUnusual)
+        }
     }
 }

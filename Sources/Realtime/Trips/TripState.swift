@@ -35,6 +35,8 @@ struct TripState: Sendable {
     private var geofence: Geofence?
     /// The current proximity state; `nil` while the rider is not near the destination.
     var proximity: ProximityState? { self.geofence?.current.map(ProximityState.init) }
+    /// Where the trip goes, as far as it is known.
+    var destination: Point? { self.geofence?.destination }
     private var unavailability: Unavailability
     /// The unavailable reason last published to followers.
     private(set) var noticedReason: UnavailableReason?

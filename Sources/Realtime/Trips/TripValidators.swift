@@ -45,10 +45,14 @@ package final class TripValidators {
     private var entries: [Key: Entry] = [:]
     private var uncounted: Set<Key> = []
     private var countTimer: Deadline?
+    /// What the timer was set to.
+    private var countDelay = TimeAmount.zero
 
     /// The delay after a verdict until it is counted in the metrics, together with all later ones, and possibly in Redis
     /// (`UnwrittenVerdicts`).
     private static let countInterval = TimeAmount.seconds(5)
+    /// The same after a fix was accepted as usual. Metrics are scraped about this often.
+    private static let usualCountInterval = TimeAmount.seconds(15)
 
     /// - Parameter most: the maximum number of trips remembered at the same time. Beyond it, the least recently used trip is
     ///   forgotten and has to be read again.
@@ -61,12 +65,16 @@ package final class TripValidators {
         HotPath.pass(.tripValidators)
         let now = NIODeadline.now()
         self.entries.values[index].usedAt = now
-        self.scheduleCount(key)
         self.entries.values[index].trip.reportReceived(battery: battery)
         let validated = self.entries.values[index].trip.validate(
             fixes, invalidFixes: invalidFixes,
             received: .init(monotonic: now.uptimeNanoseconds, wall: WallClock.nowMilliseconds))
         if case .refused = validated.verdict { self.entries.values[index].trip.refused(now: now.uptimeNanoseconds) }
+        if case .publish = validated.verdict, self.entries.values[index].verdicts.wasWritten {
+            self.scheduleCount(key, after: Self.usualCountInterval)
+        } else {
+            self.scheduleCount(key)
+        }
         return validated
     }
 
@@ -90,6 +98,22 @@ package final class TripValidators {
         // The read may have completed already: a disconnected client fails immediately.
         if self.entries[key]?.isRead == false { self.entries[key]?.reading = reading }
         return reading
+    }
+
+    /// Reads the job again if its rider or its destination has changed, which is rare.
+    private func readIfChanged(_ key: Key, at index: [Key: Entry].Index, _ now: NIODeadline) {
+        // Not again until the next interval, whatever Redis answers.
+        self.entries.values[index].readAt = now
+        let isSent =
+            self.entries.values[index].isAssigned
+            && self.loop.jobs.ledger.readTripFacts(key.job) { [weak self] facts in
+                guard let self, let entry = self.entries[key] else { return }
+                let isSame = facts.map {
+                    $0.rider == key.rider && $0.destination.map { Point($0) } == entry.trip.destination
+                }
+                if isSame != true { _ = self.read(key, again: true) }
+            }
+        if !isSent { _ = self.read(key, again: true) }
     }
 
     private func finishRead(_ key: Key, _ view: JobView?) {
@@ -133,7 +157,7 @@ package final class TripValidators {
         let isAssigned = self.entries.values[index].isAssigned
         self.entries.values[index].usedAt = now
         if isAssigned { self.clearUnavailability(of: key, at: index, now) }
-        if now - self.entries.values[index].readAt > Self.rereadAfter { _ = self.read(key, again: true) }
+        if now - self.entries.values[index].readAt > Self.rereadAfter { self.readIfChanged(key, at: index, now) }
         guard let state = proximity, isAssigned else { return nil }
         self.loop.logger.info(
             "rider proximity changed", metadata: [LogKey.job: "\(key.job)", LogKey.reason: "\(state.rawValue)"])
@@ -308,10 +332,12 @@ package final class TripValidators {
 
     // MARK: counting
 
-    private func scheduleCount(_ key: Key) {
+    private func scheduleCount(_ key: Key, after delay: TimeAmount = countInterval) {
         self.uncounted.insert(key)
-        guard self.countTimer == nil else { return }
-        self.countTimer = self.loop.deadlines.after(Self.countInterval) { [weak self] in self?.countAll() }
+        if self.countTimer != nil, self.countDelay <= delay { return }
+        self.countTimer?.cancel()
+        self.countDelay = delay
+        self.countTimer = self.loop.deadlines.after(delay) { [weak self] in self?.countAll() }
     }
 
     /// Counts all verdicts that have not been counted yet.
@@ -322,7 +348,9 @@ package final class TripValidators {
         self.countTimer = nil
         let keys = self.uncounted
         self.uncounted = []
-        for key in keys where !self.count(key, isLast: isLast) { self.scheduleCount(key) }
+        for key in keys where !self.count(key, isLast: isLast) {
+            self.scheduleCount(key, after: Self.usualCountInterval)
+        }
     }
 
     /// - Returns: whether nothing is left to write.

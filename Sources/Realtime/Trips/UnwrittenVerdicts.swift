@@ -11,6 +11,8 @@ struct UnwrittenVerdicts {
     static let acceptedInterval: UInt64 = 60_000_000_000
 
     var isEmpty: Bool { self.counts.isEmpty }
+    /// Verdicts of this trip have been written before.
+    var wasWritten: Bool { self.writtenAt != nil }
 
     mutating func add(_ verdict: FixVerdictName, _ count: Int) { self.counts[verdict, default: 0] += count }
 
