@@ -71,7 +71,8 @@ public struct Limits: Hashable, Sendable {
 
     // MARK: how fast
 
-    /// Positions published per second for a connection, and the burst. Further positions are conflated.
+    /// Location reports published per second for a connection, each for all its jobs, and the burst. Further reports are
+    /// conflated.
     public var positionsPerSecond = 2
     public var positionsBurst = 5
     /// How often per minute a rider may go online or offline on a gateway, over sessions and REST together.

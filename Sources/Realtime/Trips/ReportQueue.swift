@@ -93,6 +93,8 @@ struct ReportQueue: Sendable {
     }
 
     private var rate: TokenBucket
+    /// What the last token was taken for: the jobs of one report share it, because a phone with ten stops reports one place.
+    private var paid: (sequence: Int64, job: JobID, others: Set<JobID>)?
     /// The newest report of each job that exceeded the publishing rate or that Redis did not answer.
     private var queued: [JobID: Queued] = [:]
     private var lastOrder: UInt64 = 0
@@ -138,14 +140,28 @@ struct ReportQueue: Sendable {
     }
 
     private mutating func offer(_ report: Report, at now: UInt64) -> Decision {
-        if self.queued.isEmpty, self.rate.take(at: now) { return .publish(report, replaces: false) }
+        if self.queued.isEmpty, self.takeToken(for: report, at: now) { return .publish(report, replaces: false) }
         let replaces = self.queued[report.job] != nil
-        if replaces, self.queued.count == 1, self.rate.take(at: now) {
+        if replaces, self.queued.count == 1, self.takeToken(for: report, at: now) {
             self.queued[report.job] = nil
             return .publish(report, replaces: true)
         }
         guard self.enqueue(report) else { return .refuseTooMany(report.answer) }
         return .wait(timer: self.timer(at: now), replaces: replaces)
+    }
+
+    /// Takes a token for a report, unless one was taken for another job of the same report. Each job counts once per token, so
+    /// repeating a sequence number gains nothing.
+    private mutating func takeToken(for report: Report, at now: UInt64) -> Bool {
+        let (sequence, job) = (report.answer.sequence, report.job)
+        if let paid, paid.sequence == sequence, paid.job != job, paid.others.count < self.maxJobs,
+            self.paid?.others.insert(job).inserted == true
+        {
+            return true
+        }
+        guard self.rate.take(at: now) else { return false }
+        self.paid = (sequence, job, [])
+        return true
     }
 
     /// If a report of the job is queued, lets its answer also cover this one.
@@ -178,7 +194,7 @@ struct ReportQueue: Sendable {
         self.isTimerSet = false
         var reports: [Report] = []
         for waiting in self.queued.values.sorted(by: { $0.order < $1.order }) {
-            guard self.rate.take(at: now) else { break }
+            guard self.takeToken(for: waiting.report, at: now) else { break }
             self.queued[waiting.report.job] = nil
             reports.append(waiting.report)
         }

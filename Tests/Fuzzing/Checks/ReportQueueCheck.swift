@@ -35,6 +35,8 @@ struct ReportQueueCheck {
         try check.drain()
     }
 
+    private var lastSequence: [JobID: Int64] = [:]
+
     private init(perSecond: Int, burst: Int, maxJobs: Int) {
         self.queue = ReportQueue(perSecond: perSecond, burst: burst, maxJobs: maxJobs)
         self.model = ReportQueueModel(perSecond: perSecond, burst: burst, maxJobs: maxJobs)
@@ -43,7 +45,8 @@ struct ReportQueueCheck {
     private mutating func act(_ action: Int, _ value: Int) throws(Disagreement) {
         let job = Self.jobs[value % Self.jobs.count]
         switch action {
-        case 0..<5: try self.judge(job, .publish(self.fix(of: job)))
+        case 0..<4: try self.judge(job, .publish(self.fix(of: job)))
+        case 4: try self.judge(job, .publish(self.fix(of: job)), sameReport: true)
         case 5: try self.judge(job, .held)
         case 6:
             let reasons: [FixRefusal] = [.outOfOrder, .duplicate, .inaccurate, .stale]
@@ -62,8 +65,12 @@ struct ReportQueueCheck {
         return Fix(at: at, place: Coordinate(latitude: 41.9, longitude: 12.5)!)
     }
 
-    private mutating func judge(_ job: JobID, _ verdict: ReportVerdict) throws(Disagreement) {
-        self.sequence += 1
+    /// - Parameter sameReport: for another job of the last report, unless it was for this job too.
+    private mutating func judge(
+        _ job: JobID, _ verdict: ReportVerdict, sameReport: Bool = false
+    ) throws(Disagreement) {
+        if !sameReport || self.lastSequence[job] == self.sequence { self.sequence += 1 }
+        self.lastSequence[job] = self.sequence
         let answer = ReportQueue.Answer(job: job, sequence: self.sequence, ref: MessageRef("\(self.sequence)"))
         let expected = try self.model.validated(answer, verdict)
         let decision = self.queue.validated(

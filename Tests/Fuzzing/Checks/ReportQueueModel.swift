@@ -20,6 +20,9 @@ struct ReportQueueModel {
     /// Steps since the start.
     private(set) var now: UInt64 = 1
     private var credit: UInt64
+    /// What the last token was taken for.
+    private var paidSequence: Int64 = -1
+    private var paidJobs: [JobID] = []
     /// In sending order: the longest waiting first.
     private(set) var line: [ReportQueue.Report] = []
     /// ns; `nil` when no timer is set.
@@ -54,9 +57,17 @@ struct ReportQueueModel {
         self.wait((timerAt - self.nanoseconds + Self.stepNanoseconds - 1) / Self.stepNanoseconds)
     }
 
-    private mutating func takeToken() -> Bool {
+    /// The jobs of one report need one token.
+    private mutating func takeToken(for report: ReportQueue.Report) -> Bool {
+        if self.paidSequence == report.answer.sequence, !self.paidJobs.contains(report.job),
+            self.paidJobs.count <= self.maxJobs
+        {
+            self.paidJobs.append(report.job)
+            return true
+        }
         guard self.credit >= Self.token else { return false }
         self.credit -= Self.token
+        (self.paidSequence, self.paidJobs) = (report.answer.sequence, [report.job])
         return true
     }
 
@@ -79,7 +90,7 @@ struct ReportQueueModel {
         switch verdict {
         case .publish(let fix):
             let report = ReportQueue.Report(answer: answer, fix: fix, receivedAt: self.time)
-            if self.line.count == (place == nil ? 0 : 1), self.takeToken() {
+            if self.line.count == (place == nil ? 0 : 1), self.takeToken(for: report) {
                 self.line.removeAll()
                 self.inFlight.append(report)
                 return .publish(report, replaces: place != nil)
@@ -110,7 +121,7 @@ struct ReportQueueModel {
     mutating func due() -> (reports: [ReportQueue.Report], timer: UInt64?) {
         self.timerAt = nil
         var reports: [ReportQueue.Report] = []
-        while !self.line.isEmpty, self.takeToken() { reports.append(self.line.removeFirst()) }
+        while let first = self.line.first, self.takeToken(for: first) { reports.append(self.line.removeFirst()) }
         self.inFlight += reports
         return (reports, self.line.isEmpty ? nil : self.timer(least: ReportQueue.retryNanoseconds))
     }

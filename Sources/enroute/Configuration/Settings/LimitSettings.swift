@@ -89,7 +89,7 @@ struct LimitSetting: Sendable {
     private static let rates = [
         LimitSetting(
             "POSITIONS_PER_SECOND", \.positionsPerSecond, 1...1000, "",
-            "Locations published for one connection; newer ones replace those that wait."),
+            "Location reports published for one connection, each for all its jobs; newer ones replace those that wait."),
         LimitSetting("POSITIONS_BURST", \.positionsBurst, 1...1000, "", "Burst of that rate."),
         LimitSetting(
             "AVAILABILITY_CHANGES_PER_MINUTE", \.availabilityPerMinute, 1...100_000, "",

@@ -66,6 +66,24 @@ import Tracking
         #expect(self.queue.due(at: 2 * Self.oneSecond).reports == [Self.report(3)])
     }
 
+    @Test mutating func `a report for several jobs counts once, whether it is published or waits`() {
+        #expect(self.offer(1) == .publish(Self.report(1), replaces: false))
+        #expect(self.offer(1, Self.second) == .publish(Self.report(1, Self.second), replaces: false))
+        #expect(self.offer(2) == .wait(timer: Self.oneSecond, replaces: false))
+        #expect(self.offer(2, Self.second) == .wait(timer: nil, replaces: false))
+        let due = self.queue.due(at: Self.oneSecond)
+        #expect(due.reports == [Self.report(2), Self.report(2, Self.second)] && due.timer == nil)
+    }
+
+    @Test mutating func `a repeated sequence number gains nothing`() {
+        _ = self.offer(1)
+        #expect(self.offer(1) == .wait(timer: Self.oneSecond, replaces: false))
+        _ = self.queue.due(at: Self.oneSecond)
+        #expect(
+            self.offer(1, Self.second, at: Self.oneSecond) == .publish(Self.report(1, Self.second), replaces: false))
+        #expect(self.offer(1, Self.second, at: Self.oneSecond) == .wait(timer: Self.oneSecond, replaces: false))
+    }
+
     @Test mutating func `no report overtakes a queued job`() {
         _ = self.offer(1)
         _ = self.offer(2)
