@@ -118,7 +118,7 @@ let package = Package(
         // Layer 3 and up: the gateway, from the bottom.
         module("HTTPValues", "Access EnrouteWire Telemetry NIOCore Crypto HTTPTypes Hummingbird Logging", hot),
         module("WebSocket", "EnrouteWire SecureSocket NIOCore", hot),
-        module("TrafficControl", "Access EnrouteWire Fanout HTTPValues Telemetry NIOCore", hot),
+        module("TrafficControl", "Access EnrouteWire Fanout HTTPValues OutboundHTTP Telemetry NIOCore", hot),
         module("WebAssets", "CWebAssets CZlib HTTPValues"),
         module(
             "Jobs",

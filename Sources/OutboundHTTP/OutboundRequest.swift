@@ -3,7 +3,7 @@
 
 /// One request to another service.
 package struct OutboundRequest: Sendable, CustomStringConvertible, CustomReflectable {
-    package enum Method: String, Sendable { case get = "GET", post = "POST" }
+    package enum Method: String, Sendable { case get = "GET", post = "POST", patch = "PATCH" }
 
     package var method: Method
     package var url: String

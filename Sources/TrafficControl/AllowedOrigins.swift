@@ -2,9 +2,13 @@
 // request, and a page cannot change it. Without this check, any web page could connect from a customer's browser. Native
 // apps send no origin.
 
+internal import OutboundHTTP
+
 /// The origins that may connect. If none are configured, only the gateway's own origin may.
 package struct AllowedOrigins: Sendable, Hashable {
     private let named: Set<String>
+    /// Whether every page of this machine may connect, on any port.
+    private let allowsLoopback: Bool
 
     /// The maximum length of an origin in a log message. The client chooses the origin, so it could be of any length.
     package static let maxLoggedCharacters = 200
@@ -12,7 +16,13 @@ package struct AllowedOrigins: Sendable, Hashable {
     /// Allows only the gateway's own pages.
     package static let own = AllowedOrigins(unchecked: [])
 
-    private init(unchecked named: Set<String>) { self.named = named }
+    /// Allows the gateway's own pages, and every page that this machine serves. For development only: on a machine with
+    /// several users, each could serve such a page.
+    package static let ownAndLoopback = AllowedOrigins(unchecked: [], allowsLoopback: true)
+
+    private init(unchecked named: Set<String>, allowsLoopback: Bool = false) {
+        (self.named, self.allowsLoopback) = (named, allowsLoopback)
+    }
 
     /// - Parameter origins: origins as browsers send them: `https://host[:port]`, in lower case, without a path and without
     ///   the default port.
@@ -23,7 +33,7 @@ package struct AllowedOrigins: Sendable, Hashable {
                 origin == origin.lowercased(), !origin.contains(where: { $0 == "*" || $0 == "@" || $0.isWhitespace })
             else { throw Malformed(origin: origin) }
         }
-        self.named = Set(origins)
+        self.init(unchecked: Set(origins))
     }
 
     /// - Parameters:
@@ -32,10 +42,15 @@ package struct AllowedOrigins: Sendable, Hashable {
     package func allows(_ origins: [String], host: String?) -> Bool {
         guard let origin = origins.first else { return true }
         guard origins.count == 1 else { return false }
+        if self.allowsLoopback, Self.isLoopback(origin) { return true }
         guard self.named.isEmpty else { return self.named.contains(origin) }
         // A load balancer may terminate TLS, so the scheme that the browser used is unknown here.
         guard let host else { return false }
         return origin == "https://\(host)" || origin == "http://\(host)"
+    }
+
+    private static func isLoopback(_ origin: String) -> Bool {
+        ["http://", "https://"].contains { origin.hasPrefix($0) && LoopbackHost.isHost(of: origin.dropFirst($0.count)) }
     }
 
     /// A configured origin that no browser would send.

@@ -11,10 +11,14 @@ struct Enroute: AsyncParsableCommand {
         discussion: wrappable(
             """
             Exit codes: 0 success, 1 failure while running, 64 wrong command line, 65 unusable input file, 69 a required
-            service is unavailable (Redis, a port, redis-server), 78 wrong configuration.
+            service is unavailable (Redis, a port, redis-server, the gateway), 77 the token does not permit it, 78 wrong
+            configuration.
 
             Examples:
               enroute demo                          show a live trip in your browser
+              enroute dev                           run a gateway to develop an app with
+              enroute job follow visit-1            follow a job of a running gateway
+              enroute rider online                  declare a rider online
               enroute serve                         run a gateway
               enroute config                        print the effective configuration
               enroute check                         check the configuration and Redis
@@ -30,8 +34,9 @@ struct Enroute: AsyncParsableCommand {
         version: EnrouteVersion.current,
         subcommands: [
             ServeCommand.self, ConfigCommand.self, CheckCommand.self, ProbeCommand.self, DemoCommand.self,
-            ReplayCommand.self, TokenCommand.self, RevokeCommand.self, ExplainCommand.self, AuditCommand.self,
-            ETAAccuracyCommand.self, SizeCommand.self, DemoGatewayCommand.self,
+            DevCommand.self, JobCommand.self, RiderCommand.self, ReplayCommand.self, TokenCommand.self,
+            RevokeCommand.self, ExplainCommand.self, AuditCommand.self, ETAAccuracyCommand.self, SizeCommand.self,
+            DemoGatewayCommand.self,
         ])
 
     static func main() async {

@@ -57,7 +57,8 @@ import Testing
     @Test(arguments: [
         [], ["serve"], ["check"], ["demo"], ["replay"], ["token"], ["revoke"], ["audit"], ["explain"], ["eta-accuracy"],
         ["config"],
-        ["probe"], ["size"],
+        ["probe"], ["size"], ["dev"], ["job"], ["job", "create"], ["job", "show"], ["job", "status"],
+        ["job", "follow"], ["job", "link"], ["rider"], ["rider", "online"], ["rider", "offline"], ["rider", "show"],
     ])
     func `every command has help with examples`(words: [String]) async throws {
         let outcome = try await Self.run(words + ["--help"])
@@ -82,6 +83,7 @@ import Testing
         (["replay", "a.gpx", "--job", "j", "--speed", "0"], 64, "--speed"),
         (["eta-accuracy", "/nowhere.gpx"], 65, "/nowhere.gpx cannot be read"), (["eta-accuracy"], 64, "files"),
         (["demo", "--trip", "/nowhere.gpx"], 65, "/nowhere.gpx cannot be read"), (["dance"], 64, "dance"),
+        (["dev", "--port", "70000"], 64, "--port must be"), (["dev", "--seed-jobs", "201"], 64, "--seed-jobs must be"),
         (["size"], 64, "riders"), (["size", "--riders", "0"], 64, "--riders must be 1 to"),
         (["size", "--riders", "9", "--interval", "0"], 64, "--interval must be"),
         (["size", "--riders", "9", "--followers", "-1"], 64, "followers"),

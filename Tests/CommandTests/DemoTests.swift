@@ -97,7 +97,7 @@ import Testing
     }
 
     /// The processes whose command line contains a folder.
-    private static func processes(naming folder: String, _ word: String = "") throws -> [String] {
+    static func processes(naming folder: String, _ word: String = "") throws -> [String] {
         try FileManager.default.contentsOfDirectory(atPath: "/proc").filter { name in
             guard Int(name) != nil, let words = FileManager.default.contents(atPath: "/proc/\(name)/cmdline") else {
                 return false

@@ -7,7 +7,7 @@ import Testing
 @Suite struct WordingTests {
     private static let commands = [
         [], ["serve"], ["check"], ["demo"], ["replay"], ["token"], ["revoke"], ["audit"], ["eta-accuracy"], ["config"],
-        ["probe"],
+        ["probe"], ["dev"], ["job"], ["job", "create"], ["job", "follow"], ["rider"],
     ]
 
     @Test(arguments: commands, [80, 120])

@@ -119,10 +119,14 @@ KINDS: dict[str, Kind] = {
     "TILES_CA_FILE": kind(NO_FILES, TILES_URL="https://127.0.0.1:9/{{z}}/{{x}}/{{y}}.png", TILES_ATTRIBUTION="a"),
     "LISTEN_HOST": kind(["word word", "999.1.1.1", "[::1", "127.0.0.1:80"], EITHER),
     "MANAGEMENT_HOST": kind(["word word", "999.1.1.1", "[::1", "127.0.0.1:80"], EITHER),
-    # Any text, and used only by replay.
+    # Any text, and used only by other commands.
     "TOKEN_ISSUER": kind([], STARTS),
     "TOKEN_AUDIENCE": kind([], STARTS),
     "REPLAY_TOKEN": kind([], STARTS),
+    "CLIENT_URL": kind([], STARTS),
+    "CLIENT_TOKEN": kind([], STARTS),
+    "CLIENT_CA_FILE": kind([], STARTS),
+    "CLIENT_FOLDER": kind([], STARTS),
     "PAGES_LEAFLET_DIR": kind(["/nonexistent"], EITHER),
 }
 # Files that are not settings, and the error that is expected for each (found.md, B14).
@@ -163,6 +167,7 @@ for name, beside in SECRETS.items():
     refuses_words = name in KINDS and KINDS[name].wrong[:1] in (("word",), ("short",))
     KINDS[f"{name}_FILE"] = kind(NO_SECRET_FILES + ["{word}"] * refuses_words, **(beside | {name: ""}))
 KINDS["REPLAY_TOKEN_FILE"] = kind(NO_SECRET_FILES, EITHER)          # only replay reads it
+KINDS["CLIENT_TOKEN_FILE"] = kind(NO_SECRET_FILES, EITHER)          # only job and rider read it
 
 
 def documented() -> dict[str, str]:

@@ -6,7 +6,6 @@ import Foundation
 import Journeys
 import NIOCore
 import NIOPosix
-import UnixSignals
 
 struct DemoCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -66,7 +65,7 @@ struct DemoCommand: AsyncParsableCommand {
                     let stage = DemoStage(
                         scene: scene, speed: self.speed, folder: folder, certificate: certificate, listener: listener,
                         relay: relay, port: port)
-                    try await Self.untilSignal { try await stage.run() }
+                    try await untilSignal { try await stage.run() }
                 }
             } catch let failure as RedisServer.Failure {
                 throw Unavailable(description: failure.description)
@@ -88,16 +87,5 @@ struct DemoCommand: AsyncParsableCommand {
         throw Unavailable(
             description:
                 "Ports \(self.port) to \(self.port + Self.maxPorts - 1) are in use. Choose another one with --port.")
-    }
-
-    /// Runs `body` until it throws, or until SIGTERM or SIGINT.
-    private static func untilSignal(_ body: @escaping @Sendable () async throws -> Void) async throws {
-        let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint)
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { try await body() }
-            group.addTask { for await _ in signals { return } }
-            defer { group.cancelAll() }
-            try await group.next()
-        }
     }
 }

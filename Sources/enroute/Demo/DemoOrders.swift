@@ -24,6 +24,8 @@ struct DemoOrders: Sendable {
     let client: HTTPClient
     /// The pause before a failed request is retried.
     var pause = Duration.seconds(1)
+    /// Reports the first failure of a request that is retried.
+    var report: @Sendable (Refusal) -> Void = { say("enroute demo: \($0) Retrying.") }
 
     private static let patience = TimeAmount.seconds(5)
     /// How often a request is sent, over about a minute: the panel may just have killed the gateway.
@@ -39,26 +41,14 @@ struct DemoOrders: Sendable {
     }
 
     /// The sender of a request; each has a token of its own.
-    enum Party {
-        case service, customer, rider, operations
+    struct Party: Sendable {
+        let person: PersonID
+        let role: Role
 
-        fileprivate var person: PersonID {
-            switch self {
-            case .service: DemoOrders.service
-            case .customer: DemoOrders.customer
-            case .rider: DemoOrders.rider
-            case .operations: DemoOrders.operations
-            }
-        }
-
-        fileprivate var role: Role {
-            switch self {
-            case .service: .service
-            case .customer: .customer
-            case .rider: .rider
-            case .operations: .ops
-            }
-        }
+        static let service = Party(person: DemoOrders.service, role: .service)
+        static let customer = Party(person: DemoOrders.customer, role: .customer)
+        static let rider = Party(person: DemoOrders.rider, role: .rider)
+        static let operations = Party(person: DemoOrders.operations, role: .ops)
     }
 
     func token(of party: Party) async throws -> String {
@@ -80,7 +70,7 @@ struct DemoOrders: Sendable {
             do {
                 return try await self.sendOnce(method, path, body, by: party, key: key)
             } catch let refusal as Refusal where refusal.isPassing {
-                if attempt == 1 { say("enroute demo: \(refusal) Retrying.") }
+                if attempt == 1 { self.report(refusal) }
                 try await Task.sleep(for: self.pause)
             }
         }

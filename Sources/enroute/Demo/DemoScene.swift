@@ -30,9 +30,11 @@ struct DemoScene: Sendable {
         guard let path else { return nil }
         return try Streets.load(path: path)
     }
+}
 
-    /// The trip's destination.
+extension Journey {
+    /// Where the trip ends.
     var destination: Coordinate? {
-        self.journey.fixes.last.flatMap { Coordinate(latitude: $0.latitude, longitude: $0.longitude) }
+        self.fixes.last.flatMap { Coordinate(latitude: $0.latitude, longitude: $0.longitude) }
     }
 }

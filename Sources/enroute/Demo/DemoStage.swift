@@ -67,7 +67,7 @@ struct DemoStage: Sendable {
                 controls: controls, orders: orders, redis: redis.map(\.process), gateways: gateways, relay: self.relay)
             let (opened, isOpen) = AsyncStream.makeStream(of: Int.self)
             group.addTask { try await panel.run { isOpen.yield($0) } }
-            try await orders.prepare(destination: self.scene.destination)
+            try await orders.prepare(destination: self.scene.journey.destination)
             try await self.sayLinks(orders, panel: opened.first { _ in true })
             let performance = DemoPerformance(
                 scene: self.scene, orders: orders, controls: controls,

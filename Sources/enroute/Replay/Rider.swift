@@ -35,9 +35,8 @@ struct Rider: Sendable {
         var reconnects = 0
     }
 
-    /// Delay between attempts to connect: random(0, min(longest, shortest * 2^n)).
-    static let shortestBackoff = Duration.milliseconds(250)
-    static let longestBackoff = Duration.seconds(10)
+    /// Attempts to reach the gateway, one after the other, before the trip ends.
+    static let maxAttempts = 8
     /// How long to wait for the last replies.
     static let lastAnswers = Duration.seconds(2)
     /// The longest time between two looks at the current speed.
@@ -65,7 +64,7 @@ struct Rider: Sendable {
     /// - Throws: `ClientError` when reconnecting would not help, `Unavailable` when travel mode is refused.
     func travel() async throws -> Summary {
         var trip = Progress()
-        var failures = 0
+        var backoff = ReconnectBackoff()
         while trip.next < self.journey.fixes.count {
             let before = trip.next
             do {
@@ -77,11 +76,10 @@ struct Rider: Sendable {
                 if case .closed(let code, _) = error, CloseCode(rawValue: code)?.reconnects == false { throw error }
                 if case .upgradeRefused = error { throw error }
                 guard trip.next < self.journey.fixes.count else { break }
-                failures = trip.next > before ? 0 : failures + 1
-                if case .unreachable = error, failures > 8 { throw error }
+                let delay = backoff.next(madeProgress: trip.next > before)
+                if case .unreachable = error, backoff.count > Self.maxAttempts { throw error }
                 trip.summary.reconnects += 1
-                let ceiling = min(Self.longestBackoff, Self.shortestBackoff * (1 << min(failures, 10)))
-                try await Task.sleep(for: ceiling * Double.random(in: 0...1))
+                try await Task.sleep(for: delay)
             }
         }
         return trip.summary

@@ -12,6 +12,7 @@ import SecureSocket
 extension ExitCode {
     static let unusableInput = ExitCode(65)
     static let unavailable = ExitCode(69)
+    static let notPermitted = ExitCode(77)
     static let wrongConfiguration = ExitCode(78)
 }
 
@@ -53,6 +54,8 @@ func exitCode(of error: any Error) -> ExitCode? {
         .wrongConfiguration
     case let error as RedisError: error.isOutage ? .unavailable : .wrongConfiguration
     case is GatewayServer.StartFailure, is Unavailable: .unavailable
+    case let refusal as GatewayRefusal:
+        refusal.isForbidden ? .notPermitted : refusal.isPassing ? .unavailable : .failure
     default: .failure
     }
 }

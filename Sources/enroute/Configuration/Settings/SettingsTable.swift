@@ -10,7 +10,7 @@ import Redis
 enum SettingsTable {
     static let groups: [SettingGroup] = [
         general, listener, tls, redis, tokens, tracking, riders, jobs, arrivals, geocoding, events, pages, tiles,
-        management, draining, overload, limits,
+        management, draining, overload, limits, client,
     ]
 
     static let all: [Setting] = groups.flatMap(\.settings)

@@ -1,0 +1,33 @@
+// The settings of a gateway on this machine, for the demo and for development: loopback only, nothing to wait for when it stops.
+
+import Access
+import Gateway
+import REST
+import Realtime
+import Redis
+import SecureSocket
+import TrafficControl
+
+extension GatewaySettings {
+    private static let longestLoopLagMilliseconds = 60_000
+
+    /// - Parameters:
+    ///   - secret: verifies the tokens (HS256).
+    ///   - issuer: the issuer and the audience of the tokens.
+    ///   - port: 0 for any free one.
+    static func onThisMachine(
+        live: String, ledger: String, secret: String, issuer: String, port: Int = 0, credentials: TLSCredentials? = nil
+    ) async throws -> GatewaySettings {
+        var settings = GatewaySettings(
+            host: "127.0.0.1", port: port, credentials: credentials, live: try RedisAddress(url: live),
+            ledger: try RedisAddress(url: ledger),
+            tokens: TokenVerifier(keys: [try await .hs256(secret: secret)], issuer: issuer, audience: issuer))
+        settings.drainAccept = .zero
+        settings.drain = .seconds(1)
+        // Everything runs on one machine, so another gateway would not be faster: a lagging one accepts connections too.
+        // With the default, a busy desktop paused accepting, and the end of the trip was never reported.
+        settings.overload.loopLagMilliseconds = Self.longestLoopLagMilliseconds
+        settings.management = nil
+        return settings
+    }
+}

@@ -1,0 +1,135 @@
+// enroute dev: a gateway for developing apps on this machine, with a redis-server of its own, for as long as the command runs.
+
+import Access
+import ArgumentParser
+import AsyncHTTPClient
+import Embedded
+import EnrouteWire
+import Foundation
+import Gateway
+import Logging
+import NIOPosix
+import REST
+import Realtime
+import TrafficControl
+
+struct DevCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "dev",
+        abstract: "Runs a gateway to develop with, and prints tokens and commands.",
+        usage: "enroute dev [<options>]",
+        discussion: wrappable(
+            """
+            Starts a redis-server on a unix socket and a gateway on http://127.0.0.1:8080 that pages on localhost may use.
+            Prints four tokens that are valid for a day, curl commands that work as printed, and one that follows a job with
+            Node.js. The output is a shell script; the comments say what each command does. Ctrl-C stops everything.
+
+            The folder .enroute-dev receives the tokens, enroute.js and an example, and is removed at the end. `enroute job`
+            and `enroute rider` find the gateway and its tokens there, without any option. Everything is lost at the end. Not
+            for production: see `enroute serve`. Exit codes: 0 stopped, 69 the port is in use or redis-server is missing, 78
+            the folder cannot be written.
+
+            Examples:
+              enroute dev
+              enroute dev --seed-jobs 20 --port 8081
+              enroute dev --json > dev.json
+            """))
+
+    @Option(help: "Port to listen on, on 127.0.0.1; 0 for any free one.")
+    var port = 8080
+
+    @Option(help: "Number of further jobs with moving riders, 0 to \(DevRiders.most): seed-1, seed-2 and so on.")
+    var seedJobs = 0
+
+    @Option(help: ArgumentHelp("Folder for tokens, enroute.js and the example.", valueName: "folder"))
+    var folder = DevFolder.name
+
+    @Flag(help: "Print one line of JSON with the URL, the tokens and the commands, for scripts.")
+    var json = false
+
+    /// Issuer and audience of the tokens.
+    private static let issuer = "enroute-dev"
+
+    func validate() throws {
+        guard (0...65_535).contains(self.port) else { throw ValidationError("--port must be 0 to 65535.") }
+        guard (0...DevRiders.most).contains(self.seedJobs) else {
+            throw ValidationError("--seed-jobs must be 0 to \(DevRiders.most).")
+        }
+    }
+
+    func run() async throws {
+        disableCoreDumps()
+        exitImmediatelyOnCrash()
+        try await exitingCleanly {
+            let folder = try DevFolder(path: self.folder)
+            do {
+                try await untilSignal {
+                    try await RedisServer.running { redis in try await self.serve(redis, folder) }
+                }
+            } catch let failure as RedisServer.Failure {
+                throw Unavailable(description: failure.description)
+            } catch GatewayServer.StartFailure.portTaken {
+                throw Unavailable(
+                    description:
+                        "Port \(self.port) is in use. Choose another one with --port, or --port 0 for any free one.")
+            }
+            if !self.json { say("# enroute dev: stopped; the redis-server and all data are gone.") }
+        }
+    }
+
+    /// Runs the gateway until the task is cancelled.
+    private func serve(_ redis: RedisServer, _ folder: DevFolder) async throws {
+        let secret = "\(UUID())\(UUID())"
+        let client = HTTPClient()
+        defer { client.shutdown { _ in } }
+        let mint = try await TokenMint(secret: secret, issuer: Self.issuer, audience: Self.issuer)
+        let (ports, port) = AsyncStream.makeStream(of: Int.self)
+        let gateway = GatewayServer(
+            settings: try await self.settings(redis, secret), group: MultiThreadedEventLoopGroup.singleton,
+            logger: Self.logger
+        ) { port.yield($0.gateway) }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            defer { group.cancelAll() }
+            group.addTask { try await gateway.run() }
+            group.addTask {
+                guard let port = await ports.first(where: { _ in true }) else { return }
+                let orders = DemoOrders(
+                    mint: mint, url: "http://127.0.0.1:\(port)", client: client,
+                    report: { Output.complain("enroute dev: \($0) Retrying.\n") })
+                try await self.open(orders, folder)
+            }
+            // The first one to end has failed: both run until they are cancelled.
+            try await group.next()
+        }
+    }
+
+    /// Announces the gateway and moves the riders, until the task is cancelled.
+    private func open(_ orders: DemoOrders, _ folder: DevFolder) async throws {
+        let riders = DevRiders(orders: orders)
+        try await riders.describe(DevGuide.rider)
+        let guide = try await DevGuide(url: orders.url, folder: folder.path, mint: orders.mint)
+        try folder.write(guide)
+        defer { folder.remove(guide) }
+        say(self.json ? try guide.json : guide.text(seedJobs: self.seedJobs))
+        try await riders.move(self.seedJobs)
+    }
+
+    private func settings(_ redis: RedisServer, _ secret: String) async throws -> GatewaySettings {
+        var settings = try await GatewaySettings.onThisMachine(
+            live: redis.url, ledger: redis.url, secret: secret, issuer: Self.issuer, port: self.port)
+        settings.origins = .ownAndLoopback
+        // All clients are on this machine, and one developer opens many pages as the same person.
+        settings.limits.sessionsPerPerson = 0
+        settings.limits.sessionsPerAddress = 0
+        settings.limits.connectionsPerAddress = 0
+        settings.limits.messagesPerAddressBurst = 0
+        return settings
+    }
+
+    /// Warnings and errors only, on standard error.
+    private static var logger: Logger {
+        var logger = Logger(label: "enroute") { _ in LogLineHandler() }
+        logger.logLevel = .warning
+        return logger
+    }
+}

@@ -1,0 +1,126 @@
+// The folder that `enroute dev` fills for the apps and commands of a developer: where the gateway is, tokens, enroute.js and an
+// example. Only its owner may enter it, because tokens are credentials even on this machine.
+
+import Foundation
+import WebAssets
+
+/// A folder that exists while `enroute dev` runs.
+struct DevFolder {
+    /// An absolute path.
+    let path: String
+
+    static let name = ".enroute-dev"
+    /// The file with the gateway's URL and the tokens, which `enroute job` and `enroute rider` read.
+    static let credentials = "client.json"
+
+    /// - Parameter path: relative to the current folder, or absolute.
+    /// - Throws: `ConfigurationError` if something else is at the path, so that no file of anybody is overwritten or removed.
+    init(path: String) throws {
+        self.path = URL(filePath: path).standardizedFileURL.path.trimmingSuffix("/")
+        let content = try? FileManager.default.contentsOfDirectory(atPath: self.path)
+        let isOurs =
+            content.map { $0.isEmpty || $0.contains(Self.credentials) } ?? !FileManager.default.fileExists(
+                atPath: self.path)
+        guard isOurs else {
+            throw ConfigurationError(
+                description:
+                    "\(self.path) exists, and enroute dev did not create it. Name another folder with --folder.")
+        }
+        try self.creating {
+            try FileManager.default.createDirectory(
+                atPath: self.path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        }
+    }
+
+    private func creating(_ body: () throws -> Void) throws {
+        do { try body() } catch {
+            throw ConfigurationError(
+                description:
+                    "\(self.path) cannot be written: \(error.localizedDescription) Start enroute dev in a folder "
+                    + "that you may write to, or name one with --folder.")
+        }
+    }
+
+    /// Writes all files. An earlier `enroute dev` may have left some.
+    func write(_ guide: DevGuide) throws {
+        var files: [String: Data] = [
+            Self.credentials: try guide.credentials.encoded, "follow.mjs": Data(Self.example.utf8),
+            "package.json": Data(Self.package.utf8),
+        ]
+        for (name, bytes) in EmbeddedFiles.pages where name.hasPrefix("enroute") { files[name] = Data(bytes) }
+        for (name, data) in files {
+            try self.creating {
+                try data.write(to: URL(filePath: "\(self.path)/\(name)"), options: .atomic)
+                try FileManager.default.setAttributes(
+                    [.posixPermissions: 0o600], ofItemAtPath: "\(self.path)/\(name)")
+            }
+        }
+    }
+
+    /// Removes the folder, unless another `enroute dev` uses it meanwhile.
+    func remove(_ guide: DevGuide) {
+        guard let data = FileManager.default.contents(atPath: "\(self.path)/\(Self.credentials)"),
+            (try? DevCredentials(data)) == guide.credentials
+        else { return }
+        try? FileManager.default.removeItem(atPath: self.path)
+    }
+
+    /// Node.js treats the modules as modules, and an app can install the folder.
+    private static let package = """
+        {"name": "enroute", "private": true, "type": "module", "exports": {".": "./enroute.js", "./*": "./enroute-*.js"}}
+
+        """
+
+    private static let example = """
+        // Follows a job with enroute.js: node follow.mjs <job>. URL and CUSTOMER are variables that enroute dev printed.
+        import {createRequire} from 'node:module';
+        import {Enroute} from './enroute.js';
+
+        // Node.js has a WebSocket of its own since version 22. Before, the package ws provides one.
+        const fromPackage = () => {
+          const require = createRequire(import.meta.url);
+          for (const name of ['ws', '/usr/share/nodejs/ws/index.js']) {
+            try { return require(name).WebSocket; } catch {}
+          }
+          throw new Error('This Node.js has no WebSocket. Use version 22 or newer, or install the package ws.');
+        };
+
+        const enroute = new Enroute({
+          url: `${process.env.URL}/v1`,
+          credential: async () => ({token: process.env.CUSTOMER}),
+          WebSocket: globalThis.WebSocket ?? fromPackage(),
+        });
+        enroute.follow(process.argv[2], (view) => {
+          const place = view.position ? `${view.position.lat}, ${view.position.lon}` : 'no position';
+          console.log(view.refused ?? `${view.status}, ${view.tracking}, ${place}`);
+        });
+        enroute.start();    // reconnects and resumes until the process ends
+
+        """
+}
+
+/// Where a gateway for development is, and tokens for it.
+struct DevCredentials: Codable, Equatable {
+    /// Without a trailing slash.
+    var url: String
+    /// By role: customer, rider, service, ops.
+    var tokens: [String: String]
+
+    init(url: String, tokens: [String: String]) { (self.url, self.tokens) = (url, tokens) }
+
+    init(_ json: Data) throws { self = try JSONDecoder().decode(Self.self, from: json) }
+
+    var encoded: Data {
+        get throws {
+            let encoder = JSONEncoder()
+            encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+            return try encoder.encode(self) + Data("\n".utf8)
+        }
+    }
+}
+
+extension String {
+    fileprivate func trimmingSuffix(_ suffix: String) -> String {
+        self.count > suffix.count && self.hasSuffix(suffix) ? String(self.dropLast(suffix.count)) : self
+    }
+}

@@ -1,0 +1,14 @@
+// Stops a command in order when it receives a signal: its servers and files go with it.
+
+import UnixSignals
+
+/// Runs `body` until it throws, or until SIGTERM or SIGINT. Then it is cancelled, and this function returns when it has ended.
+func untilSignal(_ body: @escaping @Sendable () async throws -> Void) async throws {
+    let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint)
+    try await withThrowingTaskGroup(of: Void.self) { group in
+        group.addTask { try await body() }
+        group.addTask { for await _ in signals { return } }
+        defer { group.cancelAll() }
+        try await group.next()
+    }
+}
