@@ -24,6 +24,15 @@ static const unsigned char enroute_words_js[] = {
 static const unsigned char enroute_js[] = {
 #embed "../WebAssets/web/enroute.js"
 };
+static const unsigned char docs_css[] = {
+#embed "../WebAssets/web/docs.css"
+};
+static const unsigned char docs_html[] = {
+#embed "../WebAssets/web/docs.html"
+};
+static const unsigned char docs_js[] = {
+#embed "../WebAssets/web/docs.js"
+};
 static const unsigned char notice_html[] = {
 #embed "../WebAssets/web/notice.html"
 };
@@ -233,6 +242,9 @@ static const struct enroute_asset page_files[] = {
     ASSET("enroute-view.js", enroute_view_js),
     ASSET("enroute-words.js", enroute_words_js),
     ASSET("enroute.js", enroute_js),
+    ASSET("docs.css", docs_css),
+    ASSET("docs.html", docs_html),
+    ASSET("docs.js", docs_js),
     ASSET("notice.html", notice_html),
     ASSET("ops-polling.js", ops_polling_js),
     ASSET("ops-filter.js", ops_filter_js),

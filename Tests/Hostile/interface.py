@@ -172,12 +172,13 @@ class Messages:
         schemas = Schemas(document)
         messages = document["components"]["messages"]
 
-        def side(operation: str) -> list[dict]:
-            names = [one["$ref"].rsplit("/", 1)[1] for one in document["operations"][operation]["messages"]]
+        def side(action: str) -> list[dict]:
+            operations = [one for one in document["operations"].values() if one["action"] == action]
+            names = [one["$ref"].rsplit("/", 1)[1] for operation in operations for one in operation["messages"]]
             return [messages[name] for name in names]
 
-        self._checks = {one["name"]: schemas.check(one["payload"]) for one in side("sendGatewayMessages")}
-        examples = [example["payload"] for one in side("receiveClientMessages") for example in one.get("examples", [])]
+        self._checks = {one["name"]: schemas.check(one["payload"]) for one in side("send")}
+        examples = [example["payload"] for one in side("receive") for example in one.get("examples", [])]
         golden = [
             json.loads(line)
             for file in sorted(GOLDEN.glob("*.jsonl"))

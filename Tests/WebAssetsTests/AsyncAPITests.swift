@@ -10,15 +10,23 @@ import Testing
     private static func document() throws -> JSONValue { try JSONValue(json: InterfaceDocument.asyncAPI.json) }
 
     /// Returns the messages of one direction by key.
-    private static func messages(_ operation: String) throws -> [String: JSONValue] {
+    ///
+    /// - Parameter action: of the operations, from the gateway's view: `receive` or `send`.
+    private static func messages(_ action: String) throws -> [String: JSONValue] {
         let document = try Self.document()
-        let references = try #require(document.at("#/operations/\(operation)/messages")?.array)
+        let operations = try #require(document["operations"]?.object).values.filter { $0["action"]?.text == action }
+        let references = operations.flatMap { $0["messages"]?.array ?? [] }
         return Dictionary(
             uniqueKeysWithValues: references.map { reference in
                 // References go through the channel, whose messages are the components.
                 let message = reference.resolved(in: document).resolved(in: document)
-                return (reference["$ref"]?.text?.split(separator: "/").last.map(String.init) ?? "", message)
+                return (Self.key(reference), message)
             })
+    }
+
+    /// The key of the message that a reference names.
+    private static func key(_ reference: JSONValue) -> String {
+        reference["$ref"]?.text?.split(separator: "/").last.map(String.init) ?? ""
     }
 
     private static func examples(_ message: JSONValue) -> [JSONValue] {
@@ -71,7 +79,7 @@ import Testing
     ]
 
     @Test func `the document lists every message of both directions, with an example`() throws {
-        let (client, server) = (try Self.messages("receiveClientMessages"), try Self.messages("sendGatewayMessages"))
+        let (client, server) = (try Self.messages("receive"), try Self.messages("send"))
         #expect(Set(client.keys) == Self.clientKinds)
         #expect(Set(server.keys) == Self.serverKinds)
         let document = try Self.document()
@@ -95,15 +103,35 @@ import Testing
             return Set(part.matches(of: cell).flatMap { $0.1.matches(of: /`([a-z]+)/).map { String($0.1) } })
         }
         let client = try named(from: "## From the client", to: "\n### `ref`")
-        #expect(client == Set(try Self.messages("receiveClientMessages").values.compactMap { $0["name"]?.text }))
+        #expect(client == Set(try Self.messages("receive").values.compactMap { $0["name"]?.text }))
         let server = try named(from: "## From the gateway", to: "\n### `welcome`")
-        #expect(server == Set(try Self.messages("sendGatewayMessages").values.compactMap { $0["name"]?.text }))
+        #expect(server == Set(try Self.messages("send").values.compactMap { $0["name"]?.text }))
+    }
+
+    @Test func `every message of a client has an operation with its replies, as the summary names them`() throws {
+        let document = try Self.document()
+        let gateway = try Self.messages("send")
+        let operations = try #require(document["operations"]?.object).filter { $0.value["action"]?.text == "receive" }
+        for (name, operation) in operations {
+            let message = try #require(operation["messages"]?.array?.first, "\(name)")
+            #expect(operation["messages"]?.array?.count == 1, "\(name)")
+            #expect(operation.at("#/reply/channel/$ref")?.text == "#/channels/session", "\(name)")
+            let replies = Set((operation.at("#/reply/messages")?.array ?? []).map(Self.key))
+            #expect(!replies.isEmpty && replies.isSubset(of: gateway.keys), "\(name): \(replies)")
+            let summary = message.resolved(in: document).resolved(in: document)["summary"]?.text ?? ""
+            let answer = try #require(summary.firstMatch(of: /Answer(?: for each job)?: (.*)$/), "\(name): \(summary)")
+                .1
+            // Error codes are in parentheses, and close codes come last.
+            let messages = answer.replacing(/\([^)]*\)/, with: "").replacing(/; close .*/, with: "")
+            let named = Set(messages.matches(of: /\w+/).map { String($0.0) }).intersection(gateway.keys)
+            #expect(named == replies, "\(name): \(named) in \(summary)")
+        }
     }
 
     @Test func `every example matches its schema and no other`() throws {
         let schema = JSONSchema(document: try Self.document(), isClosed: true)
-        for (key, message) in try Self.messages("receiveClientMessages").merging(
-            Self.messages("sendGatewayMessages"), uniquingKeysWith: { $1 })
+        for (key, message) in try Self.messages("receive").merging(
+            Self.messages("send"), uniquingKeysWith: { $1 })
         {
             let payload = try #require(message["payload"], "\(key)")
             for example in Self.examples(message) {
@@ -116,7 +144,7 @@ import Testing
     }
 
     @Test func `every example of a client message is decoded and encoded unchanged`() throws {
-        for (key, message) in try Self.messages("receiveClientMessages") {
+        for (key, message) in try Self.messages("receive") {
             for example in Self.examples(message) {
                 let read = try Array(example.json).withUnsafeBytes { try ClientRequest($0) }
                 #expect(Self.key(read.message) == key && read.message.type == message["name"]?.text)
@@ -126,7 +154,7 @@ import Testing
     }
 
     @Test func `every example of a gateway message is decoded and encoded unchanged`() throws {
-        for (key, message) in try Self.messages("sendGatewayMessages") {
+        for (key, message) in try Self.messages("send") {
             for example in Self.examples(message) {
                 let read = try Self.inWireOrder(example).withUnsafeBytes { try ServerMessage($0) }
                 #expect(Self.key(read) == key)

@@ -46,6 +46,7 @@ package struct Pages: Sendable {
             router.get("\(page)") { request, _ in self.shell(page, request) }
         }
         self.addManifest(to: router)
+        router.get("docs") { request, _ in self.reference(request) }
         router.get("assets/{file}") { request, context in
             try self.asset(context.parameters.require("file"), request)
         }
@@ -115,7 +116,7 @@ package struct Pages: Sendable {
     }
 
     /// Returns the file, compressed if the client accepts that, or 304 if the client has it already.
-    private static func response(_ file: PageFiles.File, _ request: Request) -> Response {
+    static func response(_ file: PageFiles.File, _ request: Request) -> Response {
         guard var tag = file.tag else { return Self.response(file.bytes, file.contentType, caching: "no-store") }
         var bytes = file.bytes
         var headers: HTTPFields = [.cacheControl: "no-cache", .vary: "Accept-Encoding"]
@@ -174,7 +175,8 @@ package struct SecurityHeaders: RouterMiddleware {
             let problem = error as? Problem ?? Problem(error.status)
             response = try problem.response(from: request, context: context)
         }
-        response.headers[.contentSecurityPolicy] = Self.policy
+        // A page may have a stricter policy.
+        if response.headers[.contentSecurityPolicy] == nil { response.headers[.contentSecurityPolicy] = Self.policy }
         response.headers[.xContentTypeOptions] = "nosniff"
         response.headers[HTTPField.Name("Referrer-Policy")!] = "no-referrer"
         response.headers[HTTPField.Name("X-Robots-Tag")!] = "noindex"

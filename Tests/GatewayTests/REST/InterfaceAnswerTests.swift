@@ -268,7 +268,10 @@ import Testing
         try await conversation.ask(404, try .good("readTile").with { $0.path = "/assets/tiles/21/1/0" })
         try await conversation.ask(404, try .good("readManifest").with { $0.path = "/manifest.webmanifest?page=none" })
         try await conversation.ask(404, try .good("readAsset").with { $0.path = "/assets/none.css" })
-        for id in ["openAPI", "asyncAPI", "readAsset", "readWorker", "streets", "leafletScript", "leafletStyle"] {
+        for id in [
+            "openAPI", "asyncAPI", "readAsset", "readWorker", "readReference", "streets", "leafletScript",
+            "leafletStyle",
+        ] {
             let answer = try await conversation.ask(200, try .good(id))
             try await conversation.ask(
                 304, try .good(id).with { $0.headers = ["If-None-Match: \(answer.headers["etag"] ?? "")"] })

@@ -173,6 +173,7 @@ struct SampleRequest: Sendable {
         case "operationsPage": .init("GET", "/ops")
         case "readManifest": .init("GET", "/manifest.webmanifest?page=rider")
         case "readWorker": .init("GET", "/worker.js")
+        case "readReference": .init("GET", "/docs")
         case "readTile": .init("GET", "/assets/tiles/1/1/0")
         case "readAsset": .init("GET", "/assets/track.css")
         case "navigate": .init("GET", "\(Self.job)/navigation?to=vendor", by: .rider)
