@@ -2,9 +2,9 @@
 """Uses a client generated from /openapi.json by openapi-python-client: it must be complete, importable, and able to talk to the
 gateway (found.md B9). Run it with the Python of the environment that contains the generator.
 
-    generated_client.py URL DOCUMENT FOLDER      SERVICE_TOKEN in the environment
+    generated_client.py URL DOCUMENT FOLDER      SERVICE_TOKEN, RIDER_TOKEN (of rider-1) and OPS_TOKEN in the environment
 """
-import os, pathlib, subprocess, sys, uuid
+import os, pathlib, subprocess, sys, time, uuid
 
 # Operations that the generator omits because it does not support images.
 LEFT_OUT = ["GET /assets/tiles/{z}/{x}/{y}"]
@@ -22,16 +22,21 @@ def generate(document, folder):
     sys.path.insert(0, folder)
 
 
-def use(url):
-    from generated.api.access import create_link
-    from generated.api.jobs import assign_job, change_status, create_job, read_job
+def client_of(role, url):
     from generated.client import AuthenticatedClient
+
+    return AuthenticatedClient(base_url=url, token=os.environ[f"{role}_TOKEN"])
+
+
+def order(url):
+    """What an order system does with jobs."""
+    from generated.api.access import create_link, revoke_link
+    from generated.api.jobs import assign_job, change_status, create_job, read_job, read_status_log
     from generated.models import (
         Coordinate, JobKind, JobStatus, Link, LinkRequest, NewJob, Parties, Problem, RiderAssignment, Snapshot, StatusChange, StatusEvent,
-        Vendor)
+        StatusLog, Vendor)
 
-    client = AuthenticatedClient(base_url=url, token=os.environ["SERVICE_TOKEN"])
-    job = f"generated-{uuid.uuid4()}"
+    client, job = client_of("SERVICE", url), f"generated-{uuid.uuid4()}"
     new = NewJob(
         job=job, kind=JobKind.DELIVERY, customer="anna", destination=Coordinate(lat=41.9, lon=12.5),
         vendor=Vendor(lat=41.8, lon=12.4, name="Da Gino"))
@@ -46,15 +51,54 @@ def use(url):
     key = str(uuid.uuid4())
     links = [create_link.sync(job, client=client, body=LinkRequest(viewers=2), idempotency_key=key) for _ in range(2)]
     assert isinstance(links[0], Link) and links[0].link == links[1].link, links
+    assert revoke_link.sync_detailed(links[0].id, client=client).status_code in (202, 204)
     read = read_job.sync(job, client=client)
     assert isinstance(read, Snapshot) and read.destination == Coordinate(lat=41.9, lon=12.5), read
+    log = read_status_log.sync(job, client=client)
+    assert isinstance(log, StatusLog) and [event.status for event in log.events][-1] == JobStatus.ACCEPTED, log
+
+
+def ride(url):
+    """What a rider's phone does, and what operations then see."""
+    from generated.api.jobs import change_status, create_job, read_job
+    from generated.api.operations import read_zone_jobs
+    from generated.api.positions import report_locations, start_travel, stop_travel
+    from generated.api.riders import declare_status, read_me, read_rider
+    from generated.models import (
+        Declaration, DeclarationStatus, Fix, JobKind, JobRows, JobStatus, Location, LocationBatch, LocationIntake, NewJob, Rider, Snapshot,
+        StatusChange, StatusEvent, TravelMode)
+
+    service, rider, job = client_of("SERVICE", url), client_of("RIDER", url), f"generated-{uuid.uuid4()}"
+    online = declare_status.sync(client=rider, body=Declaration(status=DeclarationStatus.ONLINE))
+    assert isinstance(online, Rider) and online.status == "online", online
+    made = create_job.sync(
+        client=service, body=NewJob(job=job, kind=JobKind.SERVICE, customer="anna", rider="rider-1", zone="rome"))
+    assert isinstance(made, Snapshot), made
+    me, seen = read_me.sync(client=rider), read_rider.sync("rider-1", client=service)
+    assert isinstance(me, Rider) and job in [task.job for task in me.tasks] and seen == me, (me, seen)
+    left = change_status.sync(job, client=rider, body=StatusChange(status=JobStatus.ON_THE_WAY))
+    assert isinstance(left, StatusEvent), left
+    travel = start_travel.sync(job, client=rider)
+    assert isinstance(travel, TravelMode) and travel.active, travel
+    fix = Fix(at=int(time.time() * 1000), lat=41.91, lon=12.49, acc=5)
+    intake = report_locations.sync(job, client=rider, body=LocationBatch(fixes=[fix]))
+    assert isinstance(intake, LocationIntake) and intake.accepted == [job], intake
+    read = read_job.sync(job, client=service)
+    assert isinstance(read, Snapshot) and isinstance(read.position, Location) and read.position.lat == 41.91, read
+    rows = read_zone_jobs.sync("rome", client=client_of("OPS", url))
+    assert isinstance(rows, JobRows) and rows.jobs is not None, rows
+    stopped = stop_travel.sync(job, client=rider)
+    assert isinstance(stopped, TravelMode) and not stopped.active, stopped
+    done = change_status.sync(job, client=service, body=StatusChange(status=JobStatus.CANCELLED))
+    assert isinstance(done, StatusEvent), done
 
 
 def main():
     url, document, folder = sys.argv[1:]
     generate(str(pathlib.Path(document).resolve()), str(pathlib.Path(folder).resolve()))
-    use(url)
-    print("a generated client creates, reads and updates a job")
+    order(url)
+    ride(url)
+    print("a generated client works for the order system, the rider and operations")
 
 
 if __name__ == "__main__":
