@@ -23,7 +23,8 @@ import Testing
     private static let documents = [
         "deploy/README.md", "deploy/check.md", "deploy/observability.md", "deploy/hardening.md", "deploy/sizing.md",
         "deploy/troubleshooting.md", "deploy/threats.md", "deploy/haproxy/README.md", "deploy/nginx/README.md",
-        "deploy/redis/README.md", "deploy/systemd/README.md", "README.md", "CONTRIBUTING.md", "SECURITY.md",
+        "deploy/redis/README.md", "deploy/systemd/README.md", "deploy/first-app.md", "README.md", "CONTRIBUTING.md",
+        "SECURITY.md",
     ]
 
     /// Lines that are not executed here, by the start of the line, and why.
@@ -53,6 +54,12 @@ import Testing
         ("deploy/nginx/README.md", "sed -i", "Tests/Deploy/test_nginx.py"),
         ("deploy/systemd/README.md", "make release", "Tests/Deploy/test_install.py"),
         ("deploy/systemd/README.md", "sudo", "Tests/Deploy/test_guide.py"),
+        ("deploy/first-app.md", "enroute dev", "Tests/Browser/test_first_app.py"),
+        ("deploy/first-app.md", "enroute job", "Tests/Browser/test_first_app.py"),
+        ("deploy/first-app.md", "mkdir -p app", "Tests/Browser/test_first_app.py"),
+        ("deploy/first-app.md", "<!doctype html>", "Tests/Browser/test_first_app.py"),
+        ("deploy/first-app.md", "python3 -m http.server", "Tests/Browser/test_first_app.py"),
+        ("deploy/first-app.md", "curl -sS -X PUT", "Tests/Browser/test_first_app.py"),
         ("README.md", "import {Enroute}", "Tests/JavaScript/readme.test.mjs"),
         ("README.md", "import EnrouteClient", "ReadmeExampleTests"),
     ]
@@ -91,7 +98,7 @@ import Testing
 
     @Test func `every block has a language that is executed or parsed, and no exception is unused`() throws {
         let blocks = try Self.blocks()
-        let known = Self.notCode.union(["sh", "js", "swift", "json", "yaml", "ini", "conf", "redis"])
+        let known = Self.notCode.union(["sh", "js", "swift", "json", "yaml", "ini", "conf", "redis", "html"])
         for block in blocks { #expect(known.contains(block.language), "\(block): \(block.language)") }
         for entry in Self.notRun {
             let isUsed = blocks.contains { block in
@@ -105,7 +112,7 @@ import Testing
                 blocks.contains { $0.document == entry.document && $0.text.hasPrefix(entry.line) },
                 "\(entry.document) has no block \(entry.line)")
         }
-        for block in blocks where ["js", "swift"].contains(block.language) {
+        for block in blocks where ["js", "swift", "html"].contains(block.language) {
             #expect(Self.suite(of: block) != nil, "\(block)")
         }
     }
