@@ -206,28 +206,25 @@ extension JobService {
     ///
     /// - Returns: how many were released.
     package func releaseStaleTasks(_ jobs: [JobID], of rider: PersonID, in zone: ZoneID) -> EventLoopFuture<Int> {
-        self.riders.read(rider, in: zone).flatMap { record in
-            guard let record, WallClock.nowMilliseconds - record.version / 1000 > Self.longestAssignment else {
-                return self.loop.makeSucceededFuture(0)
+        let states = jobs.map { job in self.ledger.state(of: job).map { (job: job, state: $0) } }
+        return EventLoopFuture.whenAllSucceed(states, on: self.loop).flatMap { read in
+            let stale = read.filter { $0.state?.rider != rider || $0.state?.status.end != nil }
+            guard !stale.isEmpty else { return self.loop.makeSucceededFuture(0) }
+            return self.riders.read(rider, in: zone).flatMap { record in
+                guard let record, WallClock.nowMilliseconds - record.version / 1000 > Self.longestAssignment else {
+                    return self.loop.makeSucceededFuture(0)
+                }
+                let releases = stale.map { job, state in
+                    let outcome = TaskOutcome(of: state?.status) ?? .reassigned
+                    return self.riders.release(job, of: rider, in: zone, because: outcome, by: .gateway)
+                }
+                return EventLoopFuture.whenAllSucceed(releases, on: self.loop).map(\.count)
             }
-            let looks = jobs.map { self.releaseIfStale($0, of: rider, in: zone) }
-            return EventLoopFuture.whenAllSucceed(looks, on: self.loop).map { $0.count { $0 } }
         }
     }
 
     /// No assignment takes longer, ms: the timeouts of Redis are far shorter.
     private static let longestAssignment: Int64 = 60_000
-
-    private func releaseIfStale(_ job: JobID, of rider: PersonID, in zone: ZoneID) -> EventLoopFuture<Bool> {
-        self.ledger.recover(job).flatMap { recovery in
-            let record = recovery?.record
-            guard record?.rider != rider || record?.status.end != nil else {
-                return self.loop.makeSucceededFuture(false)
-            }
-            let outcome = TaskOutcome(of: record?.status) ?? .reassigned
-            return self.riders.release(job, of: rider, in: zone, because: outcome, by: .gateway).map { _ in true }
-        }
-    }
 }
 
 /// A job's rider and customer, and the fence of that decision: a later decision has a greater fence.

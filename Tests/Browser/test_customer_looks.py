@@ -138,6 +138,32 @@ def test_point_17_at_320_px_nothing_is_cut_off(locale, coming, small_phone):
     assert inside(page, DOOR)
 
 
+def two_fingers(page: Page, start: tuple[float, float], end: tuple[float, float], steps: int = 8) -> None:
+    """Puts two fingers on the page and moves both."""
+    session = page.context.new_cdp_session(page)
+
+    def touch(kind: str, *points: tuple[float, float]) -> None:
+        session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": [
+            {"x": x + apart, "y": y, "id": number} for x, y in points for number, apart in enumerate((-30, 30))]})
+
+    touch("touchStart", start)
+    for step in range(1, steps + 1):
+        touch("touchMove", tuple(a + (b - a) * step / steps for a, b in zip(start, end)))
+    touch("touchEnd")
+
+
+@pytest.mark.lean
+def test_d13_one_finger_on_the_map_scrolls_the_page_and_does_not_move_the_map(coming, phone):
+    visit, _ = coming(Spot(*away(HOME, 1_000, 200)))
+    page = phone(visit.guest_url)
+    expect(page.locator(RIDER)).to_be_visible()
+    frame = page.locator("#map").bounding_box()
+    page.context.new_cdp_session(page).send("Input.synthesizeScrollGesture", {
+        "x": frame["x"] + 150, "y": frame["y"] + 250, "yDistance": -150, "gestureSourceType": "touch"})
+    page.wait_for_function("scrollY > 50")
+    expect(page.locator("#follow")).to_be_hidden()
+
+
 @pytest.mark.lean
 def test_point_18_the_first_view_fits_both_markers_and_a_pan_stops_the_camera(coming, phone):
     visit, technician = coming(Spot(*away(HOME, 1_000, 200)))
@@ -146,10 +172,7 @@ def test_point_18_the_first_view_fits_both_markers_and_a_pan_stops_the_camera(co
     assert inside(page, RIDER) and inside(page, DOOR)
     expect(page.locator("#follow")).to_be_hidden()
     frame = page.locator("#map").bounding_box()
-    page.mouse.move(frame["x"] + 180, frame["y"] + 300)
-    page.mouse.down()
-    page.mouse.move(frame["x"] + 60, frame["y"] + 120, steps=8)
-    page.mouse.up()
+    two_fingers(page, (frame["x"] + 180, frame["y"] + 200), (frame["x"] + 100, frame["y"] + 120))
     expect(page.locator("#follow")).to_be_visible()
     markers = Markers(page)
     markers.settle()

@@ -142,6 +142,32 @@ def test_rows_can_be_navigated_opened_and_closed_by_keyboard(order_system, look,
     expect(page.locator(ROWS).first).to_have_attribute("data-name", jobs[2].name)
 
 
+@pytest.mark.lean
+def test_d22_no_column_is_cut_off_at_1280_px(order_system, look, zone):
+    order_system.visit("on_the_way", zone=zone)
+    page = look(f"?zone={zone}")
+    expect(page.locator(ROWS)).to_have_count(1)
+    frame = page.locator("#jobs-frame")
+    assert frame.evaluate("(frame) => [frame.scrollWidth - frame.clientWidth, innerWidth]") == [0, 1280]
+    expect(page.locator("#jobs thead th:visible")).to_have_count(7)
+
+
+@pytest.mark.lean
+def test_d23_and_d32_the_title_counts_jobs_that_need_somebody_and_escape_closes_a_job(order_system, look, zone):
+    order_system.visit("on_the_way", zone=zone)
+    failed = order_system.delivery("accepted", "allocation_failed", zone=zone)
+    page = look(f"?zone={zone}")
+    expect(page).to_have_title("(1) Operations")
+    expect(page.locator(ROWS).first).to_have_attribute("data-name", failed.name)
+    page.get_by_role("button", name="Needs you 1").click()
+    expect(page.locator(ROWS)).to_have_count(1)
+    row(page, failed).locator("a").click()
+    expect(page.locator("#job h2")).to_have_text(failed.name)
+    page.keyboard.press("Escape")
+    expect(page.locator("#job")).to_be_hidden()
+    expect(row(page, failed).locator("a")).to_be_focused()
+
+
 def test_riders_position_quality_and_activity_are_beside_the_jobs(order_system, rider, look, zone):
     person = f"rider-{secrets.token_hex(3)}"
     order_system.approve(person, zone=zone, capacity=1)

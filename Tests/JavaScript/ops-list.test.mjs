@@ -57,7 +57,7 @@ test('a filter shows rows that match all conditions, and the counts ignore the t
 test('an address stores the query and nothing else, and invalid values are ignored', () => {
   const query = readQuery('?zone=rome&job=a.b&status=lost&tracking=stale&sort=-since&lang=de&q=x');
   assert.deepEqual(query, {
-    zone: 'rome', job: null, q: 'x', status: '', tracking: 'stale', unavailable: '', sort: 'since', down: true,
+    zone: 'rome', job: null, q: 'x', need: '', status: '', tracking: 'stale', unavailable: '', sort: 'since', down: true,
   });
   assert.equal(writeQuery(query, '?lang=de'), '?lang=de&zone=rome&q=x&tracking=stale&sort=-since');
   assert.equal(writeQuery(readQuery(''), ''), '');
@@ -84,4 +84,23 @@ test('D3: lost riders come before those with a stale position', () => {
   assert.deepEqual(names(list.rows(readQuery(''))), ['lost', 'stale', 'paused', 'waiting', 'live']);
   assert.deepEqual(names(list.rows(readQuery('?tracking=lost'))), ['lost']);
   assert.equal(list.counts(readQuery('')).lost, 1);
+});
+
+test('D23: jobs that need somebody come first, have filters of their own and are counted', () => {
+  const list = new JobList();
+  list.take({reset: true, gone: [], version: 'v', jobs: [
+    row('live', {tracking: 'live', rider: 'ben', status: 'in_transit'}),
+    row('cooking'),
+    row('lost', {tracking: 'lost', rider: 'ben', status: 'in_transit'}),
+    row('alone', {status: 'ready_for_pickup'}),
+    row('failed', {status: 'allocation_failed'}),
+  ]});
+  assert.deepEqual(names(list.rows(readQuery(''))), ['failed', 'alone', 'lost', 'cooking', 'live']);
+  assert.deepEqual(names(list.rows(readQuery('?need=attention'))), ['failed', 'alone', 'lost']);
+  assert.deepEqual(names(list.rows(readQuery('?need=no_rider'))), ['failed', 'alone']);
+  const counts = list.counts(readQuery('?need=no_rider&tracking=lost'));
+  assert.deepEqual([counts.attention, counts.no_rider, counts.lost], [3, 2, 1]);
+  assert.equal(list.attention, 3);
+  assert.equal(writeQuery(readQuery('?need=attention'), ''), '?need=attention');
+  assert.equal(readQuery('?need=money').need, '');
 });

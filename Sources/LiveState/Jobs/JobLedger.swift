@@ -323,6 +323,21 @@ package struct JobLedger: Sendable {
         return Head(epoch: epoch, id: id, isTravelling: fields[2].text == "1", customer: customer, rider: rider)
     }
 
+    /// The rider and the status of a job; `nil` when there is no such job. Cost: O(1), without a script.
+    package func state(of job: JobID) -> EventLoopFuture<(rider: PersonID?, status: JobStatus)?> {
+        let key = self.keyspace.job(job)
+        return self.ledger.send(["HMGET", .text(key), "rider", "status"]).flatMapThrowing { answer in
+            guard let fields = answer.array, fields.count == 2 else {
+                throw RedisError.unexpectedAnswer(command: "HMGET")
+            }
+            guard fields[1] != .null else { return nil }
+            guard let rider = optional(fields[0].text ?? "", { PersonID($0) }),
+                let status = fields[1].text.flatMap({ JobStatus(rawValue: $0) })
+            else { throw self.ledger.refusal(of: key, by: "HMGET") }
+            return (rider, status)
+        }
+    }
+
     var retention: RedisCommand.Word { .integer(self.settings.retention.milliseconds) }
 }
 

@@ -17,6 +17,8 @@ package struct Pages: Sendable {
     private let streets: PageFiles.File?
 
     private static let leafletTypes = ["leaflet.js": "text/javascript", "leaflet.css": "text/css"]
+    /// The same scripts without comments and blanks, a third of the bytes; Debian's package has both.
+    private static let minified = ["leaflet.js": "leaflet.min.js"]
 
     package init(settings: PageSettings) {
         self.settings = settings
@@ -30,13 +32,19 @@ package struct Pages: Sendable {
 
     /// Returns the missing files of Leaflet. Without them, the pages have no map.
     package static func missingFiles(_ settings: PageSettings) -> [String] {
-        Self.leafletTypes.keys.sorted().map { "\(settings.leafletFolder)/\($0)" }
-            .filter { !FileManager.default.isReadableFile(atPath: $0) }
+        Self.leafletTypes.keys.sorted().filter { name in
+            !Self.paths(of: name, settings).contains { FileManager.default.isReadableFile(atPath: $0) }
+        }.map { "\(settings.leafletFolder)/\($0)" }
+    }
+
+    /// Where a file of Leaflet may be, the best first.
+    private static func paths(of name: String, _ settings: PageSettings) -> [String] {
+        [Self.minified[name], name].compactMap(\.self).map { "\(settings.leafletFolder)/\($0)" }
     }
 
     private static func leaflet(_ name: String, _ settings: PageSettings) -> PageFiles.File? {
         guard let type = Self.leafletTypes[name] else { return nil }
-        return FileManager.default.contents(atPath: "\(settings.leafletFolder)/\(name)").map {
+        return Self.paths(of: name, settings).lazy.compactMap { FileManager.default.contents(atPath: $0) }.first.map {
             PageFiles.File(lasting: Array($0), mediaType: type)
         }
     }

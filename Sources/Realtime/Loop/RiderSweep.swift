@@ -123,24 +123,30 @@ final class RiderSweep {
         guard self.isComparing else { return self.eventLoop.makeSucceededVoidFuture() }
         let (riders, jobs, loop) = (self.riders, self.jobs, self.eventLoop)
         let bound = NIOLoopBound(self, eventLoop: loop)
-        let ofZone = riders.tasks(in: zone).flatMap { tasks in
-            let releases = tasks.shuffled().prefix(Self.maxTasksCompared).map { job in
-                riders.owner(of: job, in: zone).flatMap { rider in
-                    rider.map { jobs.releaseStaleTasks([job], of: $0, in: zone) } ?? loop.makeSucceededFuture(0)
+        return riders.tasks(in: zone).flatMap { tasks in
+            let looks = tasks.shuffled().prefix(Self.maxTasksCompared).map { job in
+                riders.owner(of: job, in: zone).flatMap { rider -> EventLoopFuture<(JobID, PersonID?, Int)> in
+                    let released = rider.map { jobs.releaseStaleTasks([job], of: $0, in: zone) }
+                    return (released ?? loop.makeSucceededFuture(0)).map { (job, rider, $0) }
                 }
             }
-            return EventLoopFuture.whenAllSucceed(releases, on: loop)
-        }
-        return ofZone.and(
-            riders.onlineIDs(in: zone).flatMap { listed in
+            return EventLoopFuture.whenAllSucceed(looks, on: loop)
+        }.flatMap { compared in
+            let owners = Dictionary(compared.map { ($0.0, $0.1) }) { first, _ in first }
+            return riders.onlineIDs(in: zone).flatMap { listed in
                 let releases = listed.shuffled().prefix(Self.maxTasksCompared).map { rider in
                     riders.tasks(of: rider, in: zone).flatMap { tasks in
-                        tasks.isEmpty ? loop.makeSucceededFuture(0) : jobs.releaseStaleTasks(tasks, of: rider, in: zone)
+                        // Usually the zone's list has the same tasks, which have just been compared.
+                        let others = tasks.filter { owners[$0] != rider }
+                        return others.isEmpty
+                            ? loop.makeSucceededFuture(0) : jobs.releaseStaleTasks(others, of: rider, in: zone)
                     }
                 }
-                return EventLoopFuture.whenAllSucceed(releases, on: loop)
+                return EventLoopFuture.whenAllSucceed(releases, on: loop).map {
+                    compared.map(\.2).reduce(0, +) + $0.reduce(0, +)
+                }
             }
-        ).map { bound.value.counts.add(.tasksReleased, ($0 + $1).reduce(0, +)) }
+        }.map { bound.value.counts.add(.tasksReleased, $0) }
     }
 
     private func record(_ rider: PersonID, in zone: ZoneID, _ expiry: Riders.Expiry) {

@@ -1,13 +1,13 @@
-// The filters of the job list: buttons for tracking states, a search field, a status and a reason. They show and change the
+// The filters of the job list: buttons for jobs that need somebody and for tracking states, a search field, a status and a reason. They show and change the
 // address. A search is applied when typing pauses, so that the history has no entry for each letter.
 
 import {locale, make, put} from './page.js';
-import {unavailableReasons, statuses, trackings} from './ops-list.js';
+import {needs, unavailableReasons, statuses, trackings} from './ops-list.js';
 
 const TYPING = 250;    // ms after the last key press
 
-/** States that keep their button even without a job. */
-const ALWAYS = ['lost', 'stale', 'live'];
+/** These keep their button even without a job. */
+const ALWAYS = ['attention', 'lost', 'stale', 'live'];
 const number = new Intl.NumberFormat(locale);
 
 export class FilterForm {
@@ -28,19 +28,22 @@ export class FilterForm {
     clear.addEventListener('click', () => {
       clearTimeout(this.#typing);
       form.reset();
-      go({q: '', status: '', tracking: '', unavailable: ''});
+      go({q: '', need: '', status: '', tracking: '', unavailable: ''});
       form.elements.q.focus();
     });
   }
 
   /** @param texts of statuses, or null before they are loaded. */
   make(texts) {
-    this.switches.replaceChildren(...trackings.map((tracking) => {
-      const button = make('button', {type: 'button', 'data-tracking': tracking, 'data-kind': tracking},
-        this.words.trackings[tracking], ' ', make('span', {class: 'tally'}, '0'));
-      button.addEventListener('click', () => this.go({tracking: this.query().tracking === tracking ? '' : tracking}));
-      return button;
-    }));
+    const button = (filter, value, text) => {
+      const made = make('button', {type: 'button', [`data-${filter}`]: value, 'data-kind': value},
+        text, ' ', make('span', {class: 'tally'}, '0'));
+      made.addEventListener('click', () => this.go({[filter]: this.query()[filter] === value ? '' : value}));
+      return made;
+    };
+    this.switches.replaceChildren(
+      ...needs.map((need) => button('need', need, this.words.needs[need])),
+      ...trackings.map((tracking) => button('tracking', tracking, this.words.trackings[tracking])));
     const options = (name, values, text) => this.form.elements[name].replaceChildren(
       make('option', {value: ''}, this.words.any), ...values.map((value) => make('option', {value}, text(value))));
     options('status', statuses, (status) => texts?.statuses?.[status]?.short ?? status);
@@ -53,16 +56,17 @@ export class FilterForm {
       const field = this.form.elements[name];
       if (field.value !== query[name] && (name !== 'q' || field !== document.activeElement)) field.value = query[name];
     }
-    this.clear.hidden = !(query.q || query.status || query.tracking || query.unavailable);
+    this.clear.hidden = !(query.q || query.need || query.status || query.tracking || query.unavailable);
   }
 
   /** Shows how many jobs each button would list. */
   count(counts, query) {
     for (const button of this.switches.children) {
-      const {tracking} = button.dataset;
-      button.setAttribute('aria-pressed', String(query.tracking === tracking));
-      put(button.lastChild, number.format(counts[tracking]));
-      button.hidden = counts[tracking] === 0 && query.tracking !== tracking && !ALWAYS.includes(tracking);
+      const filter = button.dataset.need ? 'need' : 'tracking';
+      const value = button.dataset[filter];
+      button.setAttribute('aria-pressed', String(query[filter] === value));
+      put(button.lastChild, number.format(counts[value]));
+      button.hidden = counts[value] === 0 && query[filter] !== value && !ALWAYS.includes(value);
     }
   }
 }

@@ -6,7 +6,7 @@ const ORDERS = {
   job: (row) => row.job,
   status: (row) => row.status,
   since: (row) => row.statusAt,
-  tracking: (row) => RANKS[row.tracking] ?? 9,
+  tracking: (row) => urgency(row),
   unavailable: (row) => row.unavailable ?? '~',
   seen: (row) => row.seenAt ?? Infinity,
   rider: (row) => row.rider ?? '~',
@@ -18,6 +18,30 @@ const ORDERS = {
 const RANKS = {lost: 0, stale: 1, paused: 2, waiting: 3, live: 4, arrived: 5, ended: 6};
 
 export const trackings = Object.keys(RANKS);
+
+/** Statuses in which somebody should be on the way or at work, so a job without a rider cannot proceed. */
+const NEEDS_RIDER = ['ready_for_pickup', 'in_transit', 'assigned', 'on_the_way', 'work_in_progress'];
+
+/** The job cannot proceed because nobody has it. */
+export const isWithoutRider = (row) => !row.rider && NEEDS_RIDER.includes(row.status);
+
+/** What staff have to look after, most urgent first. */
+const NEEDS = {
+  failed: (row) => row.status === 'allocation_failed',
+  no_rider: isWithoutRider,
+  lost: (row) => row.tracking === 'lost',
+  stale: (row) => row.tracking === 'stale',
+};
+
+/** Jobs that need somebody come first, then the others by their tracking state. */
+export function urgency(row) {
+  const need = Object.values(NEEDS).findIndex((isSo) => isSo(row));
+  return need >= 0 ? need : 10 + (RANKS[row.tracking] ?? 9);
+}
+
+/** The filters for jobs that need somebody. */
+export const needs = ['attention', 'no_rider'];
+const isNeeded = (row, need) => (need === 'no_rider' ? NEEDS.no_rider(row) || NEEDS.failed(row) : urgency(row) < 10);
 export const statuses = [
   'pending_vendor_acceptance', 'accepted', 'preparing', 'ready_for_pickup', 'in_transit', 'allocation_failed',
   'assigned', 'on_the_way', 'work_in_progress',
@@ -26,10 +50,10 @@ export const unavailableReasons = [
   'no_fix', 'permission_denied', 'services_disabled', 'hidden', 'low_battery', 'navigation_handoff', 'network', 'unknown',
 ];
 
-const FILTERS = {q: null, status: statuses, tracking: trackings, unavailable: unavailableReasons};
+const FILTERS = {q: null, need: needs, status: statuses, tracking: trackings, unavailable: unavailableReasons};
 export const usualSort = 'tracking';
 
-/** Reads the address: `{zone, job, q, status, tracking, unavailable, sort, down}`, without invalid values. */
+/** Reads the address: `{zone, job, q, need, status, tracking, unavailable, sort, down}`, without invalid values. */
 export function readQuery(search) {
   const parameters = new URLSearchParams(search);
   const name = (key) => (/^[A-Za-z0-9_-]{1,64}$/.test(parameters.get(key) ?? '') ? parameters.get(key) : null);
@@ -91,18 +115,25 @@ export class JobList {
     return ordered(found, query);
   }
 
-  /** Counts the jobs in each tracking state, ignoring the tracking filter. */
+  /** Counts the jobs in each tracking state and with each need, ignoring these two filters. */
   counts(query) {
-    const fits = matcher({...query, tracking: ''});
-    const counts = Object.fromEntries(trackings.map((tracking) => [tracking, 0]));
-    for (const row of this.#rows.values()) if (fits(row)) counts[row.tracking] += 1;
+    const fits = matcher({...query, tracking: '', need: ''});
+    const counts = Object.fromEntries([...trackings, ...needs].map((name) => [name, 0]));
+    for (const row of this.#rows.values()) {
+      if (!fits(row)) continue;
+      counts[row.tracking] += 1;
+      for (const need of needs) if (isNeeded(row, need)) counts[need] += 1;
+    }
     return counts;
   }
+
+  /** How many jobs of the zone need somebody, whatever the filters. */
+  get attention() { return [...this.#rows.values()].filter((row) => isNeeded(row, 'attention')).length; }
 }
 
-function matcher({q, status, tracking, unavailable}) {
+function matcher({q, need, status, tracking, unavailable}) {
   const wanted = q.trim().toLowerCase();
-  return (row) => (!status || row.status === status) && (!tracking || row.tracking === tracking)
+  return (row) => (!need || isNeeded(row, need)) && (!status || row.status === status) && (!tracking || row.tracking === tracking)
     && (!unavailable || row.unavailable === unavailable)
     && (!wanted || [row.job, row.rider ?? '', row.customer].some((name) => name.toLowerCase().includes(wanted)));
 }

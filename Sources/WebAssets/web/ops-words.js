@@ -14,6 +14,7 @@ export const words = {
       job: 'Job', status: 'Status', since: 'Since', tracking: 'Tracking', unavailable: 'No signal because', seen: 'Last seen',
       rider: 'Rider', customer: 'Customer', followers: 'Followers',
     },
+    needs: {attention: 'Needs you', no_rider: 'No rider'},
     trackings: {
       lost: 'lost', stale: 'stale', paused: 'paused', waiting: 'waiting', live: 'live', arrived: 'arrived', ended: 'ended',
     },
@@ -65,6 +66,7 @@ export const words = {
       job: 'Auftrag', status: 'Status', since: 'Seit', tracking: 'Tracking', unavailable: 'Kein Signal, weil',
       seen: 'Zuletzt gesehen', rider: 'Fahrer', customer: 'Kunde', followers: 'Zuschauer',
     },
+    needs: {attention: 'Zu klären', no_rider: 'Ohne Fahrer'},
     trackings: {
       lost: 'verloren', stale: 'veraltet', paused: 'pausiert', waiting: 'wartet', live: 'live', arrived: 'angekommen',
       ended: 'beendet',

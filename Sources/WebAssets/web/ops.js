@@ -10,7 +10,7 @@ import {clockText} from './enroute-words.js';
 import {Poller, updateList, isMissed} from './ops-polling.js';
 import {FilterForm} from './ops-filter.js';
 import {JobPanel} from './ops-job.js';
-import {JobList, readQuery, writeQuery} from './ops-list.js';
+import {JobList, isWithoutRider, readQuery, writeQuery} from './ops-list.js';
 import {auditPanel, clear, gatewaysPanel, ridersPanel, shortAgo, verdictsPanel, zonesPanel} from './ops-panels.js';
 import {VirtualTable} from './ops-table.js';
 import {words as allWords} from './ops-words.js';
@@ -59,7 +59,10 @@ const table = new VirtualTable({
     {key: 'tracking', text: (row) => words.trackings[row.tracking] ?? row.tracking, kind: (row) => row.tracking},
     {key: 'unavailable', text: (row) => (row.unavailable ? words.reasons[row.unavailable] ?? row.unavailable : '')},
     {key: 'seen', text: (row) => (row.seenAt ? ago(row.seenAt) : '')},
-    {key: 'rider', text: (row) => row.rider ?? ''},
+    {
+      key: 'rider', text: (row) => row.rider ?? (isWithoutRider(row) ? words.needs.no_rider : ''),
+      kind: (row) => (isWithoutRider(row) ? 'bad' : ''),
+    },
     {key: 'status', text: (row) => statusText(row.status), kind: (row) => (row.status === 'allocation_failed' ? 'bad' : '')},
     {key: 'since', text: (row) => ago(row.statusAt)},
     {key: 'customer', text: (row) => row.customer},
@@ -107,6 +110,10 @@ addEventListener('popstate', () => {
   query = readQuery(location.search);
   query.zone ??= zones?.[0]?.zone ?? null;
   arrive(zone !== query.zone);
+});
+
+addEventListener('keydown', (event) => {
+  if (event.key === 'Escape' && jobPanel.job && !event.defaultPrevented) closeJob();
 });
 
 function closeJob() {
@@ -231,9 +238,12 @@ function renderRows() {
   table.sorted(query.sort, query.down);
   const empty = !list.isKnown ? words.reading : list.size === 0 ? words.none : words.nothing;
   put(element('no-jobs'), rows.length === 0 ? empty : '');
+  // The tab says it too, because staff have other tabs open.
+  const urgent = list.attention;
+  document.title = urgent > 0 ? `(${number.format(urgent)}) ${words.title}` : words.title;
   put(element('count'), list.isKnown ? words.count(number.format(rows.length), number.format(list.size)) : '');
   // Announce the result of a filter, but not changes that arrive by themselves.
-  const asked = JSON.stringify([query.zone, query.q, query.status, query.tracking, query.unavailable]);
+  const asked = JSON.stringify([query.zone, query.q, query.need, query.status, query.tracking, query.unavailable]);
   if (list.isKnown && asked !== announced) {
     announced = asked;
     announcer.say('count', words.spoken(number.format(rows.length), number.format(list.size)));

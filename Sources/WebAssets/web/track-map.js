@@ -117,6 +117,8 @@ export class TrackMap {
 
   #build = (kind) => {
     const map = L.map(this.element, {
+      // One finger scrolls the page, two move the map. With a mouse, dragging is expected.
+      dragging: !matchMedia('(pointer: coarse)').matches,
       tap: false, zoomControl: false, attributionControl: false, zoomSnap: 0.25, zoomDelta: 1, wheelPxPerZoomLevel: 120,
       fadeAnimation: !wantsStillness(), zoomAnimation: !wantsStillness(), markerZoomAnimation: !wantsStillness(),
       inertia: !wantsStillness(), minZoom: 3, maxZoom: 19, renderer: ownCanvas({padding: 0.3}),

@@ -133,6 +133,8 @@ import Testing
                 for asset in ["track.js", "track.css", "leaflet/leaflet.js", "leaflet/leaflet.css"] {
                     #expect(try await Self.ask(gateway, "GET", "/assets/\(asset)").status == 200, "\(asset)")
                 }
+                let script = try await Self.ask(gateway, "GET", "/assets/leaflet/leaflet.js")
+                #expect(script.text.utf8.count < 200_000, "D12: minified")
                 #expect(try await Self.ask(gateway, "GET", "/assets/streets.geojson").status == 204)
                 #expect(try await Self.ask(gateway, "GET", "/assets/../Package.swift").status == 404)
                 #expect(try await Self.ask(gateway, "GET", "/debug").status == 404)
