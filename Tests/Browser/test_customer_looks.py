@@ -152,6 +152,20 @@ def two_fingers(page: Page, start: tuple[float, float], end: tuple[float, float]
     touch("touchEnd")
 
 
+def test_d21_the_source_of_the_map_does_not_cover_the_scale(coming, phone):
+    visit, _ = coming(Spot(*away(HOME, 1_000, 200)))
+    page = phone(visit.guest_url)
+    expect(page.locator(RIDER)).to_be_visible()
+    page.context.route("**/assets/streets.geojson", lambda route: route.fulfill(json={
+        "type": "FeatureCollection", "features": [], "attribution": "© the people who mapped these streets"}))
+    page.reload()
+    source, scale = page.locator(".leaflet-control-attribution"), page.locator(".leaflet-control-scale")
+    expect(source).to_have_text("© the people who mapped these streets")
+    expect(page.locator("#map path")).to_have_count(0)
+    left, right = source.bounding_box(), scale.bounding_box()
+    assert left["x"] + left["width"] <= right["x"]
+
+
 @pytest.mark.lean
 def test_d13_one_finger_on_the_map_scrolls_the_page_and_does_not_move_the_map(coming, phone):
     visit, _ = coming(Spot(*away(HOME, 1_000, 200)))

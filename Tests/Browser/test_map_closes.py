@@ -12,7 +12,7 @@ A_MAP = """async () => {
   place.style.cssText = 'position: fixed; inset: 0; z-index: 9999';
   place.id = 'closing';
   document.body.append(place, follow);
-  const words = {riderOnMap: {}, homeOnMap: '', zoomIn: '+', zoomOut: '-', north: 'N', south: 'S', east: 'E', west: 'W'};
+  const words = {riderOnMap: {}, homeOnMap: '', zoomIn: '+', zoomOut: '-'};
   const map = new TrackMap(place, {follow, words});
   const show = () => {
     map.open('service', {lat: 41.9, lon: 12.5});

@@ -127,7 +127,7 @@ export class TrackMap {
     this.kind = kind;
     L.control.zoom({position: 'topright', zoomInTitle: this.words.zoomIn, zoomOutTitle: this.words.zoomOut}).addTo(map);
     map.setView([0, 0], 14);
-    this.#baseMap = new BaseMap(map, this.words);
+    this.#baseMap = new BaseMap(map);
     map.on('dragstart', this.#taken);
     map.on('zoomanim', () => { this.#isZooming = true; });
     map.on('zoomend', () => { this.#isZooming = false; this.#draw(this.now()); });

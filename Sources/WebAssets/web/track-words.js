@@ -48,7 +48,6 @@ export const words = {
       other: ['We can’t show this page right now.', 'Please load it again in a few minutes.'],
     },
     again: 'Try again',
-    north: 'N', south: 'S', east: 'E', west: 'W',
   },
   de: {
     title: {service: 'Ihr Termin', delivery: 'Ihre Bestellung'},
@@ -110,6 +109,5 @@ export const words = {
       ],
     },
     again: 'Noch einmal versuchen',
-    north: 'N', south: 'S', east: 'O', west: 'W',
   },
 };
