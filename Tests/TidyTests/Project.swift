@@ -17,11 +17,11 @@ enum Project {
         var name: String { self.path.split(separator: "/").last.map(String.init) ?? self.path }
     }
 
-    /// Files below `folder` that end in `suffix`.
+    /// Files below `folder` that end in `suffix`, without those in hidden folders such as `.build`.
     static func files(_ folder: String, _ suffix: String) throws -> [File] {
         let top = self.root.appending(path: folder)
         let paths = FileManager.default.enumerator(atPath: top.path)?.compactMap { $0 as? String } ?? []
-        return try paths.filter { $0.hasSuffix(suffix) }.sorted().map {
+        return try paths.filter { $0.hasSuffix(suffix) && !$0.hasPrefix(".") && !$0.contains("/.") }.sorted().map {
             File(path: "\(folder)/\($0)", text: try String(contentsOf: top.appending(path: $0), encoding: .utf8))
         }
     }

@@ -1,0 +1,208 @@
+// Requests over REST: the typed ones that apps and order systems need most, and any other by its path.
+
+public import Foundation
+
+/// A client of the REST API. Get it from `EnrouteClient.rest`.
+public struct RESTClient: Sendable {
+    let configuration: EnrouteClient.Configuration
+
+    /// A job to create.
+    public struct NewJob: Encodable, Hashable, Sendable {
+        struct Coordinates: Encodable, Hashable, Sendable {
+            let lat: Double
+            let lon: Double
+        }
+
+        let job: JobID
+        let kind: JobKind
+        let customer: String
+        let rider: String?
+        let zone: String?
+        let destination: Coordinates?
+        let address: String?
+
+        public init(
+            _ job: JobID, kind: JobKind, customer: String, rider: String? = nil, zone: String? = nil,
+            destination: Place? = nil, address: String? = nil
+        ) {
+            (self.job, self.kind, self.customer) = (job, kind, customer)
+            (self.rider, self.zone, self.address) = (rider, zone, address)
+            self.destination = destination.map { Coordinates(lat: $0.latitude, lon: $0.longitude) }
+        }
+    }
+
+    /// A tracking link. `url` contains the secret after `#`; the gateway shows it only here.
+    public struct TrackingLink: Decodable, Hashable, Sendable {
+        /// The secret, for `Credential.trackingLink`.
+        public let link: String
+        /// Identifies the link for revocation; it opens nothing.
+        public let id: String
+        public let url: String?
+    }
+
+    /// An answer with a status of 2xx or 304.
+    public struct Answer: Sendable {
+        public let status: Int
+        /// With names in lower case.
+        public let headers: [String: String]
+        public let body: Data
+    }
+
+    /// Creates a job. For services.
+    ///
+    /// - Returns: the job as a follower sees it.
+    /// - Throws: `conflict` if the job exists.
+    @discardableResult
+    public func createJob(_ job: NewJob) async throws(EnrouteError) -> JobView {
+        try await self.view(of: job.job, "POST", "/jobs", body: Self.encoded(job))
+    }
+
+    /// Reads a job.
+    public func job(_ job: JobID) async throws(EnrouteError) -> JobView {
+        try await self.view(of: job, "GET", "/jobs/\(job.rawValue)", body: nil)
+    }
+
+    /// Changes the status of a job.
+    ///
+    /// - Parameters:
+    ///   - cursor: the change is made only if this is still the newest event.
+    ///   - idempotencyKey: the same key with the same request changes the status once.
+    /// - Throws: `illegalTransition` and `preconditionFailed` with the current `jobStatus`, `forbidden`, `notFound`.
+    @discardableResult
+    public func changeStatus(
+        of job: JobID, to status: JobStatus, ifUnchangedSince cursor: StatusCursor? = nil,
+        idempotencyKey: String? = nil
+    ) async throws(EnrouteError) -> StatusEvent {
+        var headers: [String: String] = [:]
+        headers["If-Match"] = cursor.map { "\"\($0.id)\"" }
+        headers["Idempotency-Key"] = idempotencyKey
+        let event: WireStatus = try await self.decoded(
+            "POST", "/jobs/\(job.rawValue)/status", body: Self.encoded(["status": status.rawValue]), headers: headers)
+        return StatusEvent(
+            cursor: StatusCursor(epoch: event.epoch, id: event.id), status: event.status, at: Date(ms: event.at))
+    }
+
+    /// Creates a link by which customers follow the job without an account.
+    public func createTrackingLink(
+        for job: JobID, viewers: Int = 5, lifetime: Duration = .seconds(14_400)
+    ) async throws(EnrouteError) -> TrackingLink {
+        let body = ["viewers": viewers, "expiresInSeconds": Int(clamping: lifetime.components.seconds)]
+        return try await self.decoded("POST", "/jobs/\(job.rawValue)/links", body: Self.encoded(body))
+    }
+
+    /// Sends any request to the REST API.
+    ///
+    /// - Parameter path: below `/api/v1`, beginning with a slash.
+    /// - Throws: `EnrouteError` with the code of the problem document, or `network`.
+    public func send(
+        _ method: String, _ path: String, body: Data? = nil, headers: [String: String] = [:]
+    ) async throws(EnrouteError) -> Answer {
+        var request = TransportRequest(
+            method: method, url: self.configuration.restURL(path), headers: headers, body: body)
+        do {
+            switch try await self.configuration.credential() {
+            case .token(let token): request.headers["Authorization"] = "Bearer \(token)"
+            case .trackingLink(let link): request.headers["Authorization"] = "Link \(link)"
+            case nil: break
+            }
+        } catch {
+            throw .unreachable("No credential is available right now: \(error)")
+        }
+        if body != nil { request.headers["Content-Type"] = "application/json" }
+        let response = try await self.exchange(request)
+        guard !(200..<300).contains(response.status), response.status != 304 else {
+            return Answer(status: response.status, headers: response.headers, body: response.body)
+        }
+        throw Self.problem(response)
+    }
+
+    // MARK: parts
+
+    /// Sends a request that is given up after `ClientMachine.answerWithin`.
+    private func exchange(_ request: TransportRequest) async throws(EnrouteError) -> TransportResponse {
+        let transport = self.configuration.transport
+        do {
+            return try await withThrowingTaskGroup(of: TransportResponse?.self) { group in
+                group.addTask { try await transport.send(request) }
+                group.addTask {
+                    try await Task.sleep(for: Duration(ms: ClientMachine.answerWithin))
+                    return nil
+                }
+                defer { group.cancelAll() }
+                guard let response = try await group.next() ?? nil else { throw TransportError("no answer in time") }
+                return response
+            }
+        } catch {
+            throw .unreachable("\(request.method) \(request.url.path) got no answer: \(error)")
+        }
+    }
+
+    func decoded<Body: Decodable>(
+        _ method: String, _ path: String, body: Data?, headers: [String: String] = [:]
+    ) async throws(EnrouteError) -> Body {
+        let answer = try await self.send(method, path, body: body, headers: headers)
+        do {
+            return try JSONDecoder().decode(Body.self, from: answer.body)
+        } catch {
+            throw EnrouteError(
+                .internal, "The answer to \(method) \(path) has another form.", httpStatus: answer.status)
+        }
+    }
+
+    private func view(of job: JobID, _ method: String, _ path: String, body: Data?) async throws(EnrouteError)
+        -> JobView
+    {
+        let snapshot: WireSnapshot = try await self.decoded(method, path, body: body)
+        var followed = FollowedView(job: job)
+        let now = Date().timeIntervalSince1970 * 1000
+        _ = followed.apply(.subscribed(job, snapshot), at: Moment(now: now, wall: now))
+        guard let view = followed.view else { throw EnrouteError(.internal, "The answer has no snapshot.") }
+        return view
+    }
+
+    private static func encoded(_ value: some Encodable) -> Data? { try? JSONEncoder().encode(value) }
+
+    private struct Problem: Decodable {
+        let code: String?
+        let title: String?
+        let detail: String?
+        let retryable: Bool?
+        let tasks: [JobID]?
+        let reason: String?
+        let jobStatus: JobStatus?
+    }
+
+    private static func problem(_ response: TransportResponse) -> EnrouteError {
+        let problem = try? JSONDecoder().decode(Problem.self, from: response.body)
+        let after = response.headers["retry-after"].flatMap(Double.init).map { Duration(ms: $0 * 1000) }
+        return EnrouteError(
+            EnrouteError.Code(rawValue: problem?.code ?? "internal"),
+            problem?.detail ?? problem?.title ?? "HTTP \(response.status)",
+            isRetryable: problem?.retryable ?? (response.status >= 500), retryAfter: after, tasks: problem?.tasks ?? [],
+            reason: problem?.reason, jobStatus: problem?.jobStatus, httpStatus: response.status)
+    }
+}
+
+extension EnrouteClient.Configuration {
+    /// The address of the WebSocket: `wss://host/prefix/v1`.
+    var socketURL: URL {
+        var parts = self.parts
+        parts.scheme = parts.scheme == "http" || parts.scheme == "ws" ? "ws" : "wss"
+        return parts.url?.appendingPathComponent("v1") ?? self.gateway
+    }
+
+    func restURL(_ path: String) -> URL {
+        var parts = self.parts
+        parts.scheme = parts.scheme == "http" || parts.scheme == "ws" ? "http" : "https"
+        // The path may contain a query, which appending a component would escape.
+        return URL(string: (parts.string ?? "") + "/api/v1" + path) ?? self.gateway
+    }
+
+    /// The address without a slash at its end, query and fragment.
+    private var parts: URLComponents {
+        var parts = URLComponents(url: self.gateway, resolvingAgainstBaseURL: false) ?? URLComponents()
+        while parts.path.hasSuffix("/") { parts.path.removeLast() }
+        (parts.query, parts.fragment) = (nil, nil)
+        return parts
+    }
+}

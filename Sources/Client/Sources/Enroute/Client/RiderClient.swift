@@ -1,0 +1,54 @@
+// What a rider's app does: declares availability, switches travel mode, and reports locations.
+
+public import Foundation
+
+/// The rider's side of a client. Get it from `EnrouteClient.rider`.
+public struct RiderClient: Sendable {
+    let client: EnrouteClient
+
+    /// Declares the rider online or offline.
+    ///
+    /// - Parameter device: names the phone; the newest device of a rider counts.
+    /// - Throws: `activeTask` with the tasks that the rider must finish or return first, `forbidden`, `rateLimited`,
+    ///   `network`.
+    public func setAvailability(_ availability: Availability, device: String? = nil) async throws(EnrouteError) {
+        _ = try await self.client.request(.availability(availability, device: device))
+    }
+
+    /// Switches travel mode on. Returns until when the rider may share its position, by the gateway's clock.
+    @discardableResult
+    public func startTravel(_ job: JobID) async throws(EnrouteError) -> Date? {
+        try await self.client.request(.travel(job, isActive: true)).deadline.map { Date(ms: $0) }
+    }
+
+    /// Switches travel mode off. From this call on nothing of the job is sent, even if the gateway cannot be reached.
+    public func stopTravel(_ job: JobID) async throws(EnrouteError) {
+        await self.client.forget(job)
+        _ = try await self.client.request(.travel(job, isActive: false))
+    }
+
+    /// Queues a reading for 1 to 10 jobs, in the order of their stops. It returns at once: the newest readings are sent first,
+    /// at the pace that the gateway asks for, over the socket while it is open and over REST in the background. `outcomes`
+    /// says what became of it.
+    ///
+    /// - Parameter battery: 0 to 1; leave it out while the phone is charging.
+    public func report(_ fix: Fix, for jobs: [JobID], battery: Double? = nil) async {
+        await self.client.report(fix, for: jobs, battery: battery)
+    }
+
+    /// Reports why there is no position, for one job or for all.
+    public func reportUnavailable(_ reason: UnavailableReason, for job: JobID? = nil) async throws(EnrouteError) {
+        _ = try await self.client.request(.unavailable(reason, job))
+    }
+
+    /// Sends a heartbeat of a rider who is online, optionally with a rough place.
+    public func sendPresence(at place: Place? = nil, device: String? = nil) async throws(EnrouteError) {
+        _ = try await self.client.request(.presence(place, device: device))
+    }
+
+    /// What became of reports.
+    public var outcomes: Signals<ReportOutcome> { Signals { await self.client.openOutcomes() } }
+
+    /// How often the gateway wants reports, the current interval first. Configure the receiver by it.
+    public var pace: Signals<Duration> { Signals { await self.client.openPaces() } }
+}

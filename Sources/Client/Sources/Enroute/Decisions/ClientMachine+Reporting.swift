@@ -1,0 +1,70 @@
+// The part of the client that reports a rider's locations: over the socket while it is open, and over REST while the app is in
+// the background.
+
+extension ClientMachine {
+    mutating func report(_ fix: Fix, jobs: [JobID], battery: Double?, at moment: Moment) {
+        do {
+            try self.fixes.add(fix, jobs: jobs, battery: battery)
+            self.reportWhenDue(at: moment)
+        } catch {
+            self.effects.append(.outcome(.refused(jobs.first, error)))
+        }
+    }
+
+    mutating func reportWhenDue(at moment: Moment) {
+        guard let due = self.fixes.due(at: moment.now), self.timers[.report] == nil else { return }
+        guard self.connection.isOpen || (self.isInBackground && !self.isPosting) else { return }
+        let wait = due == 0 && self.connection.isCongested ? Self.congestionPause : due
+        if wait > 0 {
+            self.timers[.report] = moment.now + wait
+            return
+        }
+        guard let report = self.fixes.next(at: moment, clockOffset: self.connection.clock.offset) else { return }
+        if self.connection.isOpen {
+            self.send(.location(report), at: moment)
+        } else {
+            self.isPosting = true
+            self.effects.append(.post(report))
+        }
+    }
+
+    /// What became of a report over REST.
+    mutating func posted(_ result: Result<BatchAnswer, EnrouteError>, sequence: Int64, jobs: [JobID], at moment: Moment)
+    {
+        self.isPosting = false
+        switch result {
+        case .success(let answer):
+            self.fixes.answered(sequence)
+            for job in answer.accepted + (answer.held ?? []) { self.effects.append(.outcome(.accepted(job))) }
+            for refusal in answer.refused ?? [] {
+                let error = EnrouteError(EnrouteError.Code(rawValue: refusal.code), "The location was refused.")
+                self.effects.append(.outcome(.refused(refusal.job, error)))
+            }
+            if let seconds = answer.intervalSeconds {
+                self.fixes.setInterval(seconds: seconds)
+                self.effects.append(.pace(self.fixes.interval))
+            }
+        case .failure(let error) where error.isRetryable:
+            // Sent again with the next one, unless a newer reading replaces it.
+            self.fixes.repeatUnanswered()
+            if let pause = error.retryAfter?.inMilliseconds { self.timers[.report] = moment.now + pause }
+        case .failure(let error):
+            self.fixes.answered(sequence)
+            for job in jobs { self.effects.append(.outcome(.refused(job, error))) }
+        }
+        self.reportWhenDue(at: moment)
+    }
+}
+
+/// The answer to `POST jobs/{job}/locations`.
+struct BatchAnswer: Decodable, Sendable {
+    struct Refusal: Decodable, Sendable {
+        let job: JobID
+        let code: String
+    }
+
+    let accepted: [JobID]
+    let held: [JobID]?
+    let refused: [Refusal]?
+    let intervalSeconds: Double?
+}

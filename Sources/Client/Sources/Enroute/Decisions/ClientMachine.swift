@@ -1,0 +1,241 @@
+// The whole client as a value: matches requests with answers, passes messages to views, status readers and pools, and reports
+// a rider's locations. It performs nothing: each call appends effects, which `EnrouteClient` carries out. The same rules as in
+// enroute.js. All times are in ms.
+
+struct ClientMachine {
+    enum Effect {
+        case connection(ConnectionMachine.Action)
+        case connectionState(ConnectionState)
+        case fetchNewerToken
+        case view(consumer: Int, JobView)
+        case status(consumer: Int, StatusEvent)
+        case pool(consumer: Int, Pool)
+        case finish(consumer: Int, EnrouteError?)
+        case answer(request: Int, Result<WireOk, EnrouteError>)
+        case pace(Double)
+        case outcome(ReportOutcome)
+        case post(LocationReport)
+    }
+
+    enum Timer: Hashable {
+        case report, renewal, resubscribeAll
+        case job(JobID)
+        case zone(String)
+        case request(Int)
+    }
+
+    /// How long to wait for an answer.
+    static let answerWithin = 15_000.0
+    /// Until a subscription is repeated, unless the gateway names a time.
+    static let askAgainAfter = 1_000.0
+    /// Until a report is tried again while earlier messages are still on their way to the socket.
+    static let congestionPause = 500.0
+
+    var connection: ConnectionMachine
+    var effects: [Effect] = []
+    var timers: [Timer: Double] = [:]
+    var follows: [JobID: Follow] = [:]
+    var watches: [String: Watch] = [:]
+    var fixes = FixQueue()
+    var isPosting = false
+    private var pending: Set<Int> = []
+    private var lastRequest = 0
+    private var lastState = ConnectionState.stopped
+    let fastest: Double
+
+    init(fastest: Double = FollowedView.fastest, random: @escaping @Sendable () -> Double = { .random(in: 0..<1) }) {
+        self.fastest = fastest
+        self.connection = ConnectionMachine(random: random)
+    }
+
+    var isInBackground: Bool { self.connection.state == .background }
+
+    /// When the machine wants to be called next, by the monotonic clock.
+    var nextDue: Double? {
+        [self.timers.values.min(), self.connection.nextDue].compactMap(\.self).min()
+    }
+
+    /// Passes an event to the connection, and tells what follows from it.
+    mutating func connection(at moment: Moment, _ event: (inout ConnectionMachine) -> Void) {
+        self.connection.expectsMessages = self.fixes.isUnanswered || self.follows.values.contains(where: \.view.isLive)
+        event(&self.connection)
+        self.takeActions()
+        self.connectionChanged(at: moment)
+    }
+
+    private mutating func takeActions() {
+        self.effects += self.connection.actions.map { .connection($0) }
+        self.connection.actions = []
+    }
+
+    private mutating func connectionChanged(at moment: Moment) {
+        let state = self.connection.connection
+        guard state != self.lastState else { return }
+        if !self.connection.isOpen { self.disconnected() }
+        if case .refused(let reason) = state, reason.code != Reconnecting.tokenExpired { self.refuseAll(reason) }
+        self.lastState = state
+        self.effects.append(.connectionState(state))
+        if self.isInBackground { self.reportWhenDue(at: moment) }
+    }
+
+    /// Carries out what is due.
+    mutating func fire(at moment: Moment) {
+        self.connection(at: moment) { $0.fire(at: moment) }
+        while let (timer, due) = self.timers.min(by: { $0.value < $1.value }), due <= moment.now {
+            self.timers[timer] = nil
+            switch timer {
+            case .report: self.reportWhenDue(at: moment)
+            case .renewal: self.effects.append(.fetchNewerToken)
+            case .resubscribeAll: self.resubscribeUnanswered(at: moment)
+            case .job(let job): self.subscribe(job, at: moment)
+            case .zone(let zone): self.watch(zone, at: moment)
+            case .request(let id):
+                self.settle(
+                    id,
+                    .failure(
+                        .unreachable(
+                            "The gateway did not answer in time. The request may have been executed or not.")))
+            }
+        }
+    }
+
+    @discardableResult
+    mutating func send(_ message: ClientMessage, ref: Int? = nil, at moment: Moment) -> Bool {
+        let isAccepted = self.connection.send(message.text(ref: ref), at: moment)
+        self.takeActions()
+        return isAccepted
+    }
+
+    // MARK: requests
+
+    /// Sends a message and returns the number of the request, whose answer is an effect.
+    mutating func request(_ message: ClientMessage, at moment: Moment) -> Int {
+        self.lastRequest += 1
+        let id = self.lastRequest
+        if self.send(message, ref: id, at: moment) {
+            self.pending.insert(id)
+            self.timers[.request(id)] = moment.now + Self.answerWithin
+        } else {
+            self.effects.append(
+                .answer(request: id, .failure(.unreachable("There is no connection to the gateway."))))
+        }
+        return id
+    }
+
+    @discardableResult
+    private mutating func settle(_ id: Int, _ result: Result<WireOk, EnrouteError>) -> Bool {
+        guard self.pending.remove(id) != nil else { return false }
+        self.timers[.request(id)] = nil
+        self.effects.append(.answer(request: id, result))
+        return true
+    }
+
+    // MARK: received messages
+
+    mutating func received(_ message: ServerMessage, attempt: Int, at moment: Moment) {
+        guard attempt == self.connection.attempt else { return }
+        self.connection(at: moment) { $0.received(message, at: moment) }
+        switch message {
+        case .welcome: self.welcomed(at: moment)
+        case .pong: self.updateClock()
+        case .rate(let seconds):
+            self.fixes.setInterval(seconds: seconds)
+            self.effects.append(.pace(self.fixes.interval))
+            self.timers[.report] = nil
+            self.reportWhenDue(at: moment)
+        case .ok(let ok):
+            if ok.replyTo == "location" {
+                self.fixes.answered(ok.seq ?? 0)
+                if let job = ok.job { self.effects.append(.outcome(.accepted(job))) }
+            } else if let id = ok.ref.flatMap({ Int($0) }) {
+                self.settle(id, .success(ok))
+            }
+        case .error(let error): self.refused(error, at: moment)
+        case .pool(let zone, let pool): self.update(zone) { $0.apply(pool) }
+        case .rider(let zone, let change): self.update(zone) { $0.apply(change) }
+        default: if let job = message.followedJob { self.update(job, message, at: moment) }
+        }
+    }
+
+    private mutating func welcomed(at moment: Moment) {
+        self.updateClock()
+        self.planRenewal(at: moment)
+        for job in self.follows.keys { self.subscribe(job, at: moment) }
+        for zone in self.watches.keys { self.watch(zone, at: moment) }
+        self.reportWhenDue(at: moment)
+    }
+
+    private mutating func refused(_ refusal: WireError, at moment: Moment) {
+        let error = refusal.error
+        let again = moment.now + (refusal.retryInMs.map { max(0, $0) } ?? Self.askAgainAfter)
+        // The client subscribed twice because the first answer was late. The first subscription is still valid.
+        if refusal.code == "bad_request", ["subscribe", "watch"].contains(refusal.replyTo) { return }
+        if refusal.replyTo == "subscribe", let job = refusal.job, self.follows[job]?.isAnswered == false {
+            if error.isRetryable { self.timers[.job(job)] = again } else { self.refuse(job, error) }
+            return
+        }
+        if refusal.replyTo == "watch", let zone = refusal.zone, self.watches[zone]?.isAnswered == false {
+            if error.isRetryable { self.timers[.zone(zone)] = again } else { self.refuse(zone: zone, error) }
+            return
+        }
+        if refusal.replyTo == "location" {
+            self.fixes.answered(.max)
+            self.effects.append(.outcome(.refused(refusal.job, error)))
+            return
+        }
+        // The gateway dropped a message and does not say which.
+        if refusal.replyTo ?? "" == "", error.code == .rateLimited { self.timers[.resubscribeAll] = again }
+        if let id = refusal.ref.flatMap({ Int($0) }) { self.settle(id, .failure(error)) }
+    }
+
+    // MARK: connection changes
+
+    private mutating func disconnected() {
+        for timer in self.timers.keys {
+            if case .request = timer { continue }
+            self.timers[timer] = nil
+        }
+        self.fixes.disconnected()
+        for id in self.pending.sorted() {
+            self.settle(
+                id,
+                .failure(
+                    .unreachable(
+                        "The connection was lost before the answer. The request may have been executed or not.")))
+        }
+    }
+
+    // MARK: the token
+
+    /// Plans the renewal of a token that names its expiry.
+    private mutating func planRenewal(at moment: Moment) {
+        self.timers[.renewal] = nil
+        guard case .token(let token)? = self.connection.credential, let expiry = TokenRenewal.expiry(of: token) else {
+            return
+        }
+        let serverTime = moment.wall + self.connection.clock.offset
+        if let delay = TokenRenewal.delay(expiry: expiry, serverTime: serverTime) {
+            self.timers[.renewal] = moment.now + delay
+        }
+    }
+
+    /// The app named a credential. Returns the request that renews the session, if the credential is a newer token.
+    mutating func renew(with credential: Credential?, at moment: Moment) -> Int? {
+        guard self.connection.isOpen else { return nil }
+        guard case .token(let token)? = credential, credential != self.connection.credential else {
+            self.timers[.renewal] = moment.now + TokenRenewal.retryAfter
+            return nil
+        }
+        return self.request(.refresh(token: token), at: moment)
+    }
+
+    mutating func renewed(_ credential: Credential, isAccepted: Bool, at moment: Moment) {
+        guard self.connection.isOpen else { return }
+        if isAccepted {
+            self.connection.renewed(credential)
+            self.planRenewal(at: moment)
+        } else {
+            self.timers[.renewal] = moment.now + TokenRenewal.retryAfter
+        }
+    }
+}

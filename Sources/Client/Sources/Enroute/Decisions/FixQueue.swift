@@ -1,0 +1,129 @@
+// The queue of a rider's readings: bounded, newest first, no faster than the gateway asks for, and without readings that are
+// too old to be accepted. The same rules as in enroute-timing.js. All times are in ms.
+
+import Foundation
+
+struct FixQueue {
+    /// How many readings may wait; the oldest ones are discarded.
+    static let mostFixes = 20
+    /// Readings in one report. If the gateway rejects the newest one, it can show the one before.
+    static let fixesPerReport = 5
+    /// Age at which a gateway rejects a reading.
+    static let lifetime = 55_000.0
+    /// Jobs in one report.
+    static let mostJobs = 10
+    /// Between two reports, until the gateway asks for another interval.
+    static let firstInterval = 1_000.0
+    /// The intervals that a gateway may ask for.
+    static let intervals = 1_000.0...20_000.0
+    /// How far the local clock may be off before reports use the gateway's clock.
+    static let clockTolerance = 2_000.0
+
+    struct Reading: Equatable {
+        var jobs: [JobID]
+        var fix: Fix
+        var battery: Double?
+        /// ms since the epoch, by the local clock.
+        var at: Double
+    }
+
+    private var waiting: [Reading] = []
+    private var sequence: Int64 = 0
+    private var sentAt = -Double.infinity
+    private var unanswered: (sequence: Int64, reading: Reading)?
+    private(set) var interval = Self.firstInterval
+
+    var count: Int { self.waiting.count }
+
+    /// Whether a sent report is still unanswered.
+    var isUnanswered: Bool { self.unanswered != nil }
+
+    mutating func setInterval(seconds: Double) {
+        guard seconds.isFinite else { return }
+        self.interval = min(Self.intervals.upperBound, max(Self.intervals.lowerBound, seconds * 1000))
+    }
+
+    /// Adds a reading for jobs in the order of their stops.
+    ///
+    /// - Throws: for no job or too many. A reading that no gateway accepts, or that is queued already, is left out.
+    mutating func add(_ fix: Fix, jobs: [JobID], battery: Double? = nil) throws(EnrouteError) {
+        guard (1...Self.mostJobs).contains(jobs.count) else {
+            throw EnrouteError(
+                .badRequest, "A location can be reported for 1 to \(Self.mostJobs) jobs, not for \(jobs.count).")
+        }
+        let at = fix.measuredAt.timeIntervalSince1970 * 1000
+        guard fix.place.isValid, at.isFinite, abs(at) < 1e15 else { return }
+        guard !self.waiting.contains(where: { $0.at == at }) else { return }
+        self.waiting.append(Reading(jobs: jobs, fix: fix, battery: battery, at: at))
+        self.waiting.sort { $0.at > $1.at }
+        if self.waiting.count > Self.mostFixes { self.waiting.removeLast(self.waiting.count - Self.mostFixes) }
+    }
+
+    /// Returns the time until the next report is due; `nil` if the queue is empty.
+    func due(at now: Double) -> Double? {
+        self.waiting.isEmpty ? nil : max(0, self.sentAt + self.interval - now)
+    }
+
+    /// Returns the report that is due: the newest readings. It empties the queue, because nobody needs the older ones.
+    ///
+    /// - Parameter clockOffset: how far the gateway's clock is ahead of the local one.
+    mutating func next(at moment: Moment, clockOffset: Double) -> LocationReport? {
+        guard self.due(at: moment.now) == 0 else { return nil }
+        let correction = abs(clockOffset) > Self.clockTolerance ? clockOffset : 0
+        let fresh = self.waiting.filter { moment.wall - $0.at < Self.lifetime }
+        self.waiting = []
+        guard let newest = fresh.first else { return nil }
+        let sent = fresh.filter { $0.jobs == newest.jobs }.prefix(Self.fixesPerReport)
+        self.sentAt = moment.now
+        self.sequence += 1
+        self.unanswered = (self.sequence, newest)
+        return LocationReport(
+            jobs: newest.jobs, sequence: self.sequence, fixes: sent.map { $0.reported(correction) },
+            battery: newest.battery.within(0...1))
+    }
+
+    /// The gateway accepted or rejected the report with this number and all earlier ones.
+    mutating func answered(_ sequence: Int64) {
+        if let unanswered, sequence >= unanswered.sequence { self.unanswered = nil }
+    }
+
+    /// The connection is lost. A rider who stands still has no newer reading, so an unanswered one is sent again.
+    mutating func disconnected() {
+        self.sentAt = -.infinity
+        self.repeatUnanswered()
+    }
+
+    /// Queues an unanswered reading again, at the usual pace.
+    mutating func repeatUnanswered() {
+        guard let reading = self.unanswered?.reading else { return }
+        self.unanswered = nil
+        // The reading was valid when it was queued first.
+        try? self.add(reading.fix, jobs: reading.jobs, battery: reading.battery)
+    }
+
+    /// Discards everything about a job.
+    mutating func forget(_ job: JobID) {
+        self.waiting.removeAll { $0.jobs.contains(job) }
+        if self.unanswered?.reading.jobs.contains(job) == true { self.unanswered = nil }
+    }
+}
+
+extension FixQueue.Reading {
+    /// Without members that are out of the gateway's range.
+    fileprivate func reported(_ correction: Double) -> ReportedFix {
+        func digits(_ degrees: Double) -> Double { (degrees * 1e7).rounded() / 1e7 }
+        let course = self.fix.course.flatMap { $0.isFinite ? $0 : nil }.map {
+            ($0.truncatingRemainder(dividingBy: 360) + 360).truncatingRemainder(dividingBy: 360)
+        }
+        return ReportedFix(
+            at: Int64((self.at + correction).rounded()), latitude: digits(self.fix.place.latitude),
+            longitude: digits(self.fix.place.longitude), accuracy: self.fix.accuracy.within(0...10_000),
+            speed: self.fix.speed.within(0...340), course: course)
+    }
+}
+
+extension Double? {
+    fileprivate func within(_ range: ClosedRange<Double>) -> Double? {
+        self.flatMap { range.contains($0) ? $0 : nil }
+    }
+}

@@ -1,0 +1,27 @@
+// How far the gateway's clock is ahead of this device's, measured with the fastest answers of a connection.
+
+/// Times are in ms.
+struct ServerClock {
+    /// How much slower than the fastest answer an answer may be and still set the clock.
+    static let slower = 200.0
+
+    /// The gateway's clock minus the local wall clock.
+    private(set) var offset = 0.0
+    private var roundTrip = Double.infinity
+    private var askedAt: Double?
+
+    /// A new connection measures anew, because the local clock may have been corrected.
+    mutating func connected() { self.roundTrip = .infinity }
+
+    mutating func asked(at wall: Double) { self.askedAt = wall }
+
+    mutating func answered(serverTime: Double, at wall: Double) {
+        guard let askedAt else { return }
+        self.askedAt = nil
+        let roundTrip = wall - askedAt
+        // A time far outside of this era would not fit an integer later.
+        guard roundTrip >= 0, roundTrip <= self.roundTrip + Self.slower, abs(serverTime) < 1e14 else { return }
+        self.roundTrip = min(roundTrip, self.roundTrip)
+        self.offset = serverTime - (wall - roundTrip / 2)
+    }
+}

@@ -1,0 +1,69 @@
+// Why a request failed, in one type for the socket and REST.
+
+/// Why the gateway refused a request, or why it could not be asked.
+public struct EnrouteError: Error, Hashable, Sendable {
+    /// An error code of the protocol, or one of this client. The type is open for codes of newer gateways.
+    public struct Code: RawRepresentable, Hashable, Sendable {
+        public let rawValue: String
+
+        public init(rawValue: String) { self.rawValue = rawValue }
+
+        public static let badRequest = Code(rawValue: "bad_request")
+        public static let unauthorized = Code(rawValue: "unauthorized")
+        public static let tokenExpired = Code(rawValue: "token_expired")
+        /// The job does not exist, or it is not this person's; the answer is the same.
+        public static let notFound = Code(rawValue: "not_found")
+        public static let forbidden = Code(rawValue: "forbidden")
+        public static let conflict = Code(rawValue: "conflict")
+        public static let limitExceeded = Code(rawValue: "limit_exceeded")
+        public static let rateLimited = Code(rawValue: "rate_limited")
+        public static let illegalTransition = Code(rawValue: "illegal_transition")
+        public static let travelModeOff = Code(rawValue: "travel_mode_off")
+        public static let stalePosition = Code(rawValue: "stale_position")
+        public static let futurePosition = Code(rawValue: "future_position")
+        public static let implausiblePosition = Code(rawValue: "implausible_position")
+        /// The rider has a task that must be finished or returned first; see `tasks`.
+        public static let activeTask = Code(rawValue: "active_task")
+        public static let preconditionFailed = Code(rawValue: "precondition_failed")
+        public static let unprocessable = Code(rawValue: "unprocessable")
+        public static let revoked = Code(rawValue: "revoked")
+        public static let unsupportedVersion = Code(rawValue: "unsupported_version")
+        /// Redis does not answer the gateway.
+        public static let unavailable = Code(rawValue: "unavailable")
+        public static let `internal` = Code(rawValue: "internal")
+        /// The gateway could not be reached or did not answer in time.
+        public static let network = Code(rawValue: "network")
+        /// The app read status events so slowly that they no longer fit the buffer.
+        public static let slowConsumer = Code(rawValue: "slow_consumer")
+    }
+
+    public let code: Code
+    /// A sentence for developers.
+    public let message: String
+    /// Whether the same request may succeed later.
+    public let isRetryable: Bool
+    /// When it may succeed, if the gateway said so.
+    public let retryAfter: Duration?
+    /// With `activeTask`: the rider's active tasks.
+    public let tasks: [JobID]
+    /// The validation result of a rejected location.
+    public let reason: String?
+    /// With `illegalTransition` and `preconditionFailed`: the current status.
+    public let jobStatus: JobStatus?
+    /// The HTTP status of a REST answer.
+    public let httpStatus: Int?
+
+    public init(
+        _ code: Code, _ message: String, isRetryable: Bool = false, retryAfter: Duration? = nil, tasks: [JobID] = [],
+        reason: String? = nil, jobStatus: JobStatus? = nil, httpStatus: Int? = nil
+    ) {
+        (self.code, self.message, self.isRetryable, self.retryAfter) = (code, message, isRetryable, retryAfter)
+        (self.tasks, self.reason, self.jobStatus, self.httpStatus) = (tasks, reason, jobStatus, httpStatus)
+    }
+
+    static func unreachable(_ message: String) -> EnrouteError { EnrouteError(.network, message, isRetryable: true) }
+}
+
+extension EnrouteError: CustomStringConvertible {
+    public var description: String { "\(self.message) (\(self.code.rawValue))" }
+}

@@ -1,0 +1,46 @@
+// The values of a rider: readings, availability, reasons and what became of reports.
+
+public import Foundation
+
+/// One reading of the phone's receiver, before the gateway validates it.
+public struct Fix: Codable, Hashable, Sendable {
+    public var place: Place
+    /// By the phone's clock. The client corrects a clock that is wrong.
+    public var measuredAt: Date
+    /// Accuracy radius in m.
+    public var accuracy: Double?
+    /// Speed in m/s.
+    public var speed: Double?
+    /// Degrees clockwise from north.
+    public var course: Double?
+
+    public init(
+        place: Place, measuredAt: Date, accuracy: Double? = nil, speed: Double? = nil, course: Double? = nil
+    ) {
+        (self.place, self.measuredAt) = (place, measuredAt)
+        (self.accuracy, self.speed, self.course) = (accuracy, speed, course)
+    }
+}
+
+/// Whether a rider works.
+public enum Availability: String, Codable, Sendable { case online, offline }
+
+/// Why a phone has no position.
+public enum UnavailableReason: String, Codable, Sendable, CaseIterable {
+    case noFix = "no_fix"
+    case permissionDenied = "permission_denied"
+    case servicesDisabled = "services_disabled"
+    case hidden
+    case lowBattery = "low_battery"
+    case navigationHandoff = "navigation_handoff"
+    case network
+    case unknown
+}
+
+/// What became of a report.
+public enum ReportOutcome: Hashable, Sendable {
+    /// The gateway accepted the report for this job, or holds it until the next one confirms it.
+    case accepted(JobID)
+    /// The gateway refused it, or it was invalid; `nil` where the gateway did not name the job.
+    case refused(JobID?, EnrouteError)
+}

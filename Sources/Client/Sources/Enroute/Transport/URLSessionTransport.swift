@@ -1,0 +1,65 @@
+// The transport on Apple platforms: URLSession, which uses the system's proxies, certificates and power management.
+// On Linux, URLSession is libcurl; servers use NIOTransport (README.md says what was run there).
+
+public import Foundation
+
+#if canImport(FoundationNetworking)
+    public import FoundationNetworking
+#endif
+
+/// WebSockets and HTTP by URLSession.
+public struct URLSessionTransport: Transport {
+    /// The largest message that a socket receives: a snapshot with 64 events is below 16 KiB, a pool below this.
+    static let mostMessageBytes = 8 << 20
+
+    private let session: URLSession
+
+    /// - Parameter configuration: proxies, certificates and timeouts. Redirects are followed only for HTTP requests.
+    public init(configuration: URLSessionConfiguration = .ephemeral) {
+        self.session = URLSession(configuration: configuration)
+    }
+
+    public func connect(to url: URL, subprotocol: String) async throws -> any TransportSocket {
+        let task = self.session.webSocketTask(with: url, protocols: [subprotocol])
+        task.maximumMessageSize = Self.mostMessageBytes
+        task.resume()
+        return URLSessionSocket(task: task)
+    }
+
+    public func send(_ request: TransportRequest) async throws -> TransportResponse {
+        var asked = URLRequest(url: request.url)
+        asked.httpMethod = request.method
+        asked.httpBody = request.body
+        for (name, value) in request.headers { asked.setValue(value, forHTTPHeaderField: name) }
+        let (data, response) = try await self.session.data(for: asked)
+        guard let answer = response as? HTTPURLResponse else { throw TransportError("The answer is not HTTP.") }
+        var headers: [String: String] = [:]
+        for (name, value) in answer.allHeaderFields { headers["\(name)".lowercased()] = "\(value)" }
+        return TransportResponse(status: answer.statusCode, headers: headers, body: data)
+    }
+}
+
+private struct URLSessionSocket: TransportSocket {
+    let task: URLSessionWebSocketTask
+
+    func receive() async throws -> SocketEvent {
+        do {
+            switch try await self.task.receive() {
+            case .string(let text): return .text(text)
+            // The gateway sends text only; a binary message reads as one that this version does not know.
+            case .data: return .text("{}")
+            @unknown default: return .text("{}")
+            }
+        } catch {
+            guard self.task.closeCode != .invalid else { throw error }
+            let reason = self.task.closeReason.map { String(decoding: $0, as: UTF8.self) } ?? ""
+            return .closed(code: UInt16(clamping: self.task.closeCode.rawValue), reason: reason)
+        }
+    }
+
+    func send(_ text: String) async throws { try await self.task.send(.string(text)) }
+
+    func close(code: UInt16) async {
+        self.task.cancel(with: URLSessionWebSocketTask.CloseCode(rawValue: Int(code)) ?? .normalClosure, reason: nil)
+    }
+}

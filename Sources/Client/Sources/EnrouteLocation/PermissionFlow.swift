@@ -1,0 +1,129 @@
+// The location permission (US-122) as one state table without a system: a phase and an event give the next phase and the
+// actions. It is the table of the rider's page (rider-permission.js): a test compares the two.
+//
+// The table guarantees: `ask`, which lets the system show its question, follows only the event `consent`; `begin`, which
+// starts reading the location, follows the permission; and after a refusal the rider reads how to allow it and is not asked
+// again.
+
+/// The phases, events and actions of the location permission.
+public enum PermissionFlow {
+    /// What the app shows. All phases but `off` and `sharing` show a panel.
+    public enum Phase: String, Sendable, CaseIterable {
+        case off, explaining, asking, sharing, refused, dismissed, services, revoked, insecure, unsupported
+    }
+
+    /// What happened.
+    public enum Event: String, Sendable, CaseIterable {
+        /// The rider wants to share the location; the rest says what is known before anyone is asked.
+        case wishPrompt = "wish.prompt"
+        case wishUnknown = "wish.unknown"
+        case wishGranted = "wish.granted"
+        case wishDenied = "wish.denied"
+        case wishDismissed = "wish.dismissed"
+        case wishInsecure = "wish.insecure"
+        case wishUnsupported = "wish.unsupported"
+        /// The phone is allowed to locate but cannot.
+        case deviceOff = "device.off"
+        /// The rider agreed to be asked.
+        case consent
+        case cancel
+        case stop
+        case fix
+        case changedGranted = "changed.granted"
+        case changedDenied = "changed.denied"
+        case changedPrompt = "changed.prompt"
+        case failDenied = "fail.denied"
+        case failDismissed = "fail.dismissed"
+        case failServices = "fail.services"
+        case failUnavailable = "fail.unavailable"
+        case failTimeout = "fail.timeout"
+    }
+
+    /// What the app does.
+    public enum Action: String, Sendable, CaseIterable {
+        /// Let the system ask.
+        case ask
+        /// Start reading the location.
+        case begin
+        /// Stop reading it.
+        case unwatch
+        /// Travel mode is not switched on.
+        case drop
+        case forget
+        case rememberRefused = "remember.refused"
+        case rememberDismissed = "remember.dismissed"
+        case reportPermissionDenied = "report.permission_denied"
+        case reportServicesDisabled = "report.services_disabled"
+        case reportNoFix = "report.no_fix"
+        /// Tell the rider that the location is allowed now.
+        case tellAllowed = "tell.allowed"
+    }
+
+    /// The next phase and what to do.
+    public struct Step: Hashable, Sendable {
+        public let phase: Phase
+        public let actions: [Action]
+
+        init(_ phase: Phase, _ actions: Action...) { (self.phase, self.actions) = (phase, actions) }
+    }
+
+    /// Returns the step for an event. Events that the table does not list change nothing.
+    public static func step(_ phase: Phase, _ event: Event) -> Step { Self.table[phase]?[event] ?? Step(phase) }
+
+    private static let wishes: [Event: Step] = [
+        .wishPrompt: Step(.explaining), .wishUnknown: Step(.explaining), .wishGranted: Step(.sharing, .begin),
+        .wishDenied: Step(.refused), .wishDismissed: Step(.dismissed), .wishInsecure: Step(.insecure),
+        .wishUnsupported: Step(.unsupported), .deviceOff: Step(.services),
+    ]
+
+    /// The permission was revoked: in the settings, or by a system that granted it only once.
+    private static let takenBack = Step(.revoked, .unwatch, .reportPermissionDenied)
+    private static let closed = Step(.off, .drop)
+
+    /// While the system's question is open, a second tap does not ask again.
+    private static let patience = Self.wishes.mapValues { _ in Step(.asking) }
+
+    static let table: [Phase: [Event: Step]] = [
+        .off: Self.wishes,
+        .explaining: Self.wishes.adding([
+            .consent: Step(.asking, .ask), .cancel: Self.closed, .changedGranted: Step(.sharing, .begin),
+            .changedDenied: Step(.refused, .drop),
+        ]),
+        .asking: Self.patience.adding([
+            .fix: Step(.sharing, .begin), .changedGranted: Step(.sharing, .begin),
+            .changedDenied: Step(.refused, .drop, .rememberRefused),
+            .failDenied: Step(.refused, .drop, .rememberRefused),
+            .failDismissed: Step(.dismissed, .drop, .rememberDismissed), .failServices: Step(.services, .drop),
+            .failUnavailable: Step(.services, .drop),
+            // The time limit started before the rider answered. They allowed it, but the receiver has no position yet.
+            .failTimeout: Step(.sharing, .begin, .reportNoFix), .cancel: Self.closed, .stop: Self.closed,
+        ]),
+        .sharing: [
+            .wishGranted: Step(.sharing, .begin), .wishPrompt: Step(.sharing, .begin),
+            .wishUnknown: Step(.sharing, .begin), .wishDismissed: Step(.sharing, .begin), .wishDenied: Self.takenBack,
+            .changedDenied: Self.takenBack, .changedPrompt: Self.takenBack, .failDenied: Self.takenBack,
+            .failDismissed: Self.takenBack, .failServices: Step(.services, .unwatch, .reportServicesDisabled),
+            .failUnavailable: Step(.sharing, .reportNoFix), .failTimeout: Step(.sharing, .reportNoFix),
+            .stop: Step(.off, .unwatch),
+        ],
+        .refused: Self.wishes.adding([
+            .consent: Step(.asking, .forget, .ask), .changedGranted: Step(.off, .forget, .tellAllowed),
+            .changedPrompt: Step(.off, .forget), .cancel: Self.closed,
+        ]),
+        .dismissed: Self.wishes.adding([
+            .consent: Step(.asking, .forget, .ask), .changedGranted: Step(.off, .forget, .tellAllowed),
+            .changedDenied: Step(.refused), .cancel: Self.closed,
+        ]),
+        .services: Self.wishes.adding([.changedDenied: Step(.refused), .cancel: Self.closed, .stop: Self.closed]),
+        .revoked: Self.wishes.adding([
+            // Travel mode is still on and continues as soon as it is allowed.
+            .changedGranted: Step(.sharing, .forget, .begin), .cancel: Step(.revoked), .stop: Self.closed,
+        ]),
+        .insecure: Self.wishes.adding([.cancel: Self.closed]),
+        .unsupported: Self.wishes.adding([.cancel: Self.closed]),
+    ]
+}
+
+extension [PermissionFlow.Event: PermissionFlow.Step] {
+    fileprivate func adding(_ more: Self) -> Self { self.merging(more) { _, new in new } }
+}

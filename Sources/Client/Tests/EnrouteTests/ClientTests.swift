@@ -1,0 +1,170 @@
+// Tests of the actor with the fake gateway: what an app sees.
+
+import EnrouteTesting
+import Foundation
+import Testing
+
+@testable import Enroute
+
+/// The actor with a gateway in this process: what an app sees.
+@Suite(.timeLimit(.minutes(2))) struct ClientTests {
+    private static let job: JobID = "visit-1"
+    private static let home = Place(latitude: 41.9, longitude: 12.5)
+
+    private func open(_ gateway: FakeGateway) async -> EnrouteClient {
+        let client = EnrouteClient(await gateway.configuration)
+        await client.start()
+        for await state in client.connectionStates where state.isOpen { break }
+        return client
+    }
+
+    @Test func `a follower sees a trip and the loop ends with the job`() async throws {
+        let gateway = FakeGateway()
+        await gateway.addJob(Self.job, status: .onTheWay, destination: Self.home)
+        let client = await self.open(gateway)
+        var seen: [JobView] = []
+        for try await view in client.job(Self.job) {
+            seen.append(view)
+            switch seen.count {
+            case 1: await gateway.move(Self.job, to: Self.home)
+            case 2: await gateway.setArrival(of: Self.job, in: 720)
+            case 3: await gateway.setStatus(of: Self.job, to: .completed)
+            default: await gateway.end(Self.job, reason: .completed)
+            }
+        }
+        #expect(seen.count == 5)
+        #expect(seen[1].position?.place == Self.home && seen[1].tracking == .live)
+        #expect(ArrivalPhrase(seen[2]) == .within(minutes: 12))
+        #expect(seen[3].status == .completed && seen[4].ended == .completed && seen[4].position == nil)
+        await client.stop()
+    }
+
+    @Test func `a job that may not be followed throws`() async throws {
+        let client = await self.open(FakeGateway())
+        let error = await #expect(throws: EnrouteError.self) { for try await _ in client.job("none") {} }
+        #expect(error?.code == .notFound)
+        await client.stop()
+    }
+
+    @Test func `a slow reader skips views and sees the newest`() async throws {
+        let gateway = FakeGateway()
+        await gateway.addJob(Self.job, status: .onTheWay)
+        let client = await self.open(gateway)
+        var views = client.job(Self.job).makeAsyncIterator()
+        _ = try await views.next()
+        let trip = Trip.straight(from: Self.home, to: Place(latitude: 41.91, longitude: 12.5))
+        await gateway.play(trip, for: Self.job)
+        for try await event in client.statusEvents(of: Self.job) where event.status == .onTheWay { break }
+        var count = 0
+        while let view = try await views.next() {
+            count += 1
+            if view.position?.place.latitude == 41.91 { break }
+        }
+        #expect(trip.count > 100 && count < trip.count)
+        await client.stop()
+    }
+
+    @Test func `a connection that is lost comes back, and status events arrive once`() async throws {
+        let gateway = FakeGateway()
+        await gateway.addJob(Self.job)
+        let client = await self.open(gateway)
+        var statuses: [JobStatus] = []
+        for try await event in client.statusEvents(of: Self.job) {
+            statuses.append(event.status)
+            switch statuses.count {
+            case 1:
+                await gateway.disconnect()
+                await gateway.setStatus(of: Self.job, to: .onTheWay)
+                await gateway.setStatus(of: Self.job, to: .workInProgress)
+                await client.wake()
+            case 3: await gateway.setStatus(of: Self.job, to: .completed)
+            default: break
+            }
+            if event.status == .completed { break }
+        }
+        #expect(statuses == [.assigned, .onTheWay, .workInProgress, .completed])
+        #expect(await gateway.connections == 2)
+        await client.stop()
+    }
+
+    @Test func `a cursor that was stored continues in another client`() async throws {
+        let gateway = FakeGateway()
+        await gateway.addJob(Self.job)
+        let first = await self.open(gateway)
+        var stored: Data?
+        for try await event in first.statusEvents(of: Self.job) {
+            stored = try JSONEncoder().encode(event.cursor)
+            break
+        }
+        await first.stop()
+        await gateway.setStatus(of: Self.job, to: .onTheWay)
+        let cursor = try JSONDecoder().decode(StatusCursor.self, from: #require(stored))
+        let second = await self.open(gateway)
+        for try await event in second.statusEvents(of: Self.job, after: cursor) {
+            #expect(event.status == .onTheWay && !event.followsGap)
+            break
+        }
+        await second.stop()
+    }
+
+    @Test func `a rider's requests return or throw, with the tasks of a refusal`() async throws {
+        let gateway = FakeGateway()
+        await gateway.addJob(Self.job, status: .onTheWay)
+        let client = await self.open(gateway)
+        #expect(try await client.rider.startTravel(Self.job) != nil)
+        await gateway.refuseNext(
+            "availability", with: EnrouteError(.activeTask, "Finish it first.", tasks: ["order-1"]))
+        let error = await #expect(throws: EnrouteError.self) { try await client.rider.setAvailability(.offline) }
+        #expect(error?.code == .activeTask && error?.tasks == ["order-1"])
+        try await client.rider.setAvailability(.online, device: "phone-1")
+        await client.stop()
+        let unsent = await #expect(throws: EnrouteError.self) { try await client.rider.stopTravel(Self.job) }
+        #expect(unsent?.code == .network)
+    }
+
+    @Test func `reports go over the socket, and over REST in the background`() async throws {
+        let gateway = FakeGateway()
+        await gateway.addJob(Self.job, status: .onTheWay)
+        let client = await self.open(gateway)
+        var outcomes = await client.openOutcomes().makeAsyncIterator()
+        await client.rider.report(Fix(place: Self.home, measuredAt: Date()), for: [Self.job])
+        #expect(await outcomes.next() == .accepted(Self.job))
+        await client.enterBackground()
+        #expect(await client.connectionState == .background)
+        await client.rider.report(Fix(place: Self.home, measuredAt: Date()), for: [Self.job])
+        #expect(await outcomes.next() == .accepted(Self.job))
+        let received = await gateway.received
+        #expect(received.count { $0.contains(#""type":"location""#) } == 1)
+        #expect(received.last?.hasPrefix(#"{"seq":2,"fixes":"#) == true)
+        await client.wake()
+        for await state in client.connectionStates where state.isOpen { break }
+        await client.stop()
+    }
+
+    @Test func `10,000 positions leave nothing behind`() async throws {
+        let gateway = FakeGateway()
+        await gateway.addJob(Self.job, status: .onTheWay)
+        let client = await self.open(gateway)
+        var views = client.job(Self.job).makeAsyncIterator()
+        _ = try await views.next()
+        func play(_ count: Int) async throws {
+            for step in 0..<count {
+                await gateway.move(
+                    Self.job, to: Place(latitude: 41.9 + Double(abs(step % 200 - 100)) / 1e5, longitude: 12.5))
+                _ = try await views.next()
+            }
+        }
+        try await play(1_000)
+        let before = Self.residentKiB
+        try await play(10_000)
+        let grown = Self.residentKiB - before
+        #expect(grown < 4_096, "\(grown) KiB more")
+        await client.stop()
+    }
+
+    /// Resident memory on Linux; 0 elsewhere.
+    private static var residentKiB: Int {
+        let status = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
+        return status.firstMatch(of: /VmRSS:\s+(\d+)/).flatMap { Int($0.1) } ?? 0
+    }
+}

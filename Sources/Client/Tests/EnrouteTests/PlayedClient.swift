@@ -1,0 +1,147 @@
+// A client machine whose clock and gateway a test plays: no thread, socket or pause.
+
+import Foundation
+import Testing
+
+@testable import Enroute
+
+/// A client machine with a clock of its own and a gateway that a test plays.
+struct PlayedClient {
+    var machine: ClientMachine
+    var moment = Moment(now: 50_000, wall: 1_795_248_620_000)
+    /// What was sent over all sockets.
+    var sent: [String] = []
+    var opened = 0
+    var states: [ConnectionState] = []
+    var views: [JobView] = []
+    var events: [StatusEvent] = []
+    var pools: [Pool] = []
+    var finished: [Int: EnrouteError?] = [:]
+    var answers: [Int: Result<WireOk, EnrouteError>] = [:]
+    var outcomes: [ReportOutcome] = []
+    var posts: [LocationReport] = []
+    var paces: [Double] = []
+    var fetches = 0
+    var newerTokens = 0
+    var answersPings = false
+    var credential: Credential? = .token("t")
+
+    init(random: Double = 0.5) { self.machine = ClientMachine(random: { random }) }
+
+    /// A client that is signed in.
+    static func open(_ credential: Credential = .token(PlayedClient.token)) -> PlayedClient {
+        var client = PlayedClient()
+        client.credential = credential
+        client.start()
+        client.welcome()
+        return client
+    }
+
+    static let token = "eyJhbGciOiJFUzI1NiJ9.eyJzdWIiOiJhbm5hIn0.c2lnbmF0dXJl"
+
+    mutating func start() { self.connection { $0.start(at: $1) } }
+
+    mutating func welcome(aheadBy offset: Double = 0) {
+        self.says(#"{"type":"welcome","session":"1","serverTime":\#(Int(self.moment.wall + offset))}"#)
+    }
+
+    mutating func says(_ text: String) {
+        guard let message = ServerMessage(text: text) else { return }
+        self.machine.received(message, attempt: self.machine.connection.attempt, at: self.moment)
+        self.perform()
+    }
+
+    mutating func closes(_ code: UInt16, _ reason: String = "") {
+        self.connection {
+            $0.closed(CloseReason(code: code, reason: reason), attempt: $0.attempt, at: $1)
+        }
+    }
+
+    mutating func connection(_ event: (inout ConnectionMachine, Moment) -> Void) {
+        let moment = self.moment
+        self.machine.connection(at: moment) { event(&$0, moment) }
+        self.perform()
+    }
+
+    mutating func change(_ body: (inout ClientMachine, Moment) -> Void) {
+        body(&self.machine, self.moment)
+        self.perform()
+    }
+
+    mutating func request(_ message: ClientMessage) -> Int {
+        let id = self.machine.request(message, at: self.moment)
+        self.perform()
+        return id
+    }
+
+    /// Lets time pass, and fires each timer at its time.
+    mutating func pass(_ milliseconds: Double) {
+        let end = self.moment.now + milliseconds
+        while let due = self.machine.nextDue, due <= end {
+            self.moment.wall += max(0, due - self.moment.now)
+            self.moment.now = max(self.moment.now, due)
+            self.machine.fire(at: self.moment)
+            self.perform()
+        }
+        self.moment.wall += end - self.moment.now
+        self.moment.now = end
+    }
+
+    private mutating func perform() {
+        while !self.machine.effects.isEmpty {
+            let effects = self.machine.effects
+            self.machine.effects = []
+            for effect in effects { self.perform(effect) }
+        }
+    }
+
+    private mutating func perform(_ effect: ClientMachine.Effect) {
+        switch effect {
+        case .connection(.fetchCredential(let attempt)):
+            self.fetches += 1
+            let (credential, moment) = (self.credential, self.moment)
+            self.machine.connection(at: moment) { $0.received(credential, attempt: attempt, at: moment) }
+        case .connection(.open(let attempt)):
+            self.opened += 1
+            let moment = self.moment
+            self.machine.connection(at: moment) { $0.opened(attempt: attempt, at: moment) }
+        case .connection(.send(let attempt, let text)):
+            self.sent.append(text)
+            self.machine.connection(at: self.moment) { $0.sent(characters: text.utf8.count, attempt: attempt) }
+            guard self.answersPings, text.contains("ping") else { return }
+            let pong = ServerMessage.pong(serverTime: self.moment.wall)
+            self.machine.received(pong, attempt: attempt, at: self.moment)
+        case .connection(.close): break
+        case .connectionState(let state): self.states.append(state)
+        case .fetchNewerToken: self.newerTokens += 1
+        case .view(_, let view): self.views.append(view)
+        case .status(_, let event): self.events.append(event)
+        case .pool(_, let pool): self.pools.append(pool)
+        case .finish(let consumer, let error): self.finished[consumer] = .some(error)
+        case .answer(let request, let result): self.answers[request] = result
+        case .pace(let interval): self.paces.append(interval)
+        case .outcome(let outcome): self.outcomes.append(outcome)
+        case .post(let report): self.posts.append(report)
+        }
+    }
+
+    func error(of request: Int) -> EnrouteError? {
+        if case .failure(let error)? = self.answers[request] { error } else { nil }
+    }
+
+    func sent(_ kind: String) -> [String] { self.sent.filter { $0.contains(#""type":"\#(kind)""#) } }
+
+    var state: ConnectionState { self.machine.connection.connection }
+}
+
+extension Fix {
+    static func at(
+        _ ms: Double, _ latitude: Double = 41.9028, _ longitude: Double = 12.4964, acc: Double? = nil,
+        spd: Double? = nil,
+        hdg: Double? = nil
+    ) -> Fix {
+        Fix(
+            place: Place(latitude: latitude, longitude: longitude), measuredAt: Date(ms: ms), accuracy: acc, speed: spd,
+            course: hdg)
+    }
+}

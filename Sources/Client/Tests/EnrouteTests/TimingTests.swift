@@ -1,0 +1,209 @@
+// Tests of the timing rules and of the position queue, with given times.
+
+import Foundation
+import Testing
+
+@testable import Enroute
+
+/// The timing rules, as in Tests/JavaScript/enroute-timing.test.mjs.
+@Suite struct TimingTests {
+    @Test func `the delay before reconnecting is random, up to 3 s, then 2, 4, 8, 16 and 30 s`() {
+        let ceilings = [0, 1, 2, 3, 4, 5, 6, 60].map {
+            Reconnecting.delay(failures: $0, notBefore: nil, now: 0, random: 1)
+        }
+        #expect(ceilings == [3_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000, 30_000])
+        #expect(Reconnecting.delay(failures: 3, notBefore: nil, now: 0, random: 0) == 0)
+    }
+
+    @Test func `a time named by the gateway is used with a small spread and up to a maximum`() {
+        #expect(Reconnecting.delay(failures: 5, notBefore: 9_000, now: 5_000, random: 0) == 4_000)
+        #expect(Reconnecting.delay(failures: 0, notBefore: 9_000, now: 5_000, random: 1) == 4_300)
+        #expect(Reconnecting.delay(failures: 0, notBefore: 4_000, now: 5_000, random: 0) == 0)
+        #expect(Reconnecting.delay(failures: 0, notBefore: 1e12, now: 0, random: 0) == Reconnecting.longestNotBefore)
+    }
+
+    @Test func `close codes 4500 to 4999 end the connection, all others reconnect`() {
+        for code: UInt16 in [1000, 1001, 1006, 1011, 4000, 4004, 4005, 4008, 4009, 4499] {
+            #expect(Reconnecting.reconnects(after: code), "\(code)")
+        }
+        for code: UInt16 in [4500, 4501, 4504, 4505, 4506, 4999] {
+            #expect(!Reconnecting.reconnects(after: code), "\(code)")
+        }
+        #expect(Reconnecting.retry(after: 4008) == nil)
+        #expect(Reconnecting.retry(after: 4009) == 40_000)
+        #expect(Reconnecting.errorCode(for: 4009) == .limitExceeded)
+        #expect(Reconnecting.errorCode(for: 4777) == .unavailable)
+    }
+
+    @Test func `a silence is pinged after 20 s and given up after 40 s`() {
+        var beat = Heartbeat(receivedAt: 0)
+        #expect(beat.check(at: 19_999, expectsMessages: false) == (.wait, 1))
+        #expect(beat.check(at: 20_000, expectsMessages: false) == (.ping, 20_000))
+        beat.pingedAt = 20_000
+        #expect(beat.check(at: 39_999, expectsMessages: false) == (.wait, 1))
+        #expect(beat.check(at: 40_000, expectsMessages: false).step == .giveUp)
+    }
+
+    @Test func `where messages arrive every 8 s, a silence is pinged after 10 s`() {
+        var beat = Heartbeat(receivedAt: 0)
+        #expect(beat.check(at: 9_999, expectsMessages: true) == (.wait, 1))
+        #expect(beat.check(at: 10_000, expectsMessages: true) == (.ping, 30_000))
+        beat.pingedAt = 20_000
+        #expect(beat.check(at: 39_999, expectsMessages: true).step == .wait)
+        beat.pingedAt = 10_000
+        #expect(beat.check(at: 40_000, expectsMessages: true).step == .giveUp)
+    }
+
+    @Test func `a device that slept pings before it gives up, and a probe is given 4 s`() {
+        #expect(Heartbeat(receivedAt: 0).check(at: 3_600_000, expectsMessages: false).step == .ping)
+        var probe = Heartbeat(receivedAt: 10, isProbing: true)
+        #expect(probe.check(at: 11, expectsMessages: false) == (.ping, 4_000))
+        probe.pingedAt = 11
+        #expect(probe.check(at: 4_010, expectsMessages: false) == (.wait, 1))
+        #expect(probe.check(at: 4_011, expectsMessages: false).step == .giveUp)
+    }
+
+    @Test func `messages are sent in a burst, then at a constant rate`() {
+        var budget = MessageBudget(now: 0)
+        for _ in 0..<30 { #expect(budget.take(at: 0) == 0) }
+        let wait = budget.take(at: 0)
+        #expect(wait == 67)
+        #expect(budget.take(at: wait) == 0)
+        #expect(budget.take(at: wait) > 0)
+        let taken = stride(from: 10_000.0, to: 20_000, by: 10).count { budget.take(at: $0) == 0 }
+        #expect(taken <= 30 + 150)
+    }
+
+    @Test func `a token is renewed a minute before it expires, a short one at half of its life`() {
+        #expect(TokenRenewal.delay(expiry: 900_000, serverTime: 0) == 840_000)
+        #expect(TokenRenewal.delay(expiry: 80_000, serverTime: 0) == 40_000)
+        #expect(TokenRenewal.delay(expiry: 0, serverTime: 1) == nil)
+        let claims = Data(#"{"sub":"anna","exp":1795248617}"#.utf8).base64EncodedString()
+            .replacing("=", with: "").replacing("+", with: "-").replacing("/", with: "_")
+        #expect(TokenRenewal.expiry(of: "a.\(claims).c") == 1_795_248_617_000)
+        #expect(TokenRenewal.expiry(of: PlayedClient.token) == nil)
+        for garbage in ["", "a.b", "a.!!!.c", "..", "a.\(claims).c.d"] {
+            #expect(TokenRenewal.expiry(of: garbage) == nil)
+        }
+    }
+
+    @Test func `the gateway's clock is measured with the fastest answers`() {
+        var clock = ServerClock()
+        clock.connected()
+        clock.asked(at: 1_000)
+        clock.answered(serverTime: 6_050, at: 1_100)
+        #expect(clock.offset == 5_000)
+        clock.asked(at: 2_000)
+        clock.answered(serverTime: 99_000, at: 4_000)
+        #expect(clock.offset == 5_000)
+        clock.asked(at: 5_000)
+        clock.answered(serverTime: 1e300, at: 5_001)
+        #expect(clock.offset == 5_000)
+    }
+}
+
+/// The position queue, as in Tests/JavaScript/enroute-timing.test.mjs.
+@Suite struct FixQueueTests {
+    private let moment = Moment(now: 0, wall: 100_000)
+
+    private func queue(_ ats: [Double], _ jobs: [JobID] = ["a"]) throws -> FixQueue {
+        var queue = FixQueue()
+        for at in ats { try queue.add(.at(at), jobs: jobs) }
+        return queue
+    }
+
+    @Test func `a report contains the newest readings first and a sequence number`() throws {
+        var queue = try self.queue([3, 9, 5, 7, 1, 8].map { 90_000 + $0 })
+        let first = queue.next(at: self.moment, clockOffset: 0)
+        let report = try #require(first)
+        #expect(report.fixes.map { $0.at - 90_000 } == [9, 8, 7, 5, 3])
+        #expect(report.jobs == ["a"] && report.sequence == 1 && queue.count == 0)
+        try queue.add(.at(95_000), jobs: ["a"])
+        let second = queue.next(at: Moment(now: 10_000, wall: 100_000), clockOffset: 0)
+        #expect(second?.sequence == 2)
+    }
+
+    @Test func `reports are no more frequent than the gateway asks for`() throws {
+        var queue = try self.queue([90_000])
+        queue.setInterval(seconds: 8)
+        #expect(queue.next(at: Moment(now: 1_000, wall: 100_000), clockOffset: 0) != nil)
+        try queue.add(.at(91_000), jobs: ["a"])
+        #expect(queue.next(at: Moment(now: 2_000, wall: 100_000), clockOffset: 0) == nil)
+        #expect(queue.due(at: 2_000) == 7_000)
+        #expect(queue.next(at: Moment(now: 9_000, wall: 100_000), clockOffset: 0) != nil)
+        for (seconds, interval) in [(0.001, 1_000.0), (99, 20_000), (.nan, 20_000)] {
+            queue.setInterval(seconds: seconds)
+            #expect(queue.interval == interval)
+        }
+    }
+
+    @Test func `the queue discards the oldest readings, and readings that are too old are not sent`() throws {
+        var queue = try self.queue((0..<100).map(Double.init))
+        #expect(queue.count == 20)
+        #expect(queue.next(at: Moment(now: 0, wall: 99 + FixQueue.lifetime), clockOffset: 0) == nil)
+        #expect(queue.count == 0)
+        for at in [50_000.0, 99_000, 99_000] { try queue.add(.at(at), jobs: ["a"]) }
+        #expect(queue.next(at: Moment(now: 0, wall: 50_000 + FixQueue.lifetime), clockOffset: 0)?.fixes.count == 1)
+    }
+
+    @Test func `a reading without a place is left out, and a wrong number of jobs is refused`() throws {
+        var queue = FixQueue()
+        for (latitude, longitude) in [(0.0, 0.0), (91, 0), (0, 181), (.nan, 1)] {
+            try queue.add(.at(1, latitude, longitude), jobs: ["a"])
+        }
+        try queue.add(.at(.nan), jobs: ["a"])
+        try queue.add(.at(1e300), jobs: ["a"])
+        #expect(queue.count == 0)
+        for jobs in [[], (0...10).map { JobID("j\($0)")! }] {
+            #expect(throws: EnrouteError.self) { try queue.add(.at(1), jobs: jobs) }
+        }
+        for name in ["no/such", "", String(repeating: "a", count: 65)] { #expect(JobID(name) == nil) }
+    }
+
+    @Test func `a report for several jobs keeps their order and uses the jobs of the newest reading`() throws {
+        var queue = FixQueue()
+        try queue.add(.at(90_000), jobs: ["a", "b"])
+        try queue.add(.at(91_000), jobs: ["b", "c"])
+        let report = queue.next(at: self.moment, clockOffset: 0)
+        #expect(report?.jobs == ["b", "c"] && report?.fixes.count == 1)
+    }
+
+    @Test func `unknown members are omitted and out-of-range ones corrected`() throws {
+        var queue = FixQueue()
+        try queue.add(.at(90_000.4, 41.123456789, 12, spd: .nan, hdg: -90), jobs: ["a"])
+        let first = queue.next(at: self.moment, clockOffset: 0)?.fixes.first?.text
+        #expect(first == #"{"at":90000,"lat":41.1234568,"lon":12,"hdg":270}"#)
+        try queue.add(.at(91_000, 1, 2, acc: 20_000, spd: -1, hdg: 360), jobs: ["a"], battery: 1.5)
+        let report = queue.next(at: Moment(now: 9_000, wall: 100_000), clockOffset: 0)
+        #expect(report?.fixes.first?.text == #"{"at":91000,"lat":1,"lon":2,"hdg":0}"# && report?.battery == nil)
+    }
+
+    @Test func `a clock that is wrong is corrected by the gateway's, a slightly wrong one is not`() throws {
+        var queue = try self.queue([90_000])
+        #expect(queue.next(at: self.moment, clockOffset: -300_000)?.fixes.first?.at == -210_000)
+        try queue.add(.at(90_001), jobs: ["a"])
+        #expect(queue.next(at: Moment(now: 9_000, wall: 100_000), clockOffset: 1_900)?.fixes.first?.at == 90_001)
+    }
+
+    @Test func `an unanswered report is repeated after a reconnect, an answered one is not`() throws {
+        var queue = try self.queue([90_000])
+        _ = queue.next(at: self.moment, clockOffset: 0)
+        queue.disconnected()
+        #expect(queue.due(at: 0) == 0)
+        #expect(queue.next(at: self.moment, clockOffset: 0)?.fixes.first?.at == 90_000)
+        queue.answered(2)
+        queue.disconnected()
+        #expect(queue.count == 0)
+    }
+
+    @Test func `nothing is sent for a job after it is forgotten`() throws {
+        var queue = try self.queue([90_000])
+        try queue.add(.at(91_000), jobs: ["b"])
+        queue.forget("a")
+        #expect(queue.count == 1)
+        _ = queue.next(at: self.moment, clockOffset: 0)
+        queue.forget("b")
+        queue.disconnected()
+        #expect(queue.count == 0)
+    }
+}
