@@ -11,8 +11,8 @@ SUDO = $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 # The program that `make install` and `make deb` use; empty for .build/release/enroute.
 ENROUTE =
 
-.PHONY: help run deps packages build build-tests release install uninstall deb instructions twin test test-swift \
-    test-javascript test-browser test-deploy test-beside test-hostile test-api test-benchmarks picture test-long long-failover \
+.PHONY: help run deps packages build build-client build-tests release install uninstall deb instructions twin test test-swift \
+    test-javascript test-client test-browser test-deploy test-beside test-hostile test-api test-benchmarks picture test-long long-failover \
     long-histories long-seeds long-fuzz check check-deploy lint format bench bench-gate clean
 
 help: ## lists these targets
@@ -92,11 +92,12 @@ BUILT_TESTS = $(if $(READY),,build-tests)
 test: test-swift ## builds and runs every test; the pages and the attacks in short
 	@$(MAKE) --no-print-directory test-hostile READY=1 HOSTILE="--lean"
 	@$(MAKE) --no-print-directory test-deploy READY=1 DEPLOY=--sensitive
+	@$(MAKE) --no-print-directory build-client
 	@$(MAKE) --no-print-directory test-beside
 
 # What waits most of the time, two at a time. Each prints its output at its end. If one fails, the others still run, and make
 # fails at the end. Everything has to be installed and built.
-BESIDE = test-browser test-deploy test-javascript check-deploy
+BESIDE = test-browser test-deploy test-javascript test-client check-deploy
 
 test-beside:
 	@echo "running $(BESIDE), two at a time; each prints its output at its end"
@@ -114,6 +115,17 @@ test-swift: build-tests
 # enroute.js: its rules, and the library with the gateway that was built. Node 18 or newer; Debian has one.
 test-javascript: $(BUILT_TESTS)
 	node --test Tests/JavaScript/*.test.mjs
+
+# The Swift client for apps, a package of its own: its tests, those with the gateway that was built, its documents and interface.
+CLIENT = --package-path Sources/Client --scratch-path .build-client --traits NIO
+
+build-client: packages
+	swift build $(CLIENT) --build-tests
+
+test-client: $(BUILT) build-client
+	Sources/Client/Tests/check .build-client/debug
+	swift test $(CLIENT) --skip-build
+	ENROUTE_MEMORY=1 swift test $(CLIENT) --skip-build --filter 'leave nothing behind'
 
 # The pages in Debian's Chromium, with Playwright and axe from PyPI (in .build-browser). Words for pytest: BROWSER="-m lean -k customer".
 BROWSER =
@@ -222,4 +234,4 @@ test-benchmarks: $(BUILT)
 	@$(MAKE) --no-print-directory -C benchmarks smoke
 
 clean: ## removes all that was built and downloaded
-	rm -rf .build .build-twin .build-fuzz .build-api .build-browser .build-hostile .build-deploy .build-tools benchmarks/.build
+	rm -rf .build .build-client .build-twin .build-fuzz .build-api .build-browser .build-hostile .build-deploy .build-tools benchmarks/.build

@@ -77,8 +77,6 @@ let package = Package(
     platforms: [.macOS(.v15)],
     products: [
         .executable(name: "enroute", targets: ["enroute"]),
-        .library(name: "EnrouteWire", targets: ["EnrouteWire"]),
-        .library(name: "EnrouteClient", targets: ["EnrouteClient"]),
     ],
     dependencies: packages.map { .package(url: "https://github.com/\($0.repository)", from: $0.version) },
     targets: [

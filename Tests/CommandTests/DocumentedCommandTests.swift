@@ -61,7 +61,7 @@ import Testing
         ("deploy/first-app.md", "python3 -m http.server", "Tests/Browser/test_first_app.py"),
         ("deploy/first-app.md", "curl -sS -X PUT", "Tests/Browser/test_first_app.py"),
         ("README.md", "import {Enroute}", "Tests/JavaScript/readme.test.mjs"),
-        ("README.md", "import EnrouteClient", "ReadmeExampleTests"),
+        ("README.md", "import Enroute\n", "Sources/Client/Tests/GatewayRunTests/SampleTests.swift"),
     ]
 
     /// Languages that are not code: output of programs, diagrams.

@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test func `the published client library depends only on EnrouteWire`() throws {
+    @Test func `the client of the tools depends only on EnrouteWire`() throws {
         let mine = try Self.layers().keys
         for file in try Project.files("Sources/EnrouteClient", ".swift") {
             #expect(Set(file.imports).intersection(mine).isSubset(of: ["EnrouteWire"]), "\(file.path)")

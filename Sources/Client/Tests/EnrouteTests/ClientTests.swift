@@ -141,7 +141,9 @@ import Testing
         await client.stop()
     }
 
-    @Test func `10,000 positions leave nothing behind`() async throws {
+    /// Runs alone in a process of its own (`make test-client`), because other tests need memory too.
+    @Test(.enabled(if: ProcessInfo.processInfo.environment["ENROUTE_MEMORY"] != nil))
+    func `10,000 positions leave nothing behind`() async throws {
         let gateway = FakeGateway()
         await gateway.addJob(Self.job, status: .onTheWay)
         let client = await self.open(gateway)
@@ -158,7 +160,8 @@ import Testing
         let before = Self.residentKiB
         try await play(10_000)
         let grown = Self.residentKiB - before
-        #expect(grown < 4_096, "\(grown) KiB more")
+        print("10,000 positions: \(grown) KiB more")
+        #expect(grown < 1_024, "\(grown) KiB more")
         await client.stop()
     }
 

@@ -19,7 +19,7 @@ import Testing
 /// `@unchecked Sendable`: one test uses a stage, one step after the other.
 final class Stage: @unchecked Sendable {
     static let secret = "a-secret-of-tests-that-is-long-enough-for-hs256-0123456789"
-    private static let repository = URL(filePath: #filePath).deletingLastPathComponent()
+    static let repository = URL(filePath: #filePath).deletingLastPathComponent()
         .appending(path: "../../../..").standardized
     static let executable =
         ProcessInfo.processInfo.environment["ENROUTE_EXECUTABLE"]
