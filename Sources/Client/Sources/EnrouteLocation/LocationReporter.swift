@@ -99,7 +99,9 @@
             #if os(iOS) || ENROUTE_STUBS
                 self.manager.activityType = .otherNavigation
                 self.manager.pausesLocationUpdatesAutomatically = false
-                self.manager.allowsBackgroundLocationUpdates = true
+                // Without the background mode in Info.plist, the system ends an app that asks for it.
+                let modes = Bundle.main.object(forInfoDictionaryKey: "UIBackgroundModes") as? [String]
+                self.manager.allowsBackgroundLocationUpdates = modes?.contains("location") == true
             #endif
             self.configure()
             self.manager.startUpdatingLocation()

@@ -82,7 +82,8 @@ public actor EnrouteClient {
     /// Connects; also after `stop()` and after the connection was refused.
     public func start() { self.connection { $0.start(at: $1) } }
 
-    /// Disconnects and stays disconnected. All sequences of jobs and zones end.
+    /// Disconnects and stays disconnected. All sequences of jobs and zones end. A client that is not stopped lives on, also
+    /// when nothing refers to it any longer.
     public func stop() {
         self.connection { connection, _ in connection.stop() }
         self.change { machine, _ in machine.finishAll() }
