@@ -50,7 +50,8 @@ if occurred_at ~= '' and not string.match(occurred_at, '^[1-9]%d%d%d%d%d%d%d%d%d
 end
 
 local record = redis.call('HMGET', KEYS[1],
-  'status', 'rider', 'customer', 'fence', 'assigned_at', 'travel_deadline', 'deadline_of:' .. rider)
+  'status', 'rider', 'customer', 'fence', 'assigned_at', 'travel_deadline', 'deadline_of:' .. rider,
+  'revision')
 if not record[1] then return {0} end
 local fence = tonumber(record[4] or '0')
 if record[2] == rider and record[3] == customer then
@@ -65,7 +66,8 @@ local time = redis.call('TIME')
 local now = string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000))
 fence = fence + 1
 redis.call('HSET', KEYS[1], 'rider', rider, 'customer', customer, 'fence', fence,
-  'assigned_at', occurred_at ~= '' and occurred_at or now)
+  'assigned_at', occurred_at ~= '' and occurred_at or now,
+  'revision', string.format('%.0f', (tonumber(record[8] or '0') or 0) + 1))
 if record[2] ~= rider then
   local used = record[6] or ''
   if used ~= '' then redis.call('HSET', KEYS[1], 'deadline_of:' .. record[2], used) end

@@ -16,18 +16,20 @@
 -- ARGV[8]  epoch                  nonce that identifies this record, 1 to 64 of [A-Za-z0-9_-]
 -- ARGV[9]  actor                  who created it, 1 to 64 of [A-Za-z0-9_-]
 -- ARGV[10] retention_ms           ms the record is retained after its last change, 1 to 1,000,000,000,000
+-- ARGV[11] display                what followers see besides, JSON object, or ''
+-- ARGV[12] metadata               what services and operations see besides, JSON object, or ''
 -- Errors   'ERR create_job: ...' on a bad argument; nothing is written.
 -- Returns  {1, epoch, id} created   {0, epoch, head} already exists
 -- Cost     O(1)
 
-if #KEYS ~= 2 or #ARGV ~= 10 then
-  return redis.error_reply('ERR create_job: takes 2 keys and 10 arguments')
+if #KEYS ~= 2 or #ARGV ~= 12 then
+  return redis.error_reply('ERR create_job: takes 2 keys and 12 arguments')
 end
 local function is_name(value)
   return #value <= 64 and string.match(value, '^[%w_-]+$') ~= nil
 end
 local kind, customer, rider, zone, destination, vendor, status, epoch, actor = unpack(ARGV, 1, 9)
-local retention = tonumber(ARGV[10])
+local retention, display, metadata = tonumber(ARGV[10]), ARGV[11], ARGV[12]
 if kind ~= 'delivery' and kind ~= 'service' then
   return redis.error_reply('ERR create_job: kind must be delivery or service')
 end
@@ -58,6 +60,12 @@ end
 if not retention or retention % 1 ~= 0 or retention < 1 or retention > 1e12 then
   return redis.error_reply('ERR create_job: retention_ms must be 1 to 1000000000000')
 end
+if display ~= '' and not string.match(display, '^{.*}$') then
+  return redis.error_reply("ERR create_job: display must be '' or a JSON object")
+end
+if metadata ~= '' and not string.match(metadata, '^{.*}$') then
+  return redis.error_reply("ERR create_job: metadata must be '' or a JSON object")
+end
 
 local existing = redis.call('HMGET', KEYS[1], 'epoch', 'head')
 if existing[1] then return {0, existing[1], existing[2]} end
@@ -69,7 +77,7 @@ local id = redis.call('XADD', KEYS[2], 'MAXLEN', 64, '*',
   'status', status, 'prev', '', 'at', now, 'actor', actor, 'source', 'create')
 redis.call('HSET', KEYS[1], 'kind', kind, 'customer', customer, 'rider', rider, 'zone', zone,
   'destination', destination, 'vendor', vendor, 'status', status, 'status_at', now, 'reached', status,
-  'epoch', epoch, 'head', id)
+  'epoch', epoch, 'head', id, 'display', display, 'metadata', metadata)
 redis.call('PEXPIRE', KEYS[1], retention)
 redis.call('PEXPIRE', KEYS[2], retention)
 return {1, epoch, id}

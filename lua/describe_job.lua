@@ -1,7 +1,7 @@
 #!lua
--- describe_job: change a job's pickup place, destination or zone.
+-- describe_job: change a job's pickup place, destination, zone, display details or metadata.
 --
--- An argument '' keeps the stored value. The gateways of followers read the job again, so a new destination is shown
+-- An argument '' keeps the stored value; display and metadata are removed by '{}'. The gateways of followers read the job again, so a new destination is shown
 -- immediately.
 --
 -- Role     ledger
@@ -13,16 +13,18 @@
 -- ARGV[4]  vendor                 JSON object, or ''
 -- ARGV[5]  ended                  statuses in which a job can no longer be changed, joined by commas
 -- ARGV[6]  retention_ms           ms the record is retained after this change, 1 to 1,000,000,000,000
+-- ARGV[7]  display                what followers see besides, JSON object, or ''
+-- ARGV[8]  metadata               what services and operations see besides, JSON object, or ''
 -- Errors   'ERR describe_job: ...' on a bad argument; nothing is written.
 -- Returns  {1} changed   {2} unchanged, nothing is published   {0} no such job   {-1, kind} the job is of another kind
 --          {-2, status} the job has ended
 -- Cost     O(1) plus one SPUBLISH
 
-if #KEYS ~= 2 or #ARGV ~= 6 then
-  return redis.error_reply('ERR describe_job: takes 2 keys and 6 arguments')
+if #KEYS ~= 2 or #ARGV ~= 8 then
+  return redis.error_reply('ERR describe_job: takes 2 keys and 8 arguments')
 end
 local kind, zone, destination, vendor, ended = unpack(ARGV, 1, 5)
-local retention = tonumber(ARGV[6])
+local retention, display, metadata = tonumber(ARGV[6]), ARGV[7], ARGV[8]
 if kind ~= 'delivery' and kind ~= 'service' then
   return redis.error_reply('ERR describe_job: kind must be delivery or service')
 end
@@ -41,17 +43,29 @@ end
 if not retention or retention % 1 ~= 0 or retention < 1 or retention > 1e12 then
   return redis.error_reply('ERR describe_job: retention_ms must be 1 to 1000000000000')
 end
+if display ~= '' and not string.match(display, '^{.*}$') then
+  return redis.error_reply("ERR describe_job: display must be '' or a JSON object")
+end
+if metadata ~= '' and not string.match(metadata, '^{.*}$') then
+  return redis.error_reply("ERR describe_job: metadata must be '' or a JSON object")
+end
 
-local record = redis.call('HMGET', KEYS[1], 'kind', 'status', 'zone', 'destination', 'vendor')
+local record = redis.call('HMGET', KEYS[1], 'kind', 'status', 'zone', 'destination', 'vendor', 'display', 'metadata',
+  'revision')
 if not record[1] then return {0} end
 if record[1] ~= kind then return {-1, record[1]} end
 if zone == '' then zone = record[3] or '' end
 if destination == '' then destination = record[4] or '' end
 if vendor == '' then vendor = record[5] or '' end
-if zone == record[3] and destination == record[4] and vendor == record[5] then return {2} end
+local shown, noted = record[6] or '', record[7] or ''
+if display == '' then display = shown elseif display == '{}' then display = '' end
+if metadata == '' then metadata = noted elseif metadata == '{}' then metadata = '' end
+local is_same_text = display == shown and metadata == noted
+if zone == record[3] and destination == record[4] and vendor == record[5] and is_same_text then return {2} end
 if string.find(',' .. ended .. ',', ',' .. record[2] .. ',', 1, true) then return {-2, record[2]} end
 
-redis.call('HSET', KEYS[1], 'zone', zone, 'destination', destination, 'vendor', vendor)
+redis.call('HSET', KEYS[1], 'zone', zone, 'destination', destination, 'vendor', vendor, 'display', display,
+  'metadata', metadata, 'revision', string.format('%.0f', (tonumber(record[8] or '0') or 0) + 1))
 redis.call('PEXPIRE', KEYS[1], retention)
 redis.call('SPUBLISH', KEYS[2], '{"type":"assigned"}')
 return {1}

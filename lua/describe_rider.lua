@@ -1,5 +1,5 @@
 #!lua
--- describe_rider: set whether a rider is approved and how many tasks it may have at the same time.
+-- describe_rider: set whether a rider is approved, how many tasks it may have at the same time, and its card.
 --
 -- A rider that is new in the zone is added to it, offline. A rider whose approval is withdrawn leaves the pool immediately
 -- but is not set offline. If it has tasks it is draining: it finishes them and gets no new ones.
@@ -17,19 +17,20 @@
 -- ARGV[4]  request                id of the request, 0 to 128 printable characters; '' for none
 -- ARGV[5]  approved               1 when the rider may work, else 0
 -- ARGV[6]  capacity               tasks it may have at the same time, 1 to 100
+-- ARGV[7]  card                   what followers of its jobs see, JSON object; '{}' removes it, '' keeps the stored one
 -- Errors   'ERR describe_rider: ...' on a bad argument; nothing is written.
 -- Returns  {1, version} changed   {2, version} unchanged   {3, version} new in the zone
 --          {-9} the request id was used for a different call
 -- Cost     O(log riders) plus one SPUBLISH
 
-if #KEYS ~= 6 or #ARGV ~= 6 then
-  return redis.error_reply('ERR describe_rider: takes 6 keys and 6 arguments')
+if #KEYS ~= 6 or #ARGV ~= 7 then
+  return redis.error_reply('ERR describe_rider: takes 6 keys and 7 arguments')
 end
 local function is_name(value)
   return #value <= 64 and string.match(value, '^[%w_-]+$') ~= nil
 end
 local zone, rider, actor, request, approved = unpack(ARGV, 1, 5)
-local max_tasks = tonumber(ARGV[6])
+local max_tasks, card = tonumber(ARGV[6]), ARGV[7]
 if not is_name(zone) then
   return redis.error_reply('ERR describe_rider: zone must be 1 to 64 of [A-Za-z0-9_-]')
 end
@@ -48,12 +49,16 @@ end
 if not max_tasks or max_tasks % 1 ~= 0 or max_tasks < 1 or max_tasks > 100 then
   return redis.error_reply('ERR describe_rider: capacity must be 1 to 100')
 end
+if card ~= '' and not string.match(card, '^{.*}$') then
+  return redis.error_reply("ERR describe_rider: card must be '' or a JSON object")
+end
 
 local time = redis.call('TIME')
 local micros = time[1] * 1000000 + time[2]
 local now = math.floor(micros / 1000)
 local capacity = string.format('%.0f', max_tasks)
 local fingerprint = table.concat({'describe_rider', rider, approved, capacity}, ':')
+if card ~= '' then fingerprint = fingerprint .. ':' .. redis.sha1hex(card) end
 -- Each request id is executed once. A repeated request receives the stored reply.
 local stored = request ~= '' and redis.call('GET', KEYS[6])
 if stored then
@@ -103,7 +108,12 @@ local function apply_change(change, job, reason)
   return version
 end
 
-if record[3] == approved and record[4] == capacity then return reply({2, version}) end
-if not record[1] then return reply({3, apply_change('created', '', '')}) end
-if record[3] == approved then return reply({1, apply_change('described', '', '')}) end
-return reply({1, apply_change(approved == '1' and 'approved' or 'withdrawn', '', '')})
+local shown = redis.call('HMGET', KEYS[1], 'card')[1] or ''
+if card == '' then card = shown elseif card == '{}' then card = '' end
+local is_approval = record[3] ~= approved
+if not is_approval and record[4] == capacity and card == shown then return reply({2, version}) end
+local change = not record[1] and 'created' or not is_approval and 'described'
+  or approved == '1' and 'approved' or 'withdrawn'
+apply_change(change, '', '')
+if card ~= shown then redis.call('HSET', KEYS[1], 'card', card, 'card_version', version) end
+return reply({record[1] and 1 or 3, version})

@@ -15,7 +15,8 @@
 -- Returns  {0} no such job
 --          {1, state, events} complete   {2, state, {}} the log does not hold the follower's last event
 --          state: kind customer rider zone destination vendor status status_at epoch head travel_active
---          travel_deadline fence reached, in this order, '' where absent; event: {id, prev, status, at}
+--          travel_deadline fence reached revision display metadata, in this order, '' where absent
+--          event: {id, prev, status, at}
 -- Cost     O(events returned), at most 64
 
 if #KEYS ~= 2 or #ARGV ~= 2 then
@@ -30,9 +31,10 @@ if since ~= '' and (#since > 41 or not string.match(since, '^%d+%-%d+$')) then
 end
 
 local state = redis.call('HMGET', KEYS[1], 'kind', 'customer', 'rider', 'zone', 'destination', 'vendor', 'status',
-  'status_at', 'epoch', 'head', 'travel_active', 'travel_deadline', 'fence', 'reached')
+  'status_at', 'epoch', 'head', 'travel_active', 'travel_deadline', 'fence', 'reached',
+  'revision', 'display', 'metadata')
 if not state[1] then return {0} end
-for i = 1, 14 do state[i] = state[i] or '' end
+for i = 1, 17 do state[i] = state[i] or '' end
 
 if since == '' or (epoch == state[9] and since == state[10]) then return {1, state, {}} end
 if epoch ~= state[9] or #redis.call('XRANGE', KEYS[2], since, since) == 0 then return {2, state, {}} end

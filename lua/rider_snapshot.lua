@@ -9,8 +9,8 @@
 -- ARGV[1]  reach_ms               ms after a heartbeat for which a rider counts as reachable, 1 to 86,400,000
 -- Errors   'ERR rider_snapshot: ...' on a bad argument; nothing is written.
 -- Returns  {0} no such rider in the zone   {1, state, tasks}
---          state: status reachable approved capacity heartbeat device version status_at reason, in this order, '' where
---          absent; tasks: job, state, job, state, ...
+--          state: status reachable approved capacity heartbeat device version status_at reason card card_version, in this
+--          order, '' where absent; tasks: job, state, job, state, ...
 -- Cost     O(tasks)
 
 if #KEYS ~= 2 or #ARGV ~= 1 then
@@ -22,9 +22,10 @@ if not reach or reach % 1 ~= 0 or reach < 1 or reach > 86400000 then
 end
 
 local state = redis.call('HMGET', KEYS[1],
-  'status', 'reachable', 'approved', 'capacity', 'heartbeat', 'device', 'version', 'status_at', 'reason')
+  'status', 'reachable', 'approved', 'capacity', 'heartbeat', 'device', 'version', 'status_at', 'reason',
+  'card', 'card_version')
 if not state[1] then return {0} end
-for i = 1, 9 do state[i] = state[i] or '' end
+for i = 1, 11 do state[i] = state[i] or '' end
 local time = redis.call('TIME')
 if time[1] * 1000 + math.floor(time[2] / 1000) >= state[5] + reach then state[2] = '0' end
 return {1, state, redis.call('HGETALL', KEYS[2])}

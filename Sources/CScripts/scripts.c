@@ -57,6 +57,9 @@ static const unsigned char publish_status_lua[] = {
 static const unsigned char recover_job_lua[] = {
 #embed "../../lua/recover_job.lua"
 };
+static const unsigned char refresh_job_lua[] = {
+#embed "../../lua/refresh_job.lua"
+};
 static const unsigned char release_rider_lua[] = {
 #embed "../../lua/release_rider.lua"
 };
@@ -112,6 +115,7 @@ static const struct enroute_scripts_file files[] = {
     FILE_OF("publish_location.lua", publish_location_lua),
     FILE_OF("publish_status.lua", publish_status_lua),
     FILE_OF("recover_job.lua", recover_job_lua),
+    FILE_OF("refresh_job.lua", refresh_job_lua),
     FILE_OF("release_rider.lua", release_rider_lua),
     FILE_OF("remove_rider.lua", remove_rider_lua),
     FILE_OF("revoke_grant.lua", revoke_grant_lua),

@@ -159,6 +159,9 @@ static const unsigned char track_presentation_js[] = {
 static const unsigned char track_announcements_js[] = {
 #embed "../WebAssets/web/track-announcements.js"
 };
+static const unsigned char track_rider_js[] = {
+#embed "../WebAssets/web/track-rider.js"
+};
 static const unsigned char track_words_js[] = {
 #embed "../WebAssets/web/track-words.js"
 };
@@ -287,6 +290,7 @@ static const struct enroute_asset page_files[] = {
     ASSET("track-movement.js", track_movement_js),
     ASSET("track-presentation.js", track_presentation_js),
     ASSET("track-announcements.js", track_announcements_js),
+    ASSET("track-rider.js", track_rider_js),
     ASSET("track-words.js", track_words_js),
     ASSET("track.css", track_css),
     ASSET("track.html", track_html),

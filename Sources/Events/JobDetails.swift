@@ -19,11 +19,13 @@ struct JobDetails: Decodable, Sendable {
     /// An alternative to `destination`.
     var address: String?
     var vendor: VendorDescription?
+    var display: JobDisplayDescription?
+    var metadata: [String: String]?
     /// `.some(nil)` when the member is null: no rider.
     var rider: String??
 
     private enum CodingKeys: CodingKey {
-        case job, kind, status, customer, zone, destination, address, vendor, rider
+        case job, kind, status, customer, zone, destination, address, vendor, display, metadata, rider
     }
 
     init(from decoder: any Decoder) throws {
@@ -36,6 +38,8 @@ struct JobDetails: Decodable, Sendable {
         self.destination = try members.decodeIfPresent(Place.self, forKey: .destination)
         self.address = try members.decodeIfPresent(String.self, forKey: .address)
         self.vendor = try members.decodeIfPresent(VendorDescription.self, forKey: .vendor)
+        self.display = try members.decodeIfPresent(JobDisplayDescription.self, forKey: .display)
+        self.metadata = try members.decodeIfPresent([String: String].self, forKey: .metadata)
         self.rider =
             members.contains(.rider) ? .some(try members.decodeIfPresent(String.self, forKey: .rider)) : .none
     }

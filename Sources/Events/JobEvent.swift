@@ -13,6 +13,8 @@ package struct CreatedJob: Sendable, Hashable {
     package let zone: ZoneID?
     package var destination: Coordinate?
     package var vendor: PickupPlace?
+    package var display: JobDisplay?
+    package var metadata: JobMetadata?
     /// An alternative to a destination: an address to be geocoded.
     package var address: String?
     /// The result of geocoding the address.
@@ -54,7 +56,8 @@ package enum JobEvent: Sendable, Hashable {
                     rider: try Self.optional(details.rider ?? nil, "rider"),
                     zone: try Self.optional(details.zone, "zone"),
                     destination: try Self.place(details.destination, "destination"),
-                    vendor: try Self.vendor(details.vendor), address: try Self.address(details.address)))
+                    vendor: try Self.vendor(details.vendor), display: try Self.display(details.display),
+                    metadata: try Self.metadata(details.metadata), address: try Self.address(details.address)))
         case "status":
             guard let status = details.status.flatMap(JobStatus.init) else {
                 let known = JobStatus.allCases.map(\.rawValue).joined(separator: ", ")
@@ -101,6 +104,23 @@ package enum JobEvent: Sendable, Hashable {
     private static func vendor(_ vendor: VendorDescription?) throws(EventFault) -> PickupPlace? {
         do throws(VendorDescription.Impossible) {
             return try vendor?.place()
+        } catch {
+            throw .unusable(error.reason)
+        }
+    }
+
+    private static func display(_ display: JobDisplayDescription?) throws(EventFault) -> JobDisplay? {
+        do throws(InvalidDescription) {
+            return try display?.display()
+        } catch {
+            throw .unusable(error.reason)
+        }
+    }
+
+    private static func metadata(_ values: [String: String]?) throws(EventFault) -> JobMetadata? {
+        guard let values else { return nil }
+        do throws(InvalidDescription) {
+            return try JobMetadata(values)
         } catch {
             throw .unusable(error.reason)
         }

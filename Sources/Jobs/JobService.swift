@@ -42,10 +42,24 @@ package struct JobService: Sendable {
     ///
     /// - Returns: `nil` when there is no such job.
     package func view(_ job: JobID, since: ResumePoint? = nil) -> EventLoopFuture<JobView?> {
-        let recovery = self.ledger.recover(job, since: since)
-        return recovery.and(self.feed.read(job).and(self.notes.read(job))).map { recovery, live in
-            recovery.map { JobView($0, live.0, live.1, now: WallClock.nowMilliseconds, freshness: self.freshness) }
+        let recovery = self.ledger.recover(job, since: since).flatMap { recovery in
+            self.card(for: recovery?.record).map { (recovery, $0) }
         }
+        return recovery.and(self.feed.read(job).and(self.notes.read(job))).map { ledger, live in
+            ledger.0.map {
+                JobView(
+                    $0, live.0, live.1, card: ledger.1, now: WallClock.nowMilliseconds, freshness: self.freshness)
+            }
+        }
+    }
+
+    /// The card of a job's rider, if followers may see it. Read after the record, from another slot: the record decides whose
+    /// card it is, and a change of either makes followers read both again (decisions/rider-card.md).
+    private func card(for record: JobRecord?) -> EventLoopFuture<RiderCard?> {
+        guard let record, let rider = record.rider, record.status.showsRider else {
+            return self.loop.makeSucceededFuture(nil)
+        }
+        return self.riders.card(of: rider)
     }
 
     /// What followers must agree with: the newest status, and the rider's last position.

@@ -75,9 +75,11 @@ package struct JobCheck: Sendable {
 
 extension JobView {
     /// The snapshot for a role. Only those who go to the vendor or dispatch riders see its address; customers do not.
+    /// Metadata is for services and operations staff.
     package func snapshot(for role: Role?) -> Snapshot {
         var snapshot = self.snapshot
         if let role, role != .customer { snapshot.vendorAddress = self.record.vendor?.address }
+        if role == .ops || role == .service { snapshot.metadata = self.record.metadata }
         return snapshot
     }
 
@@ -92,12 +94,20 @@ extension JobView {
         return view
     }
 
+    /// The view without the rider's card, for a caller that does not count as a viewer yet.
+    package var withoutRider: JobView {
+        var view = self
+        view.snapshot.riderCard = nil
+        return view
+    }
+
     /// - Parameters:
+    ///   - card: of the job's rider, if its status shows the rider.
     ///   - now: ms since the epoch.
     ///   - freshness: age from which a position is stale.
     package init(
         _ recovery: JobLedger.Recovery, _ feed: JobFeed.State, _ notes: ValidationSummary = ValidationSummary(),
-        now: Int64,
+        card: RiderCard? = nil, now: Int64,
         freshness: Duration
     ) {
         let record = recovery.record
@@ -128,6 +138,8 @@ extension JobView {
             positionAgeMilliseconds: shows ? age : nil,
             eta: shows ? feed.eta.map { Self.eta($0, isStale: tracking == .stale) } : nil, missed: recovery.missed)
         self.snapshot.vendor = record.vendor?.name
+        self.snapshot.display = record.display
+        if record.rider != nil, record.status.showsRider { self.snapshot.riderCard = card }
         if isTracking, tracking != .live { self.snapshot.unavailable = notes.unavailable.map { TrackingTextKey($0) } }
     }
 

@@ -117,15 +117,19 @@ package struct RiderService: Sendable {
         return self.loop.makeFailedFuture(Refused(hasTasks: jobs))
     }
 
-    /// Adds a rider to a zone on behalf of the service, and sets its approval and capacity.
+    /// Adds a rider to a zone on behalf of the service, and sets its approval, capacity and card. Followers of the rider's
+    /// tasks learn of a new card before this succeeds; if that fails, the same call does it again.
     ///
+    /// - Parameter card: `nil` keeps the card; an empty one removes it.
     /// - Returns: the rider after the change, and whether it is new in the zone; fails with `Refused`.
     package func describe(
-        _ rider: PersonID, in zone: ZoneID, isApproved: Bool, capacity: Int, by requester: Riders.Requester
+        _ rider: PersonID, in zone: ZoneID, isApproved: Bool, capacity: Int, card: RiderCard? = nil,
+        by requester: Riders.Requester
     ) -> EventLoopFuture<(rider: Durable<RegisteredRider>, isNew: Bool)> {
         self.riders.zone(of: rider).flatMap { former in
-            self.riders.describe(rider, in: zone, isApproved: isApproved, capacity: capacity, by: requester).flatMap {
-                answer in
+            self.riders.describe(
+                rider, in: zone, isApproved: isApproved, capacity: capacity, card: card, by: requester
+            ).flatMap { answer in
                 switch answer.value {
                 case .created, .changed, .unchanged:
                     let isNew = if case .created = answer.value { true } else { false }
@@ -133,7 +137,9 @@ package struct RiderService: Sendable {
                     let forgotten =
                         moved.map { self.places.forget(rider, in: $0) } ?? self.loop.makeSucceededVoidFuture()
                     return forgotten.flatMap {
-                        self.read(rider).map { (Durable(value: $0, replicas: answer.replicas), isNew) }
+                        self.read(rider)
+                    }.flatMap { rider in
+                        self.refreshJobs(of: rider).map { (Durable(value: rider, replicas: answer.replicas), isNew) }
                     }
                 case .activeTasks(let jobs, let zone):
                     return self.loop.makeFailedFuture(Refused(hasTasks: jobs, in: zone))
@@ -141,6 +147,15 @@ package struct RiderService: Sendable {
                 }
             }
         }
+    }
+
+    /// Lets the followers of a rider's tasks read its card.
+    private func refreshJobs(of rider: RegisteredRider) -> EventLoopFuture<Void> {
+        guard rider.record.cardVersion > 0 else { return self.loop.makeSucceededVoidFuture() }
+        let refreshed = rider.record.tasks.keys.map {
+            self.jobs.ledger.refresh($0, after: rider.record.cardVersion, ofCardOf: rider.rider)
+        }
+        return EventLoopFuture.andAllSucceed(refreshed, on: self.loop)
     }
 
     /// Removes a rider from its zone on behalf of the service.

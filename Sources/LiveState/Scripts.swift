@@ -8,6 +8,7 @@ package enum Scripts {
     package static let assignJob = Self.script("assign_job")
     package static let createJob = Self.script("create_job")
     package static let describeJob = Self.script("describe_job")
+    package static let refreshJob = Self.script("refresh_job")
     package static let publishStatus = Self.script("publish_status")
     package static let recoverJob = Self.script("recover_job")
     package static let startTravel = Self.script("start_travel")

@@ -55,7 +55,7 @@ package struct Routes: Sendable {
     package func router() -> Router<GatewayRequestContext> {
         let router = Router(context: GatewayRequestContext.self, options: .autoGenerateHeadEndpoints)
         let pages = self.shared.pages
-        router.add(middleware: SecurityHeaders())
+        router.add(middleware: SecurityHeaders(photoOrigins: pages.settings.photoOrigins))
         router.add(middleware: HTMLErrorPages(pages: pages))
         if let keys = self.settings.issuerKeys {
             router.add(middleware: JWKSRefreshMiddleware(keys: keys, routes: self))

@@ -66,6 +66,13 @@ import Testing
             missed: statuses)
         snapshot.unavailable = .unavailableNetwork
         (snapshot.vendor, snapshot.vendorAddress) = ("Da Gino & Söhne", "Via Appia 1, Roma")
+        snapshot.riderCard = RiderCard(
+            name: "Rosa", photo: "https://photos.example/rosa.jpg", vehicle: .cargoBike, plate: "AB 123",
+            contact: "tel:+390612345,42")
+        snapshot.display = JobDisplay(
+            orderNumber: "A-1042", items: ["2 × Margherita"], note: "Third floor\nring twice",
+            window: TimeWindow(from: 1_795_248_600_000, until: 1_795_250_400_000))
+        snapshot.metadata = try? JobMetadata(["tenant": "north", "shop": "17"])
         return snapshot
     }
 

@@ -269,3 +269,24 @@ test('a refused pool contains the reason', () => {
     message: 'no'});
   assert.deepEqual([what, pool.refused.code], ['refused', 'forbidden']);
 });
+
+test('who is coming changes with a reset, and is gone at the end of the job', () => {
+  const card = {name: 'Rosa', vehicle: 'bicycle'};
+  const withCard = (riderCard) => ({...subscribed().snapshot, riderCard, display: {orderNumber: 'A-7'}, metadata: {a: 'b'}});
+  const first = after({...subscribed(), snapshot: withCard(card)});
+  assert.deepEqual([first.riderCard, first.display.orderNumber, first.metadata.a], [card, 'A-7', 'b']);
+  const other = reduce(first, {type: 'reset', job: JOB, snapshot: withCard({name: 'Ugo'})}, NOW);
+  assert.deepEqual([other.change, other.view.riderCard], ['reset', {name: 'Ugo'}]);
+  const nobody = reduce(first, {type: 'reset', job: JOB, snapshot: withCard(undefined)}, NOW).view;
+  assert.equal(nobody.riderCard, null);
+  for (const reason of ['completed', 'cancelled']) {
+    const ended = reduce(first, {type: 'ended', job: JOB, reason}, NOW).view;
+    assert.deepEqual([ended.riderCard, ended.display.orderNumber], [null, 'A-7']);
+  }
+  for (const reason of ['revoked', 'reassigned']) {
+    const {riderCard, display, metadata} = reduce(first, {type: 'ended', job: JOB, reason}, NOW).view;
+    assert.deepEqual([riderCard, display, metadata], [null, null, null]);
+  }
+  const refused = reduce(first, {type: 'error', job: JOB, code: 'not_found', message: ''}, NOW).view;
+  assert.deepEqual([refused.riderCard, refused.display], [null, null]);
+});

@@ -204,8 +204,35 @@ test('every text exists in both languages, and the German page is in German', ()
 
 test('the details list the order, vendor, arrival and last change, and omit what is unknown', () => {
   const {facts} = seen(underway('delivery', {}));
-  assert.deepEqual(facts, {name: 'Order', job: 'job-1', vendor: '', arrival: '2:45 PM', since: '2:32 PM'});
+  assert.deepEqual(facts, {
+    name: 'Order', job: 'job-1', vendor: '', items: '', note: '', window: '', arrival: '2:45 PM', since: '2:32 PM',
+  });
   assert.equal(seen(Object.freeze({...underway(), vendor: 'Trattoria'})).facts.vendor, 'Trattoria');
+});
+
+test('the details show what the order system wrote: number, items, note and the promised window', () => {
+  const window = {from: Date.UTC(2026, 10, 21, 18), until: Date.UTC(2026, 10, 21, 18, 30)};
+  const view = viewOf('delivery', 'preparing', {display: {orderNumber: 'A-7', items: ['2 pizza', 'water'], note: 'a\nb', window}});
+  const {facts} = seen(view, {wall: Date.UTC(2026, 10, 21, 9)});
+  assert.deepEqual([facts.job, facts.items, facts.note], ['A-7', '2 pizza\nwater', 'a\nb']);
+  assert.match(facts.window, /^6:00\s?–\s?6:30 PM$/);
+  assert.match(seen(view, {wall: Date.UTC(2026, 10, 20, 9)}).facts.window, /Nov 21/);
+  assert.match(seen(view, {wall: Date.UTC(2026, 10, 21, 9), language: 'de', locale: 'de'}).facts.window, /^18:00–18:30/);
+});
+
+test('who is coming has a name, a vehicle and a contact in the reader’s language, and is nobody without a card', () => {
+  const card = {name: 'Rosa', vehicle: 'cargo_bike', plate: 'AB 1', contact: 'tel:+390612345,42', photo: 'https://p.example/r'};
+  const {who} = seen(underway('delivery', {riderCard: card}));
+  assert.deepEqual(who, {
+    name: 'Rosa', role: 'Your rider', photo: 'https://p.example/r', vehicle: 'Cargo bike · AB 1',
+    contact: {href: 'tel:+390612345,42', text: 'Call Rosa'},
+  });
+  const german = seen(underway('service', {riderCard: {contact: 'https://relay.example/7'}}), {language: 'de', locale: 'de'}).who;
+  assert.deepEqual([german.name, german.role, german.vehicle, german.contact.text],
+    ['Ihr Techniker', '', '', 'Ihr Techniker kontaktieren']);
+  assert.equal(seen(underway()).who, null);
+  // The gateway validates contacts; the page does not rely on it.
+  assert.equal(seen(underway('delivery', {riderCard: {name: 'x', contact: 'javascript:alert(1)'}})).who.contact, null);
 });
 
 test('an open connection clears connection errors but not what the gateway said about the job', () => {

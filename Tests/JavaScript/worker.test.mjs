@@ -77,6 +77,7 @@ const ANNA = bearer('anna');
 const snapshot = {
   job: 'j1', kind: 'service', status: 'on_the_way', tracking: 'live', text: 'live', steps: [], epoch: 'e', id: '1-0',
   position: {lat: 41.9123, lon: 12.5456, id: '1795248617611000'}, positionAgeMs: 12, missed: [],
+  riderCard: {name: 'Rosa', contact: 'tel:+390612345'},
   destination: {lat: 41.8765, lon: 12.4321}, eta: {state: 'ok', seconds: 60, at: 1}, travelDeadline: 5,
 };
 const page = (first = snapshot) => new Response(
@@ -121,7 +122,7 @@ test('the last state is cached without locations, per person and with its time',
   const world = worker(() => page());
   const seen = await (await world.get('/track/j1', {authorization: ANNA})).text();
   assert.deepEqual(first(seen), snapshot);
-  for (const secret of ['41.9123', '12.5456', '41.8765', '12.4321', 'seconds', 'Bearer', ANNA.slice(7)]) {
+  for (const secret of ['41.9123', '12.5456', '41.8765', '12.4321', 'seconds', 'Rosa', 'tel:', 'Bearer', ANNA.slice(7)]) {
     assert.ok(!world.caches.text.includes(secret), secret);
   }
   world.network = offline;

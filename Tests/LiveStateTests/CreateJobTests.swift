@@ -9,6 +9,7 @@ import Testing
     private static let arguments = [
         "delivery", "customer-1", "rider-1", "berlin", #"{"lat":1,"lon":2}"#, #"{"lat":3,"lon":4}"#,
         "pending_vendor_acceptance", "epoch-1", "service-1", "172800000",
+        #"{"orderNumber":"A-1"}"#, #"{"tenant":"north"}"#,
     ]
 
     private func keys(_ stage: Stage) -> [String] { [stage.jobKey, stage.logKey] }
@@ -41,7 +42,7 @@ import Testing
                     "kind": "delivery", "customer": "customer-1", "rider": "rider-1", "zone": "berlin",
                     "destination": #"{"lat":1,"lon":2}"#, "vendor": #"{"lat":3,"lon":4}"#,
                     "status": "pending_vendor_acceptance", "reached": "pending_vendor_acceptance", "epoch": "epoch-1",
-                    "head": id,
+                    "head": id, "display": #"{"orderNumber":"A-1"}"#, "metadata": #"{"tenant":"north"}"#,
                 ])
 
             let entries = try await stage.client.run("XRANGE", stage.logKey, "-", "+").array ?? []
@@ -128,7 +129,7 @@ import Testing
                 bad += (badNames + [""]).map { (index, $0, "\(name) must be") }
             }
             for (index, name) in [(2, "rider"), (3, "zone")] { bad += badNames.map { (index, $0, "\(name) must be") } }
-            for (index, name) in [(4, "destination"), (5, "vendor")] {
+            for (index, name) in [(4, "destination"), (5, "vendor"), (10, "display"), (11, "metadata")] {
                 bad += places.map { (index, $0, "\(name) must be") }
             }
             bad += ["", "A", "a b", "a-b", "a1", String(repeating: "a", count: 41)].map { (6, $0, "status must be") }

@@ -6,8 +6,12 @@ import Testing
 
 @Suite struct DescribeJobTests {
     private static let place = #"{"lat":41.9,"lon":12.5}"#
-    /// kind, zone, destination, vendor, ended, retention_ms
-    private static let arguments = ["delivery", "rome", place, place, "delivered,cancelled", "172800000"]
+    private static let display = #"{"orderNumber":"A-1"}"#
+    private static let metadata = #"{"tenant":"north"}"#
+    /// kind, zone, destination, vendor, ended, retention_ms, display, metadata
+    private static let arguments = [
+        "delivery", "rome", place, place, "delivered,cancelled", "172800000", display, metadata,
+    ]
 
     private func keys(_ stage: Stage) -> [String] { [stage.jobKey, stage.eventsChannel] }
 
@@ -40,6 +44,25 @@ import Testing
         }
     }
 
+    @Test func `each change counts as a revision, and empty objects remove display details and metadata`() async throws
+    {
+        try await Stage.set { stage in
+            try await stage.createJob()
+            _ = try await self.describe(stage)
+            #expect(try await stage.record("display", "metadata", "revision") == [Self.display, Self.metadata, "1"])
+            _ = try await self.describe(stage) { ($0[6], $0[7]) = ("", "") }
+            #expect(try await stage.record("display", "metadata", "revision") == [Self.display, Self.metadata, "1"])
+            _ = try await self.describe(stage) { $0[6] = "{}" }
+            #expect(try await stage.record("display", "metadata", "revision") == ["", Self.metadata, "2"])
+            _ = try await self.describe(stage) { ($0[6], $0[7]) = ("{}", "{}") }
+            #expect(try await stage.record("display", "metadata", "revision") == ["", "", "3"])
+            let record = try #require(try await stage.ledger.recover(Stage.job).get()).record
+            #expect(record.display == nil && record.metadata == nil && record.revision == 3)
+            let head = try await stage.ledger.head(Stage.job).get()
+            #expect(head?.revision == 3)
+        }
+    }
+
     @Test func `a job that is missing, of another kind or ended is not changed`() async throws {
         try await Stage.set { stage in
             let absent = try await self.describe(stage)
@@ -66,6 +89,8 @@ import Testing
             bad += ["x", "[]", "{"].map { (3, $0, "vendor must be") }
             bad += ["", "A", "a b"].map { (4, $0, "ended must be") }
             bad += badRetentions.map { (5, $0, "retention_ms must be") }
+            bad += ["x", "[]", "{"].map { (6, $0, "display must be") }
+            bad += ["x", "[]", "{"].map { (7, $0, "metadata must be") }
             try await call.refuses(bad, on: stage)
             let answer = try await stage.run(call.script, keys: call.keys, call.arguments)
             #expect(answer == .answer(1))

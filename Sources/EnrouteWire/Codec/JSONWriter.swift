@@ -82,6 +82,15 @@ struct JSONWriter {
         self.array(name, values) { writer, value in writer.text(value) }
     }
 
+    /// Writes a member whose name is not known at compile time.
+    mutating func member(_ name: String, _ value: String) {
+        self.separate()
+        self.string(name)
+        self.bytes.append(UInt8(ascii: ":"))
+        self.string(value)
+        self.needsComma = true
+    }
+
     /// Writes an element of an array.
     mutating func text(_ value: String) {
         self.separate()

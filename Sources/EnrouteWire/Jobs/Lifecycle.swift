@@ -71,6 +71,15 @@ extension JobStatus {
     public static let travelling: [JobStatus] = [.inTransit, .onTheWay]
     public var allowsTravel: Bool { Self.travelling.contains(self) }
 
+    /// Whether followers see who is coming (the rider's card) in this status: from the vendor's acceptance, or the
+    /// assignment of a visit, until the job ends. Not while no rider can be found.
+    public var showsRider: Bool {
+        switch self {
+        case .accepted, .preparing, .readyForPickup, .inTransit, .assigned, .onTheWay, .workInProgress: true
+        case .pendingVendorAcceptance, .allocationFailed, .delivered, .completed, .cancelled: false
+        }
+    }
+
     /// The reason why following ends with this status; `nil` if it continues.
     public var end: EndReason? {
         switch self {

@@ -37,6 +37,12 @@ public struct Snapshot: Hashable, Sendable {
     public var vendor: String?
     /// The vendor's address as it was written.
     public var vendorAddress: String?
+    /// Who is coming; `nil` without a rider, without a card, or in a status that does not show the rider.
+    public var riderCard: RiderCard?
+    /// Details for the people who follow the job.
+    public var display: JobDisplay?
+    /// Details for services and operations staff, whom alone they reach.
+    public var metadata: JobMetadata?
     /// The result of looking up the destination's address; `nil` if the destination was given as coordinates.
     public var geocoding: GeocodingState?
     public var tracking: TrackingState
@@ -157,6 +163,9 @@ extension Snapshot {
         }
         writer.field("vendor", self.vendor)
         writer.field("vendorAddress", self.vendorAddress)
+        if let riderCard { writer.object("riderCard") { riderCard.write(into: &$0) } }
+        if let display { writer.object("display") { display.write(into: &$0) } }
+        if let metadata { writer.object("metadata") { metadata.write(into: &$0) } }
         writer.field("geocoding", self.geocoding?.rawValue)
         writer.field("tracking", self.tracking.rawValue)
         writer.field("reason", self.reason?.rawValue)
@@ -190,6 +199,7 @@ extension Snapshot {
         var (reason, unavailable) = (EndReason?.none, TrackingTextKey?.none)
         var (position, age, missed) = ([UInt8]?.none, Int64?.none, [StatusEvent]())
         var eta: ArrivalEstimate?
+        var (riderCard, display, metadata) = (RiderCard?.none, JobDisplay?.none, JobMetadata?.none)
         var (geocoding, vendor, vendorAddress) = (GeocodingState?.none, String?.none, String?.none)
         try reader.object { (name, reader) throws(BadMessage) in
             switch String(decoding: name, as: UTF8.self) {
@@ -205,6 +215,9 @@ extension Snapshot {
             case "destination": destination = try Coordinate(from: &reader)
             case "vendor": vendor = try reader.string()
             case "vendorAddress": vendorAddress = try reader.string()
+            case "riderCard": riderCard = try RiderCard(from: &reader)
+            case "display": display = try JobDisplay(from: &reader)
+            case "metadata": metadata = try JobMetadata(from: &reader)
             case "geocoding": geocoding = GeocodingState(rawValue: try reader.string())
             case "tracking": tracking = TrackingState(rawValue: try reader.string())
             case "reason": reason = EndReason(rawValue: try reader.string())
@@ -227,6 +240,7 @@ extension Snapshot {
             position: position, positionAgeMilliseconds: age, eta: eta, missed: missed)
         self.unavailable = unavailable
         (self.vendor, self.vendorAddress) = (vendor, vendorAddress)
+        (self.riderCard, self.display, self.metadata) = (riderCard, display, metadata)
     }
 }
 

@@ -1,4 +1,4 @@
-// Changes a job's pickup place, destination and zone.
+// Changes what a job's record says besides its status, rider and customer.
 
 package import EnrouteWire
 package import NIOCore
@@ -19,9 +19,10 @@ extension JobLedger {
     /// - Parameters:
     ///   - kind: the kind that the job must have.
     ///   - geocoded: the result of geocoding the destination's address, even if no place was found.
+    ///   - display: empty details remove the stored ones; so does empty `metadata`.
     package func describe(
         _ job: JobID, kind: JobKind, zone: ZoneID?, destination: Coordinate?, geocoded: GeocodedAddress? = nil,
-        vendor: PickupPlace?
+        vendor: PickupPlace?, display: JobDisplay? = nil, metadata: JobMetadata? = nil
     ) -> EventLoopFuture<Durable<Description>> {
         func place(_ place: Coordinate?) -> RedisCommand.Word { place.map { .bytes($0.json) } ?? "" }
         return self.writes.evaluateDurably(
@@ -31,7 +32,7 @@ extension JobLedger {
                 geocoded.map { .bytes($0.json(with: destination)) } ?? place(destination),
                 vendor.map { .bytes($0.json) } ?? "",
                 .text(JobStatus.allCases.filter { $0.end != nil }.map(\.rawValue).joined(separator: ",")),
-                self.retention,
+                self.retention, display.map { .bytes($0.json) } ?? "", metadata.map { .bytes($0.json) } ?? "",
             ]
         ).flatMapThrowing { answer in
             let parts = answer.value.array ?? []
@@ -43,6 +44,21 @@ extension JobLedger {
             case (-1, let kind?, _): return Durable(value: .otherKind(kind), replicas: nil)
             case (-2, _, let status?): return Durable(value: .ended(status), replicas: nil)
             default: throw RedisError.unexpectedAnswer(command: Scripts.describeJob.name)
+            }
+        }
+    }
+}
+
+extension JobLedger {
+    /// Lets the followers of a job read it again, if it is this rider's and they have not been notified of this version of the
+    /// rider's card. Safe to repeat.
+    package func refresh(_ job: JobID, after version: Int64, ofCardOf rider: PersonID) -> EventLoopFuture<Void> {
+        self.ledger.evaluate(
+            Scripts.refreshJob, keys: [self.keyspace.job(job), self.keyspace.events(of: job)],
+            arguments: [.text(rider.text), .text(String(version))]
+        ).flatMapThrowing { answer in
+            guard answer.array?.first?.integer != nil else {
+                throw RedisError.unexpectedAnswer(command: Scripts.refreshJob.name)
             }
         }
     }

@@ -45,6 +45,8 @@ package struct JobLedger: Sendable {
                 new.geocoded.map { .bytes($0.json(with: new.destination)) } ?? place(new.destination),
                 new.vendor.map { .bytes($0.json) } ?? "",
                 .text(new.kind.firstStatus.rawValue), .text(epoch), .text(new.actor.text), self.retention,
+                new.display.flatMap { $0.isEmpty ? nil : .bytes($0.json) } ?? "",
+                new.metadata.flatMap { $0.isEmpty ? nil : .bytes($0.json) } ?? "",
             ]
         ).flatMapThrowing { answer in
             guard let parts = answer.value.array, parts.count == 3, let epoch = parts[1].text,
@@ -282,12 +284,15 @@ package struct JobLedger: Sendable {
         package var isTravelling: Bool
         package var customer: PersonID
         package var rider: PersonID?
+        /// As `JobRecord.revision`.
+        package var revision: Int64
     }
 
     /// - Returns: `nil` when there is no such job. Cost: O(1), without a script.
     package func head(_ job: JobID) -> EventLoopFuture<Head?> {
         self.ledger.send([
             "HMGET", .text(self.keyspace.job(job)), "epoch", "head", "travel_active", "customer", "rider",
+            "revision",
         ]).flatMapThrowing { try self.head($0, of: job) }
     }
 
@@ -295,7 +300,7 @@ package struct JobLedger: Sendable {
     func sendHeadQuery(_ job: JobID, _ completion: @escaping (DirectReply) -> Void) -> Bool {
         let key = self.keyspace.job(job)
         return self.ledger.sendDirectly(
-            key: key, words: 7, most: CommandWriter.size(ofWord: key.utf8.count) + 6 * CommandWriter.size(ofWord: 16)
+            key: key, words: 8, most: CommandWriter.size(ofWord: key.utf8.count) + 7 * CommandWriter.size(ofWord: 16)
         ) { writer in
             writer.word("HMGET")
             writer.word(key)
@@ -304,6 +309,7 @@ package struct JobLedger: Sendable {
             writer.word("travel_active")
             writer.word("customer")
             writer.word("rider")
+            writer.word("revision")
         } _: { reply in
             self.ledger.reportFailure(reply, of: [key], by: "HMGET")
             completion(reply)
@@ -312,15 +318,18 @@ package struct JobLedger: Sendable {
 
     /// Reads the reply to the query above.
     func head(_ answer: RESPValue, of job: JobID) throws -> Head? {
-        guard let fields = answer.array, fields.count == 5 else {
+        guard let fields = answer.array, fields.count == 6 else {
             throw RedisError.unexpectedAnswer(command: "HMGET")
         }
         guard fields[0] != .null || fields[1] != .null || fields[3] != .null else { return nil }
         guard let epoch = fields[0].text, epoch.isNonce, let id = fields[1].text.flatMap({ StatusID($0) }),
             let customer = fields[3].text.flatMap({ PersonID($0) }),
-            let rider = optional(fields[4].text ?? "", { PersonID($0) })
+            let rider = optional(fields[4].text ?? "", { PersonID($0) }),
+            let revision = optional(fields[5].text ?? "", \.fence)
         else { throw self.ledger.refusal(of: self.keyspace.job(job), by: "HMGET") }
-        return Head(epoch: epoch, id: id, isTravelling: fields[2].text == "1", customer: customer, rider: rider)
+        return Head(
+            epoch: epoch, id: id, isTravelling: fields[2].text == "1", customer: customer, rider: rider,
+            revision: revision ?? 0)
     }
 
     /// The rider and the status of a job; `nil` when there is no such job. Cost: O(1), without a script.

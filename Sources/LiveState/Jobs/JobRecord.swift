@@ -14,12 +14,17 @@ package struct NewJob: Sendable {
     /// The result of geocoding its address; `nil` when coordinates were given.
     package var geocoded: GeocodedAddress?
     package var vendor: PickupPlace?
+    /// Shown to followers.
+    package var display: JobDisplay?
+    /// For services and operations staff only.
+    package var metadata: JobMetadata?
     /// Who creates the job.
     package var actor: PersonID
 
     package init(
         job: JobID, kind: JobKind, customer: PersonID, rider: PersonID? = nil, zone: ZoneID? = nil,
-        destination: Coordinate? = nil, geocoded: GeocodedAddress? = nil, vendor: PickupPlace? = nil, actor: PersonID
+        destination: Coordinate? = nil, geocoded: GeocodedAddress? = nil, vendor: PickupPlace? = nil,
+        display: JobDisplay? = nil, metadata: JobMetadata? = nil, actor: PersonID
     ) {
         self.job = job
         self.kind = kind
@@ -29,6 +34,8 @@ package struct NewJob: Sendable {
         self.destination = destination
         self.geocoded = geocoded
         self.vendor = vendor
+        self.display = display
+        self.metadata = metadata
         self.actor = actor
     }
 }
@@ -54,13 +61,22 @@ package struct JobRecord: Sendable, Hashable {
     package var fence: Int64
     /// The last step of progress; `nil` in a record that was written before this field existed.
     package var reached: JobStatus?
+    /// Grows with every change that followers learn by reading the job again: of its description, its rider or customer, or
+    /// its rider's card.
+    package var revision: Int64 = 0
+    /// Shown to followers.
+    package var display: JobDisplay?
+    /// For services and operations staff only.
+    package var metadata: JobMetadata?
 }
 
 extension JobRecord {
-    /// - Parameter fields: the fourteen fields of `state` in the reply of recover_job.
+    /// - Parameter fields: the seventeen fields of `state` in the reply of recover_job. Lists of jobs, which need no more,
+    ///   read only the first fourteen.
     init?(_ fields: [RESPValue]) {
         let texts = fields.compactMap(\.text)
-        guard texts.count == 14, let kind = JobKind(rawValue: texts[0]), let customer = PersonID(texts[1]),
+        guard texts.count == fields.count, [14, 17].contains(texts.count), let kind = JobKind(rawValue: texts[0]),
+            let customer = PersonID(texts[1]),
             let rider = optional(texts[2], { PersonID($0) }), let zone = optional(texts[3], { ZoneID($0) }),
             let status = JobStatus(rawValue: texts[6]), let statusAt = texts[7].timestamp, texts[8].isNonce,
             let head = StatusID(texts[9]), ["", "0", "1"].contains(texts[10]),
@@ -86,6 +102,12 @@ extension JobRecord {
         guard texts[4].isEmpty || self.destination != nil || self.geocoded != nil,
             texts[5].isEmpty || self.vendor != nil
         else { return nil }
+        guard texts.count == 17 else { return }
+        guard let revision = optional(texts[14], \.fence) else { return nil }
+        self.revision = revision ?? 0
+        self.display = Array(texts[15].utf8).withUnsafeBytes { JobDisplay(json: $0) }
+        self.metadata = Array(texts[16].utf8).withUnsafeBytes { JobMetadata(json: $0) }
+        guard texts[15].isEmpty || self.display != nil, texts[16].isEmpty || self.metadata != nil else { return nil }
     }
 
     /// The coordinates of a stored destination.

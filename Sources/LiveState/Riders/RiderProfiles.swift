@@ -1,5 +1,5 @@
-// Registration of riders by the service: zone, approval and capacity. The zone of a rider is stored beside the zones, in a slot
-// of its own. To move, a rider is removed from one zone and then described in the other; a caller that is interrupted in
+// Registration of riders by the service: zone, approval, capacity and card. The zone of a rider is stored beside the zones, in
+// a slot of its own. To move, a rider is removed from one zone and then described in the other; a caller that is interrupted in
 // between repeats the call.
 
 package import EnrouteWire
@@ -34,36 +34,62 @@ extension Riders {
     /// Number of tasks that a rider may have at the same time.
     package static let capacities = 1...100
 
-    /// Adds a rider to a zone, removing it from its former one, and sets its approval and capacity. Safe to repeat. If two
+    /// Adds a rider to a zone, removing it from its former one, and sets its approval, capacity and card. Safe to repeat. If two
     /// callers add a rider to different zones at the same time, `zone(of:)` names the zone it belongs to; in the other it
     /// stays offline.
     ///
     /// - Parameters:
     ///   - isApproved: without approval the rider leaves the pool; with a task it drains.
     ///   - capacity: one of `capacities`.
+    ///   - card: `nil` keeps the card; an empty one removes it.
     package func describe(
-        _ rider: PersonID, in zone: ZoneID, isApproved: Bool, capacity: Int, by requester: Requester
+        _ rider: PersonID, in zone: ZoneID, isApproved: Bool, capacity: Int, card: RiderCard? = nil,
+        by requester: Requester
+    ) -> EventLoopFuture<Durable<Description>> {
+        let profile = Profile(isApproved: isApproved, capacity: capacity, card: card)
+        return self.describe(rider, in: zone, profile, requester)
+    }
+
+    private struct Profile: Sendable {
+        var isApproved: Bool
+        var capacity: Int
+        var card: RiderCard?
+    }
+
+    private func describe(
+        _ rider: PersonID, in zone: ZoneID, _ profile: Profile, _ requester: Requester
     ) -> EventLoopFuture<Durable<Description>> {
         self.ledger.send(["GET", .text(self.keyspace.request(requester.request, of: rider, in: zone))]).flatMap {
             known in
             // A repeated request must not move back a rider that has moved on since.
-            if known != .null { return self.describeInZone(rider, in: zone, isApproved, capacity, requester) }
+            if known != .null { return self.describeInZone(rider, in: zone, profile, requester) }
             return self.zone(of: rider).flatMap { former in
                 guard let former, former != zone else {
-                    return self.register(rider, in: zone, isApproved, capacity, requester)
+                    return self.register(rider, in: zone, profile, requester)
                 }
-                return self.move(rider, from: former, to: zone, isApproved, capacity, requester)
+                return self.move(rider, from: former, to: zone, profile, requester)
             }
         }
     }
 
     private func move(
-        _ rider: PersonID, from former: ZoneID, to zone: ZoneID, _ isApproved: Bool, _ capacity: Int,
-        _ requester: Requester
+        _ rider: PersonID, from former: ZoneID, to zone: ZoneID, _ profile: Profile, _ requester: Requester
+    ) -> EventLoopFuture<Durable<Description>> {
+        // Removal deletes the card with the record, so a card that is kept moves with the rider.
+        guard profile.card == nil else { return self.moveWithCard(rider, from: former, to: zone, profile, requester) }
+        return self.read(rider, in: former).flatMap { record in
+            var profile = profile
+            profile.card = record?.card
+            return self.moveWithCard(rider, from: former, to: zone, profile, requester)
+        }
+    }
+
+    private func moveWithCard(
+        _ rider: PersonID, from former: ZoneID, to zone: ZoneID, _ profile: Profile, _ requester: Requester
     ) -> EventLoopFuture<Durable<Description>> {
         self.remove(rider, from: former, because: "moves to \(zone)", by: requester).flatMap { removal in
             switch removal.value {
-            case .removed, .noSuchRider: return self.register(rider, in: zone, isApproved, capacity, requester)
+            case .removed, .noSuchRider: return self.register(rider, in: zone, profile, requester)
             case .activeTasks(let jobs):
                 let answer = Durable<Description>(value: .activeTasks(jobs, in: former), replicas: nil)
                 return self.eventLoop.makeSucceededFuture(answer)
@@ -74,18 +100,23 @@ extension Riders {
     }
 
     private func register(
-        _ rider: PersonID, in zone: ZoneID, _ isApproved: Bool, _ capacity: Int, _ requester: Requester
+        _ rider: PersonID, in zone: ZoneID, _ profile: Profile, _ requester: Requester
     ) -> EventLoopFuture<Durable<Description>> {
         // The zone is registered first, so that no rider is in a zone that is never swept.
         self.writes.send(["SADD", .text(self.keyspace.zones), .text(zone.text)]).flatMap { _ in
             self.writes.send(["SET", .text(self.keyspace.home(of: rider)), .text(zone.text)])
-        }.flatMap { _ in self.describeInZone(rider, in: zone, isApproved, capacity, requester) }
+        }.flatMap { _ in self.describeInZone(rider, in: zone, profile, requester) }
     }
 
     private func describeInZone(
-        _ rider: PersonID, in zone: ZoneID, _ isApproved: Bool, _ capacity: Int, _ requester: Requester
+        _ rider: PersonID, in zone: ZoneID, _ profile: Profile, _ requester: Requester
     ) -> EventLoopFuture<Durable<Description>> {
-        self.change(Scripts.describeRider, rider, zone, requester, [isApproved ? 1 : 0, .integer(capacity)]) { reply in
+        self.change(
+            Scripts.describeRider, rider, zone, requester,
+            [
+                profile.isApproved ? 1 : 0, .integer(profile.capacity), profile.card.map { .bytes($0.json) } ?? "",
+            ]
+        ) { reply in
             switch reply.code {
             case 1: reply.version.map { .changed(version: $0) }
             case 2: reply.version.map { .unchanged(version: $0) }
@@ -120,5 +151,28 @@ extension Riders {
             default: nil
             }
         }
+    }
+}
+
+extension Riders {
+    /// The card of a rider; `nil` for a rider without one. Read only for a job whose status shows its rider.
+    package func card(of rider: PersonID) -> EventLoopFuture<RiderCard?> {
+        self.zone(of: rider).flatMap { zone in
+            guard let zone else { return self.eventLoop.makeSucceededFuture(nil) }
+            let key = self.keyspace.rider(rider, in: zone)
+            return self.ledger.send(["HMGET", .text(key), "card"]).map { answer in
+                let card = answer.array?.first ?? .null
+                guard card.text?.isEmpty != true else { return nil }
+                return self.ledger.value(card, of: key, by: "HMGET") { RiderCard(stored: $0.text ?? "") }
+            }
+        }
+    }
+}
+
+extension RiderCard {
+    /// - Returns: `nil` unless the text is a valid card.
+    init?(stored text: String) {
+        guard let card = Array(text.utf8).withUnsafeBytes({ RiderCard(json: $0) }) else { return nil }
+        self = card
     }
 }

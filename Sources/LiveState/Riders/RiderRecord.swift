@@ -22,6 +22,10 @@ package struct RiderRecord: Sendable, Hashable {
     package var statusAt: Int64?
     /// Why the rider is offline, if a reason was given; `expired` after a long silence.
     package var reason: String?
+    /// What followers of its jobs see.
+    package var card: RiderCard?
+    /// Version of the card's last change; 0 if the rider never had one.
+    package var cardVersion: Int64 = 0
     /// In no particular order.
     package var tasks: [JobID: TaskState]
 
@@ -57,10 +61,12 @@ extension RiderRecord {
     private static let longestReason = 200
 
     /// - Parameters:
-    ///   - state: the nine fields of `state` in the reply of rider_snapshot.
+    ///   - state: the eleven fields of `state` in the reply of rider_snapshot. An explanation, which shows no card, reads only
+    ///     the first nine.
     ///   - tasks: jobs and states in turn.
     init?(_ state: [String], tasks: [String]) {
-        guard state.count == 9, let status = Availability(rawValue: state[0]), let capacity = state[3].amount,
+        guard [9, 11].contains(state.count), let status = Availability(rawValue: state[0]),
+            let capacity = state[3].amount,
             let heartbeat = optional(state[4], \.timestamp), let device = optional(state[5], { DeviceID($0) }),
             let version = state[6].version, let statusAt = optional(state[7], \.timestamp),
             state[8].utf8.count <= Self.longestReason, tasks.count.isMultiple(of: 2)
@@ -74,6 +80,11 @@ extension RiderRecord {
         self.version = version
         self.statusAt = statusAt
         self.reason = state[8].isEmpty ? nil : state[8]
+        if state.count == 11 {
+            // A card that is malformed is not shown; the rider can work without one.
+            self.card = RiderCard(stored: state[9])
+            self.cardVersion = state[10].version ?? 0
+        }
         self.tasks = [:]
         for index in stride(from: 0, to: tasks.count, by: 2) {
             guard let job = JobID(tasks[index]), let state = TaskState(rawValue: tasks[index + 1]) else { return nil }

@@ -11,15 +11,16 @@ extension EntityTag {
     /// `"<epoch>.<status event>.<digest>"`
     package init(_ view: JobView) {
         let (record, snapshot) = (view.record, view.snapshot)
-        func text(_ place: Coordinate?) -> String { place.map { String(decoding: $0.json, as: UTF8.self) } ?? "" }
+        func text(_ json: [UInt8]?) -> String { json.map { String(decoding: $0, as: UTF8.self) } ?? "" }
         let eta = snapshot.eta.map { "\($0.state.rawValue) \($0.at)" } ?? ""
         let parts = [
             record.kind.rawValue, record.customer.text, record.rider?.text ?? "", record.zone?.text ?? "",
-            text(record.destination), text(record.vendor?.place), record.vendor?.name ?? "",
+            text(record.destination?.json), text(record.vendor?.place?.json), record.vendor?.name ?? "",
             record.vendor?.address ?? "", String(record.fence), snapshot.tracking.rawValue,
             snapshot.reason?.rawValue ?? "",
             snapshot.travelDeadline.map(String.init) ?? "", view.positionID.map(String.init) ?? "",
             eta, snapshot.geocoding?.rawValue ?? "", snapshot.unavailable?.rawValue ?? "",
+            text(snapshot.riderCard?.json), text(snapshot.display?.json), text(snapshot.metadata?.json),
         ]
         self.init("\(record.epoch).\(record.head)", digestOf: parts)
     }

@@ -34,6 +34,10 @@ extension Routes {
         /// Instead of `destination`, if its coordinates are unknown.
         var address: String?
         var vendor: VendorDescription?
+        /// Shown to followers. An empty object removes it.
+        var display: JobDisplayDescription?
+        /// For services and operations staff. An empty object removes it.
+        var metadata: [String: String]?
     }
 
     /// A validated `JobBody`.
@@ -48,6 +52,8 @@ extension Routes {
         /// The result of geocoding `address`.
         var geocoded: GeocodedAddress?
         var vendor: PickupPlace?
+        let display: JobDisplay?
+        let metadata: JobMetadata?
 
         init(_ job: JobID, _ body: JobBody) throws {
             guard let kind = JobKind(rawValue: body.kind) else {
@@ -63,6 +69,12 @@ extension Routes {
             self.address = try body.address.map { try Self.address($0) }
             do throws(VendorDescription.Impossible) {
                 self.vendor = try body.vendor?.place()
+            } catch {
+                throw Routes.unprocessable(error.reason)
+            }
+            do throws(InvalidDescription) {
+                self.display = try body.display?.display()
+                self.metadata = try body.metadata.map { (values) throws(InvalidDescription) in try JobMetadata(values) }
             } catch {
                 throw Routes.unprocessable(error.reason)
             }
@@ -167,6 +179,7 @@ extension Routes {
         let new = NewJob(
             job: requested.job, kind: requested.kind, customer: customer, rider: requested.rider, zone: requested.zone,
             destination: requested.destination, geocoded: requested.geocoded, vendor: requested.vendor,
+            display: requested.display, metadata: requested.metadata,
             actor: grant.person)
         let epoch = String(UInt64.random(in: .min ... .max), radix: 36)
         let creation = try await self.result(of: self.jobs.create(new, epoch: epoch))
@@ -213,7 +226,8 @@ extension Routes {
         let description = try await self.result(
             of: self.jobs.ledger.describe(
                 requested.job, kind: requested.kind, zone: requested.zone, destination: requested.destination,
-                geocoded: requested.geocoded, vendor: requested.vendor))
+                geocoded: requested.geocoded, vendor: requested.vendor, display: requested.display,
+                metadata: requested.metadata))
         switch description.value {
         case .noSuchJob: return nil
         case .otherKind(let kind):

@@ -10,6 +10,8 @@ package struct PageSettings: Sendable {
     package var pagesFolder: String?
     /// The URL at which people sign in, which the pages link to; `nil` if they can only sign in with a code.
     package var signInURL: String?
+    /// The origins from which pages may load the photos of riders, `https://host[:port]`; none by default.
+    package var photoOrigins: [String] = []
     /// The provider of map tiles; `nil` for a map without tiles.
     package var tiles: TileSettings?
     /// The texts of the statuses, by language.

@@ -92,6 +92,10 @@ package struct Pages: Sendable {
         if let url = self.settings.signInURL {
             page.addToHead(#"<meta name="enroute-sign-in" content="\#(url.escaped)">"#)
         }
+        if !self.settings.photoOrigins.isEmpty {
+            let origins = self.settings.photoOrigins.joined(separator: " ")
+            page.addToHead(#"<meta name="enroute-photo-origins" content="\#(origins.escaped)">"#)
+        }
         if let tiles = self.settings.tiles {
             page.addToHead(#"<meta name="enroute-tiles" content="\#(tiles.attribution.escaped)">"#)
         }
@@ -166,7 +170,14 @@ package struct Pages: Sendable {
 /// Adds security headers to every response, such as the content security policy and the referrer policy.
 package struct SecurityHeaders: RouterMiddleware {
 
-    package init() {}
+    private let policy: String
+
+    /// - Parameter photoOrigins: further origins from which pages may load images: the photos of riders.
+    package init(photoOrigins: [String] = []) {
+        let images = photoOrigins.map { " " + $0 }.joined()
+        self.policy = Self.policy.replacing("img-src 'self' data:", with: "img-src 'self' data:\(images)")
+    }
+
     /// Inline styles are allowed because Leaflet positions its panes and markers with them. Inline scripts are not.
     private static let policy =
         "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
@@ -184,7 +195,7 @@ package struct SecurityHeaders: RouterMiddleware {
             response = try problem.response(from: request, context: context)
         }
         // A page may have a stricter policy.
-        if response.headers[.contentSecurityPolicy] == nil { response.headers[.contentSecurityPolicy] = Self.policy }
+        if response.headers[.contentSecurityPolicy] == nil { response.headers[.contentSecurityPolicy] = self.policy }
         response.headers[.xContentTypeOptions] = "nosniff"
         response.headers[HTTPField.Name("Referrer-Policy")!] = "no-referrer"
         response.headers[HTTPField.Name("X-Robots-Tag")!] = "noindex"

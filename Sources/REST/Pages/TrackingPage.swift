@@ -51,9 +51,9 @@ extension Routes {
         let view = try await self.view(job, grant)
         // A tracking link expires with its job, as it does for sessions.
         guard view.record.status.end == nil else { throw Problem(Refused.noSuchJob) }
-        // Without the position: only sessions count against the link's maximum number of viewers and are recorded in the
-        // audit trail. The page opens a session a moment later.
-        return InitialView(job: job, view: view.withoutPosition, isByLink: true)
+        // Without the position and the rider's card: only sessions count against the link's maximum number of viewers and are
+        // recorded in the audit trail. The page opens a session a moment later.
+        return InitialView(job: job, view: view.withoutPosition.withoutRider, isByLink: true)
     }
 }
 

@@ -135,6 +135,8 @@ extension Routes {
         var approved: Bool
         /// The maximum number of concurrent tasks; 1 by default.
         var capacity: Int?
+        /// What followers of the rider's jobs see. An empty object removes it.
+        var card: RiderCardDescription?
     }
 
     @Sendable private func describeRider(_ request: Request, _ context: GatewayRequestContext) async throws -> Response
@@ -147,9 +149,15 @@ extension Routes {
             throw Self.unprocessable(
                 "capacity must be \(Riders.capacities.lowerBound) to \(Riders.capacities.upperBound).")
         }
+        let card: RiderCard?
+        do throws(InvalidDescription) {
+            card = try body.card?.card()
+        } catch {
+            throw Self.unprocessable(error.reason)
+        }
         let result = try await self.result(
             of: self.riders.describe(
-                rider, in: try Self.name(body.zone, "zone"), isApproved: body.approved, capacity: capacity,
+                rider, in: try Self.name(body.zone, "zone"), isApproved: body.approved, capacity: capacity, card: card,
                 by: .init(grant.person)))
         return try Self.json(
             result.rider.value.document, status: result.isNew ? .created : .ok,
@@ -211,6 +219,14 @@ extension RegisteredRider {
             var state: String
         }
 
+        struct Card: Encodable {
+            var name: String?
+            var photo: String?
+            var vehicle: String?
+            var plate: String?
+            var contact: String?
+        }
+
         var rider: String
         var zone: String
         var status: String
@@ -225,6 +241,7 @@ extension RegisteredRider {
         var heartbeat: Int64?
         var device: String?
         var reason: String?
+        var card: Card?
         var tasks: [Task]
     }
 
@@ -237,6 +254,10 @@ extension RegisteredRider {
             available: record.isAvailable, draining: record.isDraining, version: String(record.version),
             statusAt: record.statusAt, heartbeat: record.heartbeat, device: record.device?.text,
             reason: record.reason,
+            card: record.card.map {
+                .init(
+                    name: $0.name, photo: $0.photo, vehicle: $0.vehicle?.rawValue, plate: $0.plate, contact: $0.contact)
+            },
             tasks: record.tasks.sorted { $0.key.text < $1.key.text }.map {
                 .init(job: $0.key.text, state: $0.value.rawValue)
             })

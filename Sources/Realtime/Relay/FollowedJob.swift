@@ -32,6 +32,15 @@ final class FollowedJob {
     private(set) var hasSentSnapshot = false
     /// The job's customer and rider when it was last read.
     private var parties: Parties?
+    /// `JobRecord.revision` of the last snapshot.
+    private var revision: Int64 = 0
+    /// Whether the status of the last snapshot, and the status now, show who is coming.
+    private var showedRider = false
+    private var showsRider = false
+    /// A status has changed whether the follower may see the rider's card, so the job must be read again.
+    var showsOutdatedRider: Bool {
+        self.showsRider != self.showedRider && self.parties?.rider != nil && !self.hasEnded && self.syncState.isLive
+    }
     /// The newest status event that arrived while a snapshot was being read.
     private var newestPendingStatus: StatusEvent?
     /// The follower has been sent `ended` and will be unfollowed.
@@ -160,6 +169,8 @@ final class FollowedJob {
         guard !self.syncState.isLive, self.reauthorize(view.parties) else { return true }
         self.hasSentSnapshot = true
         self.isTracking = view.isTracking
+        self.revision = view.record.revision
+        self.showedRider = view.record.status.showsRider
         self.lastSentState = view.snapshot.tracking
         let buffered = self.syncState.snapshot(
             position: view.positionID, epoch: view.record.epoch, status: view.record.head)
@@ -179,7 +190,7 @@ final class FollowedJob {
     func agrees(with check: JobCheck) -> Bool {
         guard self.hasSentSnapshot else { return true }
         return self.syncState.isLive && self.syncState.agrees(epoch: check.head.epoch, status: check.head.id)
-            && self.isTracking == check.isTracking
+            && self.isTracking == check.isTracking && self.revision == check.head.revision
     }
 
     /// Authorization follows the job's record: a client that the record no longer names may not follow the job any longer.
@@ -208,6 +219,7 @@ final class FollowedJob {
 
     private func statusChanged(to status: JobStatus) {
         self.isUnderway = status.endOfTravel == nil && !self.hasEnded
+        self.showsRider = status.showsRider
         if !self.isUnderway { self.session.dropQueuedPosition(of: self.job) }
         if let end = status.end { self.end(end) }
     }

@@ -277,7 +277,7 @@ package final class LoopRelay {
         var written = 0
         for follower in followers {
             let verdict = follower.offerStatus(event, status, receivedAt: receivedAt, written: &written)
-            if verdict == .gap { isGap = true }
+            if verdict == .gap || follower.showsOutdatedRider { isGap = true }
         }
         self.counts.durations.delivered(receivedAt: receivedAt, count: written)
         if let traceparent = origin.traceparent { self.logRelay(of: event, job, traceparent, count: written) }

@@ -17,7 +17,8 @@ export const unknownView = (job) => Object.freeze({
   job, known: false, kind: null, status: null, statusAt: null, steps: Object.freeze([]), tracking: 'waiting',
   reason: null, text: null, unavailable: null, proximity: null, position: null, positionReceivedAt: null,
   positionReceivedAtWall: null, destination: null, geocoding: null, eta: null, ended: null, refused: null, epoch: null,
-  id: null, travelDeadline: null, clockOffset: 0, vendor: null, vendorAddress: null, newestID: null, doubted: null,
+  id: null, travelDeadline: null, clockOffset: 0, vendor: null, vendorAddress: null,
+  riderCard: null, display: null, metadata: null, newestID: null, doubted: null,
 });
 
 /**
@@ -35,8 +36,8 @@ export function reduce(view, message, now, {fastest = FASTEST, wall = null} = {}
   switch (message.type) {
     case 'subscribed': return changed(view, 'snapshot', snapshot(view, message.snapshot, moment, false));
     case 'reset': return changed(view, 'reset', snapshot(view, message.snapshot, moment, true));
-    case 'ended': return changed(view, 'ended', {ended: message.reason, ...nobodyToSee});
-    case 'error': return changed(view, 'refused', {refused: refusal(message), ...nobodyToSee});
+    case 'ended': return changed(view, 'ended', {ended: message.reason, ...nobodyToSee, ...hidden(message)});
+    case 'error': return changed(view, 'refused', {refused: refusal(message), ...nobodyToSee, ...noDetails});
   }
   // The remaining messages update a snapshot. Without one they are late or early and mean nothing.
   if (!view.known || view.ended || view.refused) return {view, change: null};
@@ -54,6 +55,10 @@ export function reduce(view, message, now, {fastest = FASTEST, wall = null} = {}
 const nobodyToSee = {
   position: null, positionReceivedAt: null, positionReceivedAtWall: null, eta: null, doubted: null,
 };
+
+const noDetails = {riderCard: null, display: null, metadata: null};
+/** What is gone at the end: who came, and everything else if the job is no longer shared with this person. */
+const hidden = ({reason}) => (['revoked', 'reassigned'].includes(reason) ? noDetails : {riderCard: null});
 
 /** Freezes new parts with the view. If no part is new, the view stays the same object. */
 function changed(view, change, parts) {
@@ -82,7 +87,8 @@ function snapshot(view, state, {now, wall}, isReset) {
   return {
     known: true, ended: null, refused: null, kind: state.kind, epoch: state.epoch, ...heading,
     destination: freeze(state.destination), geocoding: state.geocoding ?? null, vendor: state.vendor ?? null,
-    vendorAddress: state.vendorAddress ?? null,
+    vendorAddress: state.vendorAddress ?? null, riderCard: freeze(state.riderCard), display: freeze(state.display),
+    metadata: freeze(state.metadata),
     tracking: state.tracking, reason: state.reason ?? null, text: state.text ?? null,
     unavailable: state.unavailable ?? null,
     travelDeadline: state.travelDeadline ?? null, eta: freeze(state.eta), position,

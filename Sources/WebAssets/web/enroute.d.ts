@@ -85,6 +85,23 @@ export interface Step {
   readonly state: 'complete' | 'active' | 'upcoming' | 'cancelled';
 }
 
+/** Who is coming. Show it as text: the service writes it. */
+export interface RiderCard {
+  readonly name?: string;
+  /** An https URL. */ readonly photo?: string;
+  readonly vehicle?: 'foot' | 'bicycle' | 'cargo_bike' | 'moped' | 'car' | 'van' | 'truck';
+  /** The registration plate. */ readonly plate?: string;
+  /** A `tel:` or `https:` URI of the service's relay. */ readonly contact?: string;
+}
+
+/** Details of a job that the service writes for its followers. */
+export interface Display {
+  readonly orderNumber?: string;
+  readonly items?: readonly string[];
+  /** May have several lines. */ readonly note?: string;
+  /** When the customer was promised it. */ readonly window?: {readonly from: number; readonly until: number};
+}
+
 /** What a follower sees of one job. Frozen; each change creates a new view. */
 export interface View {
   readonly job: string;
@@ -112,6 +129,11 @@ export interface View {
   readonly vendor: string | null;
   /** The vendor's address as the order system wrote it. */
   readonly vendorAddress: string | null;
+  /** Who is coming; `null` when nobody is, when the rider has no card, and once the job has ended. */
+  readonly riderCard: RiderCard | null;
+  readonly display: Display | null;
+  /** Only for services and operations staff. */
+  readonly metadata: {readonly [name: string]: string} | null;
   readonly geocoding: 'ok' | 'low' | 'none' | null;
   readonly eta: Eta | null;
   /** Why following ended; `null` while it continues. */

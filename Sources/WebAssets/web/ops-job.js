@@ -10,6 +10,7 @@ const number = new Intl.NumberFormat(locale);
 export class JobPanel {
   #log = null;
   #verdicts = null;
+  #details = null;
   #job = null;
   #isEntered = false;
 
@@ -24,7 +25,7 @@ export class JobPanel {
   open(job) {
     if (job === this.#job) return;
     this.#job = job;
-    this.#log = this.#verdicts = null;
+    this.#log = this.#verdicts = this.#details = null;
     this.panel.hidden = job === null;
   }
 
@@ -32,9 +33,9 @@ export class JobPanel {
   async ask(poller, isCurrent) {
     const job = this.#job;
     if (!job) return;
-    const answers = await Promise.all([poller.get(`jobs/${job}/log`), poller.get(`jobs/${job}/verdicts`)]);
+    const answers = await Promise.all(['/log', '/verdicts', ''].map((part) => poller.get(`jobs/${job}${part}`)));
     if (!isCurrent() || this.#job !== job) return;
-    [this.#log, this.#verdicts] = answers;
+    [this.#log, this.#verdicts, this.#details] = answers;
   }
 
   /** Moves the focus into the panel with the next rendering. */
@@ -44,7 +45,7 @@ export class JobPanel {
   show(row, now) {
     const [job, words] = [this.#job, this.words];
     if (!job) return;
-    const facts = row ? this.#facts(row, now) : [];
+    const facts = [...(row ? this.#facts(row, now) : []), ...this.#written()];
     const entries = (this.#log?.events ?? []).slice().reverse();
     const counts = this.#verdicts?.counts ?? [];
     replace(this.panel, [job, facts, entries, counts, Boolean(row)], () => {
@@ -72,6 +73,22 @@ export class JobPanel {
   }
 
   #status = (status) => this.texts?.statuses?.[status]?.short ?? status;
+
+  /** What the order system wrote about the job and its rider. */
+  #written = () => {
+    const {words} = this;
+    const {riderCard: card, display, metadata} = this.#details ?? {};
+    const clock = (at) => clockText(at, locale);
+    return [
+      card && [words.card, [card.name, words.vehicles[card.vehicle], card.plate].filter(Boolean).join(' · ') || '–'],
+      card?.contact && [words.contact, card.contact],
+      display?.orderNumber && [words.order, display.orderNumber],
+      display?.items && [words.items, display.items.join(', ')],
+      display?.window && [words.window, `${clock(display.window.from)} – ${clock(display.window.until)}`],
+      display?.note && [words.note, display.note],
+      ...Object.entries(metadata ?? {}),
+    ].filter(Boolean);
+  };
 
   #facts = (row, now) => {
     const words = this.words;

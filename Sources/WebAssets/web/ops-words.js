@@ -49,6 +49,10 @@ export const words = {
     changeReasons: {completed: 'completed', cancelled: 'cancelled', reassigned: 'reassigned', expired: 'timed out'},
     followed: 'started following', left: 'stopped following', explained: 'read the explanation of',
     via: {token: '', ticket: '', link: 'by link'},
+    card: 'Rider card', contact: 'Contact', order: 'Order number', items: 'Items', window: 'Promised', note: 'Note',
+    vehicles: {
+      foot: 'on foot', bicycle: 'bicycle', cargo_bike: 'cargo bike', moped: 'moped', car: 'car', van: 'van', truck: 'truck',
+    },
     close: 'Close', history: 'Status log', actor: 'by', gone: 'This job is no longer open here.',
     deadline: 'Sharing until', kind: 'Type', kinds: {delivery: 'Delivery', service: 'Visit'},
     refused: 'This page is for operations staff. You’re signed in with a different role.',
@@ -108,6 +112,11 @@ export const words = {
     changeReasons: {completed: 'erledigt', cancelled: 'storniert', reassigned: 'neu zugeteilt', expired: 'Zeit abgelaufen'},
     followed: 'öffnete', left: 'verließ', explained: 'las die Erklärung zu',
     via: {token: '', ticket: '', link: 'über einen Link'},
+    card: 'Fahrerkarte', contact: 'Kontakt', order: 'Bestellnummer', items: 'Artikel', window: 'Zugesagt', note: 'Hinweis',
+    vehicles: {
+      foot: 'zu Fuß', bicycle: 'Fahrrad', cargo_bike: 'Lastenrad', moped: 'Roller', car: 'Auto', van: 'Transporter',
+      truck: 'Lkw',
+    },
     close: 'Schließen', history: 'Statusverlauf', actor: 'von', gone: 'Dieser Auftrag ist hier nicht mehr offen.',
     deadline: 'Geteilt bis', kind: 'Art', kinds: {delivery: 'Lieferung', service: 'Termin'},
     refused: 'Diese Seite ist für den Leitstand. Sie sind mit einer anderen Rolle angemeldet.',

@@ -82,8 +82,11 @@ export function presentation(view, moment, texts, words) {
     mapDescription: isMapped && view.destination
       ? mapDescription(view, {kind, isStale, eta, serverTime, locale, timeZone}, words) : '',
     steps: steps(view, clock, texts, words),
+    who: whoIsComing(view, kind, words),
     facts: {
-      name: words.order[kind], job: view.job, vendor: view.vendor ?? '',
+      name: words.order[kind], job: view.display?.orderNumber ?? view.job, vendor: view.vendor ?? '',
+      items: (view.display?.items ?? []).join('\n'), note: view.display?.note ?? '',
+      window: windowText(view.display?.window, {wall, clockOffset: view.clockOffset, locale, timeZone}),
       arrival: eta?.state === 'ok' && eta.arrivesAt > serverTime ? clock(eta.arrivesAt - view.clockOffset) : '',
       since: view.statusAt ? sinceText(view.statusAt - view.clockOffset, wall, locale, timeZone) : '',
     },
@@ -92,6 +95,32 @@ export function presentation(view, moment, texts, words) {
     arrivesAt: eta?.state === 'ok' ? eta.arrivesAt ?? null : null,
     isArriving: when.kind === 'now',
   };
+}
+
+/**
+ * Returns who is coming, or null. A contact is a link only if it is a telephone number or an https address, whatever the
+ * gateway sends.
+ */
+function whoIsComing({riderCard: card}, kind, words) {
+  if (!card) return null;
+  const name = card.name ?? words.rider[kind];
+  const isTelephone = /^tel:/.test(card.contact ?? '');
+  const isLink = isTelephone || /^https:/.test(card.contact ?? '');
+  return {
+    name, photo: card.photo ?? null, role: card.name ? words.rider[kind] : '',
+    vehicle: [words.vehicles[card.vehicle], card.plate].filter(Boolean).join(' · '),
+    contact: isLink ? {href: card.contact, text: isTelephone ? words.call(name) : words.write(name)} : null,
+  };
+}
+
+/** The promised window, with the date unless it is today. */
+function windowText(window, {wall, clockOffset, locale, timeZone}) {
+  if (!window) return '';
+  const [from, until] = [window.from - clockOffset, window.until - clockOffset];
+  const day = (time) => new Intl.DateTimeFormat('en-CA', {timeZone}).format(time);
+  const isToday = day(from) === day(wall) && day(until) === day(wall);
+  const style = {timeStyle: 'short', timeZone, ...(isToday ? {} : {dateStyle: 'medium'})};
+  return new Intl.DateTimeFormat(locale, style).formatRange(from, until);
 }
 
 /** The translation of a status, or its readable key until the translations are loaded. */

@@ -14,6 +14,7 @@ import {
   PASSING, isTakenAway, isTracked, presentation, positionAge, refusalOnceOpen, refusalWithoutRoom,
 } from './track-presentation.js';
 import {Announcements} from './track-announcements.js';
+import {RiderPanel} from './track-rider.js';
 import {words as allWords} from './track-words.js';
 
 const EVERY = 1_000;              // ms between two renderings, so that ages and arrival times count
@@ -26,6 +27,8 @@ const job = decodeURIComponent(location.pathname.split('/').pop());
 const signIn = new SignIn({panel: element('signin'), takesLinks: true, why: words.signInWhy});
 const enroute = new Enroute({credential: async () => signIn.current});
 const map = new TrackMap(element('map'), {follow: element('follow'), words});
+// An operator's own page may lack elements of a newer version.
+const rider = element('who') && new RiderPanel(element('who'));
 const announcer = new Announcer(element('announcer'));
 // Arrival times change often and wait for the announcer's quiet time. Everything else is announced immediately (CUS-027).
 const announcements = new Announcements(
@@ -165,6 +168,7 @@ function render() {
   map.mark(seen.isStale);
   if (seen.tone) element('summary').dataset.tone = seen.tone;
   else delete element('summary').dataset.tone;
+  rider?.show(seen.who);
   renderSteps(seen.steps);
   renderFacts(seen.facts);
   if (texts) announcements.update(seen);
@@ -196,7 +200,8 @@ function renderSteps(steps) {
 
 function renderFacts(facts) {
   put(element('job-name'), facts.name);
-  for (const name of ['job', 'vendor', 'arrival', 'since']) {
+  for (const name of ['job', 'vendor', 'items', 'window', 'note', 'arrival', 'since']) {
+    if (!element(name)) continue;
     put(element(name), facts[name]);
     element(name).previousElementSibling.hidden = !facts[name];
   }

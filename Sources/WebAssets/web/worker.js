@@ -1,6 +1,6 @@
 // The service worker of all pages. It caches what a page needs to open offline, and the last state of a job, so that a
-// customer in a lift can still read "on its way". It never caches positions or addresses, because a cache is a file that
-// outlives the journey. Requests that are not listed here pass unchanged: the APIs, tiles, other origins.
+// customer in a lift can still read "on its way". It never caches positions, addresses or who is coming, because a cache
+// is a file that outlives the journey. Requests that are not listed here pass unchanged: the APIs, tiles, other origins.
 
 const SHELL = 'enroute-shell-1';
 const STATES = 'enroute-states-1';
@@ -125,12 +125,12 @@ async function owner(authorization) {
   return Array.from(new Uint8Array(digest).slice(0, 16), (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
-/** Removes the positions of rider and customer and everything that reveals them; null if this is not a job's page. */
+/** Removes who is coming, the positions of rider and customer and everything that reveals them; null if this is not a job's page. */
 function withoutPlaces(html) {
   const first = /(<script type="application\/json" id="first">)(.*?)(<\/script>)/s;
   const json = first.exec(html)?.[2];
   if (!json) return null;
-  const {position, positionAgeMs, destination, eta, unavailable, travelDeadline, ...rest} = JSON.parse(json);
+  const {position, positionAgeMs, destination, eta, unavailable, travelDeadline, riderCard, ...rest} = JSON.parse(json);
   if (['live', 'stale'].includes(rest.tracking)) Object.assign(rest, {tracking: 'waiting', text: 'waiting'});
   const text = JSON.stringify({...rest, position: null, kept: Date.now()}).replaceAll('<', '\\u003c');
   return html.replace(first, (_, open, __, close) => open + text + close);

@@ -42,8 +42,8 @@ extension ProcessConfiguration {
             { _ = try self.replicaQuorum() }, { _ = try self.topics() }, { _ = try self.queue() },
             { _ = try self.arrivals() }, { _ = try self.liveState() }, { _ = try self.gatewayName() },
             { _ = try self.trustedProxies() }, { _ = try self.allowedOrigins() }, { _ = try self.pagesFolder() },
-            { _ = try self.signInURL() }, { _ = try self.tiles() }, { _ = try self.languages() },
-            { _ = try self.streets() },
+            { _ = try self.signInURL() }, { _ = try self.tiles() }, { _ = try self.photoOrigins() },
+            { _ = try self.languages() }, { _ = try self.streets() },
         ]
         for part in parts { await attempt { try part() } }
         // What the parts above do not cover.

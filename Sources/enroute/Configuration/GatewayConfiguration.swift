@@ -70,6 +70,7 @@ extension ProcessConfiguration {
         settings.leafletFolder = self.text("ENROUTE_PAGES_LEAFLET_DIR") ?? settings.leafletFolder
         settings.pagesFolder = try self.pagesFolder()
         settings.signInURL = try self.signInURL()
+        settings.photoOrigins = try self.photoOrigins()
         settings.tiles = try self.tiles()
         settings.languages = try self.languages()
         settings.streets = try self.streets()

@@ -56,6 +56,18 @@ extension ProcessConfiguration {
         return text
     }
 
+    /// Only hosts over TLS: a photo over plain HTTP would be blocked as mixed content.
+    func photoOrigins() throws -> [String] {
+        let origins = try self.list("ENROUTE_PAGES_PHOTO_ORIGINS")
+        for origin in origins where origin.wholeMatch(of: /https:\/\/[a-z0-9.-]+(:[0-9]{1,5})?/) == nil {
+            throw ConfigurationError(
+                description:
+                    "ENROUTE_PAGES_PHOTO_ORIGINS contains \(origin); it must contain origins only: https://host "
+                    + "or https://host:port, in lower case, without a path or a wildcard.")
+        }
+        return origins
+    }
+
     func languages() throws -> StatusLanguages {
         StatusLanguages(
             further: try self.list("ENROUTE_PAGES_TRANSLATION_FILES").map { file in

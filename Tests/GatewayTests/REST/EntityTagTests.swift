@@ -11,7 +11,7 @@ import Testing
 
     private static func view(
         _ change: (inout JobRecord) -> Void = { _ in }, feed: JobFeed.State = JobFeed.State(),
-        unavailable: UnavailableReason? = nil, now: Int64 = 1_795_248_700_000
+        unavailable: UnavailableReason? = nil, card: RiderCard? = nil, now: Int64 = 1_795_248_700_000
     ) -> JobView {
         var record = JobRecord(
             kind: .service, customer: PersonID("anna")!, rider: PersonID("rider-1")!, zone: nil,
@@ -22,7 +22,7 @@ import Testing
         var notes = ValidationSummary()
         notes.unavailable = unavailable
         return JobView(
-            JobLedger.Recovery(record: record, isReset: false, missed: []), feed, notes, now: now,
+            JobLedger.Recovery(record: record, isReset: false, missed: []), feed, notes, card: card, now: now,
             freshness: .seconds(30))
     }
 
@@ -51,6 +51,8 @@ import Testing
             Self.view { $0.travelDeadline = 1_795_249_000_000 }, Self.view(feed: Self.feed(id), now: now),
             Self.view(feed: Self.feed(next), now: now), Self.view(feed: Self.feed(id), now: now + 30_000),
             Self.view(feed: Self.feed(id), unavailable: .network, now: now + 30_000),
+            Self.view { $0.display = JobDisplay(orderNumber: "A-7") }, Self.view(card: RiderCard(name: "Rosa")),
+            Self.view(card: RiderCard(name: "Ugo")),
         ].map { EntityTag($0) }
         #expect(Set(tags).count == tags.count)
         #expect(EntityTag(Self.view(feed: Self.feed(id), now: now + 1000)) == tags[12])

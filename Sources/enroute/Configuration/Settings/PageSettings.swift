@@ -22,6 +22,13 @@ extension SettingsTable {
                     Without it the pages ask for a code.
                     """),
             Setting(
+                "ENROUTE_PAGES_PHOTO_ORIGINS", .list("`https://host` or `https://host:port`"),
+                "Origins from which pages may load riders’ photos.",
+                details: """
+                    Without it the pages show no photos, and browsers load no image from another site. Photos that a browser
+                    loads from another origin reveal its address to that origin, so name only hosts that you operate.
+                    """),
+            Setting(
                 "ENROUTE_PAGES_TRANSLATION_FILES", .list("path of a JSON file"),
                 "Further languages for statuses and pages.",
                 details: """
