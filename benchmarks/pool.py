@@ -101,7 +101,7 @@ async def run(options, path, port):
         await redis.load(script)
     riders = [f"rider-{number}" for number in range(options.riders)]
     await redis.send("SADD", "zones", ZONE)
-    await asyncio.gather(*(redis.change("describe_rider", rider, [], 1, 1) for rider in riders))
+    await asyncio.gather(*(redis.change("describe_rider", rider, [], 1, 1, "") for rider in riders))
     await asyncio.gather(*(redis.turn(rider, True) for rider in riders))
     sent, times, answered, ready, lag = {}, [], [], [], 0.0
     watchers = [asyncio.create_task(watch(port, sent, times, ready)) for _ in range(options.watchers)]

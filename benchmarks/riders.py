@@ -65,7 +65,7 @@ def measure(redis, riders, questions):
     names = [f"rider-{number}" for number in range(riders)]
     geo = [f"riders:{{{ZONE}}}:geo", f"riders:{{{ZONE}}}:seen"]
     timed("describe_rider", riders, lambda n: redis.script(
-        "describe_rider", keys(names[n]), ZONE, names[n], "service", "", 1, 1))
+        "describe_rider", keys(names[n]), ZONE, names[n], "service", "", 1, 1, ""))
     before = int(redis.send("MEMORY", "USAGE", keys(names[0])[0]))
     timed("set_rider_online, with a request id", riders, lambda n: redis.script(
         "set_rider_online", keys(names[n], "due", request="r"), ZONE, names[n], names[n], "r", "phone-1", REACH))

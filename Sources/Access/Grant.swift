@@ -50,7 +50,7 @@ package struct TokenIdentity: Sendable, Hashable {
 
 /// An action that a grant may permit.
 package enum Verb: Sendable, CaseIterable {
-    case followJob, readJob, createJob, changeStatus, reportLocation, switchTravel, createTicket, readVerdicts
+    case followJob, readJob, createJob, eraseJob, changeStatus, reportLocation, switchTravel, createTicket, readVerdicts
     case assignJob, createLink, revokeGrant, sendEvents
     case followPool, lookAtZones
     case beAvailable, takeTask, readRiders, describeRider, forceOffline
@@ -83,7 +83,8 @@ extension Grant {
             self.job == nil
         case (.service, .describeRider): self.job == nil
         case (.ops, .followJob), (.ops, .readJob), (.ops, .revokeGrant), (.ops, .readVerdicts): true
-        case (.service, .followJob), (.service, .readJob), (.service, .createJob), (.service, .readVerdicts): true
+        case (.service, .followJob), (.service, .readJob), (.service, .createJob), (.service, .eraseJob): true
+        case (.service, .readVerdicts): true
         case (.service, .assignJob), (.service, .createLink), (.service, .revokeGrant), (.service, .sendEvents): true
         // Explanations name everybody who follows a job, so only operations staff read them.
         case (.ops, .explainJob): true

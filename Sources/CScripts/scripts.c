@@ -27,6 +27,12 @@ static const unsigned char describe_job_lua[] = {
 static const unsigned char describe_rider_lua[] = {
 #embed "../../lua/describe_rider.lua"
 };
+static const unsigned char drop_listed_lua[] = {
+#embed "../../lua/drop_listed.lua"
+};
+static const unsigned char erase_job_lua[] = {
+#embed "../../lua/erase_job.lua"
+};
 static const unsigned char expire_rider_lua[] = {
 #embed "../../lua/expire_rider.lua"
 };
@@ -105,6 +111,8 @@ static const struct enroute_scripts_file files[] = {
     FILE_OF("create_job.lua", create_job_lua),
     FILE_OF("describe_job.lua", describe_job_lua),
     FILE_OF("describe_rider.lua", describe_rider_lua),
+    FILE_OF("drop_listed.lua", drop_listed_lua),
+    FILE_OF("erase_job.lua", erase_job_lua),
     FILE_OF("expire_rider.lua", expire_rider_lua),
     FILE_OF("issue_link.lua", issue_link_lua),
     FILE_OF("join_link.lua", join_link_lua),

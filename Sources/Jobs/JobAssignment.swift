@@ -96,6 +96,10 @@ extension JobService {
             ? self.close(job, because: .reassigned, fence: record.fence + 1).map { _ in }
             : self.loop.makeSucceededVoidFuture()
         return closed.flatMap {
+            // Listed before the record names them, so that no job is missing from a list.
+            self.ledger.list(
+                job, rider: parties.rider, customer: parties.customer, now: WallClock.nowMilliseconds)
+        }.flatMap {
             self.ledger.assign(
                 job, to: parties.rider, of: parties.customer, expected: record.fence, occurredAt: occurredAt)
         }
@@ -103,7 +107,9 @@ extension JobService {
 
     /// Creates a job; if it has a rider, it becomes a task of that rider. Safe to repeat.
     package func create(_ new: NewJob, epoch: String) -> EventLoopFuture<Durable<JobLedger.Creation>> {
-        self.acquireTask(new.job, for: new.rider, from: nil, by: new.actor).flatMap { task in
+        let listed = self.ledger.list(
+            new.job, rider: new.rider, customer: new.customer, now: WallClock.nowMilliseconds)
+        return listed.flatMap { self.acquireTask(new.job, for: new.rider, from: nil, by: new.actor) }.flatMap { task in
             self.ledger.createDurably(new, epoch: epoch).flatMap { creation in
                 self.updateZoneListing(of: new.job)
                 guard case .exists = creation.value, task?.isNew == true else {

@@ -205,6 +205,15 @@ package struct JobService: Sendable {
 
     package var loop: any EventLoop { self.ledger.eventLoop }
 
+    /// Keeps a job on the lists of its rider and customer for longer, and restores its entries. Nothing waits for it.
+    package func refreshPersonLists(of job: JobID) {
+        self.ledger.recover(job).whenSuccess { recovery in
+            guard let record = recovery?.record else { return }
+            _ = self.ledger.list(
+                job, rider: record.rider, customer: record.customer, now: WallClock.nowMilliseconds, isRefresh: true)
+        }
+    }
+
     /// Updates the zone's list after a change of the job. Nothing waits for it: after a failure the next change corrects the
     /// list.
     package func updateZoneListing(of job: JobID) {

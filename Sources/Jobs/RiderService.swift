@@ -3,6 +3,7 @@
 
 internal import Access
 package import EnrouteWire
+internal import HTTPValues
 package import LiveState
 package import NIOCore
 package import Redis
@@ -149,13 +150,22 @@ package struct RiderService: Sendable {
         }
     }
 
-    /// Lets the followers of a rider's tasks read its card.
+    /// Maximum number of jobs that are not tasks whose followers are notified of a card: the newest.
+    private static let maxRefreshedJobs = 100
+
+    /// Lets the followers of a rider's jobs read its card. A rider that was put into a zone after it got a job has jobs that are
+    /// not tasks.
     private func refreshJobs(of rider: RegisteredRider) -> EventLoopFuture<Void> {
         guard rider.record.cardVersion > 0 else { return self.loop.makeSucceededVoidFuture() }
-        let refreshed = rider.record.tasks.keys.map {
-            self.jobs.ledger.refresh($0, after: rider.record.cardVersion, ofCardOf: rider.rider)
+        return self.jobs.ledger.page(
+            of: .rider(rider.rider), after: nil, limit: Self.maxRefreshedJobs, now: WallClock.nowMilliseconds
+        ) { $1.status.showsRider }.flatMap { page in
+            let jobs = Set(rider.record.tasks.keys).union(page.jobs.map(\.job))
+            let refreshed = jobs.map {
+                self.jobs.ledger.refresh($0, after: rider.record.cardVersion, ofCardOf: rider.rider)
+            }
+            return EventLoopFuture.andAllSucceed(refreshed, on: self.loop)
         }
-        return EventLoopFuture.andAllSucceed(refreshed, on: self.loop)
     }
 
     /// Removes a rider from its zone on behalf of the service.

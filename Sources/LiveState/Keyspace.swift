@@ -17,6 +17,8 @@ package struct Keyspace: Sendable, Hashable {
     package func eta(of job: JobID) -> String { self.job(job) + ":eta" }
     /// Held by the gateway that calculates the arrival time.
     package func etaLease(of job: JobID) -> String { self.eta(of: job) + ":lease" }
+    /// Ledger: ids of its tracking links, by the time at which each expires.
+    package func links(of job: JobID) -> String { self.job(job) + ":links" }
     /// The stops that its rider makes first.
     package func stopsBefore(_ job: JobID) -> String { self.job(job) + ":before" }
     /// Number of requests to a routing provider on one day.
@@ -65,6 +67,9 @@ package struct Keyspace: Sendable, Hashable {
     // Ledger: open jobs of a zone, and zones with open jobs. They are only for display; no decision depends on them.
     package func jobs(in zone: ZoneID) -> String { "\(self.prefix)zone:{\(zone.text)}:jobs" }
     package var zonesOfJobs: String { "\(self.prefix)zones:jobs" }
+    // Ledger: the jobs of a person. Not `rider:{R}:jobs`, which is the record of a rider named `jobs` in a zone R.
+    package func jobs(ofRider rider: PersonID) -> String { "\(self.prefix)jobs:rider:{\(rider.text)}" }
+    package func jobs(ofCustomer customer: PersonID) -> String { "\(self.prefix)jobs:customer:{\(customer.text)}" }
 
     // Live: health reports of gateways.
     package var gateways: String { "\(self.prefix)gateways" }

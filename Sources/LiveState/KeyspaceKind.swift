@@ -11,7 +11,8 @@ extension Keyspace {
         case rider, tasks, request, idempotency, home, zones
         case available, due, taskOwners = "task_owners", changeLog = "change_log", changes, places
         case placesSeen = "places_seen"
-        case jobs, zonesOfJobs = "zones_of_jobs"
+        case jobs, zonesOfJobs = "zones_of_jobs", jobLinks = "job_links"
+        case riderJobs = "rider_jobs", customerJobs = "customer_jobs"
         case gateways, gateway, followed, ridersConnected = "riders_connected"
         case stream, control
         /// Not a name of Enroute.
@@ -33,6 +34,7 @@ extension Keyspace {
         case "link": tail == ":viewers" ? .viewers : .link
         case "gateway": tail == ":followed" ? .followed : tail == ":riders" ? .ridersConnected : .gateway
         case "zone": .jobs
+        case "jobs": Self.ofPerson[rest.prefix { $0 != ":" }] ?? .other
         case "request": .request
         case "idempotency": .idempotency
         case "home": .home
@@ -49,8 +51,9 @@ extension Keyspace {
     ]
     private static let ofJob: [Substring: Kind] = [
         "": .job, ":log": .log, ":travel": .travel, ":position": .position, ":eta": .eta, ":eta:lease": .etaLease,
-        ":before": .stopsBefore, ":verdicts": .verdicts, ":feed": .feed, ":events": .events,
+        ":before": .stopsBefore, ":links": .jobLinks, ":verdicts": .verdicts, ":feed": .feed, ":events": .events,
     ]
+    private static let ofPerson: [Substring: Kind] = ["rider": .riderJobs, "customer": .customerJobs]
     private static let ofZone: [Substring: Kind] = [
         ":available": .available, ":due": .due, ":tasks": .taskOwners, ":audit": .changeLog, ":changes": .changes,
         ":geo": .places, ":seen": .placesSeen,

@@ -69,6 +69,7 @@ package struct Routes: Sendable {
         api.post("tickets", use: self.createTicket)
         self.addSignIns(to: api)
         self.addJobs(to: api)
+        self.addJobLists(to: api)
         self.addJobWriting(to: api)
         self.addStatus(to: api)
         self.addLocations(to: api)
@@ -132,6 +133,14 @@ package struct Routes: Sendable {
     @Sendable private func assign(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
         let grant = try self.grant(request, context, .assignJob)
         let job = try self.job(context, grant)
+        return try await self.executeOnce(request, context, by: grant) { request, _ in
+            try await self.assign(job, request, context, grant)
+        }
+    }
+
+    private func assign(
+        _ job: JobID, _ request: Request, _ context: GatewayRequestContext, _ grant: Grant
+    ) async throws -> Response {
         let body = try await self.body(AssignmentBody.self, request, context)
         guard body.rider != nil || body.customer != nil else {
             throw Self.unprocessable(

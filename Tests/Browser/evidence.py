@@ -30,6 +30,8 @@ class Evidence:
     pages: list[Page] = field(default_factory=list)
     # Uncaught errors that the test expects, as regular expressions.
     expected_errors: list[str] = field(default_factory=list)
+    # Hosts that the test allows pages to load images from.
+    expected_hosts: list[str] = field(default_factory=list)
 
     def watch(self, context: BrowserContext) -> None:
         context.add_init_script(TELL_VIOLATIONS)
@@ -48,9 +50,9 @@ class Evidence:
     @property
     def to_others(self) -> list[str]:
         """Requests and sockets to other origins."""
-        ours = urlsplit(self.origin).netloc
+        ours = [urlsplit(self.origin).netloc, *self.expected_hosts]
         return [url for url in self.requests + self.sockets
-                if urlsplit(url).scheme not in OF_THE_BROWSER and urlsplit(url).netloc != ours]
+                if urlsplit(url).scheme not in OF_THE_BROWSER and urlsplit(url).netloc not in ours]
 
     @property
     def policy_violations(self) -> list[str]:

@@ -126,6 +126,20 @@ import Testing
         }
     }
 
+    @Test func `photos are loaded from named origins over TLS only`() async throws {
+        let name = "ENROUTE_PAGES_PHOTO_ORIGINS"
+        let (settings, _) = try await Self.settings([name: "https://photos.example,https://b.example:8443"])
+        #expect(settings.photoOrigins == ["https://photos.example", "https://b.example:8443"])
+        #expect(try await Self.settings([:]).0.photoOrigins.isEmpty)
+        for origin in [
+            "http://photos.example", "photos.example", "https://photos.example/", "https://*.example",
+            "https://A.example",
+            "https://photos.example;script-src *", "*", "https:", "data:",
+        ] {
+            await #expect(throws: (any Error).self, "\(origin)") { try await Self.settings([name: origin]) }
+        }
+    }
+
     /// Files are read when the gateway starts, so a missing one is reported before it listens.
     @Test(arguments: [
         ("ENROUTE_TLS_TICKET_KEY_FILES", "/no.keys", "/no.keys"),

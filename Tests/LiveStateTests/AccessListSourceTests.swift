@@ -62,6 +62,7 @@ import Testing
             "Sources/LiveState/Riders/RiderPresence.swift", "Sources/LiveState/Riders/RiderProfiles.swift",
             "Sources/LiveState/Riders/RiderTasks.swift", "Sources/LiveState/Riders/ZonePool.swift",
             "Sources/LiveState/Operations/ZoneJobs.swift", "Sources/LiveState/Operations/ZoneOverview.swift",
+            "Sources/LiveState/Operations/PersonJobs.swift", "Sources/LiveState/Jobs/JobErasure.swift",
         ],
     ]
 

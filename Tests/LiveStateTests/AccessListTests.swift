@@ -31,6 +31,46 @@ import Testing
         }
     }
 
+    @Test func `the gateway's user can list, refresh and erase jobs and their links`() async throws {
+        try await Signed.in(as: "enroute", at: .ledger) { signed in
+            let ledger = JobLedger(ledger: signed.client, settings: Self.settings)
+            let (customer, now) = (PersonID("customer-1")!, Int64(1_795_248_617_611))
+            for _ in 0..<2 {
+                try await ledger.list(Self.job, rider: Self.rider, customer: customer, now: now).get()
+                let new = NewJob(
+                    job: Self.job, kind: .delivery, customer: customer, rider: Self.rider,
+                    display: JobDisplay(note: "a"), actor: PersonID("service-1")!)
+                _ = try await ledger.create(new, epoch: "epoch-1").get()
+                try await ledger.refresh(Self.job, after: 1, ofCardOf: Self.rider).get()
+                let page = try await ledger.page(
+                    of: .rider(Self.rider), after: nil, limit: 10, now: now
+                ) { _, _ in true }.get()
+                #expect(page.jobs.map(\.job) == [Self.job])
+                // Somebody else's list is empty, and its entry too much is removed.
+                try await ledger.list(Self.job, rider: nil, customer: PersonID("other")!, now: now).get()
+                let other = try await ledger.page(
+                    of: .customer(PersonID("other")!), after: nil, limit: 10, now: now + 2 * JobLedger.longestListing
+                ) { _, _ in true }.get()
+                #expect(other.jobs.isEmpty)
+                let links = TrackingLinks(ledger: signed.client, settings: Self.settings)
+                _ = try await links.issue(for: Self.job, of: customer, by: customer).get()
+                let deleted = try await ledger.eraseLinks(of: Self.job).get()
+                #expect(deleted == 1)
+                let record = try #require(try await ledger.recover(Self.job).get()).record
+                let erased = try await ledger.erase(Self.job, as: record).get().value
+                #expect(erased == .erased(keys: 3))
+                try await ledger.unlist(Self.job, record).get()
+            }
+        }
+        try await Signed.in(as: "enroute", at: .live) { signed in
+            let feed = JobFeed(live: signed.client, settings: Self.settings)
+            let closed = try await feed.close(Self.job, because: .revoked, fence: 7, endsJob: true).get()
+            #expect(closed == .closed(erased: 0))
+            let erased = try await feed.erase(Self.job).get()
+            #expect(erased == 0)
+        }
+    }
+
     @Test func `the gateway's user can make every call to the ledger`() async throws {
         try await Signed.in(as: "enroute", at: .ledger) { signed in
             let ledger = JobLedger(ledger: signed.client, settings: Self.settings)

@@ -125,7 +125,8 @@ import Testing
             (.zonesOfJobs, keyspace.zonesOfJobs), (.gateways, keyspace.gateways), (.gateway, keyspace.gateway("g")),
             (.ridersConnected, keyspace.ridersConnected(atGateway: "g")),
             (.followed, keyspace.followed(atGateway: "g")), (.stream, keyspace.stream(.audit)),
-            (.control, keyspace.control),
+            (.control, keyspace.control), (.jobLinks, keyspace.links(of: job)),
+            (.riderJobs, keyspace.jobs(ofRider: rider)), (.customerJobs, keyspace.jobs(ofCustomer: rider)),
         ]
     }
 

@@ -70,6 +70,10 @@ package struct JSONSchema: Sendable {
         case "then", "else": return []
         case "items", "minItems", "maxItems", "uniqueItems":
             return self.arrayFaults(of: value, by: keyword, wanted, path)
+        case "propertyNames":
+            return (value.object ?? [:]).keys.sorted().flatMap {
+                self.faults(of: .text($0), by: wanted, at: "\(path), name \($0)")
+            }
         case "required", "properties", "additionalProperties":
             return self.memberFaults(of: value, by: keyword, wanted, in: schema, path)
         default: return ["\(path): unknown keyword \(keyword)"]

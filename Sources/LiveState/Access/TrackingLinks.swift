@@ -74,7 +74,31 @@ package struct TrackingLinks: Sendable {
     ) -> EventLoopFuture<Durable<Issued>> {
         let secret = Secret.make()
         guard let id = Self.id(of: secret) else { preconditionFailure("a generated secret is not valid") }
-        return self.writes.evaluateDurably(
+        // Listed first, so that an erasure of the job finds every link that works.
+        return self.list(id, of: job, lifetime: lifetime).flatMap {
+            self.issue(id, secret, job, customer, viewers, lifetime, actor)
+        }
+    }
+
+    /// Adds a link to the list of its job, which is in another slot than the link.
+    private func list(_ id: String, of job: JobID, lifetime: Duration) -> EventLoopFuture<Void> {
+        let key = RedisCommand.Word.text(self.keyspace.links(of: job))
+        return self.writes.send(["TIME"]).flatMap { time in
+            let now = time.array?.first?.text?.unixSeconds.map { $0 * 1000 } ?? 0
+            let expires = now + lifetime.milliseconds
+            return self.writes.send(["ZADD", key, .integer(expires), .text(id)]).map { _ in
+                _ = self.writes.send(["PEXPIRE", key, .integer(Self.maxLifetime.milliseconds)])
+                _ = self.writes.send(["ZREMRANGEBYSCORE", key, "-inf", .integer(now)])
+                _ = self.writes.send(["ZREMRANGEBYRANK", key, 0, .integer(-JobLedger.maxListedLinks - 1)])
+            }
+        }
+    }
+
+    private func issue(
+        _ id: String, _ secret: String, _ job: JobID, _ customer: PersonID, _ viewers: Int, _ lifetime: Duration,
+        _ actor: PersonID
+    ) -> EventLoopFuture<Durable<Issued>> {
+        self.writes.evaluateDurably(
             Scripts.issueLink, keys: [self.keyspace.link(id)],
             arguments: [
                 .text(job.text), .integer(viewers), .integer(lifetime.milliseconds), .text(actor.text),

@@ -99,6 +99,18 @@ package struct AccessProbe: Sendable, Hashable {
                 ["hmget", idempotency, "f"], ["hset", idempotency, "f", "v"], ["hdel", idempotency, "f"],
                 ["pexpire", idempotency, "1"], ["del", idempotency],
             ]
+            let links = keyspace.links(of: Self.job)
+            self.needed += [
+                ["zadd", links, "1", "l"], ["zrange", links, "0", "1"], ["zremrangebyscore", links, "-inf", "1"],
+                ["zremrangebyrank", links, "0", "1"], ["pexpire", links, "1"], ["del", links],
+            ]
+            for list in [keyspace.jobs(ofRider: Self.rider), keyspace.jobs(ofCustomer: Self.rider)] {
+                self.needed += [
+                    ["zadd", list, "1", "j"], ["zrange", list, "0", "1"], ["zscore", list, "j"], ["zrem", list, "j"],
+                    ["zremrangebyscore", list, "-inf", "1"], ["zremrangebyrank", list, "0", "1"],
+                    ["pexpire", list, "1"],
+                ]
+            }
             self.needed += Self.riderCommands(keyspace)
             for stream in AuditEntry.Stream.allCases.map({ keyspace.stream($0) }) {
                 self.needed += [

@@ -68,7 +68,8 @@ extension Keyspace {
             .live
         case .job, .log, .events, .link, .viewers, .rider, .tasks, .request, .idempotency, .home, .zones, .available,
             .due,
-            .taskOwners, .changeLog, .changes, .jobs, .zonesOfJobs, .stream, .control:
+            .taskOwners, .changeLog, .changes, .jobs, .zonesOfJobs, .jobLinks, .riderJobs,
+            .customerJobs, .stream, .control:
             .ledger
         case .other: nil
         }

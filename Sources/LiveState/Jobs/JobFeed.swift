@@ -6,8 +6,8 @@ package import Redis
 
 /// Opens, closes and reads the feeds of jobs at the live instance. Safe to use from any thread.
 package struct JobFeed: Sendable {
-    private let live: RedisClient
-    private let keyspace: Keyspace
+    let live: RedisClient
+    let keyspace: Keyspace
 
     package init(live: RedisClient, settings: LiveStateSettings) {
         self.live = live
@@ -57,9 +57,9 @@ package struct JobFeed: Sendable {
     ///   - rider: closes the feed only if this rider shares its position; `nil` for any rider.
     ///   - fence: decisions below it can no longer open the feed; `nil` to keep the stored fence.
     package func close(
-        _ job: JobID, of rider: PersonID? = nil, because reason: EndReason, fence: Int64? = nil
+        _ job: JobID, of rider: PersonID? = nil, because reason: EndReason, fence: Int64? = nil, endsJob: Bool = false
     ) -> EventLoopFuture<Closing> {
-        self.close(job, rider, reason, fence, deadline: nil)
+        self.close(job, rider, reason, fence, deadline: nil, endsJob: endsJob)
     }
 
     /// Stops a job's positions when its deadline has passed by the clock of Redis. Safe to repeat, from any gateway.
@@ -70,14 +70,16 @@ package struct JobFeed: Sendable {
     }
 
     private func close(
-        _ job: JobID, _ rider: PersonID?, _ reason: EndReason, _ fence: Int64?, deadline: Int64?
+        _ job: JobID, _ rider: PersonID?, _ reason: EndReason, _ fence: Int64?, deadline: Int64?,
+        endsJob: Bool = false
     ) -> EventLoopFuture<Closing> {
         self.live.evaluate(
             Scripts.closeFeed,
             keys: self.keys(job) + [self.keyspace.eta(of: job), self.keyspace.verdicts(of: job)],
             arguments: [
                 .text(rider?.text ?? ""), .bytes(ServerMessage.tracking(job: job, reason.tracking, reason).encoded),
-                .text(fence.map(String.init) ?? ""), .text(deadline.map(String.init) ?? ""), reason.endsJob ? 1 : 0,
+                .text(fence.map(String.init) ?? ""), .text(deadline.map(String.init) ?? ""),
+                reason.endsJob || endsJob ? 1 : 0,
             ]
         ).flatMapThrowing { answer in
             guard let parts = answer.array, let code = parts.first?.integer else {

@@ -71,8 +71,14 @@ package struct JobRecord: Sendable, Hashable {
 }
 
 extension JobRecord {
-    /// - Parameter fields: the seventeen fields of `state` in the reply of recover_job. Lists of jobs, which need no more,
-    ///   read only the first fourteen.
+    /// The fields of a record in the order of recover_job.
+    static let fields = [
+        "kind", "customer", "rider", "zone", "destination", "vendor", "status", "status_at", "epoch", "head",
+        "travel_active", "travel_deadline", "fence", "reached", "revision", "display", "metadata",
+    ]
+
+    /// - Parameter fields: the seventeen fields of `state` in the reply of recover_job. Lists of open jobs read only
+    ///   the first fourteen.
     init?(_ fields: [RESPValue]) {
         let texts = fields.compactMap(\.text)
         guard texts.count == fields.count, [14, 17].contains(texts.count), let kind = JobKind(rawValue: texts[0]),

@@ -35,6 +35,15 @@ package struct AuditEntry: Sendable, Hashable {
         AuditEntry(.audit, type: "erased", ["job": job.text, "keys": String(keys), "reason": reason.rawValue])
     }
 
+    /// The job was erased on request. The only trace of it that stays.
+    ///
+    /// - Parameter keys: how many keys were deleted before the record.
+    package static func erased(_ job: JobID, keys: Int, by actor: PersonID) -> AuditEntry {
+        AuditEntry(
+            .audit, type: "erased",
+            ["job": job.text, "keys": String(keys), "reason": "request", "actor": actor.text])
+    }
+
     /// The gateway concluded an proximity state from a rider's position. Followers are notified, but the status does not change.
     package static func suggested(_ state: ProximityState, _ job: JobID, by rider: PersonID) -> AuditEntry {
         AuditEntry(.audit, type: "suggested", ["job": job.text, "rider": rider.text, "state": state.rawValue])

@@ -8,12 +8,14 @@ package import Hummingbird
 package import Jobs
 internal import LiveState
 internal import NIOCore
+internal import Realtime
 internal import Redis
 
 extension Routes {
     func addJobs(to api: RouterGroup<GatewayRequestContext>) {
         api.get("jobs/{job}", use: self.read)
         api.get("jobs/{job}/log", use: self.readLog)
+        api.delete("jobs/{job}", use: self.erase)
     }
 
     @Sendable private func read(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
@@ -40,6 +42,25 @@ extension Routes {
         var response = Self.json(
             view.snapshot.json(job: job), status: status, isReplicationUnconfirmed: isReplicationUnconfirmed)
         response.headers[.eTag] = "\(tag)"
+        return response
+    }
+
+    /// Erases everything that Enroute stores about a job. What stays is one audit entry.
+    @Sendable private func erase(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
+        let grant = try self.grant(request, context, .eraseJob)
+        let job = try self.job(context, grant)
+        let (streams, gateway) = (self.services.streams, self.settings.name)
+        let erased = try await self.result(
+            of: self.jobs.erase(job, by: grant.person) { keys in
+                var entry = AuditEntry.erased(job, keys: keys, by: grant.person)
+                entry.stamp(
+                    gateway: gateway, at: WallClock.nowMilliseconds,
+                    number: "\(UInt64.random(in: .min ... .max))-erasure")
+                return streams.append(entry)
+            })
+        var response = Response(
+            status: erased.isReplicationUnconfirmed ? .accepted : .noContent, headers: [.cacheControl: "no-store"])
+        if erased.isReplicationUnconfirmed { response.headers[.durability] = "unknown" }
         return response
     }
 

@@ -197,6 +197,14 @@ extension Routes {
     {
         let grant = try self.grant(request, context, .createJob)
         let job = try self.job(context, grant)
+        return try await self.executeOnce(request, context, by: grant) { request, _ in
+            try await self.createOrUpdate(job, request, context, grant)
+        }
+    }
+
+    private func createOrUpdate(
+        _ job: JobID, _ request: Request, _ context: GatewayRequestContext, _ grant: Grant
+    ) async throws -> Response {
         let given = try JobRequest(job, try await self.body(JobBody.self, request, context))
         try await self.checkDistance(of: given)
         let requested = try await self.geocoded(given)
@@ -238,7 +246,9 @@ extension Routes {
                 Refused(
                     code: .illegalTransition, message: "The job is \(status.rawValue) and can no longer be changed.",
                     status: status))
-        case .changed, .unchanged: self.jobs.updateZoneListing(of: requested.job)
+        case .changed, .unchanged:
+            self.jobs.updateZoneListing(of: requested.job)
+            self.jobs.refreshPersonLists(of: requested.job)
         }
         if isDestinationChanged { try await self.result(of: self.jobs.feed.forgetArrival(requested.job)) }
         var isReplicationUnconfirmed = description.isReplicationUnconfirmed

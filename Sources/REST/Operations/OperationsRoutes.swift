@@ -62,7 +62,7 @@ extension Routes {
         do { return try await question() } catch { throw Problem(Refused(error)) }
     }
 
-    private static func number(_ request: Request, _ name: Substring, _ range: ClosedRange<Int>, else usual: Int) throws
+    static func number(_ request: Request, _ name: Substring, _ range: ClosedRange<Int>, else usual: Int) throws
         -> Int
     {
         guard let number = request.uri.queryParameters[name].map({ Int($0) }) ?? usual, range.contains(number) else {
@@ -72,7 +72,7 @@ extension Routes {
     }
 
     /// Parses a query parameter with a comma-separated list of values, such as `status=accepted,preparing`.
-    private static func cases<Case: RawRepresentable & CaseIterable & Hashable>(
+    static func cases<Case: RawRepresentable & CaseIterable & Hashable>(
         _ request: Request, _ name: Substring, _ type: Case.Type
     ) throws -> Set<Case>? where Case.RawValue == String {
         guard let text = request.uri.queryParameters[name] else { return nil }

@@ -143,6 +143,14 @@ extension Routes {
     {
         let grant = try self.grant(request, context, .describeRider)
         let rider = try self.rider(context)
+        return try await self.executeOnce(request, context, by: grant) { request, _ in
+            try await self.describeRider(rider, request, context, grant)
+        }
+    }
+
+    private func describeRider(
+        _ rider: PersonID, _ request: Request, _ context: GatewayRequestContext, _ grant: Grant
+    ) async throws -> Response {
         let body = try await self.body(RiderBody.self, request, context)
         let capacity = body.capacity ?? 1
         guard Riders.capacities.contains(capacity) else {

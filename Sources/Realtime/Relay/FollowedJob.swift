@@ -164,7 +164,8 @@ final class FollowedJob {
     /// Sends the whole state, and the messages that arrived while it was read. Ends the subscription if the client is no longer
     /// authorized.
     ///
-    /// - Returns: `false` if messages between the two are missing and the job has to be read again.
+    /// - Returns: `false` if messages between the two are missing, or change whether the rider is shown, and the job has to be
+    ///   read again.
     func sendSnapshot(_ view: JobView, _ frame: [UInt8]) -> Bool {
         guard !self.syncState.isLive, self.reauthorize(view.parties) else { return true }
         self.hasSentSnapshot = true
@@ -183,7 +184,7 @@ final class FollowedJob {
             self.session.send(position, .conflated(self.job))
             self.sendTrackingState(.live, Frame.text(ServerMessage.tracking(job: self.job, .live, nil).encoded))
         }
-        return buffered != nil
+        return buffered != nil && !self.showsOutdatedRider
     }
 
     /// Whether the follower has seen the current state. A follower without a first snapshot is about to receive it.

@@ -263,6 +263,7 @@ package final class LoopRelay {
         }
         // The job has been reassigned, so its followers may no longer be authorized. Nothing is shown until it is read again.
         guard !payload.elementsEqual(Self.assigned) else { return self.resync(job) }
+        guard !payload.elementsEqual(Self.erased) else { return self.erased(job) }
         guard case .status(job, let event)? = ServerMessage(ours: payload) else { return self.events.refuse(channel) }
         let status = FollowerSyncState<StatusID>.Status(
             id: event.id, previous: event.previous, epoch: event.epoch, frame: Frame.text(payload))
@@ -296,8 +297,16 @@ package final class LoopRelay {
             ])
     }
 
-    /// The message that assign_job publishes.
+    /// The message that assign_job publishes, and that of erase_job.
     private static let assigned = Array(#"{"type":"assigned"}"#.utf8)
+    private static let erased = Array(#"{"type":"erased"}"#.utf8)
+
+    /// The job no longer exists. If this message is lost, the periodic check of followed jobs finds out.
+    private func erased(_ job: JobID) {
+        self.suppressed.drop(job)
+        self.arrivals.ended(job, because: .revoked)
+        for follower in self.table.followers(of: job) { follower.erase() }
+    }
 
     // MARK: revocation
 

@@ -121,6 +121,19 @@ extension FollowedJob {
     }
 }
 
+extension FollowedJob {
+    /// The job was erased. It ends for everyone, and with it a session that has no other job: one with a link.
+    func erase() {
+        if self.hasSentSnapshot {
+            self.end(.revoked)
+        } else {
+            self.session.follower.refuseAsUnknown(self)
+        }
+        self.session.resetUnlessFlushed()
+        if self.session.grant?.link != nil { self.session.revoke() }
+    }
+}
+
 extension FollowerSession {
     fileprivate func refuseAsUnknown(_ followed: FollowedJob) {
         self.unfollow(followed)

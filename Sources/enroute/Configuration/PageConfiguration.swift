@@ -58,7 +58,7 @@ extension ProcessConfiguration {
 
     /// Only hosts over TLS: a photo over plain HTTP would be blocked as mixed content.
     func photoOrigins() throws -> [String] {
-        let origins = try self.list("ENROUTE_PAGES_PHOTO_ORIGINS")
+        let origins = self.list("ENROUTE_PAGES_PHOTO_ORIGINS")
         for origin in origins where origin.wholeMatch(of: /https:\/\/[a-z0-9.-]+(:[0-9]{1,5})?/) == nil {
             throw ConfigurationError(
                 description:

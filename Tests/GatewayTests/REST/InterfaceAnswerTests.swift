@@ -78,11 +78,12 @@ import Testing
         let tag = try #require(read.headers["etag"])
         try await conversation.ask(304, try .good("readJob").with { $0.headers = ["If-None-Match: \(tag)"] })
         try await conversation.ask(200, try .good("readStatusLog"))
-        try await conversation.ask(
-            200,
-            try .good("readStatusLog").with {
-                $0.role = .customer; $0.person = "anna"
-            })
+        try await conversation.ask(200, try .good("listJobs"))
+        try await conversation.ask(201, try .good("createJob"))
+        try await conversation.ask(204, try .good("eraseJob"))
+        try await conversation.ask(404, try .good("eraseJob"))
+        let log = try SampleRequest.good("readStatusLog").with { ($0.role, $0.person) = (.customer, "anna") }
+        try await conversation.ask(200, log)
 
         let navigate = try SampleRequest.good("navigate")
         try await conversation.ask(200, navigate)
@@ -295,9 +296,10 @@ import Testing
                 try await conversation.ask(404, good.with { if !isOfRider { $0.onlyFor = JobID("another") } })
             }
             if operation.path.contains("{") {
-                let bad = good.path.replacing("visit-1", with: "visit.1").replacing("/nobody", with: "/no.body")
-                    .replacing("/none", with: "/%01").replacing("/other", with: "/o.ther").replacing("000", with: "G")
-                    .replacing("rider-1", with: "rider.1").replacing("zones/rome", with: "zones/r.ome")
+                let bad = zip(
+                    ["visit-1", "/new-0", "/nobody", "/none", "/other", "000", "rider-1", "zones/rome"],
+                    ["visit.1", "/new.0", "/no.body", "/%01", "/o.ther", "G", "rider.1", "zones/r.ome"]
+                ).reduce(good.path) { $0.replacing($1.0, with: $1.1) }
                 try await conversation.ask(400, good.with { $0.path = bad })
             }
             guard operation.hasBody else { continue }

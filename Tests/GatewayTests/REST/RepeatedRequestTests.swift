@@ -39,6 +39,18 @@ import Testing
             #"{"job":"j-2","kind":"delivery","customer":"anna"}"#
         ),
         (
+            Ask("PUT", "/api/v1/jobs/j-3", "orders", .service, #"{"kind":"service","customer":"anna"}"#),
+            #"{"kind":"service","customer":"berta"}"#
+        ),
+        (
+            Ask("PUT", "/api/v1/jobs/j-3/assignment", "orders", .service, #"{"rider":"rider-9"}"#),
+            #"{"rider":"rider-8"}"#
+        ),
+        (
+            Ask("PUT", "/api/v1/riders/rider-9", "orders", .service, #"{"zone":"rome","approved":true}"#),
+            #"{"zone":"milan","approved":true}"#
+        ),
+        (
             Ask("POST", "/api/v1/jobs/j-1/status", "orders", .service, #"{"status":"accepted"}"#),
             #"{"status":"preparing"}"#
         ),

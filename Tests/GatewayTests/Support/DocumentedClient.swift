@@ -110,6 +110,8 @@ struct SampleRequest: Sendable {
         case "createJob":
             .init(
                 "POST", "/api/v1/jobs", by: .service, #"{"job":"new-\#(round)","kind":"service","customer":"anna"}"#)
+        case "listJobs": .init("GET", "/api/v1/jobs?rider=me", by: .rider)
+        case "eraseJob": .init("DELETE", "/api/v1/jobs/new-\(round)", by: .service)
         case "readJob": .init("GET", Self.job, by: .customer)
         case "describeJob":
             .init("PUT", Self.job, by: .service, #"{"kind":"delivery","customer":"anna","zone":"zone-\#(round)"}"#)

@@ -91,7 +91,7 @@ import Testing
         try await within {
             try await RunningGateway.run(isSecure: false) { gateway in
                 for (method, path, allowed) in [
-                    ("PATCH", "/api/v1/jobs/j1", "GET, HEAD, PUT"), ("GET", "/api/v1/jobs", "POST"),
+                    ("PATCH", "/api/v1/jobs/j1", "DELETE, GET, HEAD, PUT"), ("PUT", "/api/v1/jobs", "GET, HEAD, POST"),
                     ("DELETE", "/openapi.json", "GET, HEAD"), ("POST", "/api/v1/grants/users/anna", "DELETE"),
                 ] {
                     let answer = try await gateway.rest(method, path, as: nil)

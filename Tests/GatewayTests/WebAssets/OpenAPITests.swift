@@ -42,6 +42,6 @@ import Testing
         #expect(document.operation("GET", "/api/v1/jobs/j1?since=7")?.id == "readJob")
         #expect(document.operation("GET", "/api/v1/jobs/j1/log")?.id == "readStatusLog")
         #expect(document.operation("PATCH", "/api/v1/jobs/j1") == nil)
-        #expect(document.operation("GET", "/api/v1/jobs") == nil)
+        #expect(document.operation("PUT", "/api/v1/jobs") == nil)
     }
 }

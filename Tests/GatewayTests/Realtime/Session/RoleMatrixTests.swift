@@ -14,6 +14,7 @@ import Testing
         .followJob: [.customer, .rider, .ops, .service],
         .readJob: [.customer, .rider, .ops, .service],
         .createJob: [.service],
+        .eraseJob: [.service],
         .changeStatus: [.customer, .rider, .ops, .service],
         .reportLocation: [.rider],
         .readVerdicts: [.rider, .ops, .service],
@@ -51,6 +52,7 @@ import Testing
         return [
             (.createJob, .rest("POST", path, #"{"job":"new-\#(job)","kind":"service","customer":"anna"}"#, 201)),
             (.createJob, .rest("PUT", "\(path)/newer-\(job)", #"{"kind":"service","customer":"anna"}"#, 201)),
+            (.eraseJob, .rest("DELETE", "\(path)/newer-\(job)", nil, 204)),
             (.readJob, .rest("GET", "\(path)/\(job)", nil, 200)),
             (.readJob, .rest("GET", "\(path)/\(job)/log", nil, 200)),
             (.followJob, .socket(.subscribe(job: job, since: nil))),

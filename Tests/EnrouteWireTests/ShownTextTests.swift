@@ -2,7 +2,7 @@ import EnrouteWire
 import Testing
 
 /// Texts and links that the order system writes for people.
-@Suite struct RiderCardTests {
+@Suite struct ShownTextTests {
     private static func reason(_ change: (inout RiderCardDescription) -> Void) -> String? {
         var description = RiderCardDescription()
         change(&description)
@@ -71,7 +71,7 @@ import Testing
         Array(text.utf8).withUnsafeBytes { parse($0) }
     }
 
-    @Test func `a card survives storing, and what is not a valid card is none`() {
+    @Test func `a card survives storing, and other texts are no card`() {
         let card = RiderCard(name: "Rosa \"R\" \\", vehicle: .cargoBike, plate: "AB 1", contact: "tel:+390612345,42")
         #expect(card.json.withUnsafeBytes { RiderCard(json: $0) } == card)
         for text in [

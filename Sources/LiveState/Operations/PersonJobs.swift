@@ -1,0 +1,196 @@
+// The jobs of a rider or a customer, as lists. A list is in the slot of its person, a job's record in the slot of the job, so no
+// script can change both. A gateway writes the list first and the record afterwards, so no job is ever missing from the list of
+// its rider or customer. What is on a list too much, whoever reads it leaves out and removes, because the record decides
+// (decisions/job-lists.md).
+
+package import EnrouteWire
+package import NIOCore
+internal import Redis
+
+/// A person's jobs, or the open jobs of a zone.
+package enum JobList: Sendable, Hashable {
+    case rider(PersonID)
+    case customer(PersonID)
+    /// Only open jobs.
+    case zone(ZoneID)
+
+    /// Whether the list contains a job with this record.
+    package func contains(_ record: JobRecord) -> Bool {
+        switch self {
+        case .rider(let rider): record.rider == rider
+        case .customer(let customer): record.customer == customer
+        case .zone(let zone): (record.zone ?? ZoneJobs.withoutZone) == zone && record.status.end == nil
+        }
+    }
+}
+
+/// A place in a list, after which the next page starts.
+package struct JobListPlace: Sendable, Hashable {
+    /// ms since the epoch
+    package var score: Int64
+    package var job: JobID
+
+    package init(score: Int64, job: JobID) { (self.score, self.job) = (score, job) }
+}
+
+/// A page of a list, newest first.
+package struct JobListPage: Sendable {
+    package var jobs: [(job: JobID, record: JobRecord)]
+    /// Where the next page starts; `nil` on the last one.
+    package var next: JobListPlace?
+}
+
+extension JobLedger {
+    /// Maximum number of jobs on the list of one person; the oldest are dropped.
+    package static let maxJobsOfPerson = 20_000
+    /// How long a list is stored after the last job was added, and a job on it.
+    private var listLifetime: Duration { max(.seconds(7 * 86_400), self.settings.retention * 2) }
+    /// Maximum number of entries that are read for one page, so that a filter cannot make a request read a whole list.
+    package static let maxReadPerPage = 500
+
+    private func key(of list: JobList) -> String {
+        switch list {
+        case .rider(let rider): self.keyspace.jobs(ofRider: rider)
+        case .customer(let customer): self.keyspace.jobs(ofCustomer: customer)
+        case .zone(let zone): self.keyspace.jobs(in: zone)
+        }
+    }
+
+    /// Adds a job to the lists of its rider and its customer. Called before the record names them.
+    ///
+    /// - Parameters:
+    ///   - now: ms since the epoch.
+    ///   - isRefresh: whether the record names them already, so the place in the lists stays.
+    package func list(
+        _ job: JobID, rider: PersonID?, customer: PersonID, now: Int64, isRefresh: Bool = false
+    ) -> EventLoopFuture<Void> {
+        let lists = [rider.map { JobList.rider($0) }, .customer(customer)].compactMap { $0 }
+        let added = lists.map { list in
+            let key = RedisCommand.Word.text(self.key(of: list))
+            let lifetime = self.listLifetime.milliseconds
+            let condition: [RedisCommand.Word] = isRefresh ? ["NX"] : []
+            let command = RedisCommand(["ZADD", key] + condition + [.integer(now), .text(job.text)])
+            return self.writes.send(command).map { answer in
+                _ = self.writes.send(["PEXPIRE", key, .integer(lifetime)])
+                guard answer.integer == 1 else { return }
+                _ = self.writes.send(["ZREMRANGEBYSCORE", key, "-inf", .integer(now - lifetime)])
+                _ = self.writes.send(["ZREMRANGEBYRANK", key, 0, .integer(-Self.maxJobsOfPerson - 1)])
+            }
+        }
+        return EventLoopFuture.andAllSucceed(added, on: self.eventLoop)
+    }
+
+    /// Removes an erased job from all lists.
+    package func unlist(_ job: JobID, _ record: JobRecord) -> EventLoopFuture<Void> {
+        var lists: [JobList] = [.customer(record.customer), .zone(record.zone ?? ZoneJobs.withoutZone)]
+        if let rider = record.rider { lists.append(.rider(rider)) }
+        let removed = lists.map { self.ledger.send(["ZREM", .text(self.key(of: $0)), .text(job.text)]) }
+        return EventLoopFuture.andAllSucceed(removed, on: self.eventLoop)
+    }
+
+    /// Reads a page of a list, newest first. Reads at most `maxReadPerPage` entries, so with a filter a page can be short and
+    /// not be the last.
+    ///
+    /// - Parameters:
+    ///   - now: ms since the epoch.
+    ///   - isWanted: of the jobs that belong to the list.
+    package func page(
+        of list: JobList, after place: JobListPlace?, limit: Int, now: Int64,
+        _ isWanted: @escaping @Sendable (JobID, JobRecord) -> Bool
+    ) -> EventLoopFuture<JobListPage> {
+        self.fill(JobListPage(jobs: [], next: place), of: list, limit: limit, read: 0, now: now, isWanted)
+    }
+
+    private func fill(
+        _ page: JobListPage, of list: JobList, limit: Int, read: Int, now: Int64,
+        _ isWanted: @escaping @Sendable (JobID, JobRecord) -> Bool
+    ) -> EventLoopFuture<JobListPage> {
+        let count = min(limit, Self.maxReadPerPage - read)
+        guard count > 0 else { return self.eventLoop.makeSucceededFuture(page) }
+        return self.entries(of: list, after: page.next, offset: 0, count: count).flatMap { entries in
+            self.records(of: entries.map(\.job)).flatMap { records in
+                var page = page
+                var others: [JobListPlace] = []
+                page.next = nil
+                for (index, (entry, record)) in zip(entries, records).enumerated() {
+                    guard let record, list.contains(record) else {
+                        others.append(entry)
+                        continue
+                    }
+                    guard isWanted(entry.job, record) else { continue }
+                    page.jobs.append((entry.job, record))
+                    if page.jobs.count == limit {
+                        // Whatever follows is for the next page.
+                        page.next = index + 1 < entries.count || entries.count == count ? entry : nil
+                        self.drop(others, from: list, now: now)
+                        return self.eventLoop.makeSucceededFuture(page)
+                    }
+                }
+                self.drop(others, from: list, now: now)
+                guard entries.count == count, let last = entries.last else {
+                    return self.eventLoop.makeSucceededFuture(page)
+                }
+                page.next = last
+                return self.fill(page, of: list, limit: limit, read: read + entries.count, now: now, isWanted)
+            }
+        }
+    }
+
+    /// Entries after a place, newest first; entries of the same time in the reverse order of their names. Redis can only start at
+    /// a time, so entries of the place's own time are read again and skipped.
+    private func entries(
+        of list: JobList, after place: JobListPlace?, offset: Int, count: Int
+    ) -> EventLoopFuture<[JobListPlace]> {
+        let key = self.key(of: list)
+        let chunk = offset == 0 ? count : max(count, 100)
+        return self.ledger.send([
+            "ZRANGE", .text(key), .text(place.map { String($0.score) } ?? "+inf"), "-inf", "BYSCORE", "REV", "LIMIT",
+            .integer(offset), .integer(chunk), "WITHSCORES",
+        ]).flatMap { answer in
+            let texts = (answer.array ?? []).map { $0.text ?? "" }
+            var entries: [JobListPlace] = []
+            for index in stride(from: 0, to: texts.count - 1, by: 2) where entries.count < count {
+                guard let job = JobID(texts[index]), let score = texts[index + 1].timestamp else {
+                    self.ledger.refuse(key, by: "ZRANGE")
+                    continue
+                }
+                if let place, score == place.score, job.text >= place.job.text { continue }
+                entries.append(JobListPlace(score: score, job: job))
+            }
+            let (missing, next) = (count - entries.count, offset + chunk)
+            guard missing > 0, texts.count == 2 * chunk, next < Self.maxJobsOfPerson else {
+                return self.eventLoop.makeSucceededFuture(entries)
+            }
+            let found = entries
+            return self.entries(of: list, after: place, offset: next, count: missing).map { found + $0 }
+        }
+    }
+
+    private func records(of jobs: [JobID]) -> EventLoopFuture<[JobRecord?]> {
+        let answers = jobs.map { job in
+            self.ledger.send(
+                RedisCommand([.text("HMGET"), .text(self.keyspace.job(job))] + JobRecord.fields.map { .text($0) })
+            ).map { answer -> JobRecord? in
+                let fields = answer.array ?? []
+                guard let kind = fields.first, kind != .null else { return nil }
+                let record = JobRecord(fields.map { $0 == .null ? .string([]) : $0 })
+                if record == nil { self.ledger.refuse(self.keyspace.job(job), by: "HMGET") }
+                return record
+            }
+        }
+        return EventLoopFuture.whenAllSucceed(answers, on: self.eventLoop)
+    }
+
+    /// How long a gateway may take from listing a job to writing its record, ms: the timeouts of Redis are far shorter.
+    package static let longestListing: Int64 = 60_000
+
+    /// Removes entries of jobs that are gone, or that belong to someone else now, except for those that are so new that a gateway
+    /// may be about to write their records.
+    private func drop(_ entries: [JobListPlace], from list: JobList, now: Int64) {
+        let key = self.key(of: list)
+        for entry in entries where entry.score < now - Self.longestListing {
+            _ = self.ledger.evaluate(
+                Scripts.dropListed, keys: [key], arguments: [.text(entry.job.text), .integer(entry.score)])
+        }
+    }
+}

@@ -1,0 +1,227 @@
+import Access
+import EnrouteClient
+import EnrouteWire
+import Foundation
+import LiveState
+import Redis
+import TestSupport
+import Testing
+
+@testable import Gateway
+@testable import REST
+@testable import Realtime
+
+/// `DELETE jobs/{job}`: nothing of the job stays, everybody who follows it is notified, and it can be created again.
+@Suite struct JobErasureTests {
+    private static let path = "/api/v1/jobs/order-1"
+
+    private static func run(_ body: @escaping @Sendable (RunningGateway) async throws -> Void) async throws {
+        try await within {
+            try await RunningGateway.run(isSecure: false, { $0.limits.allowManyMessages() }) { gateway in
+                try await body(gateway)
+            }
+        }
+    }
+
+    private static func erase(_ gateway: RunningGateway, by person: String = "orders", _ role: Role = .service)
+        async throws
+        -> RESTResponse
+    {
+        try await gateway.rest("DELETE", Self.path, by: person, role)
+    }
+
+    /// A job that leaves traces everywhere: a task, a position, an arrival time, verdicts, a link.
+    private static func travel(_ gateway: RunningGateway) async throws -> TrackingLinks.Issued {
+        try await gateway.registerRider()
+        _ = try await gateway.goOnline(PersonID("rider-1")!)
+        let created = try await gateway.rest(
+            "POST", "/api/v1/jobs", by: "orders", .service,
+            #"{"job":"order-1","kind":"service","customer":"anna","rider":"rider-1","zone":"rome","#
+                + #""destination":{"lat":41.9,"lon":12.5},"display":{"note":"Third floor"}}"#)
+        #expect(created.status == 201, "\(created.text)")
+        for (method, path, role, body) in [
+            ("POST", Self.path + "/status", Role.service, #"{"status":"on_the_way"}"#),
+            ("PUT", Self.path + "/travel", .rider, ""),
+        ] {
+            let changed = try await gateway.rest(
+                method, path, by: role == .rider ? "rider-1" : "orders", role, body.isEmpty ? nil : body)
+            #expect(changed.status == 200, "\(changed.text)")
+        }
+        let links = TrackingLinks(ledger: gateway.client, settings: gateway.settings.liveState)
+        return try await links.issueDurably(
+            for: JobID("order-1")!, of: PersonID("anna")!, viewers: 2, by: PersonID("orders")!
+        ).get().value
+    }
+
+    @Test func `I7: an erasure leaves nothing of the job but its audit entry, and ends what its followers see`()
+        async throws
+    {
+        try await Self.run { gateway in
+            let link = try await Self.travel(gateway)
+            try await gateway.connect("rider-1", .rider) { rider, reports in
+                try await rider.report(JobID("order-1")!, step: 1)
+                _ = try await reports.first { if case .ok("location", _, _, _, _) = $0 { true } else { nil } }
+                try await gateway.connect("anna", .customer) { connection, messages in
+                    try await connection.send(.subscribe(job: JobID("order-1")!, since: nil))
+                    _ = try await messages.subscribed()
+                    try await gateway.unsigned { guest, shown in
+                        try await guest.send(.auth(.link(link.secret)))
+                        _ = try await shown.welcome()
+                        try await guest.send(.subscribe(job: JobID("order-1")!, since: nil))
+                        _ = try await shown.subscribed()
+                        let erased = try await Self.erase(gateway)
+                        #expect(erased.status == 204 && erased.text.isEmpty, "\(erased.text)")
+                        let reason = try await messages.first {
+                            if case .ended(_, let reason) = $0 { reason } else { nil }
+                        }
+                        #expect(reason == .revoked)
+                        await #expect(throws: ClientError.self) { while try await shown.next() != nil {} }
+                    }
+                }
+                try await rider.report(JobID("order-1")!, step: 2)
+                let refusal = try await reports.refusal()
+                #expect(refusal.code == .travelModeOff || refusal.code == .notFound)
+            }
+            try await becomes("everything but the audit trail is gone") {
+                var left: [String] = []
+                for key in try await gateway.client.run("KEYS", "*").array?.compactMap(\.text) ?? [] {
+                    // What Redis forgets by itself within minutes, and what stays on purpose: the audit trail.
+                    let passes = ["job:{order-1}", "job:{order-1}:travel"].contains(key) || key.hasPrefix("gateway")
+                    if key.contains("order-1") || key.hasPrefix("link:"), !passes { left.append(key) }
+                }
+                return left.isEmpty
+            }
+            let record = try await gateway.client.run("HKEYS", "job:{order-1}").array?.compactMap(\.text)
+            #expect(record == ["fence"])
+            let travel = try await gateway.client.run("GET", "job:{order-1}:travel").text
+            #expect(travel?.contains("rider-1") != true)
+            for list in ["jobs:rider:{rider-1}", "jobs:customer:{anna}", "zone:{rome}:jobs"] {
+                let listed = try await gateway.client.run("ZSCORE", list, "order-1")
+                #expect(listed == .null, "\(list)")
+            }
+            let tasks = try await gateway.riders.tasks(of: PersonID("rider-1")!, in: RunningGateway.rome).get()
+            #expect(tasks.isEmpty)
+            let entries = try await gateway.client.run("XRANGE", "audit", "-", "+").array ?? []
+            let texts = entries.compactMap { $0.array?.last?.array?.compactMap(\.text) }
+            #expect(texts.contains { $0.contains("request") && $0.contains("orders") && $0.contains("order-1") })
+            let again = try await Self.erase(gateway)
+            #expect(again.status == 404)
+            let read = try await gateway.rest("GET", Self.path, by: "anna", .customer)
+            #expect(read.status == 404)
+        }
+    }
+
+    @Test func `a job that is created again has its own history, and its rider can share its position`() async throws {
+        try await Self.run { gateway in
+            _ = try await Self.travel(gateway)
+            let first = try await gateway.rest("GET", Self.path, by: "anna", .customer)
+            let erased = try await Self.erase(gateway)
+            #expect(erased.status == 204)
+            _ = try await Self.travel(gateway)
+            let second = try await gateway.rest("GET", Self.path, by: "anna", .customer)
+            let (before, after): (String?, String?) = (first.member("epoch"), second.member("epoch"))
+            #expect(before != nil && after != nil && before != after)
+            // A follower of the first history that resumes starts again.
+            try await gateway.connect("anna", .customer) { connection, messages in
+                let id: String = try #require(first.member("id"))
+                let since = ResumePoint(epoch: before ?? "", id: try #require(StatusID(id)))
+                try await connection.send(.subscribe(job: JobID("order-1")!, since: since))
+                let snapshot = try await messages.first { message in
+                    switch message {
+                    case .subscribed(_, let snapshot), .reset(_, let snapshot): snapshot
+                    default: nil
+                    }
+                }
+                #expect(snapshot.epoch == after && snapshot.missed.isEmpty)
+            }
+            try await gateway.connect("rider-1", .rider) { rider, reports in
+                try await rider.report(JobID("order-1")!, step: 1)
+                _ = try await reports.first { if case .ok("location", _, _, _, _) = $0 { true } else { nil } }
+            }
+        }
+    }
+
+    @Test func `only services erase, and a token for another job finds nothing`() async throws {
+        try await Self.run { gateway in
+            _ = try await Self.travel(gateway)
+            for (person, role) in [("anna", Role.customer), ("rider-1", .rider), ("olga", .ops)] {
+                let refused = try await Self.erase(gateway, by: person, role)
+                #expect(refused.status == 403)
+            }
+            let read = try await gateway.rest("GET", Self.path, by: "anna", .customer)
+            #expect(read.status == 200)
+        }
+    }
+
+    @Test func `parallel erasures and changes leave either the whole job or nothing`() async throws {
+        try await Self.run { gateway in
+            for round in 0..<10 {
+                let job = "order-\(round)"
+                try await JobListTests.create(gateway, job, customer: "anna", rider: "rider-1")
+                let statuses = try await withThrowingTaskGroup(of: (String, Int).self) { group in
+                    for _ in 0..<3 {
+                        group.addTask {
+                            (
+                                "erase",
+                                try await gateway.rest("DELETE", "/api/v1/jobs/\(job)", by: "orders", .service).status
+                            )
+                        }
+                    }
+                    for rider in ["rider-2", "rider-3"] {
+                        group.addTask {
+                            let body = #"{"kind":"delivery","rider":"\#(rider)","customer":"anna"}"#
+                            return (
+                                "put",
+                                try await gateway.rest("PUT", "/api/v1/jobs/\(job)", by: "orders", .service, body)
+                                    .status
+                            )
+                        }
+                    }
+                    return try await group.reduce(into: []) { $0.append($1) }
+                }
+                let erasures = statuses.filter { $0.0 == "erase" }.map(\.1)
+                #expect(erasures.contains(204) && erasures.allSatisfy { [204, 404, 503].contains($0) }, "\(statuses)")
+                let kind = try await gateway.client.run("HMGET", "job:{\(job)}", "kind", "epoch").array ?? []
+                #expect((kind.first == .null) == (kind.last == .null))
+            }
+        }
+    }
+}
+
+/// The keys that belong to a job are in as many slots as they can be.
+@Suite(.needsMachine(for: .faults)) struct ClusteredListTests {
+    @Test func `in a cluster of three masters jobs are listed, handed over and erased`() async throws {
+        try await within {
+            try await ClusterFleet.running { fleet in
+                let address = try RedisAddress(url: fleet.url)
+                try await RunningGateway.run(isSecure: false, at: (address, address)) { gateway in
+                    let names = (0..<12).map { "order-\($0)" }
+                    for name in names {
+                        try await JobListTests.create(gateway, name, customer: "anna", rider: "rider-1")
+                    }
+                    let all = try await JobListTests.list(gateway, "customer=me", by: "anna", .customer)
+                    #expect(Set(all.jobs) == Set(names))
+                    let link = try await gateway.rest("POST", "/api/v1/jobs/order-0/links", by: "anna", .customer)
+                    #expect(link.status == 201, "\(link.text)")
+                    let assigned = try await gateway.rest(
+                        "PUT", "/api/v1/jobs/order-1/assignment", by: "orders", .service,
+                        #"{"rider":"rider-2","insteadOf":"rider-1"}"#)
+                    #expect(assigned.status == 200)
+                    let second = try await JobListTests.list(gateway, "rider=me", by: "rider-2", .rider)
+                    #expect(second.jobs == ["order-1"])
+                    for name in names {
+                        let erased = try await gateway.rest("DELETE", "/api/v1/jobs/\(name)", by: "orders", .service)
+                        #expect(erased.status == 204, "\(erased.text)")
+                    }
+                    for query in ["customer=anna", "rider=rider-1", "rider=rider-2", "zone=rome"] {
+                        let none = try await JobListTests.list(gateway, query, by: "orders", .service)
+                        #expect(none.status == 200 && none.jobs.isEmpty)
+                    }
+                    let id: String = try #require(link.member("id"))
+                    let left = try await gateway.client.run("EXISTS", "link:{\(id)}")
+                    #expect(left == .integer(0))
+                }
+            }
+        }
+    }
+}

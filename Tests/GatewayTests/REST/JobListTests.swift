@@ -1,0 +1,184 @@
+import Access
+import EnrouteWire
+import Foundation
+import LiveState
+import Redis
+import TestSupport
+import Testing
+
+@testable import Gateway
+@testable import REST
+@testable import Realtime
+
+/// Lists of jobs: complete, in pages, and never with a job that the caller may not see.
+@Suite struct JobListTests {
+    private static func run(_ body: @escaping @Sendable (RunningGateway) async throws -> Void) async throws {
+        try await within {
+            try await RunningGateway.run(isSecure: false) { settings in
+                (settings.limits.requestsPerPersonPerSecond, settings.limits.requestsPerPersonBurst) = (10_000, 10_000)
+            } _: { gateway in
+                try await body(gateway)
+            }
+        }
+    }
+
+    static func create(
+        _ gateway: RunningGateway, _ job: String, customer: String, rider: String? = nil, zone: String = "rome"
+    ) async throws {
+        let member = rider.map { #","rider":"\#($0)""# } ?? ""
+        let created = try await gateway.rest(
+            "POST", "/api/v1/jobs", by: "orders", .service,
+            #"{"job":"\#(job)","kind":"delivery","customer":"\#(customer)","zone":"\#(zone)"\#(member),"metadata":{"t":"x"}}"#
+        )
+        #expect(created.status == 201, "\(created.text)")
+    }
+
+    static func list(
+        _ gateway: RunningGateway, _ query: String, by person: String, _ role: Role
+    ) async throws -> (status: Int, jobs: [String], next: String?, text: String) {
+        let answer = try await gateway.rest("GET", "/api/v1/jobs?" + query, by: person, role)
+        let jobs: [[String: Any]] = answer.member("jobs") ?? []
+        return (answer.status, jobs.compactMap { $0["job"] as? String }, answer.member("next"), answer.text)
+    }
+
+    /// All pages.
+    private static func all(
+        _ gateway: RunningGateway, _ query: String, by person: String, _ role: Role
+    ) async throws -> [String] {
+        var jobs: [String] = []
+        var cursor = ""
+        for _ in 0..<1_000 {
+            let page = try await Self.list(gateway, query + cursor, by: person, role)
+            #expect(page.status == 200, "\(page.text)")
+            jobs += page.jobs
+            guard let next = page.next else { return jobs }
+            cursor = "&cursor=\(next)"
+        }
+        throw BadMessage("the pages do not end")
+    }
+
+    @Test func `people see their own jobs, newest first, and services see those of anybody and of zones`() async throws
+    {
+        try await Self.run { gateway in
+            try await Self.create(gateway, "a", customer: "anna", rider: "rider-1")
+            try await Self.create(gateway, "b", customer: "bert", rider: "rider-1")
+            try await Self.create(gateway, "c", customer: "anna", rider: "rider-2", zone: "milan")
+            let annas = try await Self.list(gateway, "customer=me", by: "anna", .customer)
+            #expect(Set(annas.jobs) == ["a", "c"] && annas.next == nil)
+            for secret in ["rider-1", "anna", "rome", "\"t\""] {
+                #expect(!annas.text.contains(secret), "\(annas.text)")
+            }
+            let riders = try await Self.list(gateway, "rider=me", by: "rider-1", .rider)
+            #expect(Set(riders.jobs) == ["a", "b"])
+            for (query, jobs) in [
+                ("rider=rider-1", ["a", "b"]), ("customer=anna", ["a", "c"]), ("zone=rome", ["a", "b"]),
+                ("zone=milan", ["c"]), ("rider=rider-9", []),
+            ] {
+                for (person, role) in [("orders", Role.service), ("olga", .ops)] {
+                    try await becomes("\(query) lists \(jobs)") {
+                        try await Set(Self.list(gateway, query, by: person, role).jobs) == Set(jobs)
+                    }
+                }
+            }
+            let detailed = try await Self.list(gateway, "rider=rider-1", by: "orders", .service)
+            #expect(detailed.text.contains(#""customer":"anna","rider":"rider-1","zone":"rome","metadata":{"t":"x"}"#))
+        }
+    }
+
+    @Test func `I7: nobody lists what is not theirs`() async throws {
+        try await Self.run { gateway in
+            try await Self.create(gateway, "a", customer: "anna", rider: "rider-1")
+            for (query, person, role) in [
+                ("customer=anna", "bert", Role.customer), ("rider=rider-1", "anna", .customer),
+                ("zone=rome", "anna", .customer),
+                ("rider=rider-1", "rider-2", .rider), ("customer=me", "rider-1", .rider),
+                ("zone=rome", "rider-1", .rider),
+            ] {
+                let refused = try await Self.list(gateway, query, by: person, role)
+                #expect(refused.status == 403, "\(query) by \(person): \(refused.text)")
+            }
+            for query in [
+                "", "rider=me&customer=me", "rider=me", "zone=a.b", "rider=a.b", "rider=a&status=flying",
+                "rider=a&limit=0",
+                "rider=a&limit=101", "rider=a&cursor=x", "rider=a&cursor=", "rider=a&cursor=MSBhLmI",
+            ] {
+                let refused = try await Self.list(gateway, query, by: "orders", .service)
+                #expect(refused.status == 400, "\(query): \(refused.text)")
+            }
+            // A token that is narrowed to another job sees an empty list.
+            let narrow = try await gateway.mint.token(
+                for: PersonID("anna")!, role: .customer, now: Int64(Date.now.timeIntervalSince1970),
+                job: JobID("b")!)
+            let empty = try await gateway.rest("GET", "/api/v1/jobs?customer=me", as: narrow)
+            #expect(empty.status == 200 && empty.text == #"{"jobs":[]}"#, "\(empty.text)")
+            // A revoked job is hidden from its people.
+            let revoked = try await gateway.rest("DELETE", "/api/v1/grants/jobs/a", by: "olga", .ops)
+            #expect(revoked.status == 204)
+            try await becomes("a revoked job is not listed") {
+                try await Self.list(gateway, "customer=me", by: "anna", .customer).jobs.isEmpty
+            }
+        }
+    }
+
+    @Test func `pages of any size contain each job once, with and without a filter, also within one millisecond`()
+        async throws
+    {
+        try await Self.run { gateway in
+            let names = (0..<37).map { "job-\($0)" }
+            for name in names { try await Self.create(gateway, name, customer: "anna", rider: "rider-1") }
+            for name in names.prefix(9) {
+                let cancelled = try await gateway.rest(
+                    "POST", "/api/v1/jobs/\(name)/status", by: "orders", .service, #"{"status":"cancelled"}"#)
+                #expect(cancelled.status == 200)
+            }
+            // Half of them got the same time.
+            for name in names.suffix(20) {
+                try await gateway.client.run("ZADD", "jobs:rider:{rider-1}", "1795248617611", name)
+            }
+            for limit in [1, 2, 7, 19, 20, 37, 100] {
+                let jobs = try await Self.all(gateway, "rider=me&limit=\(limit)", by: "rider-1", .rider)
+                #expect(jobs.count == names.count && Set(jobs) == Set(names), "\(limit): \(jobs)")
+                let cancelled = try await Self.all(
+                    gateway, "rider=me&status=cancelled,delivered&limit=\(limit)", by: "rider-1", .rider)
+                #expect(cancelled.count == 9 && Set(cancelled) == Set(names.prefix(9)), "\(limit): \(cancelled)")
+            }
+        }
+    }
+
+    @Test func `a job changes lists with its rider and customer, and a reader removes what is stale`() async throws {
+        try await Self.run { gateway in
+            try await Self.create(gateway, "a", customer: "anna", rider: "rider-1")
+            let assigned = try await gateway.rest(
+                "PUT", "/api/v1/jobs/a/assignment", by: "orders", .service,
+                #"{"rider":"rider-2","insteadOf":"rider-1","customer":"bert"}"#)
+            #expect(assigned.status == 200, "\(assigned.text)")
+            for (query, person, role, jobs) in [
+                ("rider=me", "rider-1", Role.rider, [String]()), ("rider=me", "rider-2", .rider, ["a"]),
+                ("customer=me", "anna", .customer, []), ("customer=me", "bert", .customer, ["a"]),
+            ] {
+                let list = try await Self.list(gateway, query, by: person, role)
+                #expect(list.jobs == jobs, "\(query) by \(person)")
+            }
+            // The entries were just written, so they stay: another gateway may be about to write their records.
+            let young = try await gateway.client.run("ZCARD", "jobs:rider:{rider-1}")
+            #expect(young == .integer(1))
+            try await gateway.client.run("ZADD", "jobs:rider:{rider-1}", "1795248617611", "a", "1795248617611", "gone")
+            _ = try await Self.list(gateway, "rider=me", by: "rider-1", .rider)
+            try await becomes("stale entries are removed") {
+                try await gateway.client.run("ZCARD", "jobs:rider:{rider-1}") == .integer(0)
+            }
+        }
+    }
+
+    /// A gateway that dies after it listed a job leaves an entry too much, never one too few.
+    @Test func `an entry without a job is left out, and garbage in a list fails nothing`() async throws {
+        try await Self.run { gateway in
+            try await Self.create(gateway, "a", customer: "anna", rider: "rider-1")
+            try await gateway.client.run(
+                "ZADD", "jobs:customer:{anna}", "1795248617611", "not created", "inf", "!", "-1", "b", "1795248617611",
+                "c")
+            let list = try await Self.list(gateway, "customer=me", by: "anna", .customer)
+            #expect(list.status == 200 && list.jobs == ["a"], "\(list.text)")
+        }
+    }
+}

@@ -1,0 +1,127 @@
+import EnrouteWire
+import LiveState
+import Redis
+import TestSupport
+import Testing
+
+/// The contracts of erase_job and drop_listed.
+@Suite struct EraseJobTests {
+    private func keys(_ stage: Stage) -> [String] {
+        [stage.jobKey, stage.logKey, stage.keyspace.links(of: Stage.job), stage.eventsChannel]
+    }
+
+    private static let arguments = ["epoch-1", "0", "300000"]
+
+    @Test func `only the fence stays of a job, and the other scripts treat it as missing`() async throws {
+        try await Stage.set { stage in
+            try await stage.createJob(through: Stage.statusesUntilTransit)
+            guard case .on(_, let fence) = try await stage.ledger.startTravel(for: Stage.job, by: Stage.rider).get()
+            else {
+                throw BadMessage("travel did not start")
+            }
+            let answer = try await stage.run(
+                Scripts.eraseJob, keys: self.keys(stage), ["epoch-1", "\(fence)", "300000"])
+            #expect(answer == .answer(1, 2))
+            #expect(try await stage.subscriber.messages.next().text == #"{"type":"erased"}"#)
+            let left = try await stage.client.run("HGETALL", stage.jobKey).array?.map(\.text)
+            #expect(left == ["fence", "\(fence + 1)"])
+            #expect((1...300_000).contains(try await stage.client.timeLeft(of: stage.jobKey)))
+            #expect(try await stage.client.run("EXISTS", stage.logKey) == .integer(0))
+
+            let ledger = stage.ledger
+            #expect(try await ledger.recover(Stage.job).get() == nil)
+            #expect(try await ledger.head(Stage.job).get() == nil)
+            let published = try await ledger.publish(.delivered, of: Stage.job, by: Stage.rider, source: "rest").get()
+            #expect(published == .noSuchJob)
+            let started = try await ledger.startTravel(for: Stage.job, by: Stage.rider).get()
+            #expect(started == .noSuchJob)
+            let stopped = try await ledger.stopTravel(for: Stage.job, by: nil).get()
+            #expect(!stopped)
+            let assigned = try await ledger.assign(Stage.job, to: nil, of: Stage.customer, expected: fence + 1).get()
+                .value
+            #expect(assigned == .noSuchJob)
+            let described = try await ledger.describe(
+                Stage.job, kind: .delivery, zone: ZoneID("rome"), destination: nil, vendor: nil
+            ).get().value
+            #expect(described == .noSuchJob)
+            try await ledger.refresh(Stage.job, after: 1, ofCardOf: Stage.rider).get()
+            #expect(try await stage.hasNoMessages())
+
+            // A new job with this id has another history, and its feed opens only for greater fences.
+            let again = try await stage.createJob()
+            #expect(again.fence == fence + 1 && again.head > StatusID("0-0")!)
+            let log = try await ledger.log(of: Stage.job).get()
+            #expect(log.count == 1)
+        }
+    }
+
+    @Test func `a job that has changed since it was read is not erased`() async throws {
+        try await Stage.set { stage in
+            let absent = try await stage.run(Scripts.eraseJob, keys: self.keys(stage), Self.arguments)
+            #expect(absent == .answer(0))
+            try await stage.createJob()
+            try await stage.leavesEverythingUnchanged {
+                for arguments in [["epoch-2", "0", "300000"], ["epoch-1", "1", "300000"]] {
+                    let answer = try await stage.run(Scripts.eraseJob, keys: self.keys(stage), arguments)
+                    #expect(answer == .answer(-1))
+                }
+            }
+            #expect(try await stage.hasNoMessages())
+        }
+    }
+
+    @Test func `erase_job refuses a bad argument by name`() async throws {
+        try await Stage.set { stage in
+            try await stage.createJob()
+            let call = ValidCall(script: Scripts.eraseJob, keys: self.keys(stage), arguments: Self.arguments)
+            var bad = (badNames + [""]).map { (0, $0, "epoch must be") }
+            bad += ["", "x", "-1", "1.5", String(repeating: "1", count: 16)].map { (1, $0, "fence must be") }
+            bad += badRetentions.map { (2, $0, "fence_ms must be") }
+            try await call.refuses(bad, on: stage)
+        }
+    }
+
+    @Test func `drop_listed removes an entry only if it was not listed again`() async throws {
+        try await Stage.set { stage in
+            let list = stage.keyspace.jobs(ofRider: Stage.rider)
+            try await stage.client.run("ZADD", list, "1795248617611", "job-7")
+            let other = try await stage.run(Scripts.dropListed, keys: [list], ["job-7", "1795248617610"])
+            let unknown = try await stage.run(Scripts.dropListed, keys: [list], ["job-8", "1795248617611"])
+            #expect(other == .answer(0) && unknown == .answer(0))
+            let call = ValidCall(script: Scripts.dropListed, keys: [list], arguments: ["job-7", "1795248617611"])
+            try await call.refuses(
+                (badNames + [""]).map { (0, $0, "job must be") }
+                    + ["", "x", "-1", "1.5", String(repeating: "1", count: 14)].map { (1, $0, "score must be") },
+                on: stage)
+            let removed = try await stage.run(call.script, keys: call.keys, call.arguments)
+            #expect(removed == .answer(1))
+            #expect(try await stage.client.run("EXISTS", list) == .integer(0))
+        }
+    }
+
+    @Test func `refresh_job publishes each version of a card once, and refuses a bad argument by name`() async throws {
+        try await Stage.set { stage in
+            let keys = [stage.jobKey, stage.eventsChannel]
+            let absent = try await stage.run(Scripts.refreshJob, keys: keys, ["rider-1", "17"])
+            #expect(absent == .answer(0))
+            try await stage.createJob()
+            let call = ValidCall(script: Scripts.refreshJob, keys: keys, arguments: ["rider-1", "17"])
+            try await call.refuses(
+                (badNames + [""]).map { (0, $0, "rider must be") }
+                    + ["", "x", "-1", "1.5", String(repeating: "1", count: 17)].map { (1, $0, "version must be") },
+                on: stage)
+            let other = try await stage.run(Scripts.refreshJob, keys: keys, ["rider-2", "17"])
+            #expect(other == .answer(0))
+            let first = try await stage.run(Scripts.refreshJob, keys: keys, ["rider-1", "17"])
+            #expect(first == .answer(1))
+            #expect(try await stage.subscriber.messages.next().text == #"{"type":"assigned"}"#)
+            try await stage.leavesEverythingUnchanged {
+                let again = try await stage.run(Scripts.refreshJob, keys: keys, ["rider-1", "17"])
+                #expect(again == .answer(2))
+            }
+            let next = try await stage.run(Scripts.refreshJob, keys: keys, ["rider-1", "18"])
+            #expect(next == .answer(1))
+            #expect(try await stage.record("revision", "card") == ["2", "rider-1:18"])
+        }
+    }
+}
