@@ -144,6 +144,35 @@ import Testing
         }
     }
 
+    @Test func `a gateway with a CA of its own is used over TLS when the CA is named, and not otherwise`() async throws
+    {
+        try await RoadTests.withFolder { folder in
+            try await withServer { redis in
+                let ca = folder.appending(path: "certificate.pem").path
+                try await RoadTests.withGateway(folder, redis) { port, _ in
+                    let token = try await CommandTests.run(
+                        ["token", "--role", "service", "orders"],
+                        environment: ["ENROUTE_TOKEN_SECRET": RoadTests.secret])
+                    let settings = [
+                        "ENROUTE_CLIENT_URL": "https://localhost:\(port)",
+                        "ENROUTE_CLIENT_TOKEN": token.output.trimmingCharacters(in: .whitespacesAndNewlines),
+                    ]
+                    let create = ["job", "create", "visit-1", "--customer", "anna"]
+                    let refused = try await CommandTests.run(create, environment: settings)
+                    #expect(refused.code == 69 && refused.error.contains("No response from"), "\(refused)")
+                    let created = try await CommandTests.run(create + ["--ca", ca], environment: settings)
+                    #expect(created.code == 0 && created.output.contains("assigned"), "\(created)")
+                    let trusting = settings.merging(["ENROUTE_CLIENT_CA_FILE": ca]) { $1 }
+                    let cancelled = try await CommandTests.run(
+                        ["job", "status", "visit-1", "cancelled"], environment: trusting)
+                    #expect(cancelled.code == 0, "\(cancelled)")
+                    let followed = try await CommandTests.run(["job", "follow", "visit-1"], environment: trusting)
+                    #expect(followed.code == 0 && followed.output.contains("cancelled"), "\(followed)")
+                }
+            }
+        }
+    }
+
     @Test func `no token is in the arguments of a process`() async throws {
         _ = try await DevSession.run { dev in
             _ = try await dev.enroute(["job", "create", "visit-1", "--customer", "anna"])

@@ -12,10 +12,10 @@ import Testing
 
 /// `enroute serve`, `token` and `replay` together, end to end.
 @Suite struct RoadTests {
-    private static let secret = "a secret of at least thirty-two bytes"
+    static let secret = "a secret of at least thirty-two bytes"
 
     /// Runs `body` with a temporary folder.
-    private static func withFolder(_ body: (URL) async throws -> Void) async throws {
+    static func withFolder(_ body: (URL) async throws -> Void) async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "enroute-\(UUID())")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -23,7 +23,7 @@ import Testing
     }
 
     /// Runs `enroute serve` on a free port for as long as `body` takes. SIGTERM must then make it exit with 0.
-    private static func withGateway(
+    static func withGateway(
         _ folder: URL, _ redis: RedisServer,
         _ body: @Sendable (_ port: Int, _ send: (Signal) throws -> Void) async throws -> Void
     ) async throws {
