@@ -142,7 +142,8 @@ import Testing
         let names = list.matches(of: /[~&]([a-z:]+)/).map { $0.1 }.filter { $0 != "__sentinel__:hello" }
         #expect(names.count >= 6)
         let kinds = [
-            "job:", "jobs:", "link:", "ticket:", "signin:", "idempotency:", "budget:", "rider:", "riders:", "request:", "home:",
+            "job:", "jobs:", "link:", "ticket:", "signin:", "idempotency:", "budget:", "rider:", "riders:", "request:",
+            "home:",
             "zones",
             "zone:", "gateway", "control", "access", "audit",
         ]

@@ -50,7 +50,9 @@ extension JobLedger {
     package func eraseLinks(of job: JobID) -> EventLoopFuture<Int> {
         let key = self.keyspace.links(of: job)
         return self.ledger.send(["ZRANGE", .text(key), 0, .integer(Self.maxListedLinks)]).flatMap { answer in
-            let links = (answer.array ?? []).compactMap(\.text).filter { Secret.isValid($0) }
+            let entries = answer.array ?? []
+            let links = entries.compactMap(\.text).filter { Secret.isValid($0) }
+            if links.count < entries.count || answer.array == nil { self.ledger.refuse(key, by: "ZRANGE") }
             let deleted = links.map { link in
                 self.writes.send(["DEL", .text(self.keyspace.link(link)), .text(self.keyspace.viewers(ofLink: link))])
                     .map { Int(clamping: $0.integer ?? 0) }

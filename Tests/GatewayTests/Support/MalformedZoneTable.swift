@@ -182,6 +182,31 @@ extension MalformedData {
                     try await ZoneJobs(ledger: $0, settings: trial.own).zones().get()
                 }
             }, key: { $0.own.keyspace.zonesOfJobs }),
+        MalformedData(
+            name: "links",
+            plant: { trial, value in
+                let key = trial.own.keyspace.links(of: trial.job)
+                try await trial.plant(
+                    key, value, good: String(repeating: "0a", count: 16), ["ZADD", .text(key), "1795000000000", nil])
+            },
+            meet: { trial in
+                _ = try? await trial.client(.ledger) {
+                    try await JobLedger(ledger: $0, settings: trial.own).eraseLinks(of: trial.job).get()
+                }
+            }, key: { $0.own.keyspace.links(of: $0.job) }),
+        MalformedData(
+            name: "jobs", tolerated: HostileValue.names.union([.truncated]),
+            plant: { trial, value in
+                let key = trial.own.keyspace.jobs(ofRider: trial.rider)
+                try await trial.plant(key, value, good: "job-1", ["ZADD", .text(key), "1795000000000", nil])
+            },
+            meet: { trial in
+                _ = try? await trial.client(.ledger) {
+                    try await JobLedger(ledger: $0, settings: trial.own).page(
+                        of: .rider(trial.rider), after: nil, limit: 5, now: 1_795_000_000_000
+                    ) { _, _ in true }.get().jobs.count
+                }
+            }, key: { $0.own.keyspace.jobs(ofRider: $0.rider) }),
         // Regressions: the score inf, and members that form the name of another key.
         MalformedData(
             name: "gateways", tolerated: HostileValue.names.union([.truncated]),
