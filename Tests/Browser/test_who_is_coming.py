@@ -54,6 +54,8 @@ def test_nobody_is_shown_before_the_acceptance_without_a_rider_and_after_the_end
     expect(page.locator("#who")).to_contain_text("Rosa")
     order_system.ask("DELETE", f"jobs/{delivery.name}/assignment")
     expect(page.locator("#who")).to_be_hidden()
+    bearer = order_system.token("rider", delivery.rider)
+    order_system.ask("PATCH", "riders/me/status", {"status": "online"}, bearer=bearer)
     order_system.ask("PUT", f"jobs/{delivery.name}/assignment", {"rider": delivery.rider})
     expect(page.locator("#who")).to_contain_text("Rosa")
     delivery.status("preparing", "ready_for_pickup", "in_transit", "delivered")

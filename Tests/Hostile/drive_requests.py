@@ -23,7 +23,8 @@ BATCH = 20
 STREAMS = {"followJob"}
 STREAM_SECONDS = 0.3
 # Revocations are rare: a gateway remembers only a limited number.
-RARE = {"revokeUser": 0.05, "revokeToken": 0.05, "revokeJob": 0.03, "revokeLink": 0.05, "removeRider": 0.1}
+RARE = {"revokeUser": 0.05, "revokeToken": 0.05, "revokeJob": 0.03, "revokeLink": 0.05, "removeRider": 0.1,
+        "eraseJob": 0.05}
 METHODS = "GET HEAD POST PUT PATCH DELETE OPTIONS TRACE PROPFIND LOCK SEARCH".split()
 
 
