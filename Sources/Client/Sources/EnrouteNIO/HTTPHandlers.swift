@@ -58,6 +58,11 @@
             context.fireChannelInactive()
         }
 
+        /// A connection that was refused never becomes active or inactive.
+        func handlerRemoved(context: ChannelHandlerContext) {
+            self.promise.fail(TransportError("The connection was refused."))
+        }
+
         func errorCaught(context: ChannelHandlerContext, error: any Error) { self.fail(context, error) }
 
         private func fail(_ context: ChannelHandlerContext, _ error: any Error) {

@@ -1,6 +1,7 @@
 // Tests of the client with a real gateway: a trip, faults of the gateway, and who may do what. As in
 // Tests/JavaScript/gateway.test.mjs.
 
+import EnrouteNIO
 import Foundation
 import Testing
 
@@ -52,6 +53,30 @@ import Testing
             #expect(await views.error == nil)
             #expect(await views.last?.steps.allSatisfy { $0.state == .complete } == true)
             #expect(await events.values.map(\.status) == [.onTheWay, .workInProgress, .completed])
+        }
+    }
+
+    @Test func `over TLS, a gateway with a certificate of a known authority is trusted, and no other`() async throws {
+        try await Stage.open(["ENROUTE_TLS": "on"]) { stage in
+            let service = try await stage.client(role: "service", "orders")
+            try await self.visit(service.rest)
+            let views = await Seen(service.job(Self.job))
+            try await until("the visit is known") { await views.last?.status == .onTheWay }
+            #if NIO
+                let stranger = EnrouteClient.Configuration(gateway: stage.url, transport: NIOTransport()) {
+                    .token("t")
+                }
+                let client = EnrouteClient(stranger)
+                await client.start()
+                for await state in client.connectionStates {
+                    guard case .waiting(_, let close?) = state else { continue }
+                    #expect(close.code == 1006 && close.reason.contains("CERTIFICATE_VERIFY_FAILED"), "\(close.reason)")
+                    break
+                }
+                await client.stop()
+                let error = await #expect(throws: EnrouteError.self) { try await client.rest.job(Self.job) }
+                #expect(error?.code == .network)
+            #endif
         }
     }
 

@@ -63,7 +63,7 @@ import Testing
             let service = try await self.visit(stage)
             let token = try stage.token("customer", "anna")
             let printed = Lines()
-            let configuration = EnrouteClient.Configuration(gateway: stage.url, transport: testedTransport) {
+            let configuration = EnrouteClient.Configuration(gateway: stage.url, transport: stage.transport) {
                 .token(token)
             }
             async let following: Void = Self.follow(configuration) { parts in

@@ -9,13 +9,6 @@ import Testing
     import Glibc
 #endif
 
-/// The transport of these tests. URLSession opens no WebSocket with the libcurl of Debian and Ubuntu.
-#if NIO
-    let testedTransport: any Transport = NIOTransport()
-#else
-    let testedTransport: any Transport = URLSessionTransport()
-#endif
-
 /// `@unchecked Sendable`: one test uses a stage, one step after the other.
 final class Stage: @unchecked Sendable {
     static let secret = "a-secret-of-tests-that-is-long-enough-for-hs256-0123456789"
@@ -34,6 +27,8 @@ final class Stage: @unchecked Sendable {
     private let redis = Process()
     private var gateway = Process()
     private let settings: [String: String]
+    /// A certificate of a test CA for `localhost`, if the gateway uses TLS.
+    private(set) var certificate: String?
     let port: Int
     private let redisPort: Int
     private var clients: [EnrouteClient] = []
@@ -47,6 +42,7 @@ final class Stage: @unchecked Sendable {
     static func open(_ settings: [String: String] = [:], _ body: (Stage) async throws -> Void) async throws {
         let stage = try Stage(settings)
         do {
+            if settings["ENROUTE_TLS"] == "on" { try stage.makeCertificate() }
             try stage.startRedis()
             try await stage.startGateway()
             try await body(stage)
@@ -84,18 +80,46 @@ final class Stage: @unchecked Sendable {
             "ENROUTE_DRAIN_ACCEPT_SECONDS": "0", "ENROUTE_DRAIN_SECONDS": "1",
         ]
         environment.merge(self.settings) { _, new in new }
+        if let certificate {
+            environment["ENROUTE_TLS"] = nil
+            environment["ENROUTE_TLS_CERTIFICATE_FILE"] = certificate
+            environment["ENROUTE_TLS_KEY_FILE"] = "\(certificate).key"
+        }
         self.gateway.environment = environment
         (self.gateway.standardOutput, self.gateway.standardError) = (FileHandle.nullDevice, FileHandle.nullDevice)
         try self.gateway.run()
         let health = TransportRequest(method: "GET", url: self.url.appending(path: "openapi.json"))
-        try await until("the gateway answers") { (try? await URLSessionTransport().send(health))?.status == 200 }
+        let transport = self.transport
+        try await until("the gateway answers") { (try? await transport.send(health))?.status == 200 }
     }
 
     func signal(_ number: Int32) { kill(self.gateway.processIdentifier, number) }
 
     func gatewayEnds() async throws { try await until("the gateway ended") { !self.gateway.isRunning } }
 
-    var url: URL { URL(string: "http://127.0.0.1:\(self.port)")! }
+    var url: URL { URL(string: self.certificate == nil ? "http://127.0.0.1:\(port)" : "https://localhost:\(port)")! }
+
+    var transport: any Transport {
+        #if NIO
+            NIOTransport(trust: self.certificate.map { .authorities(file: $0) } ?? .system)
+        #else
+            URLSessionTransport()
+        #endif
+    }
+
+    private func makeCertificate() throws {
+        let file = self.folder.appending(path: "certificate.pem").path
+        let process = Process()
+        process.executableURL = URL(filePath: "/usr/bin/env")
+        process.arguments = [
+            "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "1",
+            "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost", "-keyout", "\(file).key", "-out", file,
+        ]
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        process.waitUntilExit()
+        self.certificate = file
+    }
 
     /// A development token.
     func token(_ role: String, _ person: String, lifetime: Int = 900) throws -> String {
@@ -116,7 +140,7 @@ final class Stage: @unchecked Sendable {
         _ credential: @escaping @Sendable () async throws -> Credential?
     ) async -> EnrouteClient {
         let configuration = EnrouteClient.Configuration(
-            gateway: self.url, transport: testedTransport, credential: credential)
+            gateway: self.url, transport: self.transport, credential: credential)
         let client = EnrouteClient(configuration, timebase: Timebase(speed: speed))
         self.clients.append(client)
         await client.start()

@@ -117,8 +117,10 @@ public actor EnrouteClient {
 
     /// Every status event of a job, in order and exactly once.
     ///
-    /// - Parameter cursor: the cursor of the last event that was handled, also one that was stored in an earlier launch.
-    ///   Without it, the sequence starts with the current status.
+    /// - Parameters:
+    ///   - id: the job.
+    ///   - cursor: the cursor of the last event that was handled, also one that was stored in an earlier launch. Without it,
+    ///     the sequence starts with the current status.
     public nonisolated func statusEvents(of id: JobID, after cursor: StatusCursor? = nil) -> Updates<StatusEvent> {
         Updates { await self.openStatusEvents(of: id, after: cursor) }
     }

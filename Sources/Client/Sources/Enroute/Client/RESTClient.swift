@@ -65,6 +65,8 @@ public struct RESTClient: Sendable {
     /// Changes the status of a job.
     ///
     /// - Parameters:
+    ///   - job: the job.
+    ///   - status: the new status.
     ///   - cursor: the change is made only if this is still the newest event.
     ///   - idempotencyKey: the same key with the same request changes the status once.
     /// - Throws: `illegalTransition` and `preconditionFailed` with the current `jobStatus`, `forbidden`, `notFound`.
@@ -92,7 +94,11 @@ public struct RESTClient: Sendable {
 
     /// Sends any request to the REST API.
     ///
-    /// - Parameter path: below `/api/v1`, beginning with a slash.
+    /// - Parameters:
+    ///   - method: of HTTP.
+    ///   - path: below `/api/v1`, beginning with a slash.
+    ///   - body: JSON.
+    ///   - headers: besides the credential and the type of the body.
     /// - Throws: `EnrouteError` with the code of the problem document, or `network`.
     public func send(
         _ method: String, _ path: String, body: Data? = nil, headers: [String: String] = [:]

@@ -8,7 +8,9 @@ public struct RiderClient: Sendable {
 
     /// Declares the rider online or offline.
     ///
-    /// - Parameter device: names the phone; the newest device of a rider counts.
+    /// - Parameters:
+    ///   - availability: whether the rider works.
+    ///   - device: names the phone; the newest device of a rider counts.
     /// - Throws: `activeTask` with the tasks that the rider must finish or return first, `forbidden`, `rateLimited`,
     ///   `network`.
     public func setAvailability(_ availability: Availability, device: String? = nil) async throws(EnrouteError) {
@@ -31,7 +33,10 @@ public struct RiderClient: Sendable {
     /// at the pace that the gateway asks for, over the socket while it is open and over REST in the background. `outcomes`
     /// says what became of it.
     ///
-    /// - Parameter battery: 0 to 1; leave it out while the phone is charging.
+    /// - Parameters:
+    ///   - fix: the reading.
+    ///   - jobs: in the order of their stops.
+    ///   - battery: 0 to 1; leave it out while the phone is charging.
     public func report(_ fix: Fix, for jobs: [JobID], battery: Double? = nil) async {
         await self.client.report(fix, for: jobs, battery: battery)
     }

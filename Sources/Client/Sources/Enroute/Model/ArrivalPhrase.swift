@@ -16,7 +16,9 @@ public enum ArrivalPhrase: Hashable, Sendable {
     /// The rider makes another stop first.
     case afterStop
 
-    /// - Parameter now: by this device's clock.
+    /// - Parameters:
+    ///   - view: what the follower sees.
+    ///   - now: by this device's clock.
     public init(_ view: JobView, now: Date = Date()) {
         guard let arrival = view.arrival else {
             self = .none
