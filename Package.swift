@@ -219,7 +219,7 @@ let package = Package(
             "CommandTests",
             """
             Access Embedded enroute EnrouteWire LiveState Redis TestSupport NIOCore NIOFoundationCompat NIOHTTP1 NIOPosix
-            AsyncHTTPClient Logging NIOSSL Subprocess SystemPackage
+            AsyncHTTPClient Crypto CryptoExtras Logging NIOSSL Subprocess SystemPackage
             """),
         tests("TidyTests"),
 

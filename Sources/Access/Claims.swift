@@ -1,12 +1,10 @@
-// The claims of a token (RFC 7519 section 4.1), read after its signature was verified. Required claims are enforced here;
-// TokenVerifier compares their values with the configuration.
+// The claims of a token (RFC 7519 section 4.1), read after its signature was verified, as the settings of its identity
+// provider say. Every check of a claim is here, except those of the current time.
 
 internal import EnrouteWire
 
 /// The claims of a token.
 struct Claims: Hashable {
-    let issuer: String
-    let audiences: [String]
     let subject: PersonID
     let role: Role
     /// Seconds since the epoch: the later of `iat` and `nbf`.
@@ -17,78 +15,91 @@ struct Claims: Hashable {
     let job: JobID?
     let rider: PersonID?
 
-    init(json: [UInt8]) throws(TokenRefusal) {
-        var (iss, sub, jti, role): (String?, String?, String?, String?)
-        var (exp, iat, nbf): (Int64?, Int64?, Int64?)
-        var aud: [String]?
-        var authorization = Authorization()
-        try JSONMembers.read(json) { (name, reader) throws(BadMessage) in
-            switch name {
-            case "iss": iss = try reader.string()
-            case "sub": sub = try reader.string()
-            case "jti": jti = try reader.string()
-            case "role": role = try reader.string()
-            case "exp": exp = try reader.integer()
-            case "iat": iat = try reader.integer()
-            case "nbf": nbf = try reader.integer()
-            case "aud": aud = try reader.audiences()
-            case "authorization": try authorization.read(&reader)
-            default: try reader.value()
-            }
+    /// - Throws: the first claim that is missing or wrong. Issuer and audience come first, so that a token for somebody else
+    ///   learns nothing more.
+    init(_ claims: ClaimSet, of provider: IdentityProvider, longestLifetime: Int64) throws(TokenRefusal) {
+        let issuer = try Self.required(.issuer, try claims.string(.issuer))
+        guard issuer == provider.issuer else { throw .wrongIssuer }
+        let audiences = try Self.required(provider.audienceClaim, try claims.strings(provider.audienceClaim))
+        guard audiences.contains(provider.audience) else {
+            throw TokenRefusal(.wrongAudience, claim: provider.audienceClaim)
         }
-        guard let iss, let sub, let jti, !jti.isEmpty, let role, let exp, let iat, let aud else { throw .malformed }
-        guard let role = Role(rawValue: role) else { throw .unknownRole }
-        guard let subject = PersonID(sub) else { throw .badSubject }
-        guard authorization.isUnderstood else { throw .badAuthorization }
-        // A token that revocation cannot name could never be revoked.
-        guard RevocationSubject(.token, id: jti) != nil else { throw .badTokenID }
-        (self.issuer, self.audiences, self.subject, self.role) = (iss, aud, subject, role)
-        (self.notBefore, self.expiresAt) = (max(iat, nbf ?? iat), exp)
-        self.token = TokenIdentity(id: jti, issuedAt: iat)
-        (self.job, self.rider) = (authorization.job, authorization.rider)
+        let expiresAt = try Self.required(.expiry, try claims.integer(.expiry))
+        let issuedAt = try Self.required(.issuedAt, try claims.time(.issuedAt))
+        let notBefore = try claims.time(.notBefore)
+        // Both can be any integer, so their difference can overflow.
+        let (lifetime, isAbsurd) = expiresAt.subtractingReportingOverflow(issuedAt)
+        guard !isAbsurd, lifetime <= longestLifetime else { throw .lifetimeTooLong }
+
+        let id = try Self.required(provider.personClaim, try claims.string(provider.personClaim))
+        guard let subject = provider.person(id) else { throw TokenRefusal(.badSubject, claim: provider.personClaim) }
+        self.role = try provider.role(claims)
+        let limits = try Restriction(claims, of: provider)
+        let tokenID: String
+        if let jti = try claims.string(.tokenID) {
+            // A token that revocation cannot name could never be revoked.
+            guard RevocationSubject(.token, id: jti) != nil else { throw TokenRefusal(.badTokenID, claim: .tokenID) }
+            tokenID = jti
+        } else {
+            guard !provider.requiresTokenID else { throw TokenRefusal(.missingClaim, claim: .tokenID) }
+            tokenID = TokenIdentity.id(of: subject, issuedAt: issuedAt)
+        }
+        self.subject = subject
+        (self.notBefore, self.expiresAt) = (max(issuedAt, notBefore ?? issuedAt), expiresAt)
+        self.token = TokenIdentity(id: tokenID, issuedAt: issuedAt)
+        (self.job, self.rider) = (limits.job, limits.rider)
+    }
+
+    private static func required<Value>(_ claim: ClaimPath, _ value: Value?) throws(TokenRefusal) -> Value {
+        guard let value else { throw TokenRefusal(.missingClaim, claim: claim) }
+        return value
     }
 }
 
-/// `{"jobid": …}`, `{"riderid": …}` or both: narrows what the token reaches. An unknown member would narrow it too, so the
-/// token is rejected rather than the member ignored.
-private struct Authorization {
+/// The job, the rider or both that a token is limited to.
+private struct Restriction {
     private(set) var job: JobID?
     private(set) var rider: PersonID?
-    /// Also `true` when the claim is absent.
-    private(set) var isUnderstood = true
 
-    mutating func read(_ reader: inout JSONReader) throws(BadMessage) {
-        var members = JSONMembers()
-        var (job, rider): (JobID?, PersonID?)
-        var isUnderstood = true
-        try reader.object { (name, reader) throws(BadMessage) in
-            switch members.next(name) {
-            case "jobid":
-                job = JobID(try reader.string())
-                isUnderstood = isUnderstood && job != nil
-            case "riderid":
-                rider = PersonID(try reader.string())
-                isUnderstood = isUnderstood && rider != nil
-            default:
-                isUnderstood = false
-                try reader.value()
+    init(_ claims: ClaimSet, of provider: IdentityProvider) throws(TokenRefusal) {
+        if let json = try claims.value(at: .authorization) { try self.readAuthorization(json, provider) }
+        if let claim = provider.jobClaim, let text = try claims.string(claim) {
+            guard let job = JobID(text), self.job == nil || self.job == job else {
+                throw TokenRefusal(.badAuthorization, claim: claim)
             }
+            self.job = job
         }
-        (self.job, self.rider) = (job, rider)
-        // An empty object narrows nothing, which cannot be what the issuer meant.
-        self.isUnderstood = isUnderstood && !members.isRepeated && (job != nil || rider != nil)
+        if let claim = provider.riderClaim, let text = try claims.string(claim) {
+            guard let rider = provider.person(text), self.rider == nil || self.rider == rider else {
+                throw TokenRefusal(.badAuthorization, claim: claim)
+            }
+            self.rider = rider
+        }
+    }
+
+    /// `{"jobid": …}`, `{"riderid": …}` or both. An unknown member would narrow the token too, so the token is rejected rather
+    /// than the member ignored. An empty object narrows nothing, which cannot be what the issuer meant.
+    private mutating func readAuthorization(_ json: [UInt8], _ provider: IdentityProvider) throws(TokenRefusal) {
+        let refusal = TokenRefusal(.badAuthorization, claim: .authorization)
+        let members: ClaimSet
+        do throws(TokenRefusal) { members = try ClaimSet(json: json) } catch {
+            throw error.reason == .repeatedMember ? refusal : TokenRefusal(.malformed, claim: .authorization)
+        }
+        guard !members.names.isEmpty, members.names.allSatisfy({ ["jobid", "riderid"].contains($0) }) else {
+            throw refusal
+        }
+        if let text = try members.string(.jobID) {
+            guard let job = JobID(text) else { throw refusal }
+            self.job = job
+        }
+        if let text = try members.string(.riderID) {
+            guard let rider = provider.person(text) else { throw refusal }
+            self.rider = rider
+        }
     }
 }
 
-extension JSONReader {
-    /// `aud`: a string, or an array of them.
-    fileprivate mutating func audiences() throws(BadMessage) -> [String] {
-        var all: [String] = []
-        if self.isAtArray {
-            try self.array { (reader) throws(BadMessage) in all.append(try reader.string()) }
-        } else {
-            all.append(try self.string())
-        }
-        return all
-    }
+extension ClaimPath {
+    fileprivate static let jobID = ClaimPath(literal: "jobid")
+    fileprivate static let riderID = ClaimPath(literal: "riderid")
 }

@@ -26,13 +26,16 @@ struct CompactJWS {
 struct TokenHeader {
     var algorithm: String?
     var kid: String?
+    /// In lower case and without `application/` (RFC 7515 section 4.1.9).
+    var type: String?
 
     init(json: [UInt8]) throws(TokenRefusal) {
-        var (algorithm, kid, isCritical): (String?, String?, Bool) = (nil, nil, false)
+        var (algorithm, kid, type, isCritical): (String?, String?, String?, Bool) = (nil, nil, nil, false)
         try JSONMembers.read(json) { (name, reader) throws(BadMessage) in
             switch name {
             case "alg": algorithm = try reader.string()
             case "kid": kid = try reader.string()
+            case "typ": type = try reader.string().lowercased()
             case "crit":
                 isCritical = true
                 try reader.value()
@@ -42,6 +45,7 @@ struct TokenHeader {
         // No extension is supported, so none may be critical (RFC 7515 section 4.1.11).
         if isCritical { throw .criticalHeader }
         (self.algorithm, self.kid) = (algorithm, kid)
+        self.type = type.map { $0.hasPrefix("application/") ? String($0.dropFirst(12)) : $0 }
     }
 }
 

@@ -36,7 +36,7 @@ package struct Grant: Sendable, Hashable {
     }
 }
 
-/// Identifies one token by `jti` and `iat` (RFC 7519 section 4.1).
+/// Identifies one token by `jti` and `iat` (RFC 7519 section 4.1). A token without `jti` has an id made of person and `iat`.
 package struct TokenIdentity: Sendable, Hashable {
     package let id: String
     /// Seconds since the epoch.
@@ -46,6 +46,9 @@ package struct TokenIdentity: Sendable, Hashable {
         self.id = id
         self.issuedAt = issuedAt
     }
+
+    /// The identity of a token without `jti`: all tokens that the person received in that second are revoked together.
+    package static func id(of person: PersonID, issuedAt: Int64) -> String { "\(person.text)@\(issuedAt)" }
 }
 
 /// An action that a grant may permit.

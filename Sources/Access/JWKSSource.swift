@@ -4,7 +4,7 @@
 internal import FoundationEssentials
 internal import Synchronization
 
-/// Updates the keys of one verifier from the set that an issuer publishes.
+/// Updates the keys of one identity provider from the set that it publishes.
 package actor JWKSSource {
     /// Returns the bytes of the key set. Must finish within seconds: tokens signed with an unknown key wait for it.
     package typealias Fetch = @Sendable () async throws -> [UInt8]
@@ -22,7 +22,9 @@ package actor JWKSSource {
     /// Maximum number of tokens that wait for one fetch; the others are verified with the known keys.
     package static let maxWaiting = 1024
 
-    private let verifier: TokenVerifier
+    let verifier: TokenVerifier
+    /// The index of the provider whose keys these are.
+    let provider: Int
     /// Configured keys, used in addition to those of the issuer.
     private let fixed: [TokenVerifier.Key]
     private let fetch: Fetch
@@ -34,17 +36,17 @@ package actor JWKSSource {
     private var flight: Task<Outcome, Never>?
     private var waiting = 0
 
-    /// - Parameter report: called after every fetch, at most once per `KeyRefresh.shortestInterval`.
+    /// - Parameters:
+    ///   - provider: the index of the provider whose keys these are.
+    ///   - report: called after every fetch, at most once per `KeyRefresh.shortestInterval`.
     package init(
-        verifier: TokenVerifier, fixed: [TokenVerifier.Key] = [],
+        verifier: TokenVerifier, provider: Int = 0, fixed: [TokenVerifier.Key] = [],
         now: @escaping @Sendable () -> ContinuousClock.Instant = { .now },
         report: @escaping @Sendable (Outcome) -> Void = { _ in }, fetch: @escaping Fetch
     ) {
-        (self.verifier, self.fixed, self.now, self.report, self.fetch) = (verifier, fixed, now, report, fetch)
+        (self.verifier, self.provider, self.fixed) = (verifier, provider, fixed)
+        (self.now, self.report, self.fetch) = (now, report, fetch)
     }
-
-    /// Whether some tokens can be verified without the issuer.
-    package nonisolated var hasFixedKeys: Bool { !self.fixed.isEmpty }
 
     /// How often keys were fetched, by result.
     package struct Fetches: Hashable, Sendable {
@@ -75,30 +77,14 @@ package actor JWKSSource {
     ///
     /// - Parameter now: seconds since the epoch.
     package nonisolated func verify(_ token: String, now: Int64) async throws(TokenRefusal) -> Grant {
-        do throws(TokenRefusal) {
-            return try self.verifier.verify(token, now: now)
-        } catch .unknownKey {
-            let outcome = await self.renew(for: .unknownKey)
-            // Verify again whatever the outcome: the keys may have arrived just before this call.
-            do throws(TokenRefusal) {
-                return try self.verifier.verify(token, now: now)
-            } catch {
-                if case .fresh = outcome { throw error }
-                throw error == .unknownKey ? .keyUnavailable : error
-            }
-        }
+        try await IssuerKeys([self]).verify(token, now: now)
     }
 
     /// Fetches when the known keys are old. Call it at start and periodically.
     @discardableResult
     package func refreshIfStale() async -> Outcome { await self.renew(for: .age) }
 
-    /// Keeps the keys fresh until the task is cancelled.
-    package func run() async {
-        while (try? await Task.sleep(for: KeyRefresh.shortestInterval)) != nil { await self.refreshIfStale() }
-    }
-
-    private func renew(for reason: KeyRefresh.Reason) async -> Outcome {
+    func renew(for reason: KeyRefresh.Reason) async -> Outcome {
         switch self.refresh.decide(reason, now: self.now()) {
         case .keep: return .throttled
         case .wait: break
@@ -120,7 +106,7 @@ package actor JWKSSource {
             // The cache of verified tokens survives when the keys did not change.
             if set != self.current {
                 let keys = self.fixed + (try await set.verifierKeys())
-                self.verifier.replace(keys: keys)
+                self.verifier.replace(keys: keys, of: self.provider)
                 self.current = set
             }
             outcome = .fresh

@@ -1,19 +1,11 @@
 // Verifies tokens (JWT, RFC 7519) as RFC 8725 requires: the key determines the algorithm, never the token; references to keys
-// elsewhere are ignored; issuer, audience and times are required; no claim is used before the signature is verified.
+// elsewhere are ignored; issuer, audience and times are required; no claim is used before the signature is verified, except
+// that `iss` selects the keys where several identity providers are configured.
 
 internal import Crypto
 internal import FoundationEssentials
 package import JWTKit
 internal import Synchronization
-
-/// Why a token is rejected. Describes what to change, never the content of the token.
-package enum TokenRefusal: Error, Hashable, Sendable, CaseIterable {
-    case tooLong, malformed, repeatedMember, criticalHeader, unknownKey, wrongAlgorithm, badSignature
-    case wrongIssuer, wrongAudience, notYetValid, expired, badSubject, badTokenID, unknownRole, badAuthorization
-    case lifetimeTooLong
-    /// The key is unknown, and the issuer could not be queried, or not again so soon.
-    case keyUnavailable
-}
 
 /// Verifies tokens synchronously and without I/O. Copies share their keys and their cache.
 package struct TokenVerifier: Sendable {
@@ -36,28 +28,38 @@ package struct TokenVerifier: Sendable {
     /// Maximum time from `iat` to `exp`, in seconds. Revocations are remembered for this long, so no token may live longer.
     package static let longestLifetime: Int64 = 48 * 3600
 
-    private let issuer: String
-    private let audience: String
+    let providers: [IdentityProvider]
     private let longestLifetime: Int64
     private let shared: Shared
+
+    /// - Parameter providers: at least one. Several may have the same issuer, for example for two kinds of tokens.
+    package init(_ providers: [IdentityProvider], longestLifetime: Int64 = TokenVerifier.longestLifetime) {
+        precondition(!providers.isEmpty, "no identity provider")
+        self.providers = providers
+        self.longestLifetime = longestLifetime
+        self.shared = Shared(providers.map(\.keys))
+    }
 
     package init(
         keys: [Key], issuer: String, audience: String, longestLifetime: Int64 = TokenVerifier.longestLifetime
     ) {
-        self.issuer = issuer
-        self.audience = audience
-        self.longestLifetime = longestLifetime
-        self.shared = Shared(keys)
+        self.init(
+            [IdentityProvider(issuer: issuer, audience: audience, keys: keys)], longestLifetime: longestLifetime)
     }
 
-    /// Replaces the keys. Tokens verified with a removed key are rejected afterwards.
-    package func replace(keys: [Key]) {
+    /// Replaces the keys of a provider. Tokens verified with a removed key are rejected afterwards.
+    ///
+    /// - Parameter provider: its index.
+    package func replace(keys: [Key], of provider: Int = 0) {
         self.shared.state.withLock {
-            $0.keys = Dictionary(grouping: keys, by: \.kid)
+            $0.keys[provider] = Dictionary(grouping: keys, by: \.kid)
             $0.generation += 1
             $0.verified.removeAll()
         }
     }
+
+    /// Whether any provider has a key at the moment.
+    package var hasKeys: Bool { self.shared.state.withLock { $0.keys.contains { !$0.isEmpty } } }
 
     /// - Parameter now: seconds since the epoch.
     package func verify(_ token: String, now: Int64) throws(TokenRefusal) -> Grant {
@@ -76,27 +78,61 @@ package struct TokenVerifier: Sendable {
         return verified.grant
     }
 
-    /// Checks everything except the times.
-    private func verify(_ token: [UInt8], _ keys: [String?: [Key]]) throws(TokenRefusal) -> VerifiedToken {
+    /// The providers that may have issued a token, as indexes. With several, the token's `iss` selects them before the
+    /// signature is verified, and selects nothing else: each has its own keys, and `Claims` compares `iss` again.
+    func candidates(_ token: [UInt8]) throws(TokenRefusal) -> [Int] {
+        guard self.providers.count > 1 else { return [0] }
         let text = try CompactJWS(token)
-        try Self.checkSignature(text, keys)
-        let claims = try Claims(json: text.claims)
-        guard claims.issuer == self.issuer else { throw .wrongIssuer }
-        guard claims.audiences.contains(self.audience) else { throw .wrongAudience }
-        // Both can be any integer, so their difference can overflow.
-        let (lifetime, isAbsurd) = claims.expiresAt.subtractingReportingOverflow(claims.token.issuedAt)
-        guard !isAbsurd, lifetime <= self.longestLifetime else { throw .lifetimeTooLong }
+        let issuer = try ClaimSet(json: text.claims).string(.issuer)
+        return self.providers.indices.filter { self.providers[$0].issuer == issuer }
+    }
+
+    /// Checks everything except the times.
+    private func verify(_ token: [UInt8], _ keys: [[String?: [Key]]]) throws(TokenRefusal) -> VerifiedToken {
+        var refusal = TokenRefusal.wrongIssuer
+        var furthest = -1
+        for index in try self.candidates(token) {
+            do throws(TokenRefusal) {
+                return try self.verify(token, keys[index], self.providers[index])
+            } catch {
+                // Of several providers with this issuer, the one that came furthest explains best. A key that is unknown to one
+                // of them may arrive with the next fetch.
+                let isAboutAudience = error.claim == self.providers[index].audienceClaim
+                let progress = isAboutAudience ? 3 : error.progress
+                guard progress > furthest else { continue }
+                (refusal, furthest) = (error, progress)
+            }
+        }
+        throw refusal
+    }
+
+    private func verify(
+        _ token: [UInt8], _ keys: [String?: [Key]], _ provider: IdentityProvider
+    ) throws(TokenRefusal) -> VerifiedToken {
+        let text = try CompactJWS(token)
+        try Self.checkSignature(text, keys, provider)
+        let claims = try Claims(
+            try ClaimSet(json: text.claims), of: provider, longestLifetime: self.longestLifetime)
         let grant = Grant(
             person: claims.subject, role: claims.role, job: claims.job, rider: claims.rider, token: claims.token,
             expiresAt: claims.expiresAt)
         return VerifiedToken(grant: grant, notBefore: claims.notBefore, expiresAt: claims.expiresAt)
     }
 
-    private static func checkSignature(_ text: CompactJWS, _ keys: [String?: [Key]]) throws(TokenRefusal) {
+    /// The values of `typ` that are accepted unless one is configured. Others belong to JWTs for another purpose (RFC 8725
+    /// section 3.11), such as `logout+jwt`.
+    private static let types: Set<String?> = [nil, "jwt", "at+jwt"]
+
+    private static func checkSignature(
+        _ text: CompactJWS, _ keys: [String?: [Key]], _ provider: IdentityProvider
+    ) throws(TokenRefusal) {
         let header = try TokenHeader(json: text.header)
+        guard provider.type.map({ $0 == header.type }) ?? Self.types.contains(header.type) else { throw .wrongType }
         // A token with a kid is checked only against the key of that name; one without a kid against keys without one.
         guard let named = keys[header.kid] else { throw .unknownKey }
-        let fitting = named.filter { $0.algorithm.name == header.algorithm }
+        let fitting = named.filter {
+            $0.algorithm.name == header.algorithm && provider.accepted.contains($0.algorithm.name)
+        }
         guard !fitting.isEmpty else { throw .wrongAlgorithm }
         // A signature of the wrong length makes some algorithms throw.
         guard fitting.contains(where: { (try? $0.algorithm.verify(text.signature, signs: text.signed)) == true }) else {
@@ -107,7 +143,8 @@ package struct TokenVerifier: Sendable {
     /// Shared by all loops. The lock is held for a dictionary lookup; signatures are verified outside of it.
     private final class Shared: Sendable {
         struct State {
-            var keys: [String?: [Key]]
+            /// By provider and `kid`.
+            var keys: [[String?: [Key]]]
             /// How many times the keys were replaced.
             var generation = 0
             var verified = TokenCache()
@@ -115,6 +152,21 @@ package struct TokenVerifier: Sendable {
 
         let state: Mutex<State>
 
-        init(_ keys: [Key]) { self.state = Mutex(State(keys: Dictionary(grouping: keys, by: \.kid))) }
+        init(_ keys: [[Key]]) {
+            self.state = Mutex(State(keys: keys.map { Dictionary(grouping: $0, by: \.kid) }))
+        }
+    }
+}
+
+extension TokenRefusal {
+    /// How far the verification came, for the choice between the refusals of several providers.
+    fileprivate var progress: Int {
+        switch self.reason {
+        case .unknownKey: 1
+        case .wrongIssuer: 2
+        case .wrongAudience: 3
+        case .missingClaim, .malformed, .badSubject, .unknownRole, .badAuthorization, .badTokenID, .lifetimeTooLong: 4
+        default: 0
+        }
     }
 }

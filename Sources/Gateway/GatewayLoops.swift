@@ -19,7 +19,7 @@ struct GatewayLoops: Sendable {
     let load: SharedLoad
     let quotas: Quotas
     let settings: GatewaySettings
-    let issuerKeys: JWKSSource?
+    let issuerKeys: IssuerKeys?
     let eventCounts: EventCounts
     let arrivalCounts: ArrivalCounts
     let redis: RedisFaultMonitors

@@ -49,30 +49,9 @@ package struct Problem: Error, HTTPResponseError {
     }
 
     package init(_ refusal: TokenRefusal) {
-        let reason =
-            switch refusal {
-            case .keyUnavailable: "Its signing key is unknown, and the issuer cannot be reached. Try again later."
-            case .tooLong: "It is longer than \(TokenVerifier.longestToken) bytes."
-            case .malformed: "It must be a JWT with the claims iss, aud, sub, exp, iat, jti and role."
-            case .repeatedMember: "Its header repeats a parameter, or its payload repeats a claim."
-            case .criticalHeader: "Its header contains crit, but no extensions are supported."
-            case .unknownKey: "Its kid does not match any configured key."
-            case .wrongAlgorithm: "Its alg does not match the algorithm of its key."
-            case .badSignature: "Its signature is invalid."
-            case .wrongIssuer: "Its iss does not match the configured issuer."
-            case .wrongAudience: "Its aud does not match the configured audience."
-            case .notYetValid: "Its iat or nbf is in the future. Check the issuer's clock."
-            case .expired: "It has expired. Get a new one."
-            case .badSubject: "Its sub must be 1 to 64 characters of [A-Za-z0-9_-]."
-            case .badTokenID: "Its jti must be \(RevocationSubject.Kind.token.form), so that it can be revoked."
-            case .unknownRole: "Its role must be one of \(Role.allCases.map(\.rawValue).joined(separator: ", "))."
-            case .lifetimeTooLong: "Its lifetime, from iat to exp, is longer than \(TokenVerifier.longestLifetime) s."
-            case .badAuthorization:
-                "Its authorization must contain jobid, riderid or both, each 1 to 64 characters of [A-Za-z0-9_-]."
-            }
         self.init(
             refusal == .expired ? .tokenExpired : .unauthorized, status: 401,
-            detail: "The token was rejected. \(reason)")
+            detail: "The token was rejected. \(refusal.sentence)")
     }
 
     package static let revoked = Problem(

@@ -1,5 +1,5 @@
 // Fetches the issuer's keys (JWKS) if the signing key of a request's token is unknown, before the route verifies the token.
-// Only such requests wait, and all of them share one fetch (Access/JWKSSource).
+// Only such requests wait, and all of them share one fetch (Access/IssuerKeys).
 
 internal import Access
 internal import EnrouteWire
@@ -12,7 +12,7 @@ internal import TrafficControl
 
 /// Fetches unknown signing keys before the route verifies the token. The route decides whether the token is valid.
 struct JWKSRefreshMiddleware: RouterMiddleware {
-    let keys: JWKSSource
+    let keys: IssuerKeys
     let routes: Routes
 
     func handle(
@@ -24,13 +24,15 @@ struct JWKSRefreshMiddleware: RouterMiddleware {
         {
             do throws(TokenRefusal) {
                 _ = try await self.keys.verify(token, now: WallClock.nowMilliseconds / 1000)
-            } catch .keyUnavailable {
-                throw Problem(
-                    Refused(
-                        code: .unavailable,
-                        message:
-                            "The token's signing key is unknown, and the issuer cannot be reached. Try again later."))
             } catch {
+                if error == .keyUnavailable {
+                    throw Problem(
+                        Refused(
+                            code: .unavailable,
+                            message:
+                                "The token's signing key is unknown, and the issuer cannot be reached. Try again later."
+                        ))
+                }
                 // The token is invalid. The route responds with the reason, if it requires a token at all.
             }
         }

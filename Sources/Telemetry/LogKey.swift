@@ -11,6 +11,7 @@ package enum LogKey {
     package static let count = "count"
     package static let gateway = "gateway"
     package static let initiator = "initiator"
+    package static let issuer = "issuer"
     package static let job = "job"
     package static let key = "key"
     package static let kind = "kind"

@@ -21,7 +21,8 @@ import Testing
 
     /// The documents, in the order in which an operator uses them.
     private static let documents = [
-        "deploy/README.md", "deploy/check.md", "deploy/observability.md", "deploy/hardening.md", "deploy/sizing.md",
+        "deploy/README.md", "deploy/check.md", "deploy/observability.md", "deploy/hardening.md",
+        "deploy/identity-providers.md", "deploy/sizing.md",
         "deploy/troubleshooting.md", "deploy/threats.md", "deploy/haproxy/README.md", "deploy/nginx/README.md",
         "deploy/redis/README.md", "deploy/systemd/README.md", "deploy/first-app.md", "README.md", "CONTRIBUTING.md",
         "SECURITY.md",
@@ -60,6 +61,7 @@ import Testing
         ("deploy/first-app.md", "<!doctype html>", "Tests/Browser/test_first_app.py"),
         ("deploy/first-app.md", "python3 -m http.server", "Tests/Browser/test_first_app.py"),
         ("deploy/first-app.md", "curl -sS -X PUT", "Tests/Browser/test_first_app.py"),
+        ("deploy/identity-providers.md", "import {createPrivateKey", "IdentityProviderTests"),
         ("README.md", "import {Enroute}", "Tests/JavaScript/readme.test.mjs"),
         ("README.md", "import Enroute\n", "Sources/Client/Tests/GatewayRunTests/SampleTests.swift"),
     ]

@@ -79,6 +79,21 @@ import Testing
         }
     }
 
+    @Test func `app shells may connect, and only listed pages may frame the tracking page`() async throws {
+        let shells = "capacitor://localhost, ionic://localhost, tauri://localhost"
+        let (settings, _) = try await Self.settings([
+            "ENROUTE_LISTEN_ALLOWED_ORIGINS": shells, "ENROUTE_PAGES_FRAME_ANCESTORS": "https://shop.example",
+        ])
+        #expect(
+            settings.origins.sender(["tauri://localhost"], host: "h", fetchSite: nil) == .allowed("tauri://localhost"))
+        #expect(settings.frameAncestors.list == "https://shop.example")
+        for bad in ["*", "https://shop.example;script-src", "'self'", "https://shop.example/page"] {
+            await #expect(throws: (any Error).self) {
+                try await Self.settings(["ENROUTE_PAGES_FRAME_ANCESTORS": bad])
+            }
+        }
+    }
+
     @Test func `only configured proxies are trusted`() async throws {
         let (settings, _) = try await Self.settings(["ENROUTE_LISTEN_TRUSTED_PROXIES": "10.0.0.0/8,192.0.2.1"])
         let named = try TrustedProxies(["10.0.0.0/8", "192.0.2.1"])

@@ -79,7 +79,7 @@ enum Admission {
                 self = .token(token)
                 return
             }
-            if error != .expired { loop.tokenRefused(address) }
+            if error != .expired { loop.tokenRefused(address, error) }
             self = .refused(Refusal(status: .unauthorized, problem: Problem(error)))
         }
     }

@@ -67,7 +67,7 @@ package final class LoopState {
     /// Bytes in the outboxes of all sessions.
     var outboxBytes = 0
     var summaryLimit: SessionSummaryLimit
-    private var originNotices = LogThrottle()
+    var notices = RefusalNotices()
     private var timer: LoopTimer?
     private var whenEmpty: EventLoopPromise<Void>?
 
@@ -268,18 +268,6 @@ package final class LoopState {
 
     private func succeedWhenEmpty() {
         if self.sessions.isEmpty, self.requestChannels.isEmpty { self.whenEmpty?.succeed() }
-    }
-
-    /// A page of this origin tried to connect and was refused. Either this is an attack, or the origin is missing in the
-    /// configuration.
-    package func refused(origin: String) {
-        self.counts.add(.originsRefused)
-        guard let unlogged = self.originNotices.record(at: NIODeadline.now().uptimeNanoseconds) else { return }
-        self.logger.warning(
-            "websocket refused: origin not allowed",
-            metadata: [
-                LogKey.origin: "\(origin.prefix(AllowedOrigins.maxLoggedCharacters))", LogKey.count: "\(unlogged + 1)",
-            ])
     }
 
     /// The current values for a metrics scrape.

@@ -16,7 +16,7 @@ package struct RealtimeSettings: Sendable {
     package var liveState = LiveStateSettings()
     package var tokens: TokenVerifier
     /// Keeps the keys of `tokens` in step with those the issuer publishes; `nil` if all keys are configured.
-    package var issuerKeys: JWKSSource?
+    package var issuerKeys: IssuerKeys?
     /// How arrival times are calculated, and by which providers.
     package var arrivals = ArrivalSettings()
     package var limits = Limits()

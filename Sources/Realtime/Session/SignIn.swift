@@ -43,9 +43,14 @@ package struct SignInRefusal: Error {
     package let reason: String
     /// Counts as a failed attempt of the client's address.
     var isFailedAttempt = false
+    /// Why the token was rejected, for the log.
+    var refusal: TokenRefusal?
 
     package static let tokenExpired = SignInRefusal(code: .tokenExpired, reason: "token expired")
-    static let badToken = SignInRefusal(code: .invalidToken, reason: "token rejected", isFailedAttempt: true)
+    static func badToken(_ refusal: TokenRefusal) -> SignInRefusal {
+        SignInRefusal(
+            code: .invalidToken, reason: "token rejected: \(refusal.summary)", isFailedAttempt: true, refusal: refusal)
+    }
     static let badLink = SignInRefusal(
         code: .invalidToken, reason: "link invalid or expired", isFailedAttempt: true)
     static let badTicket = SignInRefusal(
@@ -136,12 +141,14 @@ extension LoopState {
         let bound = NIOLoopBound(self, eventLoop: self.eventLoop)
         return admitted.flatMapErrorThrowing { error in
             let refusal = error as? SignInRefusal ?? .unavailable
-            if refusal.isFailedAttempt { bound.value.tokenRefused(address) }
+            if refusal.isFailedAttempt { bound.value.tokenRefused(address, refusal.refusal) }
             throw refusal
         }
     }
 
-    package func tokenRefused(_ address: ClientAddress?) {
+    /// A token, a ticket or a link was refused: counts a failed attempt of the address, and logs why a token was.
+    package func tokenRefused(_ address: ClientAddress?, _ refusal: TokenRefusal?) {
         self.quotas.recordInvalidToken(of: address, at: NIODeadline.now().uptimeNanoseconds)
+        if let refusal { self.log(refusal) }
     }
 }

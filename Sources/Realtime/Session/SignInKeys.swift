@@ -1,5 +1,5 @@
 // Signing in with a token whose key is not known. The issuer may have added a key since the last fetch. Only such tokens wait,
-// and they all share one fetch (Access/JWKSSource). Other clients are not delayed.
+// and they all share one fetch (Access/IssuerKeys). Other clients are not delayed.
 
 package import Access
 internal import EnrouteWire
@@ -26,10 +26,10 @@ extension LoopState {
 extension SignInRefusal {
     package init(_ refusal: TokenRefusal) {
         self =
-            switch refusal {
+            switch refusal.reason {
             case .expired: .tokenExpired
             case .keyUnavailable: .keyUnavailable
-            default: .badToken
+            default: .badToken(refusal)
             }
     }
 

@@ -1,4 +1,4 @@
-// enroute token: makes tokens for development. In production your own sign-in service issues them.
+// enroute token: makes tokens for development, and explains tokens. In production your own sign-in service issues them.
 
 import Access
 import ArgumentParser
@@ -8,18 +8,29 @@ import Foundation
 struct TokenCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "token",
-        abstract: "Makes a token for development.",
-        usage: "enroute token <person> --role <role> [<options>]",
+        abstract: "Makes a token for development, or explains one.",
+        usage: """
+            enroute token <person> --role <role> [<options>]
+            enroute token inspect [<token>] [<options>]
+            """,
         discussion: wrappable(
             """
             Signs with ENROUTE_TOKEN_SECRET (HS256) or, with --key, with a private key in PEM: P-256 (ES256), RSA (RS256)
-            or Ed25519 (EdDSA).
+            or Ed25519 (EdDSA). `enroute token make --help` lists the options.
 
             Examples:
               ENROUTE_TOKEN_SECRET=$(openssl rand -hex 32) \\
                 enroute token --role customer customer-1
               enroute token --role rider rider-7 --key key.pem --lifetime 3600
-            """))
+              enroute token inspect --config enroute.env < rider.token
+            """),
+        subcommands: [MakeTokenCommand.self, InspectTokenCommand.self], defaultSubcommand: MakeTokenCommand.self)
+}
+
+struct MakeTokenCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "make", abstract: "Makes a token for development.",
+        usage: "enroute token <person> --role <role> [<options>]")
 
     @Argument(help: "The user: 1 to 64 characters of A-Z a-z 0-9 _ -.")
     var person: String

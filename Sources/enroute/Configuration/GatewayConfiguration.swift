@@ -69,6 +69,7 @@ extension ProcessConfiguration {
         settings.management = try self.management()
         settings.leafletFolder = self.text("ENROUTE_PAGES_LEAFLET_DIR") ?? settings.leafletFolder
         settings.pagesFolder = try self.pagesFolder()
+        settings.frameAncestors = try self.frameAncestors()
         settings.signInURL = try self.signInURL()
         settings.photoOrigins = try self.photoOrigins()
         settings.tiles = try self.tiles()
@@ -103,6 +104,12 @@ extension ProcessConfiguration {
     func allowedOrigins() throws -> AllowedOrigins {
         try self.naming("ENROUTE_LISTEN_ALLOWED_ORIGINS") {
             try AllowedOrigins(self.list("ENROUTE_LISTEN_ALLOWED_ORIGINS"))
+        }
+    }
+
+    func frameAncestors() throws -> AllowedOrigins {
+        try self.naming("ENROUTE_PAGES_FRAME_ANCESTORS") {
+            try AllowedOrigins(self.list("ENROUTE_PAGES_FRAME_ANCESTORS"))
         }
     }
 

@@ -1,4 +1,4 @@
-// The keys that tokens are verified with: from files, from an issuer, or a shared secret.
+// The keys that tokens are verified with: from files, from issuers, or a shared secret. TokenProviders.swift reads the rest.
 
 import Access
 import Foundation
@@ -12,9 +12,59 @@ extension ProcessConfiguration {
     func tokenIssuer() -> String { self.text("ENROUTE_TOKEN_ISSUER") ?? "" }
     func tokenAudience() -> String { self.text("ENROUTE_TOKEN_AUDIENCE") ?? "" }
 
-    /// What verifies tokens and, where an issuer is configured, what refreshes its keys.
-    func tokens() async throws -> (TokenVerifier, JWKSSource?) {
-        var keys: [TokenVerifier.Key] = []
+    /// What verifies tokens and, where issuers publish their keys, what refreshes these.
+    func tokens() async throws -> (TokenVerifier, IssuerKeys?) {
+        var providers: [(provider: IdentityProvider, fetch: JWKSFetcher?)] = []
+        let own = try await self.provider()
+        if let path = self.text("ENROUTE_TOKEN_PROVIDERS_FILE") {
+            if own.fetch != nil || !own.provider.keys.isEmpty { providers.append(own) }
+            for section in try TokenProvidersFile(path: path).sections {
+                do {
+                    if let fault = section.configuration.sources.fileFaults(for: nil).first {
+                        throw ConfigurationError(description: fault)
+                    }
+                    let one = try await section.configuration.provider()
+                    guard one.fetch != nil || !one.provider.keys.isEmpty else { throw Self.noKey }
+                    providers.append(one)
+                } catch let error as ConfigurationError {
+                    // A section has the names without their prefix.
+                    let text = error.description.replacing(TokenProvidersFile.prefix, with: "")
+                    throw ConfigurationError(
+                        description: "\(path), [\(section.name)]: \(text)", isMissing: error.isMissing)
+                }
+            }
+        } else {
+            guard own.fetch != nil || !own.provider.keys.isEmpty else { throw Self.noKey }
+            providers = [own]
+        }
+        guard providers.count <= IdentityProvider.most else {
+            throw ConfigurationError(
+                description: "There are \(providers.count) identity providers; the maximum is \(IdentityProvider.most)."
+            )
+        }
+        let verifier = TokenVerifier(providers.map(\.provider))
+        let logger = try self.logger()
+        let sources = providers.enumerated().compactMap { index, one in
+            one.fetch.map { fetch in
+                JWKSSource(
+                    verifier: verifier, provider: index, fixed: one.provider.keys,
+                    report: { Self.report($0, of: one.provider.issuer, logger) }
+                ) { try await fetch() }
+            }
+        }
+        return (verifier, sources.isEmpty ? nil : IssuerKeys(sources))
+    }
+
+    private static let noKey = ConfigurationError(
+        description:
+            "No key to verify tokens with: set ENROUTE_TOKEN_PUBLIC_KEY_FILES (PEM files: P-256, RSA or Ed25519), "
+            + "ENROUTE_TOKEN_JWKS_URL (where an issuer publishes its keys) or, for development, "
+            + "ENROUTE_TOKEN_SECRET (HS256, at least 32 bytes).",
+        isMissing: true)
+
+    /// The provider that these settings describe, with the keys that are configured, and what fetches the others.
+    private func provider() async throws -> (provider: IdentityProvider, fetch: JWKSFetcher?) {
+        var provider = try self.identityProvider()
         var name = "ENROUTE_TOKEN_PUBLIC_KEY_FILES with ENROUTE_TOKEN_KEY_IDS"
         do {
             let sources = try self.list("ENROUTE_TOKEN_PUBLIC_KEY_FILES").map { file in
@@ -26,23 +76,15 @@ extension ProcessConfiguration {
             }
             // Key ids without a key have no effect.
             let kids = sources.isEmpty ? [] : self.list("ENROUTE_TOKEN_KEY_IDS")
-            keys += try await TokenVerifier.Key.asymmetric(sources: sources, kids: kids)
+            provider.keys = try await TokenVerifier.Key.asymmetric(sources: sources, kids: kids)
             name = "ENROUTE_TOKEN_SECRET"
-            if let secret = self.text("ENROUTE_TOKEN_SECRET") { keys.append(try await .hs256(secret: secret)) }
+            if let secret = self.text("ENROUTE_TOKEN_SECRET") {
+                provider.keys.append(try await .hs256(secret: secret))
+            }
         } catch let error as TokenVerifier.Key.InvalidSetting {
             throw ConfigurationError(description: "\(name): \(error)")
         }
-        let fetch = try self.keyFetch()
-        guard !keys.isEmpty || fetch != nil else {
-            throw ConfigurationError(
-                description:
-                    "No key to verify tokens with: set ENROUTE_TOKEN_PUBLIC_KEY_FILES (PEM files: P-256, RSA or Ed25519), "
-                    + "ENROUTE_TOKEN_JWKS_URL (where an issuer publishes its keys) or, for development, "
-                    + "ENROUTE_TOKEN_SECRET (HS256, at least 32 bytes).",
-                isMissing: true)
-        }
-        let verifier = TokenVerifier(keys: keys, issuer: self.tokenIssuer(), audience: self.tokenAudience())
-        return (verifier, try fetch.map { try self.issuerKeys(of: verifier, fixed: keys, $0) })
+        return (provider, try self.keyFetch())
     }
 
     /// - Returns: `nil` where no issuer is configured.
@@ -68,27 +110,21 @@ extension ProcessConfiguration {
         }
     }
 
-    private func issuerKeys(
-        of verifier: TokenVerifier, fixed: [TokenVerifier.Key], _ fetch: JWKSFetcher
-    ) throws -> JWKSSource {
-        let logger = try self.logger()
-        return JWKSSource(verifier: verifier, fixed: fixed, report: { Self.report($0, logger) }) { try await fetch() }
-    }
-
-    private static func report(_ outcome: JWKSSource.Outcome, _ logger: Logger) {
+    private static func report(_ outcome: JWKSSource.Outcome, of issuer: String, _ logger: Logger) {
         switch outcome {
         case .throttled: break
-        case .fresh: logger.debug("JWKS refreshed")
+        case .fresh: logger.debug("JWKS refreshed", metadata: [LogKey.issuer: "\(issuer)"])
         case .failed(let error):
-            logger.warning("JWKS refresh failed; keeping previous keys", metadata: [LogKey.reason: "\(error)"])
+            logger.warning(
+                "JWKS refresh failed; keeping previous keys",
+                metadata: [LogKey.issuer: "\(issuer)", LogKey.reason: "\(error)"])
         }
     }
 }
 
-/// Fetches the issuer's keys before the gateway starts. A gateway without any key would refuse every token, so it does not start.
+/// Fetches the issuers' keys before the gateway starts. A gateway without any key would refuse every token, so it does not start.
 func fetchFirstKeys(_ settings: GatewaySettings) async throws {
-    guard let keys = settings.issuerKeys, case .failed(let error) = await keys.refreshIfStale(), !keys.hasFixedKeys
-    else {
+    guard let keys = settings.issuerKeys, let error = await keys.refreshIfStale(), !settings.tokens.hasKeys else {
         return
     }
     throw Unavailable(

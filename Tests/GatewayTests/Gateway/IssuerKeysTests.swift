@@ -82,7 +82,7 @@ import Testing
                     url: issuer.url, authorities: issuer.authorities, longestWait: longestWait)
                 let source = JWKSSource(verifier: verifier, now: { clock.now }) { try await fetch() }
                 try await RunningGateway.run(isSecure: false) {
-                    ($0.tokens, $0.issuerKeys) = (verifier, source)
+                    ($0.tokens, $0.issuerKeys) = (verifier, IssuerKeys([source]))
                     // Generous, because the machine may be busy.
                     $0.limits.signInSeconds = 60
                     // All requests come from one address, in quick succession.

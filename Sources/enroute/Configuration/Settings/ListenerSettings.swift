@@ -56,11 +56,18 @@ extension SettingsTable {
                 details: "`--port` takes precedence. The first line on standard output names the port in use."),
             Setting(
                 "ENROUTE_LISTEN_ALLOWED_ORIGINS", .list("an origin such as `https://app.example:8443`"),
-                default: .described("the gateway's own origin"), "Web pages that may open a WebSocket.",
+                default: .described("the gateway's own origin"),
+                "Web pages that may open a WebSocket and use the REST interface.",
                 details: """
-                    Write origins as browsers send them: lower case, without a path and without the default port. An
-                    upgrade from any other origin is refused with status 403. Apps that send no `Origin` header are not
-                    affected.
+                    Write origins as browsers send them: lower case, without a path and without the default port. The
+                    origins of app shells are accepted too: `capacitor://localhost`, `ionic://localhost`,
+                    `tauri://localhost`. Pages of these origins may open a WebSocket and, by CORS, send REST requests
+                    and follow event streams. If you also use the gateway's own pages, list the gateway's own origin
+                    too.
+
+                    An upgrade or a preflight request from any other origin is refused with status 403; the log names
+                    the origin. Apps and services that send no `Origin` header are not affected. Every page may read
+                    the client modules and the interface documents.
                     """),
             Setting(
                 "ENROUTE_LISTEN_TRUSTED_PROXIES", .list("an IP address, or a network such as `10.0.0.0/8`"),

@@ -29,6 +29,13 @@ extension SettingsTable {
                     loads from another origin reveal its address to that origin, so name only hosts that you operate.
                     """),
             Setting(
+                "ENROUTE_PAGES_FRAME_ANCESTORS", .list("an origin such as `https://shop.example`"),
+                "Web pages that may show the tracking page in a frame.",
+                details: """
+                    The tracking page is sent with these origins as `frame-ancestors` of its Content-Security-Policy.
+                    Without it, no page may frame it. The rider's page and the operations page can never be framed.
+                    """),
+            Setting(
                 "ENROUTE_PAGES_TRANSLATION_FILES", .list("path of a JSON file"),
                 "Further languages for statuses and pages.",
                 details: """

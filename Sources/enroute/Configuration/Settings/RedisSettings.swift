@@ -1,4 +1,4 @@
-// Settings of both Redis, and of the tokens that people sign in with.
+// Settings of both roles of Redis: addresses, prefix and replicas.
 
 extension SettingsTable {
     private static let redisURL = "a [Redis URL](redis/README.md#redis-urls)"
@@ -47,44 +47,5 @@ extension SettingsTable {
                     the last minute. When too few replicas answer within 200 ms, the request is answered 202 with
                     `Enroute-Durability: unknown` instead of 200. See [what each costs](redis/README.md#replicas).
                     """),
-        ])
-
-    static let tokens = SettingGroup(
-        "Tokens",
-        """
-        A gateway needs at least one key to verify JSON Web Tokens with: public keys in files, an issuer that publishes its
-        keys, or, for development, a shared secret.
-        """,
-        [
-            Setting(
-                "ENROUTE_TOKEN_PUBLIC_KEY_FILES", .list("path of a PEM file"), "Public keys that verify tokens.",
-                details: "P-256 (ES256), RSA with 2048 bits or more (RS256) and Ed25519 (EdDSA)."),
-            Setting(
-                "ENROUTE_TOKEN_KEY_IDS", .list("a key id, the token's `kid`"),
-                "Key ids of these public keys, in the same order.",
-                details: """
-                    Either one for each file or none at all. A token with a `kid` is verified with the key of that id only,
-                    a token without one only with keys that have no id.
-                    """),
-            Setting(
-                "ENROUTE_TOKEN_JWKS_URL", .text("`https://…`; `http://…` for this machine only"),
-                "Where the issuer publishes its keys (JWKS, RFC 7517).",
-                details: """
-                    Fetched every 10 minutes, and at most every 30 s when a token names an unknown key. When a fetch fails,
-                    the previous keys stay in use. May be combined with `ENROUTE_TOKEN_PUBLIC_KEY_FILES`.
-                    """, secrecy: .url),
-            Setting(
-                "ENROUTE_TOKEN_JWKS_CA_FILE", .text("path of a PEM file"),
-                default: .described("the system's certificate authorities"),
-                "Certificate authorities trusted for that URL."),
-            Setting(
-                "ENROUTE_TOKEN_SECRET", .text("at least 32 bytes"), "Secret of HS256 tokens, for development.",
-                secrecy: .secret, commands: ["serve", "token", "replay"]),
-            Setting(
-                "ENROUTE_TOKEN_ISSUER", .text("any text"), default: .value("enroute"),
-                "Required value of the token's `iss` claim.", commands: ["serve", "token", "replay"]),
-            Setting(
-                "ENROUTE_TOKEN_AUDIENCE", .text("any text"), default: .value("enroute"),
-                "Required value of the token's `aud` claim.", commands: ["serve", "token", "replay"]),
         ])
 }

@@ -1,0 +1,70 @@
+// The keys of all identity providers that publish them: a token that names an unknown key may wait for those of its issuer, and
+// of no other one.
+
+/// The sources of one verifier's keys.
+package struct IssuerKeys: Sendable {
+    private let sources: [JWKSSource]
+    private let verifier: TokenVerifier
+
+    /// - Parameter sources: at least one, all of the same verifier.
+    package init(_ sources: [JWKSSource]) {
+        guard let first = sources.first else { preconditionFailure("no source of keys") }
+        (self.sources, self.verifier) = (sources, first.verifier)
+    }
+
+    /// Verifies a token as TokenVerifier does, but a token that names an unknown key may wait for new keys. Throws
+    /// `keyUnavailable` when no fetch could answer.
+    ///
+    /// - Parameter now: seconds since the epoch.
+    package func verify(_ token: String, now: Int64) async throws(TokenRefusal) -> Grant {
+        do throws(TokenRefusal) {
+            return try self.verifier.verify(token, now: now)
+        } catch {
+            guard error == .unknownKey else { throw error }
+        }
+        let candidates = try self.verifier.candidates(Array(token.utf8))
+        let asked = self.sources.filter { candidates.contains($0.provider) }
+        guard !asked.isEmpty else { throw .unknownKey }
+        var areFresh = true
+        for source in asked {
+            if case .fresh = await source.renew(for: .unknownKey) { continue }
+            areFresh = false
+        }
+        // Verify again whatever the outcome: the keys may have arrived just before this call.
+        do throws(TokenRefusal) {
+            return try self.verifier.verify(token, now: now)
+        } catch {
+            throw !areFresh && error == .unknownKey ? .keyUnavailable : error
+        }
+    }
+
+    /// Fetches the keys that are old, of all issuers at the same time. Call it at start and periodically.
+    ///
+    /// - Returns: the first error of a fetch.
+    @discardableResult
+    package func refreshIfStale() async -> (any Error)? {
+        await withTaskGroup(of: JWKSSource.Outcome.self) { group in
+            for source in self.sources { group.addTask { await source.refreshIfStale() } }
+            var first: (any Error)?
+            for await outcome in group {
+                if case .failed(let error) = outcome { first = first ?? error }
+            }
+            return first
+        }
+    }
+
+    /// Keeps the keys fresh until the task is cancelled.
+    package func run() async {
+        while (try? await Task.sleep(for: KeyRefresh.shortestInterval)) != nil { await self.refreshIfStale() }
+    }
+
+    /// Counts of all completed fetches. The keys count as failing while those of any issuer do.
+    package var fetched: JWKSSource.Fetches {
+        self.sources.map(\.fetched).reduce(into: JWKSSource.Fetches()) { sum, next in
+            sum.good += next.good
+            sum.failed += next.failed
+            sum.goodSince = max(sum.goodSince, next.goodSince)
+            sum.failingSince = [sum.failingSince, next.failingSince].compactMap { $0 }.min()
+        }
+    }
+}

@@ -1,0 +1,189 @@
+// The explanation of a token as text and as JSON. It contains names of claims and what the settings say about them, and of the
+// token's values only those that the gateway compares or that name the grant.
+
+import Access
+import EnrouteWire
+import Foundation
+
+/// What `enroute token inspect` says about a token.
+struct TokenExplanation {
+    private let unverified: UnverifiedToken?
+    private let providers: [IdentityProvider]
+    private let outcome: Result<Grant, TokenRefusal>
+    private let now: Int64
+
+    /// - Parameter now: seconds since the epoch.
+    init(
+        token: String, unverified: UnverifiedToken?, verifier: TokenVerifier, outcome: Result<Grant, TokenRefusal>,
+        now: Int64
+    ) {
+        (self.unverified, self.outcome, self.now) = (unverified, outcome, now)
+        self.providers = (try? verifier.providers(of: token)) ?? []
+    }
+
+    /// `nil` if the token is accepted.
+    var refusal: TokenRefusal? {
+        if case .failure(let refusal) = self.outcome { refusal } else { nil }
+    }
+
+    // MARK: text
+
+    var text: String {
+        switch self.outcome {
+        case .success(let grant): self.text(grant)
+        case .failure(let refusal): self.text(refusal)
+        }
+    }
+
+    private func text(_ grant: Grant) -> String {
+        var lines = ["The token is accepted."]
+        lines.append("  person:   \(grant.person.text)")
+        lines.append("  role:     \(grant.role.rawValue), which reaches \(Self.reach(grant.role))")
+        lines.append("  limited:  \(Self.limits(grant))")
+        lines.append("  id:       \(grant.token?.id ?? "none"), for `enroute revoke token`")
+        if let expiresAt = grant.expiresAt {
+            lines.append("  expires:  \(Self.time(expiresAt)), in \(expiresAt - self.now) s")
+        }
+        let allowed = Verb.allCases.filter(grant.allows).map(Self.words)
+        lines.append("It may:\n" + allowed.map { "  \($0)" }.joined(separator: "\n"))
+        let denied = Verb.allCases.compactMap { verb in
+            grant.obstacle(to: verb).map { "  \(Self.words(verb)): \(Self.reason($0))" }
+        }
+        if !denied.isEmpty { lines.append("It may not:\n" + denied.joined(separator: "\n")) }
+        lines.append("Revocations were not checked.")
+        return lines.joined(separator: "\n")
+    }
+
+    private func text(_ refusal: TokenRefusal) -> String {
+        var lines = ["The token is refused. \(refusal.sentence)"]
+        if let advice = Self.advice(refusal) { lines.append(advice) }
+        guard let token = self.unverified else { return lines.joined(separator: "\n") }
+        lines.append("The token says, verified or not:")
+        lines.append("  alg \(token.algorithm ?? "none"), kid \(token.keyID ?? "none"), typ \(token.type ?? "none")")
+        lines.append("  iss \(token.issuer ?? "none")")
+        if let expiresAt = token.expiresAt { lines.append("  exp \(Self.time(expiresAt))") }
+        lines.append("  claims: \(token.claims.joined(separator: ", "))")
+        guard !self.providers.isEmpty else { return lines.joined(separator: "\n") }
+        lines.append("The settings expect:")
+        lines += self.providers.map { provider in
+            "  iss \(provider.issuer), \(provider.audienceClaim) \(provider.audience), person in "
+                + "\(provider.personClaim), role in \(provider.roleClaim)"
+        }
+        return lines.joined(separator: "\n")
+    }
+
+    /// `createLink` is "create link".
+    private static func words(_ verb: Verb) -> String {
+        "\(verb)".reduce(into: "") { $0 += $1.isUppercase ? " \($1.lowercased())" : "\($1)" }
+    }
+
+    private static func reach(_ role: Role) -> String {
+        switch role {
+        case .customer: "the jobs whose customer is this person"
+        case .rider: "the jobs that are assigned to this person"
+        case .ops, .service: "all jobs"
+        }
+    }
+
+    private static func limits(_ grant: Grant) -> String {
+        let limits = [
+            grant.job.map { "to the job \($0.text)" }, grant.rider.map { "to the jobs of the rider \($0.text)" },
+        ].compactMap { $0 }
+        return limits.isEmpty ? "no" : limits.joined(separator: " and ")
+    }
+
+    private static func reason(_ obstacle: Grant.Obstacle) -> String {
+        switch obstacle {
+        case .role(let roles):
+            "needs the role \(roles.map(\.rawValue).joined(separator: " or "))"
+        case .limitedToJob: "the token is limited to one job"
+        case .limitedToRider: "the token is limited to a rider's jobs"
+        }
+    }
+
+    private static func time(_ seconds: Int64) -> String {
+        Date(timeIntervalSince1970: Double(seconds)).formatted(.iso8601)
+    }
+
+    /// Which settings to compare. The names in a section of the providers file have no prefix.
+    private static func advice(_ refusal: TokenRefusal) -> String? {
+        switch refusal.reason {
+        case .missingClaim where refusal.claim == .tokenID:
+            "If your provider offers no jti, set ENROUTE_TOKEN_JTI=optional."
+        case .wrongIssuer,
+            .missingClaim where refusal.claim == .issuer:
+            "Compare it with ENROUTE_TOKEN_ISSUER, or with ISSUER in the file of ENROUTE_TOKEN_PROVIDERS_FILE."
+        case .wrongAudience,
+            .missingClaim where refusal.claim == .audience:
+            "Compare it with ENROUTE_TOKEN_AUDIENCE. If another claim contains the audience, set "
+                + "ENROUTE_TOKEN_AUDIENCE_CLAIM."
+        case .badSubject:
+            "With ENROUTE_TOKEN_PERSON_FORM=hashed, any id is accepted. ENROUTE_TOKEN_PERSON_CLAIM selects another claim."
+        case .missingClaim, .malformed:
+            refusal.claim.map {
+                "If another claim than \($0) contains it, set ENROUTE_TOKEN_ROLE_CLAIM or ENROUTE_TOKEN_PERSON_CLAIM. A "
+                    + "claim with several roles needs ENROUTE_TOKEN_ROLES."
+            }
+        case .unknownRole:
+            "Map its values with ENROUTE_TOKEN_ROLES, such as courier:rider, or set ENROUTE_TOKEN_DEFAULT_ROLE."
+        case .unknownKey, .badSignature, .wrongAlgorithm:
+            "Check that ENROUTE_TOKEN_JWKS_URL or ENROUTE_TOKEN_PUBLIC_KEY_FILES belong to the issuer of this token, and "
+                + "that ENROUTE_TOKEN_ALGORITHMS contains its algorithm."
+        case .keyUnavailable: "Check that this machine reaches ENROUTE_TOKEN_JWKS_URL."
+        case .wrongType: "If this is an access token, set ENROUTE_TOKEN_TYPE to its typ."
+        case .lifetimeTooLong: "Make your provider's access tokens valid for a shorter time."
+        default: nil
+        }
+    }
+
+    // MARK: JSON
+
+    private struct Document: Encodable {
+        struct Denied: Encodable {
+            let action: String
+            let reason: String
+        }
+
+        var accepted: Bool
+        var person: String?
+        var role: String?
+        var job: String?
+        var rider: String?
+        var tokenId: String?
+        /// Seconds since the epoch.
+        var issuedAt: Int64?
+        /// Seconds since the epoch.
+        var expiresAt: Int64?
+        var allowed: [String]?
+        var denied: [Denied]?
+        var reason: String?
+        var claim: String?
+        var detail: String?
+        var advice: String?
+        var claims: [String]?
+    }
+
+    var json: String {
+        get throws {
+            var document: Document
+            switch self.outcome {
+            case .success(let grant):
+                document = Document(
+                    accepted: true, person: grant.person.text, role: grant.role.rawValue, job: grant.job?.text,
+                    rider: grant.rider?.text, tokenId: grant.token?.id, issuedAt: grant.token?.issuedAt,
+                    expiresAt: grant.expiresAt)
+                document.allowed = Verb.allCases.filter(grant.allows).map { "\($0)" }
+                document.denied = Verb.allCases.compactMap { verb in
+                    grant.obstacle(to: verb).map { .init(action: "\(verb)", reason: Self.reason($0)) }
+                }
+            case .failure(let refusal):
+                document = Document(
+                    accepted: false, reason: "\(refusal.reason)", claim: refusal.claim?.description,
+                    detail: refusal.sentence, advice: Self.advice(refusal), claims: self.unverified?.claims)
+            }
+            let encoder = JSONEncoder()
+            encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+            return String(decoding: try encoder.encode(document), as: UTF8.self)
+        }
+    }
+}
