@@ -120,8 +120,9 @@ package struct GatewayServer: Service, CustomStringConvertible {
             name: self.settings.name, gatewayLoops: gatewayLoops, registry: operations.registry)
         operations.healthSource = .init(id: healthReporter.id) { await healthReporter.health().health }
         let shared = SharedServices(
-            settings: self.settings.realtime, pages: Pages(settings: self.settings.pages), topics: self.settings.topics,
-            quotas: quotas, revocations: revocations, eventCounts: eventCounts, loops: LoopMap(states, loops: loops),
+            settings: self.settings.realtime, pages: Pages(settings: self.settings.pages),
+            origins: self.settings.origins, topics: self.settings.topics, quotas: quotas, revocations: revocations,
+            eventCounts: eventCounts, loops: LoopMap(states, loops: loops),
             operations: operations, tiles: tiles,
             becomeStream: { channel in
                 let exchange = try channel.pipeline.syncOperations.handler(type: HTTPExchange.self)

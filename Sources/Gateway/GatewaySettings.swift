@@ -23,7 +23,7 @@ package struct GatewaySettings: Sendable {
     /// Layer-4 balancers that name the client with the PROXY protocol, versions 1 and 2. Every connection must then start with
     /// such a header and come from one of them. `nil`: no connection starts with one.
     package var proxyProtocol: TrustedProxies?
-    /// The origins of web pages that may open a WebSocket.
+    /// The origins of web pages that may open a WebSocket and use the REST interface.
     package var origins = AllowedOrigins.own
     /// Opens `/v1/_echo` for WebSocket conformance suites. Never set it in production: it requires no sign-in and has almost
     /// no limits.

@@ -45,6 +45,8 @@ struct AllowedMethods: RouterMiddleware {
         // `assets/leaflet`.
         guard !allowed.isEmpty, !allowed.contains(request.method) else { return try await next(request, context) }
         let methods = allowed.map(\.rawValue).sorted().joined(separator: ", ")
+        // `CrossOriginRequests` has checked the origin and adds what a browser needs.
+        if request.isPreflight { return Response(status: .noContent, headers: [.allow: methods]) }
         let problem = Problem(
             .methodNotAllowed, status: 405, detail: "Method not allowed. This path supports \(methods).")
         var response = try problem.response(from: request, context: context)

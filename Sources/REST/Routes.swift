@@ -55,7 +55,10 @@ package struct Routes: Sendable {
     package func router() -> Router<GatewayRequestContext> {
         let router = Router(context: GatewayRequestContext.self, options: .autoGenerateHeadEndpoints)
         let pages = self.shared.pages
-        router.add(middleware: SecurityHeaders(photoOrigins: pages.settings.photoOrigins))
+        router.add(middleware: CrossOriginRequests(origins: self.shared.origins, loops: self.loops))
+        router.add(
+            middleware: SecurityHeaders(
+                photoOrigins: pages.settings.photoOrigins, frameAncestors: pages.settings.frameAncestors))
         router.add(middleware: HTMLErrorPages(pages: pages))
         if let keys = self.settings.issuerKeys {
             router.add(middleware: JWKSRefreshMiddleware(keys: keys, routes: self))

@@ -12,6 +12,8 @@ package import TrafficControl
 package struct SharedServices: Sendable {
     package let settings: RealtimeSettings
     package let pages: Pages
+    /// The origins of web pages that may use the REST interface.
+    package let origins: AllowedOrigins
     /// The Amazon SNS topics whose events are accepted; `nil` for none.
     package let topics: SNSVerifier?
     package let quotas: Quotas
@@ -30,11 +32,12 @@ package struct SharedServices: Sendable {
     let deferredEvents = DeferredEventCache()
 
     package init(
-        settings: RealtimeSettings, pages: Pages, topics: SNSVerifier?, quotas: Quotas, revocations: Revocations,
+        settings: RealtimeSettings, pages: Pages, origins: AllowedOrigins = .own, topics: SNSVerifier?, quotas: Quotas,
+        revocations: Revocations,
         eventCounts: EventCounts, loops: LoopMap, operations: OperationsQueries, tiles: TileProxy?,
         becomeStream: @escaping @Sendable (any Channel) throws -> Bool
     ) {
-        (self.settings, self.pages, self.topics) = (settings, pages, topics)
+        (self.settings, self.pages, self.origins, self.topics) = (settings, pages, origins, topics)
         (self.quotas, self.revocations, self.eventCounts) = (quotas, revocations, eventCounts)
         (self.loops, self.operations, self.tiles) = (loops, operations, tiles)
         self.becomeStream = becomeStream

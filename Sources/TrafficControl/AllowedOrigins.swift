@@ -1,6 +1,6 @@
-// The web pages that may open a WebSocket (RFC 6455 section 10.2). A browser sends the page's origin with every upgrade
-// request, and a page cannot change it. Without this check, any web page could connect from a customer's browser. Native
-// apps send no origin.
+// The web pages that may open a WebSocket (RFC 6455 section 10.2) and read answers of the REST interface (CORS, Fetch
+// section 3.2). A browser sends the page's origin, and a page cannot change it. Without this check, any web page could connect
+// from a customer's browser. Native apps send no origin.
 
 internal import OutboundHTTP
 
@@ -24,17 +24,24 @@ package struct AllowedOrigins: Sendable, Hashable {
         (self.named, self.allowsLoopback) = (named, allowsLoopback)
     }
 
+    /// The schemes of web pages, and those of the app shells Capacitor, Ionic and Tauri.
+    private static let schemes: Set<Substring> = ["https:", "http:", "capacitor:", "ionic:", "tauri:"]
+
     /// - Parameter origins: origins as browsers send them: `https://host[:port]`, in lower case, without a path and without
     ///   the default port.
     package init(_ origins: [String]) throws(Malformed) {
         for origin in origins {
             let parts = origin.split(separator: "/", omittingEmptySubsequences: false)
-            guard parts.count == 3, ["https:", "http:"].contains(parts[0]), parts[1].isEmpty, !parts[2].isEmpty,
-                origin == origin.lowercased(), !origin.contains(where: { $0 == "*" || $0 == "@" || $0.isWhitespace })
+            guard parts.count == 3, Self.schemes.contains(parts[0]), parts[1].isEmpty, !parts[2].isEmpty,
+                origin == origin.lowercased(),
+                !origin.contains(where: { "*@,;'\"".contains($0) || $0.isWhitespace || !$0.isASCII })
             else { throw Malformed(origin: origin) }
         }
         self.init(unchecked: Set(origins))
     }
+
+    /// The configured origins in alphabetical order, separated by spaces, for the policy of a page. Empty if none are configured.
+    package var list: String { self.named.sorted().joined(separator: " ") }
 
     /// - Parameters:
     ///   - origins: the request's `Origin` headers. A request without one does not come from a browser.
@@ -53,12 +60,37 @@ package struct AllowedOrigins: Sendable, Hashable {
         ["http://", "https://"].contains { origin.hasPrefix($0) && LoopbackHost.isHost(of: origin.dropFirst($0.count)) }
     }
 
+    /// Whose page sent a REST request.
+    package enum Sender: Hashable, Sendable {
+        /// No page of another origin: an app, a service or one of the gateway's own pages.
+        case own
+        /// A page of this allowed origin, which may read the answer.
+        case allowed(String)
+        /// A page of any other origin, which must not read the answer.
+        case foreign(String)
+    }
+
+    /// - Parameters:
+    ///   - origins: the request's `Origin` headers.
+    ///   - host: the request's `Host` header.
+    ///   - fetchSite: the request's `Sec-Fetch-Site` header. It recognizes the gateway's own pages behind a proxy that changes
+    ///     `Host`.
+    package func sender(_ origins: [String], host: String?, fetchSite: String?) -> Sender {
+        guard let origin = origins.first else { return .own }
+        guard origins.count == 1 else { return .foreign(origin) }
+        let isLoopback = self.allowsLoopback && Self.isLoopback(origin)
+        if isLoopback || self.named.contains(origin) { return .allowed(origin) }
+        if fetchSite == "same-origin" { return .own }
+        guard let host, origin == "https://\(host)" || origin == "http://\(host)" else { return .foreign(origin) }
+        return .own
+    }
+
     /// A configured origin that no browser would send.
     package struct Malformed: Error, CustomStringConvertible {
         package let origin: String
         package var description: String {
             "\(self.origin) is not an origin. Write https://host or https://host:port, in lower case, without a path or a "
-                + "wildcard."
+                + "wildcard. Origins of app shells, such as capacitor://localhost, are accepted too."
         }
     }
 }

@@ -1,6 +1,7 @@
 // The settings of the pages: where their files are, what they show, and in which languages.
 
 package import EnrouteWire
+package import TrafficControl
 
 /// The settings of the pages.
 package struct PageSettings: Sendable {
@@ -18,6 +19,9 @@ package struct PageSettings: Sendable {
     package var languages = StatusLanguages()
     /// Streets to draw if there are no tiles, as a GeoJSON FeatureCollection.
     package var streets: [UInt8]?
+
+    /// The origins of pages that may show the tracking page in a frame; none by default.
+    package var frameAncestors = AllowedOrigins.own
 
     package init() {}
 }

@@ -6,6 +6,7 @@ package import HTTPTypes
 package import HTTPValues
 package import Hummingbird
 internal import NIOCore
+package import TrafficControl
 internal import WebAssets
 
 /// Pages and their assets.
@@ -169,19 +170,25 @@ package struct Pages: Sendable {
 
 /// Adds security headers to every response, such as the content security policy and the referrer policy.
 package struct SecurityHeaders: RouterMiddleware {
-
+    /// The policy of the tracking page, which other pages may be allowed to frame.
+    private let trackingPolicy: String
     private let policy: String
 
-    /// - Parameter photoOrigins: further origins from which pages may load images: the photos of riders.
-    package init(photoOrigins: [String] = []) {
+    /// - Parameters:
+    ///   - photoOrigins: further origins from which pages may load images: the photos of riders.
+    ///   - frameAncestors: the origins of pages that may show the tracking page in a frame.
+    package init(photoOrigins: [String] = [], frameAncestors: AllowedOrigins = .own) {
         let images = photoOrigins.map { " " + $0 }.joined()
-        self.policy = Self.policy.replacing("img-src 'self' data:", with: "img-src 'self' data:\(images)")
+        let common = Self.common.replacing("img-src 'self' data:", with: "img-src 'self' data:\(images)")
+        let list = frameAncestors.list
+        self.policy = "\(common); frame-ancestors 'none'"
+        self.trackingPolicy = list.isEmpty ? self.policy : "\(common); frame-ancestors \(list)"
     }
 
     /// Inline styles are allowed because Leaflet positions its panes and markers with them. Inline scripts are not.
-    private static let policy =
+    private static let common =
         "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
-        + "connect-src 'self'; manifest-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+        + "connect-src 'self'; manifest-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'none'"
 
     package func handle(
         _ request: Request, context: GatewayRequestContext,
@@ -195,13 +202,16 @@ package struct SecurityHeaders: RouterMiddleware {
             response = try problem.response(from: request, context: context)
         }
         // A page may have a stricter policy.
-        if response.headers[.contentSecurityPolicy] == nil { response.headers[.contentSecurityPolicy] = self.policy }
+        if response.headers[.contentSecurityPolicy] == nil {
+            let isTracking = request.uri.path.hasPrefix("/track/")
+            response.headers[.contentSecurityPolicy] = isTracking ? self.trackingPolicy : self.policy
+        }
         response.headers[.xContentTypeOptions] = "nosniff"
         response.headers[HTTPField.Name("Referrer-Policy")!] = "no-referrer"
         response.headers[HTTPField.Name("X-Robots-Tag")!] = "noindex"
         response.headers[HTTPField.Name("Permissions-Policy")!] = "geolocation=(self)"
         // Other sites must not embed the map tiles, which the operator pays for.
-        response.headers[HTTPField.Name("Cross-Origin-Resource-Policy")!] = "same-origin"
+        response.headers[.crossOriginResourcePolicy] = "same-origin"
         return response
     }
 }
