@@ -32,6 +32,20 @@ package struct TokenBucket: Sendable {
         return UInt64(((1 - self.tokens) / self.perSecond * 1e9).rounded(.up))
     }
 
+    /// Returns the number of whole tokens that are available.
+    package mutating func available(at now: UInt64) -> Int {
+        self.refill(at: now)
+        return Int(self.tokens)
+    }
+
+    /// Returns the time until the bucket is full, in ns; `.max` if it never is.
+    package mutating func untilFull(at now: UInt64) -> UInt64 {
+        self.refill(at: now)
+        guard self.tokens < self.burst else { return 0 }
+        guard self.perSecond > 0 else { return .max }
+        return UInt64(((self.burst - self.tokens) / self.perSecond * 1e9).rounded(.up))
+    }
+
     /// Returns whether the bucket is full, as a new one is.
     package mutating func isFull(at now: UInt64) -> Bool {
         self.refill(at: now)

@@ -13,6 +13,8 @@ package struct GatewayRequestContext: RequestContext {
     /// The client: the peer of the socket, or who a balancer names with the PROXY protocol.
     package var peer: SocketAddress?
     package private(set) var trace: RequestTrace?
+    /// The rate limit that applied to the request.
+    package let allowance = RequestAllowance()
     /// When the request was complete, ms since the epoch.
     package let receivedAt = WallClock.nowMilliseconds
 
@@ -30,6 +32,7 @@ package struct GatewayRequestContext: RequestContext {
 
     /// Adds the trace to the response and logs its status.
     package func finish(_ response: inout Response) {
+        self.allowance.current?.add(to: &response.headers)
         if let trace { response.headers[.traceresponse] = trace.traceresponse }
         let level: Logger.Level = response.status.kind == .serverError ? .debug : .trace
         self.logger.log(level: level, "answered", metadata: [LogKey.status: "\(response.status.code)"])

@@ -52,13 +52,19 @@ extension Routes {
         do throws(TokenRefusal) {
             grant = try self.settings.tokens.verify(bearer: header, now: WallClock.nowMilliseconds / 1000)
         } catch {
-            if error != .expired { self.quotas.recordInvalidToken(of: address, at: now) }
+            if error != .expired {
+                self.quotas.recordInvalidToken(of: address, at: now)
+                let (loops, loop) = (self.loops, context.channel.eventLoop)
+                loop.execute { loops[loop].log(error) }
+            }
             throw Problem(error)
         }
         guard !self.revocations.isRevoked(grant) else { throw Problem.revoked }
         // Services have no rate limit, because they act on behalf of all users.
-        if grant.role != .service, let wait = self.quotas.requestDelay(of: grant.person, at: now) {
-            throw Problem(tooManyRequests: wait)
+        if grant.role != .service {
+            let wait = self.quotas.requestDelay(of: grant.person, at: now)
+            context.allowance.current = self.quotas.requestAllowance(of: grant.person, at: now)
+            if let wait { throw Problem(tooManyRequests: wait) }
         }
         guard grant.allows(verb) else {
             throw Problem(.forbidden, status: 403, detail: "The role \(grant.role.rawValue) is not allowed to do this.")

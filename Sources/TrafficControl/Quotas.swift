@@ -5,6 +5,7 @@
 internal import Access
 package import EnrouteWire
 internal import Fanout
+package import HTTPValues
 internal import Synchronization
 package import Telemetry
 
@@ -101,6 +102,25 @@ package final class Quotas: Sendable {
             let wait = state.requests.take(.person(person), perSecond: rate, burst: burst, at: now)
             if wait != nil { state.refused.add(.requestsRefusedByRate) }
             return wait
+        }
+    }
+
+    /// Returns what is left of the person's rate limit of requests.
+    package func requestAllowance(of person: PersonID, at now: UInt64) -> RateAllowance? {
+        let (rate, burst) = (self.limits.requestsPerPersonPerSecond, self.limits.requestsPerPersonBurst)
+        return self.state.withLock {
+            $0.requests.allowance(.person, .person(person), perSecond: rate, burst: burst, at: now)
+        }
+    }
+
+    /// Returns what is left of the address's rate limit of requests without a token.
+    package func anonymousAllowance(of address: ClientAddress, at now: UInt64) -> RateAllowance? {
+        let (rate, burst) = (
+            self.limits.anonymousRequestsPerAddressPerSecond, self.limits.anonymousRequestsPerAddressBurst
+        )
+        guard burst > 0 else { return nil }
+        return self.state.withLock {
+            $0.anonymousRequests.allowance(.address, address, perSecond: rate, burst: burst, at: now)
         }
     }
 
@@ -210,6 +230,20 @@ struct RateTable<Key: Hashable> {
     mutating func wait(_ key: Key, at now: UInt64) -> Int64? {
         guard let wait = self.buckets[key]?.wait(at: now), wait > 0 else { return nil }
         return Int64(clamping: wait / 1_000_000 + 1)
+    }
+
+    /// Returns what is left of the rate limit.
+    ///
+    /// - Returns: `nil` if tokens never accrue, so that there is no window.
+    mutating func allowance(
+        _ policy: RateAllowance.StaticPolicy, _ key: Key, perSecond: Int, burst: Int, at now: UInt64
+    ) -> RateAllowance? {
+        guard perSecond > 0, burst > 0 else { return nil }
+        let untilFull = self.buckets[key]?.untilFull(at: now) ?? 0
+        return RateAllowance(
+            policy, quota: burst, window: (burst + perSecond - 1) / perSecond,
+            remaining: self.buckets[key]?.available(at: now) ?? burst,
+            reset: Int(clamping: (untilFull + 999_999_999) / 1_000_000_000))
     }
 
     private mutating func sweep(at now: UInt64) {

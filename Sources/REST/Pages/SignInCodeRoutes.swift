@@ -104,7 +104,9 @@ extension Routes {
             of: context.peer, forwardedFor: request.headers[values: .xForwardedFor])
         guard let address else { return nil }
         if let wait = self.quotas.lockoutDelay(address, at: now) { throw Problem(tooManyInvalidTokens: wait) }
-        if let wait = self.quotas.anonymousRequestDelay(of: address, at: now) { throw Problem(tooManyRequests: wait) }
+        let wait = self.quotas.anonymousRequestDelay(of: address, at: now)
+        context.allowance.current = self.quotas.anonymousAllowance(of: address, at: now)
+        if let wait { throw Problem(tooManyRequests: wait) }
         return address
     }
 
