@@ -59,10 +59,11 @@ struct TokenExplanation {
         if let advice = Self.advice(refusal) { lines.append(advice) }
         guard let token = self.unverified else { return lines.joined(separator: "\n") }
         lines.append("The token says, verified or not:")
-        lines.append("  alg \(token.algorithm ?? "none"), kid \(token.keyID ?? "none"), typ \(token.type ?? "none")")
-        lines.append("  iss \(token.issuer ?? "none")")
+        let (algorithm, keyID) = (Self.printable(token.algorithm), Self.printable(token.keyID))
+        lines.append("  alg \(algorithm), kid \(keyID), typ \(Self.printable(token.type))")
+        lines.append("  iss \(Self.printable(token.issuer))")
         if let expiresAt = token.expiresAt { lines.append("  exp \(Self.time(expiresAt))") }
-        lines.append("  claims: \(token.claims.joined(separator: ", "))")
+        lines.append("  claims: \(token.claims.map(Self.printable).joined(separator: ", "))")
         guard !self.providers.isEmpty else { return lines.joined(separator: "\n") }
         lines.append("The settings expect:")
         lines += self.providers.map { provider in
@@ -70,6 +71,12 @@ struct TokenExplanation {
                 + "\(provider.personClaim), role in \(provider.roleClaim)"
         }
         return lines.joined(separator: "\n")
+    }
+
+    /// The text of an unverified token could control a terminal, or be long.
+    private static func printable(_ text: String?) -> String {
+        guard let text else { return "none" }
+        return String(text.prefix(200).map { $0.isASCII && $0 >= " " && $0 != "\u{7F}" ? $0 : "?" })
     }
 
     /// `createLink` is "create link".
