@@ -48,7 +48,7 @@ let package = Package(
             name: "rider-sample", dependencies: ["Enroute", "EnrouteNIO"], path: "Samples/Rider", swiftSettings: strict),
         .testTarget(
             name: "EnrouteTests", dependencies: ["Enroute", "EnrouteLocation", "EnrouteTesting", "EnrouteUI"],
-            exclude: ["permission-table.json"]),
+            exclude: ["connection-scripts.json", "permission-table.json"]),
         .testTarget(name: "GatewayRunTests", dependencies: ["Enroute", "EnrouteNIO", "EnrouteTesting"]),
     ],
     swiftLanguageModes: [.v6]

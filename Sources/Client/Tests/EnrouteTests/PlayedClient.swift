@@ -24,6 +24,8 @@ struct PlayedClient {
     var fetches = 0
     var newerTokens = 0
     var answersPings = false
+    /// What happened, each line once: `<ms> <event>`, as the scripts of faults write it.
+    var log: [String] = []
     var credential: Credential? = .token("t")
 
     init(random: Double = 0.5) { self.machine = ClientMachine(random: { random }) }
@@ -103,16 +105,20 @@ struct PlayedClient {
             self.machine.connection(at: moment) { $0.received(credential, attempt: attempt, at: moment) }
         case .connection(.open(let attempt)):
             self.opened += 1
+            self.note("opens a socket")
             let moment = self.moment
             self.machine.connection(at: moment) { $0.opened(attempt: attempt, at: moment) }
         case .connection(.send(let attempt, let text)):
             self.sent.append(text)
+            if let type = text.firstMatch(of: /"type":"(\w+)"/)?.1, type != "auth" { self.note("sends \(type)") }
             self.machine.connection(at: self.moment) { $0.sent(characters: text.utf8.count, attempt: attempt) }
             guard self.answersPings, text.contains("ping") else { return }
             let pong = ServerMessage.pong(serverTime: self.moment.wall)
             self.machine.received(pong, attempt: attempt, at: self.moment)
         case .connection(.close): break
-        case .connectionState(let state): self.states.append(state)
+        case .connectionState(let state):
+            self.states.append(state)
+            self.note(self.text(state))
         case .fetchNewerToken: self.newerTokens += 1
         case .view(_, let view): self.views.append(view)
         case .status(_, let event): self.events.append(event)
@@ -122,6 +128,24 @@ struct PlayedClient {
         case .pace(let interval): self.paces.append(interval)
         case .outcome(let outcome): self.outcomes.append(outcome)
         case .post(let report): self.posts.append(report)
+        }
+    }
+
+    private mutating func note(_ text: String) {
+        let ms = String(Int(self.moment.now - 50_000))
+        let line = String(repeating: " ", count: max(0, 6 - ms.count)) + "\(ms) \(text)"
+        if !self.log.contains(line) { self.log.append(line) }
+    }
+
+    private func text(_ state: ConnectionState) -> String {
+        switch state {
+        case .open(let isDegraded, let isSilent): "open" + (isDegraded ? " degraded" : "") + (isSilent ? " silent" : "")
+        case .waiting(let until, let close):
+            "waiting \(Int(((until?.inMilliseconds ?? 0) - self.moment.wall).rounded())) after \(close?.code ?? 0)"
+        case .refused(let reason): "refused \(reason.code)"
+        case .connecting: "connecting"
+        case .background: "background"
+        case .stopped: "stopped"
         }
     }
 

@@ -13,7 +13,8 @@ struct ConnectionMachine {
         case close(attempt: Int, code: UInt16)
     }
 
-    private enum Timer: Hashable, CaseIterable { case connect, planned, answer, look, goodbye, drain }
+    /// In the order in which timers that are due at the same time are carried out.
+    private enum Timer: Int { case connect, planned, answer, look, goodbye, drain }
 
     /// From the start of an attempt to the welcome.
     static let connectWithin = 15_000.0
@@ -190,7 +191,9 @@ struct ConnectionMachine {
 
     /// Carries out what is due.
     mutating func fire(at moment: Moment) {
-        while let (timer, due) = self.timers.min(by: { $0.value < $1.value }), due <= moment.now {
+        while let (timer, due) = self.timers.min(by: { ($0.value, $0.key.rawValue) < ($1.value, $1.key.rawValue) }),
+            due <= moment.now
+        {
             self.timers[timer] = nil
             switch timer {
             case .connect: self.lose(1006, "the gateway did not answer in time", at: moment)
