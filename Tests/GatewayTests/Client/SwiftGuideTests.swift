@@ -6,7 +6,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// The Swift code of the guides. Each block stands here between two marks, and runs against a gateway.
+/// The Swift code of the guide of EnrouteClient. Each block stands here between two marks, and runs against a gateway.
 @Suite struct SwiftGuideTests {
     // MARK: the code of the guides
 
@@ -91,21 +91,6 @@ import Testing
         // end
     }
 
-    private static func followInTheReadme(_ url: String, _ token: String) async throws {
-        // block: readme
-        try await GatewayConnection.open(url, token: token) { gateway in
-            try await gateway.send(.subscribe(job: JobID("visit-1")!, since: nil))
-            for try await message in gateway.messages {
-                if case .subscribed(_, let snapshot) = message { print(snapshot.status, snapshot.tracking) }
-                if case .status(_, let event) = message { print(event.status) }
-                if case .location(let location) = message {
-                    print(location.fix.place.latitude, location.fix.place.longitude)
-                }
-            }
-        }
-        // end
-    }
-
     // MARK: what it prints
 
     @TaskLocal private static var output = Output()
@@ -142,21 +127,19 @@ import Testing
 
     // MARK: tests
 
-    @Test func `the Swift blocks of the guides are the code of this file`() throws {
+    @Test func `the Swift blocks of the guide are the code of this file`() throws {
         let source = try String(contentsOfFile: #filePath, encoding: .utf8)
         let marked = source.matches(of: /(?s)\n( *)\/\/ block: \w+\n(.*?)\n *\/\/ end\n/).map { match in
             match.2.split(separator: "\n", omittingEmptySubsequences: false)
                 .map { $0.dropFirst(match.1.count) }.joined(separator: "\n")
         }
         var blocks = 0
-        for document in ["README.md", "Sources/EnrouteClient/README.md"] {
-            let text = try String(contentsOf: Checkout.root.appending(path: document), encoding: .utf8)
-            for block in text.matches(of: /(?s)```swift\n(.*?)\n```/) {
-                blocks += 1
-                let code = String(block.1.replacing(/^(import \w+\n)+\n/, with: "")).replacing(
-                    "\"wss://track.example\"", with: "url")
-                #expect(marked.contains(code), "\(document):\n\(code)")
-            }
+        let document = "Sources/EnrouteClient/README.md"
+        let text = try String(contentsOf: Checkout.root.appending(path: document), encoding: .utf8)
+        for block in text.matches(of: /(?s)```swift\n(.*?)\n```/) {
+            blocks += 1
+            let code = String(block.1)
+            #expect(marked.contains(code), "\(document):\n\(code)")
         }
         #expect(blocks == marked.count)
     }
@@ -170,26 +153,19 @@ import Testing
                     try await Self.follow(url, token, job)
                 } _: { output in
                     try await becomes("the snapshot is printed") { output.all.contains("status on_the_way") }
+                    let (fixes, sending) = AsyncStream.makeStream(of: Fix.self)
+                    let rider = try await gateway.token("rider-1", .rider)
                     try await Self.beside {
-                        try await Self.followInTheReadme(url, token)
-                    } _: { readme in
-                        try await becomes("README's code prints it too") { readme.all.contains("onTheWay waiting") }
-                        let (fixes, sending) = AsyncStream.makeStream(of: Fix.self)
-                        let rider = try await gateway.token("rider-1", .rider)
-                        try await Self.beside {
-                            try await Self.ride(url, rider, job, fixes)
-                        } _: { errors in
-                            let place = Coordinate(latitude: 41.91, longitude: 12.5)!
-                            sending.yield(Fix(at: Int64(Date.now.timeIntervalSince1970 * 1000), place: place))
-                            try await becomes("the location is printed") {
-                                output.all.contains("at 41.91 12.5") && readme.all.contains("41.91 12.5")
-                            }
-                            try await becomes("the arrival is printed") {
-                                output.all.contains { $0.hasPrefix("arrives in") }
-                            }
-                            #expect(errors.all == [])
-                            sending.finish()
+                        try await Self.ride(url, rider, job, fixes)
+                    } _: { errors in
+                        let place = Coordinate(latitude: 41.91, longitude: 12.5)!
+                        sending.yield(Fix(at: Int64(Date.now.timeIntervalSince1970 * 1000), place: place))
+                        try await becomes("the location is printed") { output.all.contains("at 41.91 12.5") }
+                        try await becomes("the arrival is printed") {
+                            output.all.contains { $0.hasPrefix("arrives in") }
                         }
+                        #expect(errors.all == [])
+                        sending.finish()
                     }
                     _ = try await gateway.ledger.publish(
                         .workInProgress, of: job, by: PersonID("service")!, source: "event"
