@@ -11,7 +11,7 @@ SUDO = $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 # The program that `make install` and `make deb` use; empty for .build/release/enroute.
 ENROUTE =
 
-.PHONY: help run deps packages build build-client build-tests release install uninstall deb instructions twin test test-swift \
+.PHONY: help run deps packages build build-tests release install uninstall deb instructions twin test test-swift \
     test-javascript test-client test-browser test-deploy test-beside test-hostile test-api test-benchmarks picture test-long long-failover \
     long-histories long-seeds long-fuzz check check-deploy lint format bench bench-gate clean
 
@@ -92,7 +92,6 @@ BUILT_TESTS = $(if $(READY),,build-tests)
 test: test-swift ## builds and runs every test; the pages and the attacks in short
 	@$(MAKE) --no-print-directory test-hostile READY=1 HOSTILE="--lean"
 	@$(MAKE) --no-print-directory test-deploy READY=1 DEPLOY=--sensitive
-	@$(MAKE) --no-print-directory build-client
 	@$(MAKE) --no-print-directory test-beside
 
 # What waits most of the time, two at a time. Each prints its output at its end. If one fails, the others still run, and make
@@ -117,16 +116,11 @@ test-swift: build-tests
 test-javascript: $(BUILT_TESTS)
 	node --test Tests/JavaScript/*.test.mjs
 
-# The Swift client for apps, a package of its own: its tests, those with the gateway that was built, its documents and interface.
-CLIENT = --package-path Sources/Client --scratch-path .build-client --traits NIO
-
-build-client: packages
-	swift build $(CLIENT) --build-tests
-
-test-client: $(BUILT) build-client
-	Sources/Client/Tests/check .build-client/debug
-	swift test $(CLIENT) --skip-build
-	ENROUTE_MEMORY=1 swift test $(CLIENT) --skip-build --filter 'leave nothing behind'
+# The Swift client for apps, besides its tests, which are part of `make test-swift`: the code of its documents, its code for Apple's
+# systems, its public interface, and that nothing is left behind.
+test-client: $(BUILT_TESTS)
+	Sources/Client/Tests/check .build/debug
+	ENROUTE_MEMORY=1 Tests/Swift/run --filter 'leave nothing behind'
 
 # The pages in Debian's Chromium, with Playwright and axe from PyPI (in .build-browser). Words for pytest: BROWSER="-m lean -k customer".
 BROWSER =
@@ -235,4 +229,4 @@ test-benchmarks: $(BUILT)
 	@$(MAKE) --no-print-directory -C benchmarks smoke
 
 clean: ## removes all that was built and downloaded
-	rm -rf .build .build-client .build-twin .build-fuzz .build-api .build-browser .build-hostile .build-deploy .build-tools benchmarks/.build
+	rm -rf .build .build-twin .build-fuzz .build-api .build-browser .build-hostile .build-deploy .build-tools benchmarks/.build

@@ -52,6 +52,11 @@ func named(_ names: String) -> [Target.Dependency] {
     }
 }
 
+/// Products of the client for apps.
+func client(_ names: String) -> [Target.Dependency] {
+    names.split(separator: " ").map { .product(name: "\($0)", package: "Client") }
+}
+
 // MARK: targets
 
 func module(
@@ -76,9 +81,12 @@ let package = Package(
     name: "enroute",
     platforms: [.macOS(.v15)],
     products: [
-        .executable(name: "enroute", targets: ["enroute"]),
+        .executable(name: "enroute", targets: ["enroute"])
     ],
-    dependencies: packages.map { .package(url: "https://github.com/\($0.repository)", from: $0.version) },
+    dependencies: packages.map { .package(url: "https://github.com/\($0.repository)", from: $0.version) } + [
+        // The client for apps, for the tests that run it with a gateway.
+        .package(path: "Sources/Client", traits: ["NIO"])
+    ],
     targets: [
         // Layer 0: vocabulary. ARCHITECTURE.md describes the layers. EnrouteWire is not `hot`, because SwiftPM refuses
         // unsafe flags in a library that other packages use.
@@ -222,6 +230,22 @@ let package = Package(
             AsyncHTTPClient Crypto CryptoExtras Logging NIOSSL Subprocess SystemPackage
             """),
         tests("TidyTests"),
+
+        // The client for apps, tested here because SwiftNIO is built here anyway.
+        .testTarget(
+            name: "ClientTests", dependencies: client("Enroute EnrouteLocation EnrouteTesting EnrouteUI"),
+            path: "Sources/Client/Tests/EnrouteTests", exclude: ["connection-scripts.json", "permission-table.json"]),
+        .testTarget(
+            name: "ClientGatewayTests",
+            dependencies: client("Enroute EnrouteNIO EnrouteTesting") + ["follower-sample", "rider-sample"],
+            path: "Sources/Client/Tests/GatewayRunTests", swiftSettings: [.define("NIO")]),
+        .executableTarget(
+            name: "follower-sample", dependencies: client("Enroute EnrouteNIO"),
+            path: "Sources/Client/Samples/Follower",
+            swiftSettings: strict),
+        .executableTarget(
+            name: "rider-sample", dependencies: client("Enroute EnrouteNIO"), path: "Sources/Client/Samples/Rider",
+            swiftSettings: strict),
 
         // A benchmark that uses Enroute's client; the other benchmarks are a package of their own.
         .executableTarget(

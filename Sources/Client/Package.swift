@@ -41,15 +41,10 @@ let package = Package(
         .target(name: "EnrouteLocation", dependencies: ["Enroute"], swiftSettings: strict),
         .target(name: "EnrouteUI", dependencies: ["Enroute"], swiftSettings: strict),
         .target(name: "EnrouteTesting", dependencies: ["Enroute"], swiftSettings: strict),
-        .executableTarget(
-            name: "follower-sample", dependencies: ["Enroute", "EnrouteNIO"], path: "Samples/Follower",
-            swiftSettings: strict),
-        .executableTarget(
-            name: "rider-sample", dependencies: ["Enroute", "EnrouteNIO"], path: "Samples/Rider", swiftSettings: strict),
         .testTarget(
             name: "EnrouteTests", dependencies: ["Enroute", "EnrouteLocation", "EnrouteTesting", "EnrouteUI"],
             exclude: ["connection-scripts.json", "permission-table.json"]),
-        .testTarget(name: "GatewayRunTests", dependencies: ["Enroute", "EnrouteNIO", "EnrouteTesting"]),
+        // The samples and the tests with a gateway are targets of the gateway's package, which has SwiftNIO anyway.
     ],
     swiftLanguageModes: [.v6]
 )

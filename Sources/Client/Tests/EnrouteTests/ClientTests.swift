@@ -142,7 +142,10 @@ import Testing
     }
 
     /// Runs alone in a process of its own (`make test-client`), because other tests need memory too.
-    @Test(.enabled(if: ProcessInfo.processInfo.environment["ENROUTE_MEMORY"] != nil))
+    @Test(
+        .enabled(
+            if: ProcessInfo.processInfo.environment["ENROUTE_MEMORY"] != nil,
+            "make test-client runs it in a process of its own"))
     func `10,000 positions leave nothing behind`() async throws {
         let gateway = FakeGateway()
         await gateway.addJob(Self.job, status: .onTheWay)

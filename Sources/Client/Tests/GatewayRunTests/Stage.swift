@@ -1,6 +1,6 @@
 // A real gateway and a real redis-server for tests. The gateway can be killed, frozen, drained and restarted on the same port.
 
-import Enroute
+@testable import Enroute
 import EnrouteNIO
 import Foundation
 import Testing
