@@ -147,7 +147,8 @@ test-hostile: $(BUILT)
 	Tests/Hostile/run $(HOSTILE)
 
 # Schemathesis asks a gateway by /openapi.json, as every role and as none, and a client that is generated from the document is
-# used: ten minutes or more, because values for long patterns are slow to make; API=--lean sends fewer. Words for `schemathesis run`: API="--max-examples 1000".
+# used: ten minutes or more, because values for long patterns are slow to make; API=--lean sends fewer. Words for
+# `schemathesis run`: API="--max-examples 1000".
 SCHEMATHESIS = schemathesis==4.32.5
 CLIENT_GENERATOR = openapi-python-client==0.29.1
 API =
