@@ -119,7 +119,7 @@ import Testing
     /// What each line changes, as text.
     private static let heard: [String: [String]] = [
         "subscribed": [
-            "on_the_way stale unavailable_network ok 1795248617626123 recalculating Da Gino & Söhne Via Appia 1, Roma"
+            "on_the_way stale unavailable_network ok 1795248617626123 recalculating Da Gino & Söhne Via Appia 1, Roma Rosa A-1042 1800.0 17"
         ],
         "reset": ["ended reassigned nil"],
         "status": ["1795248617611-0 on_the_way 1795248617611", "1795248610000-0 assigned 1795248610000"],
@@ -166,6 +166,18 @@ import Testing
             with: #""kind":"service","status":"assigned","statusAt":1"#)
     }
 
+    @Test func `who came is gone at the end, and everything else if the job is no longer shared`() throws {
+        for (reason, isShared) in [("completed", true), ("revoked", false), ("reassigned", false)] {
+            var client = PlayedClient.open()
+            client.change { $0.follow(Self.job, viewer: 1, at: $1) }
+            client.says(try GoldenFiles.first("subscribed"))
+            #expect(client.views.last?.riderCard?.plate == "AB 123")
+            client.says(#"{"type":"ended","job":"visit-1","reason":"\#(reason)"}"#)
+            let view = client.views.last
+            #expect(view?.riderCard == nil && (view?.display != nil) == isShared && (view?.metadata != nil) == isShared)
+        }
+    }
+
     private static func hearing(_ kind: String, _ line: String) throws -> String {
         var client = PlayedClient.open()
         client.change { $0.follow(Self.job, viewer: 1, at: $1) }
@@ -191,7 +203,8 @@ import Testing
             return text(
                 view?.status.rawValue, view?.tracking, view?.unavailableKey, view?.geocoding, view?.position?.id,
                 eta?.state,
-                view?.vendor, view?.vendorAddress)
+                view?.vendor, view?.vendorAddress, view?.riderCard?.name, view?.display?.orderNumber,
+                view?.display?.window.map { $0.upperBound.timeIntervalSince($0.lowerBound) }, view?.metadata?["shop"])
         case "reset", "tracking":
             return text(view?.tracking, view?.reason?.rawValue, view?.position?.id)
         case "status": return text(view?.cursor.id, view?.status.rawValue, view.map { Int($0.statusAt.inMilliseconds) })

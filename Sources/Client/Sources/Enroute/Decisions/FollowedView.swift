@@ -48,6 +48,9 @@ struct FollowedView: Equatable {
             self.ended = reason
             self.view?.ended = reason
             self.hideRider()
+            // What is gone at the end: who came, and everything else if the job is no longer shared with this person.
+            self.view?.riderCard = nil
+            if reason == .revoked || reason == .reassigned { self.hideDetails() }
             return .ended
         default: return self.update(message, at: moment, fastest: fastest)
         }
@@ -57,6 +60,7 @@ struct FollowedView: Equatable {
         guard self.refused != error else { return nil }
         self.refused = error
         self.hideRider()
+        self.hideDetails()
         return .refused
     }
 
@@ -107,6 +111,9 @@ struct FollowedView: Equatable {
         view.destination = snapshot.destination.map { Place(latitude: $0.lat, longitude: $0.lon) }
         (view.geocoding, view.vendor, view.vendorAddress) = (
             snapshot.geocoding, snapshot.vendor, snapshot.vendorAddress
+        )
+        (view.riderCard, view.display, view.metadata) = (
+            snapshot.riderCard, snapshot.display?.display, snapshot.metadata
         )
         (view.reason, view.textKey, view.unavailableKey) = (snapshot.reason, snapshot.text, snapshot.unavailable)
         view.travelDeadline = snapshot.travelDeadline.map { Date(ms: $0) }
@@ -160,6 +167,12 @@ struct FollowedView: Equatable {
         self.view?.positionArrivedAt = moment.date
         self.doubt = nil
         return .location
+    }
+
+    private mutating func hideDetails() {
+        self.view?.riderCard = nil
+        self.view?.display = nil
+        self.view?.metadata = nil
     }
 
     private mutating func hideRider() {

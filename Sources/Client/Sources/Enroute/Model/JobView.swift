@@ -104,6 +104,11 @@ public struct JobView: Codable, Hashable, Sendable, Identifiable {
     public internal(set) var vendorAddress: String?
     /// `ok`, `low` or `none`: the result of looking up the destination's address.
     public internal(set) var geocoding: String?
+    /// Who is coming; `nil` when nobody is, when the rider has no card, and once the job has ended.
+    public internal(set) var riderCard: RiderCard?
+    public internal(set) var display: JobDisplay?
+    /// Only for services and operations staff.
+    public internal(set) var metadata: [String: String]?
     public internal(set) var arrival: Arrival?
     /// Why following ended; `nil` while it continues.
     public internal(set) var ended: EndReason?

@@ -106,6 +106,9 @@ struct WireSnapshot: Decodable, Sendable {
     let geocoding: String?
     let vendor: String?
     let vendorAddress: String?
+    let riderCard: RiderCard?
+    let display: WireDisplay?
+    let metadata: [String: String]?
     let tracking: String
     let reason: EndReason?
     let text: String?
@@ -117,6 +120,25 @@ struct WireSnapshot: Decodable, Sendable {
     let missed: [WireStatus]?
 
     var cursor: StatusCursor { StatusCursor(epoch: self.epoch, id: self.id) }
+}
+
+struct WireDisplay: Decodable, Sendable {
+    struct Window: Decodable, Sendable {
+        let from: Double
+        let until: Double
+    }
+
+    let orderNumber: String?
+    let items: [String]?
+    let note: String?
+    let window: Window?
+
+    var display: JobDisplay {
+        // A range from the wire may be empty or reversed.
+        let window = self.window.flatMap { $0.from <= $0.until ? Date(ms: $0.from)...Date(ms: $0.until) : nil }
+        return JobDisplay(
+            orderNumber: self.orderNumber, items: self.items ?? [], note: self.note, window: window)
+    }
 }
 
 struct WireStatus: Decodable, Sendable {

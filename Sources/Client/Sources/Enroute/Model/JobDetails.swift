@@ -1,0 +1,26 @@
+// Who is coming, and what the service writes about a job for its followers.
+
+public import Foundation
+
+/// Who is coming. Show it as text: the service writes it.
+public struct RiderCard: Codable, Hashable, Sendable {
+    public let name: String?
+    /// An https URL.
+    public let photo: String?
+    /// `bicycle`, `van` and so on.
+    public let vehicle: String?
+    /// The registration plate.
+    public let plate: String?
+    /// A `tel:` or `https:` URI of the service's relay.
+    public let contact: String?
+}
+
+/// Details of a job that the service writes for its followers.
+public struct JobDisplay: Codable, Hashable, Sendable {
+    public let orderNumber: String?
+    public let items: [String]
+    /// May have several lines.
+    public let note: String?
+    /// When the customer was promised it, by the gateway's clock.
+    public let window: ClosedRange<Date>?
+}
