@@ -133,9 +133,16 @@ final class RedisChannelHandler: ChannelInboundHandler {
         self.willFlush = false
         guard let context, self.output.readableBytes > 0 else { return }
         if self.socket == nil, !self.usesTLS { self.socket = DirectSocket(context.channel) }
-        if let socket { return socket.send(&self.output) }
-        context.writeAndFlush(self.wrapOutboundOut(self.output), promise: nil)
-        self.output = context.channel.allocator.buffer(capacity: 1024)
+        // Taken out meanwhile: writing may read replies or find the connection broken, and whoever waited may send more.
+        var bytes = self.output
+        self.output = ByteBuffer()
+        if let socket {
+            socket.send(&bytes)
+        } else {
+            context.writeAndFlush(self.wrapOutboundOut(bytes), promise: nil)
+            bytes = context.channel.allocator.buffer(capacity: 1024)
+        }
+        if self.output.readableBytes == 0 { self.output = bytes }
     }
 
     // MARK: Receiving
