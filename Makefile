@@ -13,7 +13,7 @@ ENROUTE =
 
 .PHONY: help run deps packages build build-tests release install uninstall deb instructions twin test test-swift \
     test-javascript test-client test-browser test-deploy test-beside test-hostile test-api test-benchmarks picture test-long long-failover \
-    long-histories long-seeds long-fuzz check check-deploy lint format bench bench-gate clean
+    long-histories long-seeds long-fuzz long-webhooks check check-deploy lint format bench bench-gate clean
 
 help: ## lists these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' Makefile
@@ -161,14 +161,18 @@ test-api: $(BUILT)
 	Tests/Interface/run .build/debug/enroute .build-api $(API)
 
 # What takes from minutes to hours, one after the other; each of these words is explained at its target below.
-LONG = failover histories seeds fuzz
+LONG = failover histories seeds fuzz webhooks
 
-test-long: ## what takes long: LONG="failover histories seeds fuzz", all or some of them
+test-long: ## what takes long: LONG="failover histories seeds fuzz webhooks", all or some of them
 	@for part in $(LONG); do $(MAKE) --no-print-directory long-$$part || exit 1; done
 
 # Sentinels and clusters fail over ten times each, and say how long it took: a quarter of an hour.
 long-failover: build-tests
 	ENROUTE_FAILOVERS=10 ENROUTE_REPORT=1 Tests/Swift/run --filter 'FailoverTests|GatewayOutageTests'
+
+# 100,000 changes of jobs while gateways are killed; two endpoints receive every event in order. Half an hour or more.
+long-webhooks: build
+	ENROUTE_WEBHOOK_CHANGES=100000 Tests/Deploy/run -k gateways_are_killed -s
 
 # The first seed of both that follow; FIRST_SEED=1 repeats what `make test` begins with.
 FIRST_SEED = $(shell date +%s)000

@@ -131,6 +131,7 @@ let package = Package(
             """
             Access EnrouteWire Events HTTPValues LiveState Redis Routing Telemetry Tracking NIOCore Crypto Logging
             """, hot),
+        module("Webhooks", "HTTPValues LiveState OutboundHTTP Telemetry NIOPosix Crypto Logging"),
         module(
             "ETA",
             """
@@ -146,14 +147,14 @@ let package = Package(
             "REST",
             """
             Access EnrouteWire Events Fanout HTTPValues Jobs LiveState Realtime Redis Routing SecureSocket Telemetry
-            Tracking TrafficControl WebAssets NIOCore HTTPTypes Hummingbird Logging
+            Tracking TrafficControl WebAssets Webhooks NIOCore HTTPTypes Hummingbird Logging
             """, hot),
         module(
             "Gateway",
             """
             Access CBuildInfo EnrouteWire ETA Events Fanout HTTPValues LiveState Realtime Redis REST SecureSocket
-            Telemetry TrafficControl WebSocket NIOCore NIOHTTP1 NIOPosix Crypto HTTPTypes Hummingbird HummingbirdCore Logging
-            ServiceLifecycle
+            Telemetry TrafficControl WebSocket Webhooks NIOCore NIOHTTP1 NIOPosix Crypto HTTPTypes Hummingbird
+            HummingbirdCore Logging ServiceLifecycle
             """, hot),
 
         // Beside the layers: the client library, and a redis-server and certificates for the demo and the tests.
@@ -166,7 +167,7 @@ let package = Package(
             dependencies: named(
                 """
                 Access Embedded EnrouteClient EnrouteWire ETA Events Gateway HTTPValues Journeys LiveState OutboundHTTP
-                Realtime Redis REST Routing SecureSocket Telemetry Tracking TrafficControl WebAssets NIOCore
+                Realtime Redis REST Routing SecureSocket Telemetry Tracking TrafficControl WebAssets Webhooks NIOCore
                 NIOFoundationCompat NIOHTTP1 NIOPosix AsyncHTTPClient HTTPTypes Hummingbird Logging NIOSSL
                 ServiceLifecycle Subprocess SystemPackage ArgumentParser UnixSignals
                 """), exclude: ["Demo/Panel"], swiftSettings: strict),
@@ -213,6 +214,7 @@ let package = Package(
         tests("TrafficControlTests", "EnrouteWire Telemetry TrafficControl WebSocket NIOCore"),
         tests("WebAssetsTests", "EnrouteWire TestSupport WebAssets"),
         tests("JobsTests", "EnrouteWire HTTPValues Jobs LiveState Redis TrafficControl NIOCore"),
+        tests("WebhooksTests", "LiveState Webhooks"),
         tests(
             "ETATests",
             "Embedded EnrouteWire ETA HTTPValues Jobs LiveState Redis Routing TestSupport Tracking NIOCore"),
@@ -220,8 +222,8 @@ let package = Package(
             "GatewayTests",
             """
             Access Embedded EnrouteClient EnrouteWire ETA Events Gateway HotPath HTTPValues Jobs Journeys LiveState
-            Realtime Redis REST Routing SecureSocket Telemetry TestSupport Tracking TrafficControl WebAssets WebSocket
-            NIOCore NIOHTTP1 NIOPosix Crypto Logging NIOSSL ServiceLifecycle Subprocess SystemPackage
+            Realtime Redis REST Routing SecureSocket Telemetry TestSupport Tracking TrafficControl WebAssets Webhooks
+            WebSocket NIOCore NIOHTTP1 NIOPosix Crypto Logging NIOSSL ServiceLifecycle Subprocess SystemPackage
             """),
         tests(
             "CommandTests",

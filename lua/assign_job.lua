@@ -11,6 +11,7 @@
 -- Role     ledger
 -- KEYS[1]  job:{<job>}            hash     the record
 -- KEYS[2]  job:{<job>}:events     channel  {"type":"assigned"}: grants may have changed
+-- KEYS[3]  events:{<shard>}       stream   all events; on a cluster outbox:{<tag>}, which is in the job's slot
 -- ARGV[1]  expected               fence of the record as the caller read it, 1 to 15 digits
 -- ARGV[2]  rider                  1 to 64 of [A-Za-z0-9_-], or '' for none
 -- ARGV[3]  customer               1 to 64 of [A-Za-z0-9_-]
@@ -20,10 +21,10 @@
 -- Errors   'ERR assign_job: ...' on a bad argument; nothing is written.
 -- Returns  {1, fence} assigned   {2, fence} already theirs, nothing is published   {0} no such job
 --          {-1, fence} another decision came first: read the record again   {-2, status} the job has ended
--- Cost     O(1) plus one SPUBLISH
+-- Cost     O(1) plus one XADD and one SPUBLISH
 
-if #KEYS ~= 2 or #ARGV ~= 6 then
-  return redis.error_reply('ERR assign_job: takes 2 keys and 6 arguments')
+if #KEYS ~= 3 or #ARGV ~= 6 then
+  return redis.error_reply('ERR assign_job: takes 3 keys and 6 arguments')
 end
 local function is_name(value)
   return #value <= 64 and string.match(value, '^[%w_-]+$') ~= nil
@@ -51,7 +52,7 @@ end
 
 local record = redis.call('HMGET', KEYS[1],
   'status', 'rider', 'customer', 'fence', 'assigned_at', 'travel_deadline', 'deadline_of:' .. rider,
-  'revision')
+  'revision', 'epoch', 'zone', 'travel_active')
 if not record[1] then return {0} end
 local fence = tonumber(record[4] or '0')
 if record[2] == rider and record[3] == customer then
@@ -64,6 +65,14 @@ if fence ~= tonumber(expected) then return {-1, fence} end
 
 local time = redis.call('TIME')
 local now = string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000))
+-- Identical in every script that changes a job: appends an event to the last key, the stream of all events.
+local function append_event(kind, epoch, zone, at, data)
+  local version = redis.call('HINCRBY', KEYS[1], 'version', 1)
+  redis.call('XADD', KEYS[#KEYS], 'MAXLEN', '~', 50000, '*', 'id', (epoch or '') .. '.' .. version .. '.' .. now, 'type',
+    'enroute.job.' .. kind, 'time', at, 'subject', string.match(KEYS[1], '{([%w_-]+)}$'), 'epoch', epoch or '',
+    'version', version, 'zone', zone or '', 'data', '{' .. data .. '}')
+end
+
 fence = fence + 1
 redis.call('HSET', KEYS[1], 'rider', rider, 'customer', customer, 'fence', fence,
   'assigned_at', occurred_at ~= '' and occurred_at or now,
@@ -75,4 +84,10 @@ if record[2] ~= rider then
 end
 redis.call('PEXPIRE', KEYS[1], retention)
 redis.call('SPUBLISH', KEYS[2], '{"type":"assigned"}')
+local previous = record[2] ~= rider and record[2] or ''
+if previous ~= '' and record[11] == '1' then
+  append_event('travel.ended', record[9], record[10], now, '"rider":"' .. previous .. '","reason":"reassigned"')
+end
+append_event('assigned', record[9], record[10], now, '"customer":"' .. customer
+  .. (rider ~= '' and '","rider":"' .. rider or '') .. (previous ~= '' and '","previousRider":"' .. previous or '') .. '"')
 return {1, fence}

@@ -6,6 +6,7 @@
 -- Role     ledger
 -- KEYS[1]  job:{<job>}            hash     the record
 -- KEYS[2]  job:{<job>}:log        stream   status events in order, at most 64
+-- KEYS[3]  events:{<shard>}       stream   all events; on a cluster outbox:{<tag>}, which is in the job's slot
 -- ARGV[1]  kind                   delivery | service
 -- ARGV[2]  customer               1 to 64 of [A-Za-z0-9_-]
 -- ARGV[3]  rider                  the same, or '' when no rider is assigned yet
@@ -22,8 +23,8 @@
 -- Returns  {1, epoch, id} created   {0, epoch, head} already exists
 -- Cost     O(1)
 
-if #KEYS ~= 2 or #ARGV ~= 12 then
-  return redis.error_reply('ERR create_job: takes 2 keys and 12 arguments')
+if #KEYS ~= 3 or #ARGV ~= 12 then
+  return redis.error_reply('ERR create_job: takes 3 keys and 12 arguments')
 end
 local function is_name(value)
   return #value <= 64 and string.match(value, '^[%w_-]+$') ~= nil
@@ -72,6 +73,14 @@ if existing[1] then return {0, existing[1], existing[2]} end
 
 local time = redis.call('TIME')
 local now = string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000))
+-- Identical in every script that changes a job: appends an event to the last key, the stream of all events.
+local function append_event(kind, epoch, zone, at, data)
+  local version = redis.call('HINCRBY', KEYS[1], 'version', 1)
+  redis.call('XADD', KEYS[#KEYS], 'MAXLEN', '~', 50000, '*', 'id', (epoch or '') .. '.' .. version .. '.' .. now, 'type',
+    'enroute.job.' .. kind, 'time', at, 'subject', string.match(KEYS[1], '{([%w_-]+)}$'), 'epoch', epoch or '',
+    'version', version, 'zone', zone or '', 'data', '{' .. data .. '}')
+end
+
 redis.call('DEL', KEYS[2])
 local id = redis.call('XADD', KEYS[2], 'MAXLEN', 64, '*',
   'status', status, 'prev', '', 'at', now, 'actor', actor, 'source', 'create')
@@ -80,4 +89,6 @@ redis.call('HSET', KEYS[1], 'kind', kind, 'customer', customer, 'rider', rider, 
   'epoch', epoch, 'head', id, 'display', display, 'metadata', metadata)
 redis.call('PEXPIRE', KEYS[1], retention)
 redis.call('PEXPIRE', KEYS[2], retention)
+append_event('created', epoch, zone, now, '"kind":"' .. kind .. '","status":"' .. status .. '","customer":"'
+  .. customer .. (rider ~= '' and '","rider":"' .. rider or '') .. '","actor":"' .. actor .. '"')
 return {1, epoch, id}

@@ -7,6 +7,7 @@
 -- Role     ledger
 -- KEYS[1]  job:{<job>}            hash     the record
 -- KEYS[2]  job:{<job>}:events     channel  {"type":"assigned"}: the job must be read again
+-- KEYS[3]  events:{<shard>}       stream   all events; on a cluster outbox:{<tag>}, which is in the job's slot
 -- ARGV[1]  kind                   delivery | service: the kind the job must have
 -- ARGV[2]  zone                   1 to 64 of [A-Za-z0-9_-], or ''
 -- ARGV[3]  destination            JSON object, or ''
@@ -18,10 +19,10 @@
 -- Errors   'ERR describe_job: ...' on a bad argument; nothing is written.
 -- Returns  {1} changed   {2} unchanged, nothing is published   {0} no such job   {-1, kind} the job is of another kind
 --          {-2, status} the job has ended
--- Cost     O(1) plus one SPUBLISH
+-- Cost     O(1) plus one XADD and one SPUBLISH
 
-if #KEYS ~= 2 or #ARGV ~= 8 then
-  return redis.error_reply('ERR describe_job: takes 2 keys and 8 arguments')
+if #KEYS ~= 3 or #ARGV ~= 8 then
+  return redis.error_reply('ERR describe_job: takes 3 keys and 8 arguments')
 end
 local kind, zone, destination, vendor, ended = unpack(ARGV, 1, 5)
 local retention, display, metadata = tonumber(ARGV[6]), ARGV[7], ARGV[8]
@@ -51,7 +52,7 @@ if metadata ~= '' and not string.match(metadata, '^{.*}$') then
 end
 
 local record = redis.call('HMGET', KEYS[1], 'kind', 'status', 'zone', 'destination', 'vendor', 'display', 'metadata',
-  'revision')
+  'revision', 'epoch')
 if not record[1] then return {0} end
 if record[1] ~= kind then return {-1, record[1]} end
 if zone == '' then zone = record[3] or '' end
@@ -64,8 +65,20 @@ local is_same_text = display == shown and metadata == noted
 if zone == record[3] and destination == record[4] and vendor == record[5] and is_same_text then return {2} end
 if string.find(',' .. ended .. ',', ',' .. record[2] .. ',', 1, true) then return {-2, record[2]} end
 
+local time = redis.call('TIME')
+local now = string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000))
+-- Identical in every script that changes a job: appends an event to the last key, the stream of all events.
+local function append_event(kind, epoch, zone, at, data)
+  local version = redis.call('HINCRBY', KEYS[1], 'version', 1)
+  redis.call('XADD', KEYS[#KEYS], 'MAXLEN', '~', 50000, '*', 'id', (epoch or '') .. '.' .. version .. '.' .. now, 'type',
+    'enroute.job.' .. kind, 'time', at, 'subject', string.match(KEYS[1], '{([%w_-]+)}$'), 'epoch', epoch or '',
+    'version', version, 'zone', zone or '', 'data', '{' .. data .. '}')
+end
+
 redis.call('HSET', KEYS[1], 'zone', zone, 'destination', destination, 'vendor', vendor, 'display', display,
   'metadata', metadata, 'revision', string.format('%.0f', (tonumber(record[8] or '0') or 0) + 1))
 redis.call('PEXPIRE', KEYS[1], retention)
 redis.call('SPUBLISH', KEYS[2], '{"type":"assigned"}')
+append_event('described', record[9], zone, now,
+  zone ~= (record[3] or '') and '"previousZone":"' .. (record[3] or '') .. '"' or '')
 return {1}

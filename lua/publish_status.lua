@@ -16,6 +16,7 @@
 -- KEYS[1]  job:{<job>}            hash     the record
 -- KEYS[2]  job:{<job>}:log        stream   status events in order, at most 64
 -- KEYS[3]  job:{<job>}:events     channel
+-- KEYS[4]  events:{<shard>}       stream   all events; on a cluster outbox:{<tag>}, which is in the job's slot
 -- ARGV[1]  job                    1 to 64 of [A-Za-z0-9_-]
 -- ARGV[2]  from                   statuses from which this one may follow, joined by commas; '' for none
 -- ARGV[3]  status                 the new status, 1 to 40 of [a-z_]
@@ -31,18 +32,19 @@
 -- ARGV[13] received               when a gateway received the change, ms since the epoch, 13 digits, or ''
 -- ARGV[14] traceparent            W3C Trace Context of the request, version 00, or ''
 --                                 Both are optional members of the message, and not stored.
+-- ARGV[15] ends_job               1 when the job ends with this status, else 0
 -- Errors   'ERR publish_status: ...' on a bad argument; nothing is written.
 -- Returns  {1, epoch, prev, id, at_ms} published   {0} no such job   {-1, status, head} not allowed from this status
 --          {-2, status, head} the newest event is not `expected`   {-3} the actor is not that party
 --          {2, epoch, prev, id, at_ms} the log has an event with this request id and status: nothing is written
--- Cost     O(events in the log), at most 64, plus one SPUBLISH; O(1) without a request id
+-- Cost     O(events in the log), at most 64, plus one XADD and one SPUBLISH; O(1) without a request id
 
-if #KEYS ~= 3 or #ARGV ~= 14 then
-  return redis.error_reply('ERR publish_status: takes 3 keys and 14 arguments')
+if #KEYS ~= 4 or #ARGV ~= 15 then
+  return redis.error_reply('ERR publish_status: takes 4 keys and 15 arguments')
 end
 local job, from, status, actor, source, occurred_at, request, ends_travel = unpack(ARGV, 1, 8)
 local retention, expected, is_step, party = tonumber(ARGV[9]), ARGV[10], ARGV[11], ARGV[12]
-local received, traceparent = ARGV[13], ARGV[14]
+local received, traceparent, ends_job = ARGV[13], ARGV[14], ARGV[15]
 if #job > 64 or not string.match(job, '^[%w_-]+$') then
   return redis.error_reply('ERR publish_status: job must be 1 to 64 of [A-Za-z0-9_-]')
 end
@@ -86,8 +88,11 @@ end
 if traceparent ~= '' and (#traceparent ~= 55 or not string.match(traceparent, '^00%-[0-9a-f]+%-[0-9a-f]+%-[0-9a-f]+$')) then
   return redis.error_reply("ERR publish_status: traceparent must be '' or a W3C trace context of version 00")
 end
+if ends_job ~= '0' and ends_job ~= '1' then
+  return redis.error_reply('ERR publish_status: ends_job must be 0 or 1')
+end
 
-local record = redis.call('HMGET', KEYS[1], 'status', 'epoch', 'head', party)
+local record = redis.call('HMGET', KEYS[1], 'status', 'epoch', 'head', party, 'zone', 'travel_active', 'rider')
 local current, epoch, prev = record[1], record[2], record[3]
 if not current then return {0} end
 if party ~= '' and record[4] ~= actor then return {-3} end
@@ -106,6 +111,14 @@ if not string.find(',' .. from .. ',', ',' .. current .. ',', 1, true) then retu
 local time = redis.call('TIME')
 local now = string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000))
 local at = occurred_at ~= '' and occurred_at or now
+-- Identical in every script that changes a job: appends an event to the last key, the stream of all events.
+local function append_event(kind, epoch, zone, at, data)
+  local version = redis.call('HINCRBY', KEYS[1], 'version', 1)
+  redis.call('XADD', KEYS[#KEYS], 'MAXLEN', '~', 50000, '*', 'id', (epoch or '') .. '.' .. version .. '.' .. now, 'type',
+    'enroute.job.' .. kind, 'time', at, 'subject', string.match(KEYS[1], '{([%w_-]+)}$'), 'epoch', epoch or '',
+    'version', version, 'zone', zone or '', 'data', '{' .. data .. '}')
+end
+
 local digest = tonumber(string.sub(redis.sha1hex(table.concat({prev, status, at, actor, request}, ' ')), 1, 8), 16)
 local last_ms, last_sequence = string.match(prev, '^(%d+)%-(%d+)$')
 local ms = now
@@ -121,4 +134,10 @@ if received ~= '' then received = ',"received":' .. received end
 if traceparent ~= '' then traceparent = ',"traceparent":"' .. traceparent .. '"' end
 redis.call('SPUBLISH', KEYS[3], '{"type":"status","job":"' .. job .. '","epoch":"' .. epoch .. '","prev":"' .. prev
   .. '","id":"' .. id .. '","status":"' .. status .. '","at":' .. at .. received .. traceparent .. '}')
+append_event('status.changed', epoch, record[5], at, '"status":"' .. status .. '","previous":"' .. current
+  .. '","actor":"' .. actor .. '","source":"' .. source .. '"')
+if ends_travel == '1' and record[6] == '1' then
+  append_event('travel.ended', epoch, record[5], at, '"rider":"' .. (record[7] or '') .. '","reason":"status"')
+end
+if ends_job == '1' then append_event('closed', epoch, record[5], at, '"status":"' .. status .. '"') end
 return {1, epoch, prev, id, tonumber(at)}

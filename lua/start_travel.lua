@@ -7,6 +7,7 @@
 --
 -- Role     ledger
 -- KEYS[1]  job:{<job>}            hash     the record
+-- KEYS[2]  events:{<shard>}       stream   all events; on a cluster outbox:{<tag>}, which is in the job's slot
 -- ARGV[1]  rider                  1 to 64 of [A-Za-z0-9_-]
 -- ARGV[2]  cap_ms                 ms from the first start, 1,000 to 86,400,000
 -- ARGV[3]  allowed                statuses in which travel mode may be on, joined by commas
@@ -16,8 +17,8 @@
 --          {-2, status} not allowed in this status   {-3, deadline_ms} the time limit for this job has been reached
 -- Cost     O(1)
 
-if #KEYS ~= 1 or #ARGV ~= 4 then
-  return redis.error_reply('ERR start_travel: takes 1 key and 4 arguments')
+if #KEYS ~= 2 or #ARGV ~= 4 then
+  return redis.error_reply('ERR start_travel: takes 2 keys and 4 arguments')
 end
 local rider, allowed = ARGV[1], ARGV[3]
 local cap, retention = tonumber(ARGV[2]), tonumber(ARGV[4])
@@ -34,20 +35,36 @@ if not retention or retention % 1 ~= 0 or retention < 1 or retention > 1e12 then
   return redis.error_reply('ERR start_travel: retention_ms must be 1 to 1000000000000')
 end
 
-local record = redis.call('HMGET', KEYS[1], 'rider', 'status', 'travel_deadline', 'fence')
+local record = redis.call('HMGET', KEYS[1], 'rider', 'status', 'travel_deadline', 'fence',
+  'epoch', 'zone', 'travel_active')
 if not record[2] then return {0} end
 if record[1] ~= rider then return {-1} end
 if not string.find(',' .. allowed .. ',', ',' .. record[2] .. ',', 1, true) then return {-2, record[2]} end
 
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
+-- Identical in every script that changes a job: appends an event to the last key, the stream of all events.
+local function append_event(kind, epoch, zone, at, data)
+  local version = redis.call('HINCRBY', KEYS[1], 'version', 1)
+  redis.call('XADD', KEYS[#KEYS], 'MAXLEN', '~', 50000, '*', 'id', (epoch or '') .. '.' .. version .. '.' .. now, 'type',
+    'enroute.job.' .. kind, 'time', at, 'subject', string.match(KEYS[1], '{([%w_-]+)}$'), 'epoch', epoch or '',
+    'version', version, 'zone', zone or '', 'data', '{' .. data .. '}')
+end
+
 local deadline = tonumber(record[3] or '')
 if deadline and now >= deadline then
   redis.call('HSET', KEYS[1], 'travel_active', '0')
+  if record[7] == '1' then
+    append_event('travel.ended', record[5], record[6], now, '"rider":"' .. rider .. '","reason":"time_limit"')
+  end
   return {-3, deadline}
 end
 deadline = deadline or now + cap
 local fence = tonumber(record[4] or '0') + 1
 redis.call('HSET', KEYS[1], 'travel_active', '1', 'travel_deadline', string.format('%.0f', deadline), 'fence', fence)
 redis.call('PEXPIRE', KEYS[1], retention)
+if record[7] ~= '1' then
+  append_event('travel.started', record[5], record[6], now, '"rider":"' .. rider .. '","deadline":'
+    .. string.format('%.0f', deadline))
+end
 return {1, deadline, fence}

@@ -5,14 +5,15 @@
 --
 -- Role     ledger
 -- KEYS[1]  job:{<job>}            hash     the record
+-- KEYS[2]  events:{<shard>}       stream   all events; on a cluster outbox:{<tag>}, which is in the job's slot
 -- ARGV[1]  rider                  1 to 64 of [A-Za-z0-9_-]; '' when the service or operations staff stop it
 -- ARGV[2]  retention_ms           ms the record is retained after this change, 1 to 1,000,000,000,000
 -- Errors   'ERR stop_travel: ...' on a bad argument; nothing is written.
 -- Returns  {1} switched off   {2} was already off   {0} no such job   {-1} not this rider's job
 -- Cost     O(1)
 
-if #KEYS ~= 1 or #ARGV ~= 2 then
-  return redis.error_reply('ERR stop_travel: takes 1 key and 2 arguments')
+if #KEYS ~= 2 or #ARGV ~= 2 then
+  return redis.error_reply('ERR stop_travel: takes 2 keys and 2 arguments')
 end
 local rider = ARGV[1]
 local retention = tonumber(ARGV[2])
@@ -23,10 +24,21 @@ if not retention or retention % 1 ~= 0 or retention < 1 or retention > 1e12 then
   return redis.error_reply('ERR stop_travel: retention_ms must be 1 to 1000000000000')
 end
 
-local record = redis.call('HMGET', KEYS[1], 'rider', 'status', 'travel_active')
+local record = redis.call('HMGET', KEYS[1], 'rider', 'status', 'travel_active', 'epoch', 'zone')
 if not record[2] then return {0} end
 if rider ~= '' and record[1] ~= rider then return {-1} end
 if record[3] ~= '1' then return {2} end
+local time = redis.call('TIME')
+local now = string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000))
+-- Identical in every script that changes a job: appends an event to the last key, the stream of all events.
+local function append_event(kind, epoch, zone, at, data)
+  local version = redis.call('HINCRBY', KEYS[1], 'version', 1)
+  redis.call('XADD', KEYS[#KEYS], 'MAXLEN', '~', 50000, '*', 'id', (epoch or '') .. '.' .. version .. '.' .. now, 'type',
+    'enroute.job.' .. kind, 'time', at, 'subject', string.match(KEYS[1], '{([%w_-]+)}$'), 'epoch', epoch or '',
+    'version', version, 'zone', zone or '', 'data', '{' .. data .. '}')
+end
+
 redis.call('HSET', KEYS[1], 'travel_active', '0')
 redis.call('PEXPIRE', KEYS[1], retention)
+append_event('travel.ended', record[4], record[5], now, '"rider":"' .. (record[1] or '') .. '","reason":"stopped"')
 return {1}

@@ -59,6 +59,7 @@ package enum Verb: Sendable, CaseIterable {
     case beAvailable, takeTask, readRiders, describeRider, forceOffline
     case navigate
     case explainJob, explainRider
+    case manageWebhooks, readWebhooks
 
     var isReading: Bool { self == .followJob || self == .readJob }
 }
@@ -94,6 +95,8 @@ extension Grant {
         case (.ops, .explainRider): self.job == nil
         case (.ops, .followPool), (.service, .followPool): self.job == nil
         case (.ops, .lookAtZones), (.service, .lookAtZones): self.job == nil
+        // Webhooks receive the events of all jobs.
+        case (.service, .manageWebhooks), (.service, .readWebhooks), (.ops, .readWebhooks): self.job == nil
         default: false
         }
     }

@@ -36,6 +36,9 @@ static const unsigned char erase_job_lua[] = {
 static const unsigned char expire_rider_lua[] = {
 #embed "../../lua/expire_rider.lua"
 };
+static const unsigned char hold_lease_lua[] = {
+#embed "../../lua/hold_lease.lua"
+};
 static const unsigned char issue_link_lua[] = {
 #embed "../../lua/issue_link.lua"
 };
@@ -45,8 +48,14 @@ static const unsigned char join_link_lua[] = {
 static const unsigned char note_verdicts_lua[] = {
 #embed "../../lua/note_verdicts.lua"
 };
+static const unsigned char note_webhook_lua[] = {
+#embed "../../lua/note_webhook.lua"
+};
 static const unsigned char open_feed_lua[] = {
 #embed "../../lua/open_feed.lua"
+};
+static const unsigned char park_event_lua[] = {
+#embed "../../lua/park_event.lua"
 };
 static const unsigned char place_riders_lua[] = {
 #embed "../../lua/place_riders.lua"
@@ -72,6 +81,9 @@ static const unsigned char release_rider_lua[] = {
 static const unsigned char remove_rider_lua[] = {
 #embed "../../lua/remove_rider.lua"
 };
+static const unsigned char replay_event_lua[] = {
+#embed "../../lua/replay_event.lua"
+};
 static const unsigned char revoke_grant_lua[] = {
 #embed "../../lua/revoke_grant.lua"
 };
@@ -86,6 +98,9 @@ static const unsigned char set_rider_offline_lua[] = {
 };
 static const unsigned char set_rider_online_lua[] = {
 #embed "../../lua/set_rider_online.lua"
+};
+static const unsigned char settle_event_lua[] = {
+#embed "../../lua/settle_event.lua"
 };
 static const unsigned char settle_request_lua[] = {
 #embed "../../lua/settle_request.lua"
@@ -114,10 +129,13 @@ static const struct enroute_scripts_file files[] = {
     FILE_OF("drop_listed.lua", drop_listed_lua),
     FILE_OF("erase_job.lua", erase_job_lua),
     FILE_OF("expire_rider.lua", expire_rider_lua),
+    FILE_OF("hold_lease.lua", hold_lease_lua),
     FILE_OF("issue_link.lua", issue_link_lua),
     FILE_OF("join_link.lua", join_link_lua),
     FILE_OF("note_verdicts.lua", note_verdicts_lua),
+    FILE_OF("note_webhook.lua", note_webhook_lua),
     FILE_OF("open_feed.lua", open_feed_lua),
+    FILE_OF("park_event.lua", park_event_lua),
     FILE_OF("place_riders.lua", place_riders_lua),
     FILE_OF("publish_eta.lua", publish_eta_lua),
     FILE_OF("publish_location.lua", publish_location_lua),
@@ -126,11 +144,13 @@ static const struct enroute_scripts_file files[] = {
     FILE_OF("refresh_job.lua", refresh_job_lua),
     FILE_OF("release_rider.lua", release_rider_lua),
     FILE_OF("remove_rider.lua", remove_rider_lua),
+    FILE_OF("replay_event.lua", replay_event_lua),
     FILE_OF("revoke_grant.lua", revoke_grant_lua),
     FILE_OF("rider_heartbeat.lua", rider_heartbeat_lua),
     FILE_OF("rider_snapshot.lua", rider_snapshot_lua),
     FILE_OF("set_rider_offline.lua", set_rider_offline_lua),
     FILE_OF("set_rider_online.lua", set_rider_online_lua),
+    FILE_OF("settle_event.lua", settle_event_lua),
     FILE_OF("settle_request.lua", settle_request_lua),
     FILE_OF("start_travel.lua", start_travel_lua),
     FILE_OF("stop_travel.lua", stop_travel_lua),

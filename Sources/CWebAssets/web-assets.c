@@ -225,6 +225,15 @@ static const unsigned char operations_paths_json[] = {
 static const unsigned char operations_schemas_json[] = {
 #embed "../WebAssets/api/operations-schemas.json"
 };
+static const unsigned char webhook_paths_json[] = {
+#embed "../WebAssets/api/webhook-paths.json"
+};
+static const unsigned char webhook_schemas_json[] = {
+#embed "../WebAssets/api/webhook-schemas.json"
+};
+static const unsigned char webhooks_json[] = {
+#embed "../WebAssets/api/webhooks.json"
+};
 
 static const unsigned char panel_html[] = {
 #embed "../enroute/Demo/Panel/panel.html"
@@ -319,6 +328,9 @@ static const struct enroute_asset document_parts[] = {
     ASSET("session-security.json", session_security_json),
     ASSET("operations-paths.json", operations_paths_json),
     ASSET("operations-schemas.json", operations_schemas_json),
+    ASSET("webhook-paths.json", webhook_paths_json),
+    ASSET("webhook-schemas.json", webhook_schemas_json),
+    ASSET("webhooks.json", webhooks_json),
 };
 
 struct enroute_assets enroute_document_parts(void) {

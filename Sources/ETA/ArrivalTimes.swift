@@ -21,6 +21,8 @@ package final class ArrivalTimes {
     private let bounds: ArrivalTime.Bounds
     private let routing: ArrivalRouting
     private let logger: Logger
+    /// Where changes of arrival times are told to other systems; `nil` to tell nobody.
+    private let events: EventStreams?
     private let clock: () -> (monotonic: UInt64, wall: Int64)
     /// The jobs in ten parts. Each tick checks one part, so each job is checked once a second and the work is spread.
     private var parts = Array(repeating: [JobID: FollowedArrival](), count: ArrivalTimes.ticksOfASecond)
@@ -39,7 +41,7 @@ package final class ArrivalTimes {
     ///   - clock: ns of a monotonic clock, and ms since the epoch.
     package init(
         eventLoop: any EventLoop, store: ETAStore, before: PrecedingStops, settings: ArrivalSettings,
-        freshness: Duration, routing: ArrivalRouting, logger: Logger,
+        freshness: Duration, routing: ArrivalRouting, logger: Logger, events: EventStreams? = nil,
         clock: @escaping () -> (monotonic: UInt64, wall: Int64) = {
             (NIODeadline.now().uptimeNanoseconds, WallClock.nowMilliseconds)
         }
@@ -52,6 +54,7 @@ package final class ArrivalTimes {
         self.clock = clock
         self.routing = routing
         self.logger = logger
+        self.events = events
     }
 
     private var now: UInt64 { self.clock().monotonic }
@@ -78,6 +81,7 @@ package final class ArrivalTimes {
             ?? FollowedArrival(rider: rider, destination: destination, bounds: self.bounds)
         defer { self[job] = arrival }
         arrival.setDestination(destination)
+        arrival.zone = view.record.zone
         guard view.isTracking else {
             arrival.ended()
             return view
@@ -202,7 +206,12 @@ package final class ArrivalTimes {
         self.store.publish(estimate, of: job, by: rider, minAge: minAge).whenComplete { result in
             let arrivals = bound.value
             switch result {
-            case .success(.published): arrivals[job]?.published(estimate, now: arrivals.now)
+            case .success(.published):
+                arrivals[job]?.published(estimate, now: arrivals.now)
+                // If the ledger is unavailable, the next change is told.
+                if let events = arrivals.events, let event = arrivals[job]?.announcement(of: estimate, job: job) {
+                    _ = events.append(event)
+                }
             case .success: break
             case .failure(let error):
                 arrivals.logger.debug(

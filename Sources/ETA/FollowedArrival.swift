@@ -3,6 +3,7 @@
 // each loop to its own followers; results of calculations are published through Redis to all.
 
 internal import EnrouteWire
+internal import LiveState
 internal import Routing
 internal import Tracking
 internal import WebSocket
@@ -33,6 +34,10 @@ struct FollowedArrival {
     private var lastKnown: ArrivalEstimate?
     /// The last estimate that was calculated here.
     private var own: ArrivalEstimate?
+    /// When the rider arrives, as other systems were last told; ms since the epoch.
+    private var announced: Int64?
+    /// The job's zone, for other systems.
+    var zone: ZoneID?
     /// The stops the rider makes first, in order; `nil` for a stop without a known location.
     var before: [Coordinate?] = []
     /// The predictions of this loop by source, scored at the arrival.
@@ -83,6 +88,24 @@ struct FollowedArrival {
     mutating func published(_ estimate: ArrivalEstimate, now: UInt64) {
         guard let source = estimate.source.flatMap(ArrivalSource.init), let seconds = estimate.seconds else { return }
         self.cards[source, default: Scorecard()].predicted(remaining: Double(seconds), at: Double(now) / 1e9)
+    }
+
+    /// Other systems are told of an arrival time that differs from the last one by at least this, ms.
+    static let announcedChange: Int64 = 120_000
+
+    /// Decides whether other systems are told of an estimate that was published.
+    ///
+    /// - Returns: the event. Only the gateway that published the estimate tells it; a repeat of it has the same id.
+    mutating func announcement(of estimate: ArrivalEstimate, job: JobID) -> LedgerEvent? {
+        guard estimate.state == .ok, let arrivesAt = estimate.arrivesAt else { return nil }
+        if let announced, (announced - Self.announcedChange + 1..<announced + Self.announcedChange).contains(arrivesAt)
+        {
+            return nil
+        }
+        self.announced = arrivesAt
+        return LedgerEvent(
+            id: "\(job).eta.\(estimate.at)", kind: .etaChanged, time: estimate.at, subject: job.text,
+            zone: self.zone, data: "{\"arrivesAt\":\(arrivesAt),\"source\":\"\(estimate.source ?? "")\"}")
     }
 
     /// The rider has arrived.

@@ -11,6 +11,7 @@ internal import REST
 internal import SecureSocket
 internal import Telemetry
 internal import TrafficControl
+internal import Webhooks
 
 /// The event loops of one gateway. Thread-safe.
 struct GatewayLoops: Sendable {
@@ -21,6 +22,7 @@ struct GatewayLoops: Sendable {
     let settings: GatewaySettings
     let issuerKeys: IssuerKeys?
     let eventCounts: EventCounts
+    let webhookCounts = WebhookCounts()
     let arrivalCounts: ArrivalCounts
     let redis: RedisFaultMonitors
     let requests: RequestCounts
@@ -52,6 +54,7 @@ struct GatewayLoops: Sendable {
                 counts.add(.jwksFetchFailed, fetched.failed)
             }
             counts.add(self.eventCounts.values)
+            counts.add(self.webhookCounts.values)
             counts.add(self.quotas.refused)
             let gauges = self.gauges(census)
             let dependencies = await self.dependencies

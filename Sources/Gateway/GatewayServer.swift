@@ -11,10 +11,12 @@ package import Logging
 package import NIOCore
 internal import NIOPosix
 internal import Realtime
+internal import Redis
 internal import REST
 internal import ServiceLifecycle
 internal import Telemetry
 internal import TrafficControl
+internal import Webhooks
 
 /// Accepts connections and serves them until it is stopped.
 package struct GatewayServer: Service, CustomStringConvertible {
@@ -119,11 +121,18 @@ package struct GatewayServer: Service, CustomStringConvertible {
         let healthReporter = HealthReporter(
             name: self.settings.name, gatewayLoops: gatewayLoops, registry: operations.registry)
         operations.healthSource = .init(id: healthReporter.id) { await healthReporter.health().health }
+        let sender = WebhookSender(settings: self.settings.webhooks)
+        let webhooks = try await self.webhookClient(faultMonitors)
+        defer { webhooks.stop() }
+        let webhookService = WebhookService(
+            store: WebhookStore(ledger: webhooks, settings: self.settings.liveState), settings: self.settings.webhooks,
+            sender: sender, counts: gatewayLoops.webhookCounts, holder: healthReporter.id, logger: self.logger)
         let shared = SharedServices(
             settings: self.settings.realtime, pages: Pages(settings: self.settings.pages),
             origins: self.settings.origins, topics: self.settings.topics, quotas: quotas, revocations: revocations,
             eventCounts: eventCounts, loops: LoopMap(states, loops: loops),
-            operations: operations, tiles: tiles,
+            operations: operations, tiles: tiles, webhookSender: sender,
+            webhookResolver: self.settings.webhooks.resolver,
             becomeStream: { channel in
                 let exchange = try channel.pipeline.syncOperations.handler(type: HTTPExchange.self)
                 try exchange.switchToStream()
@@ -153,13 +162,28 @@ package struct GatewayServer: Service, CustomStringConvertible {
         let consumer = self.settings.queue.map {
             QueueConsumer(queue: $0, routes: routes[0], dependencies: routing.counts.services, logger: self.logger)
         }
-        try await self.serve(connections, management, gatewayLoops, healthReporter, consumer)
+        try await self.serve(connections, management, gatewayLoops, healthReporter, consumer) {
+            guard self.settings.webhooks.isDelivering else { return nil }
+            try await webhooks.start().get()
+            return webhookService
+        }
+    }
+
+    /// A client on an event loop that no session uses: reading events in bulk must not delay locations.
+    private func webhookClient(_ faultMonitors: RedisFaultMonitors) async throws -> RedisClient {
+        let loop = MultiThreadedEventLoopGroup.singleton.next()
+        let (settings, logger) = (self.settings, self.logger)
+        return try await loop.submit {
+            RedisClient(
+                address: settings.ledger, eventLoop: loop, timing: settings.redisTiming, logger: logger,
+                witness: faultMonitors.ledger)
+        }.get()
     }
 
     private func serve(
         _ connections: Connections, _ management: Connections, _ gatewayLoops: GatewayLoops,
         _ healthReporter: HealthReporter,
-        _ consumer: QueueConsumer?
+        _ consumer: QueueConsumer?, _ startWebhooks: () async throws -> WebhookService?
     ) async throws {
         // Only connections with HTTP requests need a task; WebSocket sessions run without one.
         let (http, arrivals) = AsyncStream.makeStream(
@@ -171,9 +195,11 @@ package struct GatewayServer: Service, CustomStringConvertible {
         }
         async let answering: Void = Self.answer(http, self.logger)
         let listener: any Channel
+        let webhooks: WebhookService?
         do {
             try await cancelWhenGracefulShutdown { try await self.beforeStarting() }
             try await self.start(gatewayLoops)
+            webhooks = try await startWebhooks()
             listener = try await self.listen(self.settings.host, self.settings.port, connections, gatewayLoops) {
                 arrivals.yield($0)
             }
@@ -194,6 +220,7 @@ package struct GatewayServer: Service, CustomStringConvertible {
             if let keys = self.settings.issuerKeys { group.addTask { await keys.run() } }
             if let consumer { group.addTask { await consumer.run() } }
             group.addTask { await healthReporter.run() }
+            if let webhooks { group.addTask { await webhooks.run() } }
             await self.onListening(ports)
             // Also returns on cancellation, for example after a second signal; then the drain below is cut short.
             try? await gracefulShutdown()

@@ -7,6 +7,7 @@ package import Realtime
 package import Redis
 package import SecureSocket
 package import TrafficControl
+package import Webhooks
 
 /// All settings of a gateway. The process creates them from its configuration. Each target receives only its own part; dynamic
 /// member lookup gives access to the members of all parts.
@@ -32,6 +33,8 @@ package struct GatewaySettings: Sendable {
     package var topics: SNSVerifier?
     /// The Amazon SQS queue whose events are consumed; `nil` for none.
     package var queue: EventQueue?
+    /// How events are delivered to other systems.
+    package var webhooks = WebhookSettings.usual
     /// How long a gateway continues to accept connections during shutdown, while `/readyz` already fails.
     package var drainAccept: Duration = .seconds(5)
     /// How long a gateway then waits for its connections to close.

@@ -2,6 +2,7 @@
 // slot of a cluster.
 
 package import EnrouteWire
+internal import Redis
 
 /// Names in Redis, with the prefix of the deployment.
 package struct Keyspace: Sendable, Hashable {
@@ -97,6 +98,35 @@ package struct Keyspace: Sendable, Hashable {
         guard channel.count > start, let end = channel[start...].firstIndex(of: UInt8(ascii: "}")) else { return nil }
         return JobID(bytes: UnsafeRawBufferPointer(rebasing: channel[start..<end]))
     }
+
+    // Ledger: the stream of all events, and where the scripts of a cluster leave events for it.
+    /// Number of the shards of the stream of all events.
+    package static let eventShards = 8
+    /// The shard with the events of this job or rider: CRC16 of its id, modulo the number of shards.
+    package func events(of subject: String) -> String { self.events(shard: HashSlot.of(subject) % Self.eventShards) }
+    package func events(shard: Int) -> String { "\(self.prefix)events:{\(shard)}" }
+    /// Events of the jobs in this slot of a cluster, until a gateway has moved them to their shard.
+    package func outbox(ofSlot slot: Int) -> String { self.outbox(tag: SlotTags.tag(of: slot)) }
+    func outbox(tag: Int) -> String { "\(self.prefix)outbox:{\(tag)}" }
+    /// How far the changes of each zone's riders have been copied to the stream of all events.
+    package var eventCursors: String { "\(self.prefix)events:cursors" }
+    /// Held by the gateway that copies them.
+    package var eventLease: String { "\(self.prefix)events:lease" }
+
+    // Ledger: webhooks.
+    package var webhooks: String { "\(self.prefix)webhooks" }
+    package func webhook(_ id: String) -> String { "\(self.prefix)webhook:{\(id)}" }
+    package func lease(ofWebhook id: String) -> String { self.webhook(id) + ":lease" }
+    /// Jobs and riders with waiting events, by the time of the next attempt.
+    package func due(ofWebhook id: String) -> String { self.webhook(id) + ":due" }
+    /// Number of failed attempts for the first waiting event of each job or rider.
+    package func attempts(ofWebhook id: String) -> String { self.webhook(id) + ":attempts" }
+    /// Waiting events of one job or rider, in order.
+    package func waiting(of subject: String, ofWebhook id: String) -> String {
+        "\(self.webhook(id)):waiting:\(subject)"
+    }
+    /// Events that could not be delivered.
+    package func dead(ofWebhook id: String) -> String { self.webhook(id) + ":dead" }
 
     /// Pattern for SCAN that matches every key of the deployment.
     package var everyKey: String { "\(self.prefix)*" }

@@ -15,6 +15,7 @@ extension Keyspace {
         case riderJobs = "rider_jobs", customerJobs = "customer_jobs"
         case gateways, gateway, followed, ridersConnected = "riders_connected"
         case stream, control
+        case eventStream = "event_stream", outbox, webhooks, webhook
         /// Not a name of Enroute.
         case other
     }
@@ -41,12 +42,16 @@ extension Keyspace {
         case "ticket": .ticket
         case "signin": .signIn
         case "budget": .etaBudget
+        case "events": .eventStream
+        case "outbox": .outbox
+        case "webhook": .webhook
         default: .other
         }
     }
 
     private static let whole: [Substring: Kind] = [
-        "zones": .zones, "zones:jobs": .zonesOfJobs, "gateways": .gateways, "control": .control, "access": .stream,
+        "zones": .zones, "webhooks": .webhooks, "zones:jobs": .zonesOfJobs, "gateways": .gateways, "control": .control,
+        "access": .stream,
         "audit": .stream,
     ]
     private static let ofJob: [Substring: Kind] = [

@@ -18,6 +18,8 @@ package struct LiveStateSettings: Sendable {
     /// Approximate length of the streams `access` and `audit`.
     package var accessEntries = 100_000
     package var auditEntries = 100_000
+    /// The slots of a cluster in which this process has changed jobs. All copies of these settings share it.
+    package let outboxes = WrittenOutboxes()
 
     /// Revocations: as long as job records are retained or a token lives, whichever is longer.
     package var revocationRetention: Duration { max(self.retention, .seconds(TokenVerifier.longestLifetime)) }

@@ -26,6 +26,13 @@ package enum Scripts {
     package static let publishLocation = Self.script("publish_location")
     package static let publishETA = Self.script("publish_eta")
 
+    // Events for other systems.
+    package static let holdLease = Self.script("hold_lease")
+    package static let parkEvent = Self.script("park_event")
+    package static let settleEvent = Self.script("settle_event")
+    package static let replayEvent = Self.script("replay_event")
+    package static let noteWebhook = Self.script("note_webhook")
+
     // The riders of a zone.
     package static let setRiderOnline = Self.script("set_rider_online")
     package static let setRiderOffline = Self.script("set_rider_offline")

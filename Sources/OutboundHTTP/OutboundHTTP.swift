@@ -12,7 +12,7 @@ internal import Synchronization
 /// A client for requests to other services. A value: `send(_:)` opens a new connection for each request. For frequent
 /// requests use `OutboundConnections`.
 package struct OutboundHTTP: Sendable {
-    fileprivate let configuration: HTTPClient.Configuration
+    fileprivate var configuration: HTTPClient.Configuration
     fileprivate let longestWait: Duration
     fileprivate let longestAnswer: Int
 
@@ -35,6 +35,21 @@ package struct OutboundHTTP: Sendable {
         // Otherwise a refused connection is retried until the time limit.
         configuration.connectionPool.retryConnectionEstablishment = false
         (self.configuration, self.longestWait, self.longestAnswer) = (configuration, longestWait, longestAnswer)
+    }
+
+    /// Returns a client that connects to this address for requests to `host`, instead of resolving the name itself. The
+    /// certificate must still be the host's.
+    ///
+    /// - Parameters:
+    ///   - address: an IP address.
+    ///   - connections: how many may be open at the same time.
+    package func pinned(_ host: String, to address: String, connections: Int) -> OutboundHTTP {
+        var pinned = self
+        pinned.configuration.dnsOverride = [host: address]
+        pinned.configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = connections
+        // Shorter than servers keep idle connections: a request on one that the server just closed would fail.
+        pinned.configuration.connectionPool.idleTimeout = .seconds(4)
+        return pinned
     }
 
     /// Sends a request over a new connection.

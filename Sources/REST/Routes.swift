@@ -85,6 +85,7 @@ package struct Routes: Sendable {
         self.addOperations(to: api)
         self.addGrants(to: api)
         self.addExplanations(to: api)
+        self.addWebhooks(to: api)
         api.post("events", use: self.receiveEvents)
         pages.add(to: router)
         self.addTrackingPage(pages, to: router)

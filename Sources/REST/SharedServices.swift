@@ -7,6 +7,7 @@ internal import LiveState
 package import NIOCore
 package import Realtime
 package import TrafficControl
+package import Webhooks
 
 /// The shared services of a gateway.
 package struct SharedServices: Sendable {
@@ -23,6 +24,10 @@ package struct SharedServices: Sendable {
     package let operations: OperationsQueries
     /// `nil` if no tile provider is configured.
     package let tiles: TileProxy?
+    /// Sends tests of webhooks.
+    package let webhookSender: WebhookSender
+    /// Checks where the endpoints of new webhooks are.
+    package let webhookResolver: HostResolver
     /// Turns the current response of a connection into a stream that a session writes. Must be called on the connection's event
     /// loop.
     ///
@@ -35,11 +40,13 @@ package struct SharedServices: Sendable {
         settings: RealtimeSettings, pages: Pages, origins: AllowedOrigins = .own, topics: SNSVerifier?, quotas: Quotas,
         revocations: Revocations,
         eventCounts: EventCounts, loops: LoopMap, operations: OperationsQueries, tiles: TileProxy?,
+        webhookSender: WebhookSender, webhookResolver: HostResolver,
         becomeStream: @escaping @Sendable (any Channel) throws -> Bool
     ) {
         (self.settings, self.pages, self.origins, self.topics) = (settings, pages, origins, topics)
         (self.quotas, self.revocations, self.eventCounts) = (quotas, revocations, eventCounts)
         (self.loops, self.operations, self.tiles) = (loops, operations, tiles)
+        (self.webhookSender, self.webhookResolver) = (webhookSender, webhookResolver)
         self.becomeStream = becomeStream
     }
 }

@@ -36,5 +36,6 @@ package enum LogKey {
     package static let status = "status"
     package static let topic = "topic"
     package static let trace = "trace"
+    package static let webhook = "webhook"
     package static let zone = "zone"
 }

@@ -27,6 +27,7 @@ package enum Metric: Int, CaseIterable, Sendable {
     case jwksFetched, jwksFetchFailed
     case eventsApplied, eventsRepeated, eventsSuperseded
     case eventsNotYet, eventsUnprocessable, eventsMalformed, eventsForged, eventsFailed
+    case webhooksDelivered, webhooksFailed, webhooksGivenUp, webhooksSwitchedOff, webhookGaps
     case closedGoingAway, closedOverloaded, closedRateLimited, closedBadMessages, closedTooBig, closedProtocolError
 
     /// The metric name and help text, which the series of one family share.
@@ -72,6 +73,9 @@ package enum Metric: Int, CaseIterable, Sendable {
         case .jwksFetched, .jwksFetchFailed: .jwksFetches
         case .eventsApplied, .eventsRepeated, .eventsSuperseded: .eventsProcessed
         case .eventsNotYet, .eventsUnprocessable, .eventsMalformed, .eventsForged, .eventsFailed: .eventsRefused
+        case .webhooksDelivered, .webhooksFailed, .webhooksGivenUp: .webhookDeliveries
+        case .webhooksSwitchedOff: .webhooksSwitchedOff
+        case .webhookGaps: .webhookGaps
         case .closedGoingAway, .closedOverloaded, .closedRateLimited, .closedBadMessages, .closedTooBig,
             .closedProtocolError:
             .sessionsClosed
@@ -137,6 +141,9 @@ package enum Metric: Int, CaseIterable, Sendable {
         case .eventsMalformed: [("reason", "malformed")]
         case .eventsForged: [("reason", "forged")]
         case .eventsFailed: [("reason", "failed")]
+        case .webhooksDelivered: [("outcome", "delivered")]
+        case .webhooksFailed: [("outcome", "failed")]
+        case .webhooksGivenUp: [("outcome", "given_up")]
         case .closedGoingAway: [("code", "4000")]
         case .closedOverloaded: [("code", "4004")]
         case .closedRateLimited: [("code", "4006")]
@@ -183,6 +190,9 @@ package enum Metric: Int, CaseIterable, Sendable {
         case jwksFetches = "enroute_jwks_fetches_total"
         case eventsProcessed = "enroute_events_processed_total"
         case eventsRefused = "enroute_events_refused_total"
+        case webhookDeliveries = "enroute_webhook_deliveries_total"
+        case webhooksSwitchedOff = "enroute_webhooks_switched_off_total"
+        case webhookGaps = "enroute_webhook_gaps_total"
 
         package var help: String {
             switch self {
@@ -224,6 +234,10 @@ package enum Metric: Int, CaseIterable, Sendable {
             case .eventsProcessed: "Events from other systems that were processed."
             case .eventsRefused:
                 "Events from other systems that were refused; those with reason not_yet or failed are sent again."
+            case .webhookDeliveries: "Attempts to deliver an event to a webhook, and events that were given up."
+            case .webhooksSwitchedOff:
+                "Webhooks that were switched off because their endpoint did not work for too long."
+            case .webhookGaps: "Times that events left the stream before they were delivered to a webhook."
             case .jwksFetches:
                 "Requests for the token issuer's keys (JWKS); after a failure the previous keys stay in use."
             }

@@ -17,12 +17,12 @@ package struct InterfaceDocument: Sendable {
 
     package static let openAPI = Self(
         Self.object([
-            (nil, Self.part("openapi")),
+            (nil, Self.part("openapi")), (nil, Self.part("webhooks")),
             (
                 "paths",
                 Self.object([
                     (nil, Self.part("job-paths")), (nil, Self.part("rider-paths")),
-                    (nil, Self.part("operations-paths")),
+                    (nil, Self.part("operations-paths")), (nil, Self.part("webhook-paths")),
                     (nil, Self.part("page-paths")), (nil, Self.part("paths")),
                 ])
             ),
@@ -35,7 +35,7 @@ package struct InterfaceDocument: Sendable {
                         Self.object([
                             (nil, Self.part("schemas")), (nil, Self.part("rest-schemas")),
                             (nil, Self.part("rider-schemas")), (nil, Self.part("page-schemas")),
-                            (nil, Self.part("operations-schemas")),
+                            (nil, Self.part("operations-schemas")), (nil, Self.part("webhook-schemas")),
                         ])
                     ),
                 ])

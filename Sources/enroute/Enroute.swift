@@ -24,6 +24,7 @@ struct Enroute: AsyncParsableCommand {
               enroute check                         check the configuration and Redis
               enroute probe                         ask whether the gateway here is ready
               enroute explain job-1                 explain what followers of a job see
+              enroute webhooks list                 list the webhooks, and how they respond
               enroute audit --job job-1             print who followed a job, and when
               enroute token --role rider rider-7    make a token for development
               enroute revoke user customer-1        revoke a user's tokens and sessions
@@ -35,8 +36,8 @@ struct Enroute: AsyncParsableCommand {
         subcommands: [
             ServeCommand.self, ConfigCommand.self, CheckCommand.self, ProbeCommand.self, DemoCommand.self,
             DevCommand.self, JobCommand.self, RiderCommand.self, ReplayCommand.self, TokenCommand.self,
-            RevokeCommand.self, ExplainCommand.self, AuditCommand.self, ETAAccuracyCommand.self, SizeCommand.self,
-            DemoGatewayCommand.self,
+            RevokeCommand.self, ExplainCommand.self, AuditCommand.self, WebhooksCommand.self, ETAAccuracyCommand.self,
+            SizeCommand.self, DemoGatewayCommand.self,
         ])
 
     static func main() async {

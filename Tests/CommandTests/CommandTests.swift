@@ -55,7 +55,8 @@ import Testing
     }
 
     @Test(arguments: [
-        [], ["serve"], ["check"], ["demo"], ["replay"], ["token"], ["revoke"], ["audit"], ["explain"], ["eta-accuracy"],
+        [], ["serve"], ["check"], ["demo"], ["replay"], ["token"], ["revoke"], ["webhooks"], ["audit"], ["explain"],
+        ["eta-accuracy"],
         ["config"],
         ["probe"], ["size"], ["dev"], ["job"], ["job", "create"], ["job", "show"], ["job", "status"],
         ["job", "follow"], ["job", "link"], ["rider"], ["rider", "online"], ["rider", "offline"], ["rider", "show"],
@@ -78,6 +79,7 @@ import Testing
         (["revoke", "link", "a"], 64, "32 hexadecimal digits"),
         (["revoke", "user", "a", "--actor", ""], 64, "--actor"),
         (["revoke", "user", "a"], 78, "ENROUTE_REDIS_LIVE_URL is not set"),
+        (["webhooks", "list"], 78, "ENROUTE_REDIS_LIVE_URL is not set"), (["webhooks", "add"], 64, "url"),
         (["replay", "/nowhere.gpx", "--job", "j"], 65, "/nowhere.gpx cannot be read"),
         (["replay", "a.gpx", "--job", "j j"], 64, "--job must be"),
         (["replay", "a.gpx", "--job", "j", "--speed", "0"], 64, "--speed"),

@@ -6,8 +6,8 @@ import Testing
 /// The wording of help texts, and the format of log lines.
 @Suite struct WordingTests {
     private static let commands = [
-        [], ["serve"], ["check"], ["demo"], ["replay"], ["token"], ["revoke"], ["audit"], ["eta-accuracy"], ["config"],
-        ["probe"], ["dev"], ["job"], ["job", "create"], ["job", "follow"], ["rider"],
+        [], ["serve"], ["check"], ["demo"], ["replay"], ["token"], ["revoke"], ["webhooks"], ["audit"],
+        ["eta-accuracy"], ["config"], ["probe"], ["dev"], ["job"], ["job", "create"], ["job", "follow"], ["rider"],
     ]
 
     @Test(arguments: commands, [80, 120])

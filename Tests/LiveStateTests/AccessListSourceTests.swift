@@ -63,6 +63,8 @@ import Testing
             "Sources/LiveState/Riders/RiderTasks.swift", "Sources/LiveState/Riders/ZonePool.swift",
             "Sources/LiveState/Operations/ZoneJobs.swift", "Sources/LiveState/Operations/ZoneOverview.swift",
             "Sources/LiveState/Operations/PersonJobs.swift", "Sources/LiveState/Jobs/JobErasure.swift",
+            "Sources/LiveState/Events/EventStreams.swift", "Sources/LiveState/Events/EventForwarder.swift",
+            "Sources/LiveState/Webhooks/WebhookStore.swift",
         ],
     ]
 

@@ -10,7 +10,8 @@ import Testing
     private func assign(_ stage: Stage, _ change: (inout [String]) -> Void = { _ in }) async throws -> RESPValue {
         var arguments = Self.arguments
         change(&arguments)
-        return try await stage.run(Scripts.assignJob, keys: [stage.jobKey, stage.eventsChannel], arguments)
+        return try await stage.run(
+            Scripts.assignJob, keys: [stage.jobKey, stage.eventsChannel, stage.eventStream], arguments)
     }
 
     @Test func `a new rider starts with travel mode off and a time limit of its own`() async throws {
@@ -106,7 +107,8 @@ import Testing
         try await Stage.set { stage in
             try await stage.createJob()
             let call = ValidCall(
-                script: Scripts.assignJob, keys: [stage.jobKey, stage.eventsChannel], arguments: Self.arguments)
+                script: Scripts.assignJob, keys: [stage.jobKey, stage.eventsChannel, stage.eventStream],
+                arguments: Self.arguments)
             try await call.refuses(
                 badFences.map { (0, $0, "expected must be") } + badNames.map { (1, $0, "rider must be") }
                     + (badNames + [""]).map { (2, $0, "customer must be") }

@@ -24,7 +24,7 @@ import Testing
         try await ZoneStage.set { stage in
             try await stage.riders.setUpTask(ZoneStage.jobs[0])
             let told = try await stage.nextChanges(3)
-            let lines = try LuaFolder.commands("shell")
+            let lines = try LuaFolder.commands("shell").prefix(6)
             try #require(lines.count == 6)
             var answers: [String] = []
             for (index, line) in lines.enumerated() {
@@ -43,6 +43,28 @@ import Testing
             _ = try await stage.goOffline()
             let next = try await self.run(lines[2].line.replacing("BLOCK 5000 ", with: ""), stage, asUser: true)
             #expect(next.filter { !$0.isWhitespace }.isEmpty, "a refused call must not be a change: \(next)")
+        }
+    }
+
+    @Test func `a consumer group receives the events of a shard`() async throws {
+        try await ZoneStage.set { stage in
+            let lines = try LuaFolder.commands("shell").dropFirst(6)
+            try #require(lines.count == 5)
+            let job = (0...).lazy.map { JobID("job-\($0)")! }.first { job in
+                stage.keyspace.events(of: job.text) == stage.keyspace.events(shard: 0)
+            }
+            let new = NewJob(
+                job: try #require(job), kind: .delivery, customer: Stage.customer, rider: nil, zone: nil,
+                destination: nil, actor: PersonID("service-1")!)
+            _ = try await stage.base.ledger.create(new, epoch: "epoch-1").get()
+            var answers: [String] = []
+            for (index, line) in lines.enumerated() {
+                let words = line.line.replacing(" 60000 ", with: " 0 ").replacing(
+                    "billing on '>", with: "\(Self.name) on '>")
+                answers.append(try await self.run(words, stage, asUser: index > 0))
+            }
+            #expect(answers[2].contains("enroute.job.created") && answers[2].contains("epoch-1.1."))
+            #expect(answers[3] == "1\n")
         }
     }
 

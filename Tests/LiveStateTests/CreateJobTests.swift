@@ -12,7 +12,7 @@ import Testing
         #"{"orderNumber":"A-1"}"#, #"{"tenant":"north"}"#,
     ]
 
-    private func keys(_ stage: Stage) -> [String] { [stage.jobKey, stage.logKey] }
+    private func keys(_ stage: Stage) -> [String] { [stage.jobKey, stage.logKey, stage.eventStream] }
 
     private func create(_ stage: Stage, _ change: (inout [String]) -> Void = { _ in }) async throws -> RESPValue {
         var arguments = Self.arguments
@@ -43,6 +43,7 @@ import Testing
                     "destination": #"{"lat":1,"lon":2}"#, "vendor": #"{"lat":3,"lon":4}"#,
                     "status": "pending_vendor_acceptance", "reached": "pending_vendor_acceptance", "epoch": "epoch-1",
                     "head": id, "display": #"{"orderNumber":"A-1"}"#, "metadata": #"{"tenant":"north"}"#,
+                    "version": "1",
                 ])
 
             let entries = try await stage.client.run("XRANGE", stage.logKey, "-", "+").array ?? []
@@ -53,7 +54,7 @@ import Testing
                     "status": "pending_vendor_acceptance", "prev": "", "at": String(at), "actor": "service-1",
                     "source": "create",
                 ])
-            for key in self.keys(stage) {
+            for key in self.keys(stage).dropLast() {
                 #expect((172_700_000...172_800_000).contains(try await stage.client.timeLeft(of: key)))
             }
             #expect(try await stage.hasNoMessages())

@@ -145,7 +145,7 @@ import Testing
             "job:", "jobs:", "link:", "ticket:", "signin:", "idempotency:", "budget:", "rider:", "riders:", "request:",
             "home:",
             "zones",
-            "zone:", "gateway", "control", "access", "audit",
+            "zone:", "gateway", "control", "access", "audit", "events:", "outbox:", "webhook",
         ]
         #expect(names.allSatisfy { name in kinds.contains { name.hasPrefix("staging:" + $0) } })
     }

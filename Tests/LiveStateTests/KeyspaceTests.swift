@@ -127,6 +127,8 @@ import Testing
             (.followed, keyspace.followed(atGateway: "g")), (.stream, keyspace.stream(.audit)),
             (.control, keyspace.control), (.jobLinks, keyspace.links(of: job)),
             (.riderJobs, keyspace.jobs(ofRider: rider)), (.customerJobs, keyspace.jobs(ofCustomer: rider)),
+            (.eventStream, keyspace.events(of: "a")),
+            (.outbox, keyspace.outbox(ofSlot: 7)), (.webhooks, keyspace.webhooks), (.webhook, keyspace.webhook("a")),
         ]
     }
 

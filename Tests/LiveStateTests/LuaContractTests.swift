@@ -14,6 +14,7 @@ import Testing
         Scripts.describeRider, Scripts.removeRider, Scripts.setRiderOnline, Scripts.setRiderOffline,
         Scripts.riderHeartbeat, Scripts.expireRider, Scripts.assignRider, Scripts.advanceTask, Scripts.releaseRider,
         Scripts.riderSnapshot, Scripts.zoneSnapshot, Scripts.placeRiders,
+        Scripts.holdLease, Scripts.parkEvent, Scripts.settleEvent, Scripts.replayEvent, Scripts.noteWebhook,
     ]
 
     /// The comment at the top, without the dashes.

@@ -7,13 +7,15 @@ import Testing
 
 @Suite struct PublishStatusTests {
     /// job, from, status, actor, source, occurred_at, request, ends_travel, retention_ms, expected, is_step, party, received,
-    /// traceparent
+    /// traceparent, ends_job
     private static let arguments = [
         "job-7", "pending_vendor_acceptance", "accepted", "rider-1", "rest", "", "request-1", "0", "172800000", "", "1",
-        "", "", "",
+        "", "", "", "0",
     ]
 
-    private func keys(_ stage: Stage) -> [String] { [stage.jobKey, stage.logKey, stage.eventsChannel] }
+    private func keys(_ stage: Stage) -> [String] {
+        [stage.jobKey, stage.logKey, stage.eventsChannel, stage.eventStream]
+    }
 
     private func publish(_ stage: Stage, _ change: (inout [String]) -> Void = { _ in }) async throws -> RESPValue {
         var arguments = Self.arguments
@@ -286,6 +288,7 @@ import Testing
             let heads = ["1", "-", "1-", "a-1", ".1-1", "e 1.1-1", "e.f.1-1", "e.", "1-1 "]
             bad += (heads + [String(repeating: "e", count: 104) + ".1-1"]).map { (9, $0, "expected must be") }
             bad += ["", "2", "yes"].map { (10, $0, "is_step must be") }
+            bad += ["", "2", "yes"].map { (14, $0, "ends_job must be") }
             bad += ["ops", "service", "Rider", "epoch"].map { (11, $0, "party must be") }
             try await call.refuses(bad, on: stage)
             let answer = try await stage.run(call.script, keys: call.keys, call.arguments)

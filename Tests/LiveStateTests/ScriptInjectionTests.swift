@@ -17,9 +17,9 @@ import Testing
         try await Stage.set { stage in
             let head = try await stage.createJob().head
             let names = ["job-7", "pending_vendor_acceptance", "accepted", "rider-1"]
-            let keys = [stage.jobKey, stage.logKey, stage.eventsChannel]
+            let keys = [stage.jobKey, stage.logKey, stage.eventsChannel, stage.eventStream]
             // The request id is free text; actor and source are names.
-            let words = names + ["rest", "", text, "0", "172800000", "", "1", "", "", ""]
+            let words = names + ["rest", "", text, "0", "172800000", "", "1", "", "", "", "0"]
             guard let answer = try? await stage.run(Scripts.publishStatus, keys: keys, words) else {
                 // Only text with a space or an unprintable character is refused, and then nothing was written.
                 #expect(text.utf8.contains { !(33...126).contains($0) })

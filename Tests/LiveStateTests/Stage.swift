@@ -30,6 +30,8 @@ struct Stage: Sendable {
     var positionKey: String { self.keyspace.position(of: Self.job) }
     var feedChannel: String { self.keyspace.feed(of: Self.job) }
     var eventsChannel: String { self.keyspace.events(of: Self.job) }
+    /// The stream of all events, as far as the job is concerned.
+    var eventStream: String { self.keyspace.events(of: Self.job.text) }
 
     static func set(_ body: (Stage) async throws -> Void) async throws {
         try await withRedis { client, server in

@@ -10,7 +10,7 @@ import Testing
     private func start(_ stage: Stage, _ change: (inout [String]) -> Void = { _ in }) async throws -> RESPValue {
         var arguments = Self.arguments
         change(&arguments)
-        return try await stage.run(Scripts.startTravel, keys: [stage.jobKey], arguments)
+        return try await stage.run(Scripts.startTravel, keys: [stage.jobKey, stage.eventStream], arguments)
     }
 
     @Test func `the first start sets the deadline to the maximum from now`() async throws {
@@ -30,7 +30,7 @@ import Testing
             try await stage.createJob(through: Stage.statusesUntilTransit)
             let first = try await self.start(stage)
             let again = try await self.start(stage) { $0[1] = "86400000" }
-            _ = try await stage.run(Scripts.stopTravel, keys: [stage.jobKey], ["", "172800000"])
+            _ = try await stage.run(Scripts.stopTravel, keys: [stage.jobKey, stage.eventStream], ["", "172800000"])
             let afterStop = try await self.start(stage) { $0[1] = "86400000" }
             let deadline = try #require(first.array?[1].integer)
             // Each start is a new decision with a greater fence.
@@ -103,7 +103,8 @@ import Testing
     @Test func `a bad argument is refused by name before anything is written`() async throws {
         try await Stage.set { stage in
             try await stage.createJob(through: Stage.statusesUntilTransit)
-            let call = ValidCall(script: Scripts.startTravel, keys: [stage.jobKey], arguments: Self.arguments)
+            let call = ValidCall(
+                script: Scripts.startTravel, keys: [stage.jobKey, stage.eventStream], arguments: Self.arguments)
             let caps = ["", "x", "999", "86400001", "1000.5", "-1", "nan", "inf"]
             try await call.refuses(
                 (badNames + [""]).map { (0, $0, "rider must be") } + caps.map { (1, $0, "cap_ms must be") }

@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct StopTravelTests {
     private func stop(_ stage: Stage, _ rider: String, retention: String = "172800000") async throws -> RESPValue {
-        try await stage.run(Scripts.stopTravel, keys: [stage.jobKey], [rider, retention])
+        try await stage.run(Scripts.stopTravel, keys: [stage.jobKey, stage.eventStream], [rider, retention])
     }
 
     private func started(_ stage: Stage) async throws -> Int64 {
@@ -68,7 +68,9 @@ import Testing
     @Test func `a bad argument is refused by name before anything is written`() async throws {
         try await Stage.set { stage in
             _ = try await self.started(stage)
-            let call = ValidCall(script: Scripts.stopTravel, keys: [stage.jobKey], arguments: ["rider-1", "172800000"])
+            let call = ValidCall(
+                script: Scripts.stopTravel, keys: [stage.jobKey, stage.eventStream],
+                arguments: ["rider-1", "172800000"])
             try await call.refuses(
                 badNames.map { (0, $0, "rider must be") } + badRetentions.map { (1, $0, "retention_ms must be") },
                 on: stage)

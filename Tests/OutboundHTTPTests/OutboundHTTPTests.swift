@@ -86,6 +86,17 @@ import Testing
         }
     }
 
+    @Test func `a pinned client connects to the given address, and resolves no name`() async throws {
+        try await ProviderServer.running({ _ in .json("{}") }) { server in
+            let port = server.url.split(separator: ":").last ?? ""
+            let http = try OutboundHTTP(longestWait: longestSettling, longestAnswer: 1000)
+                .pinned("receiver.invalid", to: "127.0.0.1", connections: 1)
+            let answer = try await http.send(OutboundRequest(url: "http://receiver.invalid:\(port)/"))
+            #expect(answer.status == 200)
+            #expect(server.questions.first?.headers["host"] == ["receiver.invalid:\(port)"])
+        }
+    }
+
     @Test func `a CA file without a certificate is named in the error`() throws {
         let path = FileManager.default.temporaryDirectory.appending(path: "none-\(UUID()).pem").path
         #expect {

@@ -5,7 +5,10 @@ import Testing
 @Suite struct ThreatTests {
     /// The ids of all threats.
     private static let rows =
-        ["S1", "S2", "S3", "S4", "S5", "S6", "T1", "T2", "T3", "T4", "R1", "I1", "I2", "I3", "I4", "I5", "I6", "I7"]
+        [
+            "S1", "S2", "S3", "S4", "S5", "S6", "T1", "T2", "T3", "T4", "R1", "I1", "I2", "I3", "I4", "I5", "I6", "I7",
+            "I8",
+        ]
         + ["D1", "D2", "D3", "D4", "D5", "D6", "D7", "D8", "E1"]
 
     /// The names of all tests that are sentences.

@@ -111,7 +111,7 @@ package struct AccessProbe: Sendable, Hashable {
                     ["pexpire", list, "1"],
                 ]
             }
-            self.needed += Self.riderCommands(keyspace)
+            self.needed += Self.riderCommands(keyspace) + Self.eventCommands(keyspace)
             for stream in AuditEntry.Stream.allCases.map({ keyspace.stream($0) }) {
                 self.needed += [
                     ["xadd", stream, "*", "f", "v"], ["xrange", stream, "-", "+"], ["xrevrange", stream, "+", "-"],
@@ -128,6 +128,29 @@ package struct AccessProbe: Sendable, Hashable {
             ["debug", "sleep", "0"], ["acl", "setuser", Self.unrelated], ["psubscribe", "*"], ["monitor"],
             ["get", Self.unrelated], ["set", Self.unrelated, "v"], ["subscribe", Self.unrelated],
             ["ssubscribe", Self.unrelated], ["publish", Self.unrelated, ""], ["spublish", Self.unrelated, ""],
+        ]
+    }
+
+    /// The commands for events and webhooks.
+    private static func eventCommands(_ keyspace: Keyspace) -> [[String]] {
+        let (shard, outbox) = (keyspace.events(shard: 0), keyspace.outbox(tag: 0))
+        let (id, record) = ("0", keyspace.webhook("0"))
+        let (due, waiting) = (keyspace.due(ofWebhook: id), keyspace.waiting(of: "0", ofWebhook: id))
+        let (lease, dead) = (keyspace.lease(ofWebhook: id), keyspace.dead(ofWebhook: id))
+        return [
+            ["hincrby", keyspace.job(Self.job), "f", "1"], ["xadd", shard, "*", "f", "v"], ["xrange", shard, "-", "+"],
+            ["xrevrange", shard, "+", "-"], ["xadd", outbox, "*", "f", "v"], ["xrange", outbox, "-", "+"],
+            ["xdel", outbox, "1-1"], ["xlen", outbox], ["hgetall", keyspace.eventCursors],
+            ["hset", keyspace.eventCursors, "f", "v"], ["get", keyspace.eventLease],
+            ["set", keyspace.eventLease, "h", "px", "1"], ["del", keyspace.eventLease],
+            ["sadd", keyspace.webhooks, "0"], ["srem", keyspace.webhooks, "0"], ["smembers", keyspace.webhooks],
+            ["hset", record, "f", "v"], ["hget", record, "f"], ["hgetall", record], ["exists", record],
+            ["del", record], ["get", lease], ["set", lease, "h", "px", "1"], ["zadd", due, "1", "j"],
+            ["zrem", due, "j"], ["zrangebyscore", due, "-inf", "1"], ["rpush", waiting, "e"], ["lpop", waiting],
+            ["lindex", waiting, "0"], ["llen", waiting], ["lpos", waiting, "e"], ["del", waiting],
+            ["hmget", keyspace.attempts(ofWebhook: id), "f"], ["hincrby", keyspace.attempts(ofWebhook: id), "f", "1"],
+            ["hdel", keyspace.attempts(ofWebhook: id), "f"], ["xadd", dead, "*", "f", "v"], ["xrange", dead, "-", "+"],
+            ["xdel", dead, "1-1"],
         ]
     }
 

@@ -69,7 +69,7 @@ extension Keyspace {
         case .job, .log, .events, .link, .viewers, .rider, .tasks, .request, .idempotency, .home, .zones, .available,
             .due,
             .taskOwners, .changeLog, .changes, .jobs, .zonesOfJobs, .jobLinks, .riderJobs,
-            .customerJobs, .stream, .control:
+            .customerJobs, .stream, .control, .eventStream, .outbox, .webhooks, .webhook:
             .ledger
         case .other: nil
         }

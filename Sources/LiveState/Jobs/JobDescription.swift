@@ -25,8 +25,8 @@ extension JobLedger {
         vendor: PickupPlace?, display: JobDisplay? = nil, metadata: JobMetadata? = nil
     ) -> EventLoopFuture<Durable<Description>> {
         func place(_ place: Coordinate?) -> RedisCommand.Word { place.map { .bytes($0.json) } ?? "" }
-        return self.writes.evaluateDurably(
-            Scripts.describeJob, keys: [self.keyspace.job(job), self.keyspace.events(of: job)],
+        return self.change(
+            job, Scripts.describeJob, keys: [self.keyspace.job(job), self.keyspace.events(of: job)],
             arguments: [
                 .text(kind.rawValue), .text(zone?.text ?? ""),
                 geocoded.map { .bytes($0.json(with: destination)) } ?? place(destination),

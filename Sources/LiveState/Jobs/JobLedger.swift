@@ -37,8 +37,8 @@ package struct JobLedger: Sendable {
     /// Creates a job and also returns how many replicas confirmed it.
     package func createDurably(_ new: NewJob, epoch: String) -> EventLoopFuture<Durable<Creation>> {
         func place(_ place: Coordinate?) -> RedisCommand.Word { place.map { .bytes($0.json) } ?? "" }
-        return self.writes.evaluateDurably(
-            Scripts.createJob, keys: [self.keyspace.job(new.job), self.keyspace.log(of: new.job)],
+        return self.change(
+            new.job, Scripts.createJob, keys: [self.keyspace.job(new.job), self.keyspace.log(of: new.job)],
             arguments: [
                 .text(new.kind.rawValue), .text(new.customer.text), .text(new.rider?.text ?? ""),
                 .text(new.zone?.text ?? ""),
@@ -97,8 +97,8 @@ package struct JobLedger: Sendable {
         request: String = "", after origins: [JobStatus]? = nil, expected: ExpectedHead? = nil,
         party: JobParty = .service, origin: ChangeOrigin = ChangeOrigin()
     ) -> EventLoopFuture<Durable<Transition>> {
-        self.writes.evaluateDurably(
-            Scripts.publishStatus,
+        self.change(
+            job, Scripts.publishStatus,
             keys: [self.keyspace.job(job), self.keyspace.log(of: job), self.keyspace.events(of: job)],
             arguments: [
                 .text(job.text),
@@ -107,6 +107,7 @@ package struct JobLedger: Sendable {
                 .text(request), status.endOfTravel == nil ? 0 : 1, self.retention, .text(expected?.text ?? ""),
                 status.isStep ? 1 : 0, .text(party.isOfJob ? party.rawValue : ""),
                 .text(origin.receivedAt.map(String.init) ?? ""), .text(origin.traceparent ?? ""),
+                status.end == nil ? 0 : 1,
             ]
         ).flatMapThrowing { answer in
             guard let transition = Self.transition(answer.value, to: status) else {
@@ -154,8 +155,8 @@ package struct JobLedger: Sendable {
     }
 
     package func startTravel(for job: JobID, by rider: PersonID) -> EventLoopFuture<Travel> {
-        self.writes.evaluateDurably(
-            Scripts.startTravel, keys: [self.keyspace.job(job)],
+        self.change(
+            job, Scripts.startTravel, keys: [self.keyspace.job(job)],
             arguments: [
                 .text(rider.text), .integer(self.settings.maxSharingDuration.milliseconds),
                 .text(JobStatus.travelling.map(\.rawValue).joined(separator: ",")), self.retention,
@@ -180,8 +181,8 @@ package struct JobLedger: Sendable {
     /// - Parameter rider: `nil` when the service or operations staff stop it.
     /// - Returns: whether the job exists and is this rider's.
     package func stopTravel(for job: JobID, by rider: PersonID?) -> EventLoopFuture<Bool> {
-        self.writes.evaluateDurably(
-            Scripts.stopTravel, keys: [self.keyspace.job(job)],
+        self.change(
+            job, Scripts.stopTravel, keys: [self.keyspace.job(job)],
             arguments: [.text(rider?.text ?? ""), self.retention]
         ).flatMapThrowing { answer in
             guard let code = answer.value.array?.first?.integer else {
@@ -210,8 +211,8 @@ package struct JobLedger: Sendable {
     package func assign(
         _ job: JobID, to rider: PersonID?, of customer: PersonID, expected: Int64, occurredAt: Int64? = nil
     ) -> EventLoopFuture<Durable<Assignment>> {
-        self.writes.evaluateDurably(
-            Scripts.assignJob, keys: [self.keyspace.job(job), self.keyspace.events(of: job)],
+        self.change(
+            job, Scripts.assignJob, keys: [self.keyspace.job(job), self.keyspace.events(of: job)],
             arguments: [
                 .integer(expected), .text(rider?.text ?? ""), .text(customer.text),
                 .text(JobStatus.allCases.filter { $0.end != nil }.map(\.rawValue).joined(separator: ",")),
@@ -345,6 +346,22 @@ package struct JobLedger: Sendable {
             else { throw self.ledger.refusal(of: key, by: "HMGET") }
             return (rider, status)
         }
+    }
+
+    /// Runs a script that changes a job, and passes it the stream for its events as the last key.
+    func change(
+        _ job: JobID, _ script: RedisScript, keys: [String], arguments: [RedisCommand.Word]
+    ) -> EventLoopFuture<Durable<RESPValue>> {
+        guard case .cluster = self.writes.endpoint else {
+            return self.writes.evaluateDurably(
+                script, keys: keys + [self.keyspace.events(of: job.text)], arguments: arguments)
+        }
+        let slot = HashSlot.of(self.keyspace.job(job))
+        let changed = self.writes.evaluateDurably(
+            script, keys: keys + [self.keyspace.outbox(ofSlot: slot)], arguments: arguments)
+        // Even if the reply was lost: the change may have been made.
+        changed.whenComplete { _ in self.settings.outboxes.add(slot) }
+        return changed
     }
 
     var retention: RedisCommand.Word { .integer(self.settings.retention.milliseconds) }

@@ -23,6 +23,7 @@ package struct LoopServices: Sendable {
     package let geocoder: Geocoder?
     package let streams: AuditStreams
     package let registry: GatewayRegistry
+    package let webhooks: WebhookStore
     /// Reads the facts for explanations.
     package let facts: FactsCollector
     /// Records an entry in the audit trail. Never waits and never fails.
@@ -39,7 +40,7 @@ extension LoopState {
             jobs: self.jobs, publisher: self.publisher, notes: self.notes, tickets: self.tickets,
             signInCodes: self.signInCodes, links: self.links, requests: self.requests, riders: self.riders,
             pool: self.pool, revocationLog: self.revocationLog, geocoder: self.geocoder, streams: self.streams,
-            registry: self.registry, facts: self.facts,
+            registry: self.registry, webhooks: self.webhooks, facts: self.facts,
             audit: { entry in eventLoop.execute { bound.value.trail.record(entry) } },
             isRevocationStateStale: { try await eventLoop.submit { bound.value.isRevocationStateStale }.get() })
     }

@@ -162,7 +162,8 @@ package final class LoopState {
                 eventLoop: eventLoop, store: ETAStore(live: self.live, settings: state),
                 before: PrecedingStops(stopSequences: self.stopSequences, ledger: self.jobs.ledger),
                 settings: settings.arrivals,
-                freshness: settings.freshness, routing: routing, logger: logger),
+                freshness: settings.freshness, routing: routing, logger: logger,
+                events: EventStreams(ledger: self.ledger, settings: state)),
             freshness: FreshnessTracker(deadlines: self.deadlines, freshness: settings.freshness),
             isRevocationStateStale: { [reader = self.revocationReader] in reader.isRevocationStateStale },
             logger: logger)
@@ -223,6 +224,9 @@ package final class LoopState {
     }
 
     package var streams: AuditStreams { AuditStreams(ledger: self.ledger, settings: self.settings.liveState) }
+    /// For events that follow from positions. Those of the ledger are written by its scripts.
+    var eventStreams: EventStreams { EventStreams(ledger: self.ledger, settings: self.settings.liveState) }
+    package var webhooks: WebhookStore { WebhookStore(ledger: self.ledger, settings: self.settings.liveState) }
     package var registry: GatewayRegistry { GatewayRegistry(live: self.live, settings: self.settings.liveState) }
 
     // MARK: sessions

@@ -162,6 +162,7 @@ package final class TripValidators {
         self.loop.logger.info(
             "rider proximity changed", metadata: [LogKey.job: "\(key.job)", LogKey.reason: "\(state.rawValue)"])
         self.loop.trail.record(.suggested(state, key.job, by: key.rider))
+        self.loop.tell(.proximity(state, at: fix.at), key.job)
         let stops = state == .arrived && self.loop.settings.arrivalStopsTravel
         let noted = self.loop.notes.note(
             key.job, annotations: [.proximity(state)] + (stops ? [.stoppedByArrival(true)] : []),
@@ -307,6 +308,7 @@ package final class TripValidators {
             if let trip = bound.value.entries[key]?.trip, trip.noticedReason != reason {
                 return loop.makeSucceededFuture(true)
             }
+            bound.value.loop.tell(.unavailable(reason), key.job)
             let message = ServerMessage.unavailable(job: key.job, reason, tellsReason: true)
             return notes.note(key.job, annotations: [.unavailable(reason)], message: message).map { true }
         }.flatMapErrorThrowing { error in
@@ -321,6 +323,7 @@ package final class TripValidators {
         else {
             return
         }
+        self.loop.tell(.available, key.job)
         let bound = NIOLoopBound(self, eventLoop: self.loop.eventLoop)
         self.loop.notes.note(key.job, annotations: [.unavailable(nil)]).whenFailure { _ in
             bound.value.entries[key]?.trip.noticeWasLost()

@@ -51,6 +51,7 @@ extension ProcessConfiguration {
         settings.redisTiming.quorum = try self.replicaQuorum()
         settings.topics = try self.topics()
         settings.queue = try self.queue()
+        settings.webhooks = try self.webhooks()
         settings.arrivals = try self.arrivals()
         settings.liveState = try self.liveState()
         settings.name = try self.gatewayName()

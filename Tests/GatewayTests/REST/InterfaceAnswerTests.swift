@@ -5,6 +5,7 @@ import LiveState
 import Routing
 import TestSupport
 import Testing
+import Webhooks
 
 @testable import Gateway
 @testable import Realtime
@@ -21,6 +22,7 @@ import Testing
         try await within {
             try await RunningGateway.run(isSecure: false) { settings in
                 (settings.limits.requestsPerPersonPerSecond, settings.limits.requestsPerPersonBurst) = (10_000, 10_000)
+                settings.webhooks.resolver = HostResolver(rule: AddressRule(allowed: [AddressRange("127.0.0.0/8")!]))
                 settings.streets = Array(#"{"type":"FeatureCollection","features":[]}"#.utf8)
                 change(&settings)
             } _: { gateway in
@@ -48,6 +50,7 @@ import Testing
             try await Self.travel(conversation)
             try await Self.ride(conversation)
             try await Self.grant(conversation)
+            try await Self.useWebhooks(conversation)
             try await Self.sendEvents(conversation)
             try await Self.load(conversation, folder)
             try await Self.signIn(conversation)
@@ -195,19 +198,6 @@ import Testing
         for kind in ["User", "Token", "Job", "Link"] { try await conversation.ask(204, try .good("revoke\(kind)")) }
     }
 
-    /// The same request while another gateway is processing it.
-    private static func whileInProgress(_ request: SampleRequest, _ conversation: DocumentedClient) async throws {
-        let text = "in-progress-0123456789"
-        let gateway = conversation.gateway
-        let key = IdempotencyRecords.Key(
-            text, of: PersonID(request.person)!, role: try #require(request.role).rawValue)
-        let question = Array("\(request.method) \(request.path)\n\(request.body ?? "")".utf8)
-        let records = IdempotencyRecords(writes: gateway.client, settings: gateway.settings.liveState)
-        _ = try await records.claim(key, for: question).get()
-        let answer = try await conversation.ask(409, request.with { $0.headers = ["Idempotency-Key: \(text)"] })
-        #expect(answer.member("code") == "request_in_progress" && answer.headers["retry-after"] == "1")
-    }
-
     private static func sendEvents(_ conversation: DocumentedClient) async throws {
         let created = try SampleRequest.good("sendEvents")
         try await conversation.ask(200, created)
@@ -290,15 +280,15 @@ import Testing
                 try await conversation.ask(403, good.with { $0.role = good.role == .customer ? .rider : .customer })
             }
             if operation.statuses.contains(404) {
-                // A token restricted to one job may not read riders; this rider does not exist.
-                let isOfRider = good.path.contains("/riders/")
+                // A token restricted to one job may not read riders or webhooks; these do not exist.
+                let isOfRider = good.path.contains("/riders/") || good.path.contains("/webhooks/")
                 if isOfRider { try await conversation.ask(403, good.with { $0.onlyFor = JobID("visit-1") }) }
                 try await conversation.ask(404, good.with { if !isOfRider { $0.onlyFor = JobID("another") } })
             }
             if operation.path.contains("{") {
                 let bad = zip(
-                    ["visit-1", "/new-0", "/nobody", "/none", "/other", "000", "rider-1", "zones/rome"],
-                    ["visit.1", "/new.0", "/no.body", "/%01", "/o.ther", "G", "rider.1", "zones/r.ome"]
+                    ["visit-1", "/new-0", "/nobody", "/none", "/other", "000", "rider-1", "zones/rome", "wh_1"],
+                    ["visit.1", "/new.0", "/no.body", "/%01", "/o.ther", "G", "rider.1", "zones/r.ome", "wh.1"]
                 ).reduce(good.path) { $0.replacing($1.0, with: $1.1) }
                 try await conversation.ask(400, good.with { $0.path = bad })
             }

@@ -63,6 +63,8 @@ struct RunningGateway: Sendable {
             settings.drainAccept = .zero
             settings.drain = .seconds(1)
             settings.management = ("127.0.0.1", 0)
+            // Most tests have no webhooks, and some watch every command.
+            settings.webhooks.isDelivering = false
             // Generous limits, so that tests of other things do not fail on a busy machine.
             settings.limits.signInSeconds = 30
             settings.maxRevocationAge = .seconds(30)

@@ -4,6 +4,7 @@ import Foundation
 import LiveState
 import TestSupport
 import Testing
+import Webhooks
 
 @testable import Gateway
 @testable import HTTPValues
@@ -46,6 +47,7 @@ import Testing
             revocationLog: RevocationLog(ledger: client, settings: settings), geocoder: nil,
             streams: AuditStreams(ledger: client, settings: settings),
             registry: GatewayRegistry(live: client, settings: settings),
+            webhooks: WebhookStore(ledger: client, settings: settings),
             facts: FactsCollector(live: client, ledger: client, settings: settings, accessPages: 1, now: { 0 }),
             audit: { _ in }, isRevocationStateStale: { false })
         return Routes(
@@ -54,6 +56,7 @@ import Testing
                 settings: gateway.settings.realtime, pages: Pages(settings: gateway.settings.pages), topics: nil,
                 quotas: Quotas(limits: Limits()), revocations: revocations, eventCounts: EventCounts(),
                 loops: LoopMap([], loops: []), operations: OperationsQueries(services), tiles: nil,
+                webhookSender: WebhookSender(settings: .usual), webhookResolver: HostResolver(rule: AddressRule()),
                 becomeStream: { _ in false }))
     }
 

@@ -9,8 +9,8 @@ import Redis
 /// All settings.
 enum SettingsTable {
     static let groups: [SettingGroup] = [
-        general, listener, tls, redis, tokens, tracking, riders, jobs, arrivals, geocoding, events, pages, tiles,
-        management, draining, overload, limits, client,
+        general, listener, tls, redis, tokens, tracking, riders, jobs, arrivals, geocoding, events, webhooks, pages,
+        tiles, management, draining, overload, limits, client,
     ]
 
     static let all: [Setting] = groups.flatMap(\.settings)

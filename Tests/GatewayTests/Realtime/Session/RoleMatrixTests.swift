@@ -34,6 +34,8 @@ import Testing
         .navigate: [.rider],
         .explainJob: [.ops],
         .explainRider: [.ops],
+        .manageWebhooks: [.service],
+        .readWebhooks: [.ops, .service],
     ]
 
     /// One way to request a verb for one's own job.
@@ -92,6 +94,15 @@ import Testing
             (.lookAtZones, .rest("GET", "/api/v1/gateways", nil, 200)),
             (.explainJob, .rest("GET", "\(path)/\(job)/explanation", nil, 200)),
             (.explainRider, .rest("GET", "/api/v1/riders/rider-1/explanation", nil, 200)),
+            (.readWebhooks, .rest("GET", "/api/v1/webhooks", nil, 200)),
+            (.readWebhooks, .rest("GET", "/api/v1/webhooks/wh_1", nil, 404)),
+            (.readWebhooks, .rest("GET", "/api/v1/webhooks/wh_1/undelivered", nil, 404)),
+            // Authorized, and then refused because the endpoint must be https.
+            (.manageWebhooks, .rest("POST", "/api/v1/webhooks", #"{"url":"http://a.example"}"#, 422)),
+            (.manageWebhooks, .rest("DELETE", "/api/v1/webhooks/wh_1", nil, 404)),
+            (.manageWebhooks, .rest("POST", "/api/v1/webhooks/wh_1/secret", nil, 404)),
+            (.manageWebhooks, .rest("POST", "/api/v1/webhooks/wh_1/test", nil, 404)),
+            (.manageWebhooks, .rest("POST", "/api/v1/webhooks/wh_1/replay", nil, 404)),
             (.describeRider, .rest("PUT", "/api/v1/riders/rider-2", #"{"zone":"rome","approved":true}"#, 201)),
             (.describeRider, .rest("DELETE", "/api/v1/riders/rider-2", nil, 204)),
             (.forceOffline, .rest("PATCH", "/api/v1/riders/rider-9/status", #"{"status":"offline"}"#, 404)),

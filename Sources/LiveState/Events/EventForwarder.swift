@@ -1,0 +1,168 @@
+// Moves events to the stream of all events from where scripts cannot append to it themselves: from the outboxes of a cluster,
+// and from the change logs of riders, which are the record of these changes anyway.
+//
+// Events are moved at least once, in order: each is appended to its shard before it is removed from its outbox. If two gateways
+// move the same events, or one dies in between, an event is in the stream twice, with the same id.
+
+internal import EnrouteWire
+internal import NIOCore
+internal import Redis
+
+/// Runs in every gateway.
+package struct EventForwarder: Sendable {
+    private let streams: EventStreams
+    private let lease: Lease
+    private let keyspace: Keyspace
+    private let outboxes: WrittenOutboxes
+    private let isCluster: Bool
+
+    /// How soon a gateway moves what it has written to an outbox.
+    package static let interval: Duration = .milliseconds(100)
+    /// How often the changes of riders are copied.
+    package static let riderInterval: Duration = .seconds(1)
+    /// How often all outboxes are searched for events that their writer did not move.
+    package static let sweepInterval: Duration = .seconds(30)
+    /// How many outboxes are looked at, at the same time.
+    private static let sweepBatch = 512
+    /// Maximum number of zones.
+    private static let maxZones = 10_000
+    /// The field of the cursors that no zone has: the copying has begun.
+    private static let begun = "."
+
+    /// - Parameter holder: unique among gateways, 1 to 64 of [A-Za-z0-9_-].
+    package init(_ streams: EventStreams, holder: String) {
+        self.streams = streams
+        self.keyspace = streams.settings.keyspace
+        self.outboxes = streams.settings.outboxes
+        self.lease = Lease(ledger: streams.ledger, key: streams.settings.keyspace.eventLease, holder: holder)
+        self.isCluster = if case .cluster = streams.ledger.endpoint { true } else { false }
+    }
+
+    /// Moves events until the task is cancelled. Outages of the ledger are waited for.
+    package func run() async {
+        let clock = ContinuousClock()
+        var (renewal, riders, sweep) = (clock.now, clock.now, clock.now)
+        var isHolder = false
+        while !Task.isCancelled {
+            if self.isCluster { await self.moveWritten() }
+            if clock.now >= renewal {
+                isHolder = (try? await self.lease.hold()) ?? false
+                renewal = clock.now + Lease.renewal
+            }
+            if isHolder, clock.now >= riders {
+                try? await self.copyRiderChanges()
+                riders = clock.now + Self.riderInterval
+            }
+            if isHolder, self.isCluster, clock.now >= sweep {
+                try? await self.sweep()
+                sweep = clock.now + Self.sweepInterval
+            }
+            try? await Task.sleep(for: Self.interval)
+        }
+        if isHolder { try? await self.lease.release() }
+    }
+
+    // MARK: outboxes
+
+    /// Moves what this process has written.
+    package func moveWritten() async {
+        let slots = Array(self.outboxes.takeAll())
+        await withTaskGroup(of: Void.self) { group in
+            for slot in slots {
+                group.addTask {
+                    do { try await self.move(slot) } catch { self.outboxes.add(slot) }
+                }
+            }
+        }
+    }
+
+    /// Searches all outboxes for events that their writers did not move.
+    package func sweep() async throws {
+        for start in stride(from: 0, to: HashSlot.count, by: Self.sweepBatch) {
+            let slots = start..<min(start + Self.sweepBatch, HashSlot.count)
+            let answers = slots.map { slot in
+                self.streams.ledger.send(["XLEN", .text(self.keyspace.outbox(ofSlot: slot))])
+            }
+            for (slot, answer) in zip(slots, answers) {
+                let length = try await answer.get().integer ?? 0
+                if length > 0 { try await self.move(slot) }
+            }
+        }
+    }
+
+    private func move(_ slot: Int) async throws {
+        let outbox = self.keyspace.outbox(ofSlot: slot)
+        while true {
+            let entries = try await self.streams.entries(of: outbox, after: "0-0")
+            for entry in entries {
+                if let event = LedgerEvent(fields: entry.fields) {
+                    try await self.streams.append(event).get()
+                } else {
+                    self.streams.ledger.refuse(outbox, by: "XRANGE")
+                }
+                _ = try await self.streams.ledger.send(["XDEL", .text(outbox), .text(entry.id)]).get()
+            }
+            guard entries.count == EventStreams.page else { return }
+        }
+    }
+
+    // MARK: riders
+
+    /// Copies the changes of all zones' riders since the last time. When it is first used, it starts with the next change.
+    package func copyRiderChanges() async throws {
+        let ledger = self.streams.ledger
+        let zones: [ZoneID] = ledger.names(
+            try await ledger.send(["SMEMBERS", .text(self.keyspace.zones)]).get(), of: self.keyspace.zones,
+            by: "SMEMBERS")
+        let key = self.keyspace.eventCursors
+        let pairs = try await ledger.send(["HGETALL", .text(key)]).get().array?.compactMap(\.text) ?? []
+        var cursors: [String: String] = [:]
+        for index in stride(from: 0, to: pairs.count - 1, by: 2) { cursors[pairs[index]] = pairs[index + 1] }
+        if cursors[Self.begun] == nil {
+            for zone in zones {
+                let log = self.keyspace.changeLog(of: zone)
+                let answer = try await ledger.send(["XREVRANGE", .text(log), "+", "-", "COUNT", "1"]).get()
+                guard let newest = StreamEntry.all(answer).first?.id else { continue }
+                cursors[zone.text] = newest
+                _ = try await ledger.send(["HSET", .text(key), .text(zone.text), .text(newest)]).get()
+            }
+            _ = try await ledger.send(["HSET", .text(key), .text(Self.begun), "1"]).get()
+        }
+        for zone in zones.prefix(Self.maxZones) {
+            try await self.copyChanges(of: zone, after: cursors[zone.text] ?? "0-0")
+        }
+    }
+
+    private func copyChanges(of zone: ZoneID, after cursor: String) async throws {
+        let log = self.keyspace.changeLog(of: zone)
+        let entries = try await self.streams.entries(of: log, after: cursor)
+        guard let last = entries.last else { return }
+        for entry in entries {
+            if let event = LedgerEvent(riderChange: entry, in: zone) { try await self.streams.append(event).get() }
+        }
+        _ = try await self.streams.ledger.send([
+            "HSET", .text(self.keyspace.eventCursors), .text(zone.text), .text(last.id),
+        ]).get()
+    }
+}
+
+extension LedgerEvent {
+    /// The event about an entry of a zone's change log; `nil` if it is malformed, or only the rider's device changed.
+    init?(riderChange entry: StreamEntry, in zone: ZoneID) {
+        let (fields, parts) = (entry.fields, entry.id.split(separator: "-"))
+        guard parts.count == 2, let time = parts[0].timestamp, let micros = Int64(parts[1]), (0...999).contains(micros),
+            let change = fields["change"], change.isNonce, change != "device", let rider = fields["rider"],
+            rider.isNonce, let tasks = fields["tasks"]?.amount, let capacity = fields["capacity"]?.amount,
+            let status = fields["status"], status.isNonce, let job = fields["job"], job.isEmpty || job.isNonce
+        else { return nil }
+        let version = time * 1000 + micros
+        func isSet(_ name: String) -> Bool { fields[name] == "1" }
+        self.init(
+            id: "\(zone.text).\(version)",
+            kind: change == "unreachable_with_task" ? .riderUnreachableWithTask : .riderAvailabilityChanged, time: time,
+            subject: rider, version: version, zone: zone,
+            data: "{\"change\":\"\(change)\",\"status\":\"\(status)\",\"available\":\(isSet("available"))"
+                + ",\"reachable\":\(isSet("reachable")),\"approved\":\(isSet("approved")),\"tasks\":\(tasks)"
+                + ",\"capacity\":\(capacity)" + (job.isEmpty ? "" : ",\"job\":\"\(job)\"") + "}")
+    }
+}

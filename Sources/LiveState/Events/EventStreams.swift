@@ -1,0 +1,89 @@
+// The stream of all events: a fixed number of shards at the ledger, each with the events of some jobs and riders in order.
+// lua/README.md describes it for other programs.
+
+package import NIOCore
+package import Redis
+
+/// Reads and writes the stream. Safe to use from any thread.
+package struct EventStreams: Sendable {
+    package let ledger: RedisClient
+    package let settings: LiveStateSettings
+    private var keyspace: Keyspace { self.settings.keyspace }
+
+    /// Approximate length of a shard, as in the scripts.
+    package static let longest = 50_000
+    /// Maximum number of entries in one page.
+    package static let page = 100
+
+    package init(ledger: RedisClient, settings: LiveStateSettings) { (self.ledger, self.settings) = (ledger, settings) }
+
+    /// An entry as Redis stores it.
+    package struct Entry: Sendable, Hashable {
+        /// Its place in the shard.
+        package var id: String
+        /// `nil` when it is malformed.
+        package var event: LedgerEvent?
+    }
+
+    /// Appends an event of a gateway. Repeating it stores the event again, with the same id.
+    @discardableResult
+    package func append(_ event: LedgerEvent) -> EventLoopFuture<Void> {
+        let start: [RedisCommand.Word] = [
+            "XADD", .text(self.keyspace.events(of: event.subject)), "MAXLEN", "~", .integer(Self.longest), "*",
+        ]
+        return self.ledger.send(RedisCommand(start + event.fields)).map { _ in }
+    }
+
+    /// The oldest entries after an id, at most `page`. A malformed entry is reported, and has no event.
+    package func read(shard: Int, after id: String) async throws -> [Entry] {
+        let key = self.keyspace.events(shard: shard)
+        return try await self.entries(of: key, after: id).map { entry in
+            let event = LedgerEvent(fields: entry.fields)
+            if event == nil { self.ledger.refuse(key, by: "XRANGE") }
+            return Entry(id: entry.id, event: event)
+        }
+    }
+
+    /// The id of a shard's newest entry; `0-0` for an empty shard.
+    package func newest(shard: Int) async throws -> String {
+        let answer = try await self.ledger.send([
+            "XREVRANGE", .text(self.keyspace.events(shard: shard)), "+", "-", "COUNT", "1",
+        ]).get()
+        return StreamEntry.all(answer).first?.id ?? "0-0"
+    }
+
+    /// The id of a shard's oldest entry; `nil` for an empty shard.
+    package func oldest(shard: Int) async throws -> String? {
+        let answer = try await self.ledger.send([
+            "XRANGE", .text(self.keyspace.events(shard: shard)), "-", "+", "COUNT", "1",
+        ]).get()
+        return StreamEntry.all(answer).first?.id
+    }
+
+    func entries(of key: String, after id: String) async throws -> [StreamEntry] {
+        let answer = try await self.ledger.send([
+            "XRANGE", .text(key), .text("(" + id), "+", "COUNT", .integer(Self.page),
+        ]).get()
+        return StreamEntry.all(answer)
+    }
+}
+
+/// An entry of any stream.
+struct StreamEntry: Sendable, Hashable {
+    var id: String
+    var fields: [String: String]
+
+    static func all(_ answer: RESPValue) -> [StreamEntry] { (answer.array ?? []).compactMap { StreamEntry($0) } }
+
+    private init?(_ entry: RESPValue) {
+        guard let parts = entry.array, parts.count == 2, let id = parts[0].text, let items = parts[1].array else {
+            return nil
+        }
+        self.id = id
+        self.fields = [:]
+        for index in stride(from: 0, to: items.count - 1, by: 2) {
+            guard let name = items[index].text, let value = items[index + 1].text else { continue }
+            self.fields[name] = value
+        }
+    }
+}

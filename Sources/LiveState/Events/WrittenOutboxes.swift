@@ -1,0 +1,21 @@
+// The outboxes that this process has written to and not emptied yet. It wakes the forwarder; a set that is lost with its
+// process costs only the time until another gateway's sweep finds the events.
+
+internal import Synchronization
+
+/// A set of slots. Thread-safe; at most one entry for each slot of a cluster.
+package final class WrittenOutboxes: Sendable {
+    private let slots = Mutex<Set<Int>>([])
+
+    package init() {}
+
+    func add(_ slot: Int) { self.slots.withLock { _ = $0.insert(slot) } }
+
+    /// Returns all slots and forgets them.
+    func takeAll() -> Set<Int> {
+        self.slots.withLock { slots in
+            defer { slots = [] }
+            return slots
+        }
+    }
+}

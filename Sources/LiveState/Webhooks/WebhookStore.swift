@@ -1,0 +1,286 @@
+// Webhooks at the ledger: their records, the events that wait for them, and those that could not be delivered.
+
+internal import NIOCore
+package import Redis
+
+/// Reads and writes webhooks. Safe to use from any thread.
+package struct WebhookStore: Sendable {
+    package let streams: EventStreams
+    private var ledger: RedisClient { self.streams.ledger }
+    private var keyspace: Keyspace { self.streams.settings.keyspace }
+
+    /// Maximum number of webhooks.
+    package static let maxWebhooks = 50
+    /// Maximum number of events that wait for one webhook. While it is reached, further events stay in the stream.
+    package static let maxWaiting = 100_000
+    /// Maximum number of undelivered events in one page.
+    package static let page = 100
+    /// How many jobs' waiting events are removed with a webhook in one step.
+    private static let removalBatch = 500
+
+    package init(ledger: RedisClient, settings: LiveStateSettings) {
+        self.streams = EventStreams(ledger: ledger, settings: settings)
+    }
+
+    // MARK: records
+
+    /// Stores a new webhook, which receives the events from now on.
+    ///
+    /// - Returns: `false` when there are too many webhooks.
+    package func add(_ new: Webhook) async throws -> Bool {
+        guard try await self.ids().count < Self.maxWebhooks else { return false }
+        var new = new
+        for shard in 0..<Keyspace.eventShards { new.cursors[shard] = try await self.streams.newest(shard: shard) }
+        let start: [RedisCommand.Word] = ["HSET", .text(self.keyspace.webhook(new.id))]
+        _ = try await self.ledger.send(RedisCommand(start + new.fields)).get()
+        _ = try await self.ledger.send(["SADD", .text(self.keyspace.webhooks), .text(new.id)]).get()
+        return true
+    }
+
+    package func ids() async throws -> [String] {
+        let answer = try await self.ledger.send(["SMEMBERS", .text(self.keyspace.webhooks)]).get()
+        return (answer.array ?? []).compactMap(\.text).filter(\.isNonce).sorted()
+    }
+
+    /// All webhooks, oldest first.
+    package func all() async throws -> [Webhook] {
+        var all: [Webhook] = []
+        for id in try await self.ids().prefix(Self.maxWebhooks) {
+            if let webhook = try await self.read(id) { all.append(webhook) }
+        }
+        return all.sorted { ($0.createdAt, $0.id) < ($1.createdAt, $1.id) }
+    }
+
+    /// - Returns: `nil` when there is no such webhook, or its record is malformed.
+    package func read(_ id: String) async throws -> Webhook? {
+        guard id.isNonce else { return nil }
+        let key = self.keyspace.webhook(id)
+        let items = try await self.ledger.send(["HGETALL", .text(key)]).get().array ?? []
+        guard !items.isEmpty else { return nil }
+        var fields: [String: String] = [:]
+        for index in stride(from: 0, to: items.count - 1, by: 2) {
+            guard let name = items[index].text, let value = items[index + 1].text else { continue }
+            fields[name] = value
+        }
+        let webhook = Webhook(id: id, fields: fields)
+        if webhook == nil { self.ledger.refuse(key, by: "HGETALL") }
+        return webhook
+    }
+
+    /// Removes a webhook with everything that waits for it.
+    ///
+    /// - Returns: whether it existed.
+    package func remove(_ id: String) async throws -> Bool {
+        guard id.isNonce else { return false }
+        let removed = try await self.ledger.send(["DEL", .text(self.keyspace.webhook(id))]).get()
+        _ = try await self.ledger.send(["SREM", .text(self.keyspace.webhooks), .text(id)]).get()
+        while true {
+            let subjects = try await self.due(id, before: 9_999_999_999_999, most: Self.removalBatch)
+            guard !subjects.isEmpty else { break }
+            for subject in subjects {
+                _ = try await self.ledger.send(["DEL", .text(self.keyspace.waiting(of: subject, ofWebhook: id))]).get()
+            }
+            let start: [RedisCommand.Word] = ["ZREM", .text(self.keyspace.due(ofWebhook: id))]
+            _ = try await self.ledger.send(RedisCommand(start + subjects.map { .text($0) })).get()
+        }
+        _ = try await self.ledger.send([
+            "DEL", .text(self.keyspace.due(ofWebhook: id)), .text(self.keyspace.attempts(ofWebhook: id)),
+            .text(self.keyspace.dead(ofWebhook: id)),
+        ]).get()
+        return (removed.integer ?? 0) > 0
+    }
+
+    package func setSecrets(_ secrets: [Webhook.Secret], of id: String) async throws {
+        try await self.set(id, "secrets", Webhook.stored(secrets))
+    }
+
+    /// Switches a webhook on again, after it was switched off.
+    package func switchOn(_ id: String) async throws {
+        try await self.set(id, "failing_since", "")
+        try await self.set(id, "state", "on")
+    }
+
+    private func set(_ id: String, _ field: String, _ value: String) async throws {
+        _ = try await self.ledger.send(["HSET", .text(self.keyspace.webhook(id)), .text(field), .text(value)]).get()
+    }
+
+    // MARK: delivery, by the holder of the lease
+
+    package func lease(of id: String, holder: String) -> Lease {
+        Lease(ledger: self.ledger, key: self.keyspace.lease(ofWebhook: id), holder: holder)
+    }
+
+    /// A fact about a webhook, which the holder of its lease stores.
+    package enum Note: Sendable {
+        case cursor(shard: Int, String)
+        case failing(since: Int64, error: String)
+        case delivered(at: Int64)
+        case off(reason: String)
+
+        var fields: [(String, String)] {
+            switch self {
+            case .cursor(let shard, let id): [("cursor:\(shard)", id)]
+            case .failing(let since, let error): [("failing_since", "\(since)"), ("last_error", error)]
+            case .delivered(let at): [("delivered_at", "\(at)"), ("failing_since", ""), ("last_error", "")]
+            case .off(let reason): [("off_reason", reason), ("state", "off")]
+            }
+        }
+    }
+
+    /// Why a change was not made.
+    package struct NotHeld: Error {
+        package init() {}
+    }
+
+    /// - Throws: `NotHeld` when the webhook is gone, or another gateway has its lease.
+    package func note(_ note: Note, about id: String, by holder: String) async throws {
+        for (field, value) in note.fields {
+            let answer = try await self.ledger.evaluate(
+                Scripts.noteWebhook, keys: [self.keyspace.lease(ofWebhook: id), self.keyspace.webhook(id)],
+                arguments: [.text(holder), .text(field), .text(value.printable)]
+            ).get()
+            guard answer.array?.first?.integer == 1 else { throw NotHeld() }
+        }
+    }
+
+    /// Lets an event wait.
+    ///
+    /// - Returns: `false` when too many events wait.
+    /// - Throws: `NotHeld`.
+    package func park(
+        _ event: WaitingEvent, for id: String, attempts: Int, due: Int64, by holder: String
+    ) async throws -> Bool {
+        let answer = try await self.ledger.evaluate(
+            Scripts.parkEvent, keys: self.deliveryKeys(id, event.subject),
+            arguments: [
+                .text(holder), .text(event.subject), .integer(attempts), .integer(due), .text(event.stored),
+                .integer(Self.maxWaiting),
+            ]
+        ).get()
+        switch answer.array?.first?.integer {
+        case 1, 2: return true
+        case -2: return false
+        default: throw NotHeld()
+        }
+    }
+
+    package enum Outcome: String, Sendable { case delivered, retry, dead }
+
+    /// Records the outcome of an attempt to deliver a waiting event.
+    ///
+    /// - Returns: how many events of its job or rider still wait; `nil` when it was no longer the first of them.
+    /// - Throws: `NotHeld`.
+    package func settle(
+        _ event: WaitingEvent, for id: String, _ outcome: Outcome, due: Int64, reason: String, by holder: String
+    ) async throws -> Int? {
+        let answer = try await self.ledger.evaluate(
+            Scripts.settleEvent,
+            keys: self.deliveryKeys(id, event.subject) + [self.keyspace.dead(ofWebhook: id)],
+            arguments: [
+                .text(holder), .text(event.subject), .text(event.stored), .text(outcome.rawValue), .integer(due),
+                .text(reason.printable),
+            ]
+        ).get()
+        let parts = answer.array ?? []
+        switch parts.first?.integer {
+        case 1: return Int(clamping: parts.last?.integer ?? 0)
+        case 0: return nil
+        default: throw NotHeld()
+        }
+    }
+
+    /// Jobs and riders whose first waiting event is due, the longest due first.
+    package func due(_ id: String, before now: Int64, most: Int) async throws -> [String] {
+        let answer = try await self.ledger.send([
+            "ZRANGEBYSCORE", .text(self.keyspace.due(ofWebhook: id)), "-inf", .integer(now), "LIMIT", "0",
+            .integer(most),
+        ]).get()
+        return (answer.array ?? []).compactMap(\.text)
+    }
+
+    /// All jobs and riders with waiting events.
+    package func waitingSubjects(_ id: String) async throws -> Set<String> {
+        Set(try await self.due(id, before: 9_999_999_999_999, most: Self.maxWaiting))
+    }
+
+    /// The first waiting event of a job or rider, and its failed attempts; `nil` when none waits.
+    package func first(_ subject: String, of id: String) async throws -> (event: WaitingEvent, attempts: Int)? {
+        let key = self.keyspace.waiting(of: subject, ofWebhook: id)
+        async let stored = self.ledger.send(["LINDEX", .text(key), "0"]).get()
+        async let attempts = self.ledger.send([
+            "HMGET", .text(self.keyspace.attempts(ofWebhook: id)), .text(subject),
+        ]).get()
+        guard let text = try await stored.text else { return nil }
+        return (WaitingEvent(subject: subject, stored: text), try await attempts.array?.first?.text?.amount ?? 0)
+    }
+
+    // MARK: undelivered events
+
+    /// An event that could not be delivered.
+    package struct Dead: Sendable, Hashable {
+        /// Its place in the list: starts with the time at which it was given up, ms since the epoch.
+        package var entry: String
+        package var event: WaitingEvent
+        package var attempts: Int
+        package var reason: String
+    }
+
+    /// The oldest undelivered events after an entry, at most `page`.
+    package func dead(_ id: String, after entry: String = "0-0") async throws -> [Dead] {
+        guard id.isNonce, entry.isStreamID else { return [] }
+        return try await self.streams.entries(of: self.keyspace.dead(ofWebhook: id), after: entry).compactMap { entry in
+            guard let subject = entry.fields["subject"], subject.isNonce, let stored = entry.fields["event"] else {
+                return nil
+            }
+            return Dead(
+                entry: entry.id, event: WaitingEvent(subject: subject, stored: stored),
+                attempts: entry.fields["attempts"]?.amount ?? 0, reason: entry.fields["reason"] ?? "")
+        }
+    }
+
+    /// Lets an undelivered event wait for delivery again.
+    ///
+    /// - Returns: whether the event was still undelivered.
+    package func replay(_ dead: Dead, of id: String, now: Int64) async throws -> Bool {
+        let answer = try await self.ledger.evaluate(
+            Scripts.replayEvent,
+            keys: [
+                self.keyspace.webhook(id), self.keyspace.due(ofWebhook: id),
+                self.keyspace.waiting(of: dead.event.subject, ofWebhook: id), self.keyspace.dead(ofWebhook: id),
+            ],
+            arguments: [.text(dead.entry), .text(dead.event.subject), .integer(now)]
+        ).get()
+        return answer.array?.first?.integer == 1
+    }
+
+    private func deliveryKeys(_ id: String, _ subject: String) -> [String] {
+        [
+            self.keyspace.lease(ofWebhook: id), self.keyspace.webhook(id), self.keyspace.due(ofWebhook: id),
+            self.keyspace.attempts(ofWebhook: id), self.keyspace.waiting(of: subject, ofWebhook: id),
+        ]
+    }
+}
+
+/// An event on its way to a webhook: its id, and the body that each attempt sends.
+package struct WaitingEvent: Sendable, Hashable {
+    package let subject: String
+    /// `<id> <body>`
+    let stored: String
+
+    package init(_ event: LedgerEvent) {
+        self.subject = event.subject
+        self.stored = "\(event.id) \(event.body)"
+    }
+
+    init(subject: String, stored: String) { (self.subject, self.stored) = (subject, stored) }
+
+    package var id: String { String(self.stored.prefix { $0 != " " }) }
+    package var body: String { String(self.stored.drop { $0 != " " }.dropFirst()) }
+}
+
+extension String {
+    /// At most 200 bytes of ASCII without control characters, as the scripts accept.
+    fileprivate var printable: String {
+        String(self.unicodeScalars.map { (32...126).contains($0.value) ? Character($0) : "?" }.prefix(200))
+    }
+}

@@ -1,0 +1,79 @@
+// Resolves the host of an endpoint. All its addresses are checked, and the connection then goes to one of them: resolving the
+// name a second time could give another answer (DNS rebinding).
+
+internal import Glibc
+internal import NIOPosix
+
+/// Resolves names with getaddrinfo(3).
+package struct HostResolver: Sendable {
+    /// Why there is no address to connect to.
+    package enum Failure: Error, Hashable, CustomStringConvertible {
+        case unresolvable
+        case refused(IPAddress)
+
+        package var description: String {
+            switch self {
+            case .unresolvable: "the host name cannot be resolved"
+            case .refused(let address): "the address \(address) is not public"
+            }
+        }
+    }
+
+    private let rule: AddressRule
+    private let lookUp: @Sendable (String) async throws -> [IPAddress]
+
+    /// - Parameter lookUp: returns all addresses of a host.
+    package init(
+        rule: AddressRule, lookUp: @escaping @Sendable (String) async throws -> [IPAddress] = Self.systemAddresses
+    ) {
+        (self.rule, self.lookUp) = (rule, lookUp)
+    }
+
+    /// The address to connect to. If one of the host's addresses is refused, the host is.
+    package func address(of host: String) async throws(Failure) -> IPAddress {
+        let addresses: [IPAddress]
+        do { addresses = try await self.lookUp(host) } catch { throw .unresolvable }
+        guard let first = addresses.first else { throw .unresolvable }
+        for address in addresses where !self.rule.allows(address) { throw .refused(address) }
+        return first
+    }
+
+    /// The addresses of a host according to this machine. Forms of an address that only some programs know, such as 127.1, are
+    /// resolved too.
+    package static func systemAddresses(of host: String) async throws -> [IPAddress] {
+        // getaddrinfo blocks its thread.
+        try await NIOThreadPool.singleton.runIfActive {
+            var hints = addrinfo()
+            hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+            var list: UnsafeMutablePointer<addrinfo>?
+            guard getaddrinfo(host, nil, &hints, &list) == 0 else { throw Failure.unresolvable }
+            defer { freeaddrinfo(list) }
+            var addresses: [IPAddress] = []
+            var next = list
+            while let entry = next {
+                if let address = IPAddress(entry.pointee) { addresses.append(address) }
+                next = entry.pointee.ai_next
+            }
+            return addresses
+        }
+    }
+}
+
+extension IPAddress {
+    fileprivate init?(_ entry: addrinfo) {
+        guard let socket = entry.ai_addr else { return nil }
+        switch entry.ai_family {
+        case AF_INET:
+            self.init(
+                bytes: socket.withMemoryRebound(to: sockaddr_in.self, capacity: 1) { address in
+                    withUnsafeBytes(of: address.pointee.sin_addr) { Array($0) }
+                })
+        case AF_INET6:
+            self.init(
+                bytes: socket.withMemoryRebound(to: sockaddr_in6.self, capacity: 1) { address in
+                    withUnsafeBytes(of: address.pointee.sin6_addr) { Array($0) }
+                })
+        default: return nil
+        }
+    }
+}

@@ -1,0 +1,193 @@
+// What operators and programs do with webhooks: REST and `enroute webhooks` share it.
+
+internal import HTTPValues
+package import LiveState
+
+/// Adds, tests and removes webhooks, and delivers again what could not be delivered.
+package struct WebhookOperations: Sendable {
+    private let store: WebhookStore
+    private let sender: WebhookSender
+    private let resolver: HostResolver
+
+    /// How long the previous secret still signs after a rotation, so that receivers can change theirs.
+    package static let rotationOverlap: Duration = .seconds(86_400)
+    /// Maximum number of events that one call delivers again.
+    package static let longestReplay = 1_000
+
+    package init(store: WebhookStore, sender: WebhookSender, resolver: HostResolver) {
+        (self.store, self.sender, self.resolver) = (store, sender, resolver)
+    }
+
+    /// Why a webhook cannot be added. A sentence for people.
+    package struct Refusal: Error, Hashable, CustomStringConvertible {
+        package let description: String
+    }
+
+    /// Adds a webhook, which receives the events from now on.
+    ///
+    /// - Parameters:
+    ///   - types: the events that it receives; empty for all.
+    ///   - secret: `nil` for a new one.
+    /// - Throws: `Refusal`, or an error of Redis.
+    package func add(url: String, types: [String], secret: String? = nil) async throws -> Webhook {
+        let endpoint: EndpointURL
+        do throws(EndpointURL.Invalid) { endpoint = try EndpointURL(url) } catch {
+            throw Refusal(description: "The URL \(error)")
+        }
+        let kinds = try types.map { type in
+            guard let kind = LedgerEvent.Kind(rawValue: type), kind != .test else {
+                let known = LedgerEvent.Kind.allCases.filter { $0 != .test }.map(\.rawValue)
+                throw Refusal(
+                    description:
+                        "There is no event type \(type.prefix(100)). The types are \(known.joined(separator: ", ")).")
+            }
+            return kind
+        }
+        if let secret, WebhookSignature.key(of: secret) == nil {
+            throw Refusal(description: "The secret must be whsec_ and 24 to 64 bytes in base64.")
+        }
+        // A name that cannot be resolved now may be resolved later; an address that is refused is a mistake.
+        do throws(HostResolver.Failure) { _ = try await self.resolver.address(of: endpoint.host) } catch {
+            if case .refused = error {
+                throw Refusal(
+                    description: "The endpoint is refused: \(error). Operators can allow its network.")
+            }
+        }
+        let webhook = Webhook(
+            id: "wh_" + String(UInt64.random(in: .min ... .max), radix: 36), url: url, kinds: kinds,
+            secrets: [.init(text: secret ?? WebhookSignature.makeSecret(), expiresAt: 0)],
+            createdAt: WallClock.nowMilliseconds)
+        guard try await self.store.add(webhook) else {
+            throw Refusal(description: "There are \(WebhookStore.maxWebhooks) webhooks already. Remove one first.")
+        }
+        return webhook
+    }
+
+    package func all() async throws -> [Webhook] { try await self.store.all() }
+
+    /// - Returns: `nil` when there is no such webhook.
+    package func read(_ id: String) async throws -> Webhook? { try await self.store.read(id) }
+
+    /// - Returns: whether it existed.
+    package func remove(_ id: String) async throws -> Bool { try await self.store.remove(id) }
+
+    /// Gives a webhook a new secret. The previous one signs too for a day.
+    ///
+    /// - Returns: the webhook with its new secret first; `nil` when there is no such webhook.
+    package func rotate(_ id: String) async throws -> Webhook? {
+        guard var webhook = try await self.store.read(id) else { return nil }
+        let previous = webhook.secrets.first?.text ?? ""
+        webhook.secrets = [
+            .init(text: WebhookSignature.makeSecret(), expiresAt: 0),
+            .init(text: previous, expiresAt: WallClock.nowMilliseconds + Self.rotationOverlap.milliseconds),
+        ]
+        try await self.store.setSecrets(webhook.secrets, of: id)
+        return webhook
+    }
+
+    /// Sends a test event once. If the endpoint accepts it, a webhook that was switched off is switched on again.
+    ///
+    /// - Returns: `nil` when there is no such webhook.
+    package func test(_ id: String) async throws -> WebhookTest? {
+        guard let webhook = try await self.store.read(id) else { return nil }
+        let now = WallClock.nowMilliseconds
+        let event = LedgerEvent(
+            id: "test.\(String(UInt64.random(in: .min ... .max), radix: 36))", kind: .test, time: now, subject: id,
+            data: "{}")
+        let clock = ContinuousClock()
+        let start = clock.now
+        let result = await self.sender.send(WaitingEvent(event), to: webhook, now: now)
+        var test = WebhookTest(delivered: true, milliseconds: (clock.now - start).milliseconds, reason: nil)
+        switch result {
+        case .delivered: if !webhook.isOn { try await self.store.switchOn(id) }
+        case .gone: (test.delivered, test.reason) = (false, "status 410")
+        case .failed(let reason): (test.delivered, test.reason) = (false, reason)
+        }
+        return test
+    }
+
+    /// Events that could not be delivered, oldest first, at most a page.
+    ///
+    /// - Parameter entry: only those after this one.
+    /// - Returns: `nil` when there is no such webhook.
+    package func undelivered(_ id: String, after entry: String?) async throws -> [WebhookStore.Dead]? {
+        guard try await self.store.read(id) != nil else { return nil }
+        return try await self.store.dead(id, after: entry ?? "0-0")
+    }
+
+    /// Delivers undelivered events again, at most `longestReplay`, oldest first.
+    ///
+    /// - Parameter eventID: only the event with this id; `nil` for all.
+    /// - Returns: how many; `nil` when there is no such webhook.
+    package func replay(_ id: String, only eventID: String? = nil) async throws -> Int? {
+        guard try await self.store.read(id) != nil else { return nil }
+        var (replayed, last) = (0, "0-0")
+        while replayed < Self.longestReplay {
+            let page = try await self.store.dead(id, after: last)
+            for dead in page where eventID == nil || dead.event.id == eventID {
+                guard replayed < Self.longestReplay else { break }
+                if try await self.store.replay(dead, of: id, now: WallClock.nowMilliseconds) { replayed += 1 }
+            }
+            guard page.count == WebhookStore.page, let newest = page.last else { break }
+            last = newest.entry
+        }
+        return replayed
+    }
+}
+
+/// The result of a test.
+package struct WebhookTest: Sendable, Hashable, Encodable {
+    package var delivered: Bool
+    package var milliseconds: Int64
+    /// Why the endpoint did not accept the event.
+    package var reason: String?
+}
+
+/// A webhook as REST and the command line show it, without its secrets.
+package struct WebhookDocument: Sendable, Encodable {
+    package var id: String
+    package var url: String
+    /// Empty for all.
+    package var types: [String]
+    package var state: String
+    package var offReason: String?
+    package var createdAt: Int64
+    package var deliveredAt: Int64?
+    package var failingSince: Int64?
+    package var lastError: String?
+    package var waiting: Int
+    /// Only in the answer that creates it.
+    package var secret: String?
+    package var previousSecretExpiresAt: Int64?
+
+    package init(_ webhook: Webhook, withSecret: Bool = false) {
+        self.id = webhook.id
+        self.url = webhook.url
+        self.types = webhook.kinds.map(\.rawValue)
+        self.state = webhook.isOn ? "on" : "off"
+        self.offReason = webhook.offReason.isEmpty ? nil : webhook.offReason
+        (self.createdAt, self.deliveredAt) = (webhook.createdAt, webhook.deliveredAt)
+        self.failingSince = webhook.failingSince
+        self.lastError = webhook.lastError.isEmpty ? nil : webhook.lastError
+        self.waiting = webhook.waiting
+        self.secret = withSecret ? webhook.secrets.first?.text : nil
+        self.previousSecretExpiresAt = withSecret ? webhook.secrets.dropFirst().first?.expiresAt : nil
+    }
+}
+
+/// An undelivered event as REST and the command line show it.
+package struct UndeliveredDocument: Sendable, Encodable {
+    /// Its place in the list, for the next page.
+    package var entry: String
+    package var id: String
+    package var subject: String
+    package var attempts: Int
+    package var reason: String
+    /// The body as it was sent.
+    package var body: String
+
+    package init(_ dead: WebhookStore.Dead) {
+        (self.entry, self.id, self.subject) = (dead.entry, dead.event.id, dead.event.subject)
+        (self.attempts, self.reason, self.body) = (dead.attempts, dead.reason, dead.event.body)
+    }
+}

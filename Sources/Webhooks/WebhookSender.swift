@@ -1,0 +1,118 @@
+// Sends one event to one endpoint, once. Connections are reused for as long as the address of the host is.
+
+package import LiveState
+internal import OutboundHTTP
+internal import Synchronization
+
+/// Sends signed requests. Thread-safe.
+package final class WebhookSender: Sendable {
+    /// The result of one attempt.
+    package enum Result: Sendable, Hashable {
+        case delivered
+        /// The endpoint answered 410: it will never accept events again.
+        case gone
+        /// - Parameter reason: for people, without an address or a secret.
+        case failed(reason: String)
+    }
+
+    private struct Pinned {
+        var connections: OutboundConnections
+        var address: IPAddress
+        var until: ContinuousClock.Instant
+    }
+
+    private let settings: WebhookSettings
+    private let pinned = Mutex<[String: Pinned]>([:])
+    /// More hosts than webhooks are not connected to at the same time.
+    private static let maxHosts = 2 * WebhookStore.maxWebhooks
+
+    package init(settings: WebhookSettings) { self.settings = settings }
+
+    /// - Parameter now: ms since the epoch.
+    package func send(_ event: WaitingEvent, to webhook: Webhook, now: Int64) async -> Result {
+        let url: EndpointURL
+        do throws(EndpointURL.Invalid) { url = try EndpointURL(webhook.url) } catch {
+            return .failed(reason: "the URL \(error)")
+        }
+        let connections: OutboundConnections
+        do throws(HostResolver.Failure) { connections = try await self.connections(to: url.host) } catch {
+            return .failed(reason: "\(error)")
+        }
+        let timestamp = now / 1000
+        let signature = WebhookSignature.header(
+            id: event.id, timestamp: timestamp, body: event.body, secrets: webhook.secrets(at: now))
+        let request = OutboundRequest(
+            method: .post, url: url.description,
+            headers: [
+                "content-type": "application/cloudevents+json; charset=utf-8", "webhook-id": event.id,
+                "webhook-timestamp": "\(timestamp)", "webhook-signature": signature,
+            ], body: Array(event.body.utf8))
+        do throws(OutboundFailure) {
+            return Self.result(status: try await connections.send(request).status)
+        } catch {
+            switch error {
+            case .tooLong(let status): return Self.result(status: status)
+            case .late:
+                return .failed(reason: "no answer within \(WebhookSettings.longestAttempt.components.seconds) s")
+            case .unreachable(_, let reason): return .failed(reason: reason)
+            case .cancelled: return .failed(reason: "the gateway stopped")
+            }
+        }
+    }
+
+    private static func result(status: Int) -> Result {
+        switch status {
+        case 200..<300: .delivered
+        case 410: .gone
+        case 300..<400: .failed(reason: "status \(status): redirects are not followed")
+        default: .failed(reason: "status \(status)")
+        }
+    }
+
+    /// Connections to the address that the host has now. An address is resolved and checked anew once a minute.
+    private func connections(to host: String) async throws(HostResolver.Failure) -> OutboundConnections {
+        let now = ContinuousClock.now
+        if let known = self.pinned.withLock({ $0[host] }), known.until > now { return known.connections }
+        let address: IPAddress
+        do throws(HostResolver.Failure) { address = try await self.settings.resolver.address(of: host) } catch {
+            // Connections to an address that the host no longer has must not be used.
+            self.retire(self.pinned.withLock { $0.removeValue(forKey: host) })
+            throw error
+        }
+        let fresh = Pinned(
+            connections: OutboundConnections(
+                self.settings.http.pinned(host, to: "\(address)", connections: WebhookSettings.connections)),
+            address: address, until: now + WebhookSettings.addressLifetime)
+        let (used, retired) = self.pinned.withLock { pinned -> (OutboundConnections, [Pinned]) in
+            if let known = pinned[host], known.address == address {
+                pinned[host]?.until = fresh.until
+                return (known.connections, [])
+            }
+            var retired = [pinned.updateValue(fresh, forKey: host)].compactMap { $0 }
+            if pinned.count > Self.maxHosts, let oldest = pinned.min(by: { $0.value.until < $1.value.until }) {
+                retired += [pinned.removeValue(forKey: oldest.key)].compactMap { $0 }
+            }
+            return (fresh.connections, retired)
+        }
+        retired.forEach { self.retire($0) }
+        return used
+    }
+
+    /// Closes connections once the requests on them have ended.
+    private func retire(_ pinned: Pinned?) {
+        guard let pinned else { return }
+        Task {
+            try? await Task.sleep(for: WebhookSettings.longestAttempt)
+            await pinned.connections.shutdown()
+        }
+    }
+
+    /// Closes all connections.
+    package func shutdown() async {
+        let all = self.pinned.withLock { pinned in
+            defer { pinned = [:] }
+            return pinned.values.map(\.connections)
+        }
+        for connections in all { await connections.shutdown() }
+    }
+}

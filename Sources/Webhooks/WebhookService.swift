@@ -1,0 +1,89 @@
+// Delivers events to webhooks. Every gateway runs one: each webhook is delivered by the gateway that holds its lease. When a
+// gateway dies, another one gets its leases within 15 s.
+
+package import LiveState
+package import Logging
+
+/// The webhooks of one gateway.
+package struct WebhookService: Sendable {
+    private let store: WebhookStore
+    private let forwarder: EventForwarder
+    private let sender: WebhookSender
+    private let settings: WebhookSettings
+    private let counts: WebhookCounts
+    private let holder: String
+    private let logger: Logger
+
+    /// How often it looks for webhooks that no gateway delivers.
+    static let interval: Duration = .seconds(1)
+
+    /// - Parameter holder: unique among gateways, 1 to 64 of [A-Za-z0-9_-].
+    package init(
+        store: WebhookStore, settings: WebhookSettings, sender: WebhookSender, counts: WebhookCounts, holder: String,
+        logger: Logger
+    ) {
+        self.store = store
+        self.forwarder = EventForwarder(store.streams, holder: holder)
+        (self.settings, self.sender, self.counts, self.holder) = (settings, sender, counts, holder)
+        self.logger = logger
+    }
+
+    /// Runs until the task is cancelled.
+    package func run() async {
+        await withDiscardingTaskGroup { group in
+            group.addTask { await self.forwarder.run() }
+            let running = Running()
+            while !Task.isCancelled {
+                for id in ((try? await self.store.ids()) ?? []).shuffled() {
+                    guard await running.start(id) else { continue }
+                    group.addTask {
+                        await self.deliver(id)
+                        await running.stop(id)
+                    }
+                }
+                try? await Task.sleep(for: Self.interval)
+            }
+        }
+        await self.sender.shutdown()
+    }
+
+    /// The webhooks for which this gateway has a task.
+    private actor Running {
+        private var ids: Set<String> = []
+
+        func start(_ id: String) -> Bool { self.ids.insert(id).inserted }
+        func stop(_ id: String) { self.ids.remove(id) }
+    }
+
+    /// Delivers the events of a webhook if no other gateway does.
+    private func deliver(_ id: String) async {
+        let lease = self.store.lease(of: id, holder: self.holder)
+        guard (try? await lease.hold()) == true else { return }
+        let worker = EndpointWorker(
+            id: id, holder: self.holder, store: self.store, sender: self.sender, settings: self.settings,
+            counts: self.counts, logger: self.logger)
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { await worker.run() }
+            group.addTask { await Self.renew(lease) }
+            await group.next()
+            group.cancelAll()
+        }
+        // The task may be cancelled, but the next gateway should not have to wait.
+        _ = await Task.detached { try? await lease.release() }.value
+    }
+
+    /// Renews a lease until it is lost, or Redis has not answered for so long that it may be.
+    private static func renew(_ lease: Lease) async {
+        let clock = ContinuousClock()
+        var renewedAt = clock.now
+        while !Task.isCancelled {
+            try? await Task.sleep(for: Lease.renewal)
+            let start = clock.now
+            switch try? await lease.hold() {
+            case true?: renewedAt = start
+            case false?: return
+            case nil: if clock.now - renewedAt > Lease.lifetime - Lease.renewal { return }
+            }
+        }
+    }
+}

@@ -1,0 +1,36 @@
+// How webhooks are delivered: retries, time limits, and to which addresses.
+
+package import OutboundHTTP
+
+/// The settings of webhooks.
+package struct WebhookSettings: Sendable {
+    /// Sends the requests.
+    let http: OutboundHTTP
+    package var resolver = HostResolver(rule: AddressRule())
+    /// Whether this gateway delivers events, and moves events to the stream.
+    package var isDelivering = true
+    package var retries = RetrySchedule.usual
+    /// For how long an endpoint may fail before it is switched off.
+    package var offAfter: Duration = .seconds(432_000)
+
+    /// How long one attempt may take.
+    package static let longestAttempt: Duration = .seconds(15)
+    /// Maximum size of an endpoint's answer in bytes. What it says is not used.
+    package static let longestAnswer = 65_536
+    /// Maximum number of requests to one endpoint at the same time.
+    package static let connections = 16
+    /// How long the address of a host is used before the host is resolved again.
+    package static let addressLifetime: Duration = .seconds(60)
+
+    /// - Parameter authorities: PEM file of the CAs trusted for endpoints; `nil` for the system's.
+    package init(authorities: String? = nil) throws(NoCertificates) {
+        self.http = try OutboundHTTP(
+            authorities: authorities, longestWait: Self.longestAttempt, longestAnswer: Self.longestAnswer)
+    }
+
+    /// With the CAs of the system.
+    package static let usual: WebhookSettings = {
+        guard let settings = try? WebhookSettings() else { preconditionFailure("no file is read") }
+        return settings
+    }()
+}

@@ -1,0 +1,251 @@
+// enroute webhooks: adds, tests and removes webhooks directly in Redis, so it needs no gateway and no token.
+
+import ArgumentParser
+import Foundation
+import LiveState
+import NIOCore
+import NIOPosix
+import Redis
+import Webhooks
+
+struct WebhooksCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "webhooks",
+        abstract: "Manages the endpoints of other systems that receive events.",
+        usage: """
+            enroute webhooks add <url> [--type <type>]... [<options>]
+            enroute webhooks list [<options>]
+            enroute webhooks test|rotate|replay|undelivered|remove <id> [<options>]
+            """,
+        discussion: wrappable(
+            """
+            Uses the same configuration as serve, and changes the ledger Redis; gateways notice within seconds. Events are
+            signed as the Standard Webhooks specification says, and sent again until the endpoint accepts them. Exit codes:
+            0 done, 1 there is no such webhook, or the test event was not accepted, 69 Redis is unavailable, 78 wrong
+            configuration.
+
+            Examples:
+              enroute webhooks add https://shop.example/hooks/enroute
+              enroute webhooks add https://shop.example/hooks/enroute \\
+                --type enroute.job.status.changed --type enroute.job.closed
+              enroute webhooks list --json
+              enroute webhooks test wh_2k4j1
+              enroute webhooks replay wh_2k4j1
+            """),
+        subcommands: [Add.self, List.self, Test.self, Rotate.self, Undelivered.self, Replay.self, Remove.self])
+
+    /// What all subcommands share.
+    struct Options: ParsableArguments {
+        @Flag(help: "Print JSON, as REST returns it.")
+        var json = false
+
+        @Option(help: configurationFileHelp)
+        var config: String?
+
+        /// Runs `body` with a connection to the ledger.
+        func connected(_ body: (WebhookOperations) async throws -> Void) async throws {
+            try await exitingCleanly {
+                let configuration = try ProcessConfiguration(file: self.config, command: "webhooks")
+                let (ledger, state) = (try configuration.redis().ledger, try configuration.liveState())
+                let settings = try configuration.webhooks()
+                let logger = try configuration.logger()
+                let loop = MultiThreadedEventLoopGroup.singleton.next()
+                let client = try await loop.submit {
+                    RedisClient(address: ledger, eventLoop: loop, logger: logger)
+                }.get()
+                try await client.start().get()
+                defer { client.stop() }
+                let sender = WebhookSender(settings: settings)
+                let store = WebhookStore(ledger: client, settings: state)
+                do {
+                    try await body(WebhookOperations(store: store, sender: sender, resolver: settings.resolver))
+                } catch let refusal as WebhookOperations.Refusal {
+                    await sender.shutdown()
+                    Output.complain("enroute: \(refusal)\n")
+                    throw ExitCode.failure
+                } catch {
+                    await sender.shutdown()
+                    throw error
+                }
+                await sender.shutdown()
+            }
+        }
+
+        func say(_ document: some Encodable, _ text: @autoclosure () -> String) throws {
+            guard self.json else { return Output.say(text() + "\n") }
+            let encoder = JSONEncoder()
+            encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+            Output.say(String(decoding: try encoder.encode(document), as: UTF8.self) + "\n")
+        }
+
+        func found<Value>(_ value: Value?, _ id: String) throws -> Value {
+            guard let value else {
+                Output.complain("enroute: There is no webhook \(id). List them with: enroute webhooks list\n")
+                throw ExitCode.failure
+            }
+            return value
+        }
+    }
+
+    struct Add: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Adds an endpoint and prints its secret.")
+
+        @Argument(help: "The https URL that receives the events.")
+        var url: String
+
+        @Option(name: .customLong("type"), help: "Only events of this type; repeat it for several. Without it: all.")
+        var types: [String] = []
+
+        @OptionGroup var options: Options
+
+        func run() async throws {
+            try await self.options.connected { webhooks in
+                let webhook = try await webhooks.add(url: self.url, types: self.types)
+                try self.options.say(
+                    WebhookDocument(webhook, withSecret: true),
+                    """
+                    added \(webhook.id)
+                    secret \(webhook.secrets.first?.text ?? "")
+                    The secret is not shown again. Verify every request with it, then: enroute webhooks test \(webhook.id)
+                    """)
+            }
+        }
+    }
+
+    struct List: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Lists the webhooks, and how they respond.")
+
+        @OptionGroup var options: Options
+
+        private struct Document: Encodable { var webhooks: [WebhookDocument] }
+
+        func run() async throws {
+            try await self.options.connected { webhooks in
+                let all = try await webhooks.all()
+                try self.options.say(
+                    Document(webhooks: all.map { WebhookDocument($0) }),
+                    all.isEmpty ? "There are no webhooks." : all.map { Self.line($0) }.joined(separator: "\n"))
+            }
+        }
+
+        private static func line(_ webhook: Webhook) -> String {
+            let state =
+                if !webhook.isOn {
+                    "off: \(webhook.offReason)"
+                } else if webhook.failingSince != nil {
+                    "failing: \(webhook.lastError)"
+                } else {
+                    "on"
+                }
+            let types = webhook.kinds.isEmpty ? "all events" : webhook.kinds.map(\.rawValue).joined(separator: ", ")
+            return "\(webhook.id)  \(webhook.url)\n    \(state); \(webhook.waiting) waiting; \(types)"
+        }
+    }
+
+    struct Test: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Sends a test event. If it is accepted, a webhook that is off is switched on.")
+
+        @Argument(help: "The id of the webhook.")
+        var id: String
+
+        @OptionGroup var options: Options
+
+        func run() async throws {
+            try await self.options.connected { webhooks in
+                let test = try self.options.found(try await webhooks.test(self.id), self.id)
+                try self.options.say(
+                    test,
+                    test.delivered
+                        ? "accepted in \(test.milliseconds) ms" : "not accepted: \(test.reason ?? "no reason is known")"
+                )
+                if !test.delivered { throw ExitCode.failure }
+            }
+        }
+    }
+
+    struct Rotate: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Makes a new secret; the previous one signs too for 24 hours.")
+
+        @Argument(help: "The id of the webhook.")
+        var id: String
+
+        @OptionGroup var options: Options
+
+        func run() async throws {
+            try await self.options.connected { webhooks in
+                let webhook = try self.options.found(try await webhooks.rotate(self.id), self.id)
+                try self.options.say(
+                    WebhookDocument(webhook, withSecret: true), "secret \(webhook.secrets.first?.text ?? "")")
+            }
+        }
+    }
+
+    struct Undelivered: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Lists the oldest events that were given up.")
+
+        @Argument(help: "The id of the webhook.")
+        var id: String
+
+        @Option(help: "Only events after this entry of the list.")
+        var after: String?
+
+        @OptionGroup var options: Options
+
+        private struct Document: Encodable { var events: [UndeliveredDocument] }
+
+        func run() async throws {
+            try await self.options.connected { webhooks in
+                let found = try await webhooks.undelivered(self.id, after: self.after)
+                let events = try self.options.found(found, self.id).map { UndeliveredDocument($0) }
+                try self.options.say(
+                    Document(events: events),
+                    events.isEmpty
+                        ? "Every event was delivered, or still waits."
+                        : events.map { "\($0.entry)  \($0.id)  \($0.subject)  \($0.attempts) attempts  \($0.reason)" }
+                            .joined(separator: "\n"))
+            }
+        }
+    }
+
+    struct Replay: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Delivers events again that were given up.")
+
+        @Argument(help: "The id of the webhook.")
+        var id: String
+
+        @Option(help: "Only the event with this id. Without it: all, at most \(WebhookOperations.longestReplay).")
+        var event: String?
+
+        @OptionGroup var options: Options
+
+        private struct Document: Encodable { var replayed: Int }
+
+        func run() async throws {
+            try await self.options.connected { webhooks in
+                let replayed = try self.options.found(try await webhooks.replay(self.id, only: self.event), self.id)
+                try self.options.say(Document(replayed: replayed), "\(replayed) events wait for delivery")
+            }
+        }
+    }
+
+    struct Remove: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Removes a webhook, with the events that wait for it.")
+
+        @Argument(help: "The id of the webhook.")
+        var id: String
+
+        @OptionGroup var options: Options
+
+        private struct Document: Encodable { var removed: String }
+
+        func run() async throws {
+            try await self.options.connected { webhooks in
+                _ = try self.options.found(try await webhooks.remove(self.id) ? true : nil, self.id)
+                try self.options.say(Document(removed: self.id), "removed \(self.id)")
+            }
+        }
+    }
+}

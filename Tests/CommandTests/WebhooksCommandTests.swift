@@ -1,0 +1,62 @@
+import Foundation
+import LiveState
+import Redis
+import TestSupport
+import Testing
+
+/// `enroute webhooks` as an operator runs it: directly against Redis, without a gateway. Deliveries are tested in
+/// Tests/Deploy/test_webhooks.py.
+@Suite struct WebhooksCommandTests {
+    private static func run(_ words: [String], _ server: String, _ more: [String: String] = [:]) async throws -> (
+        code: Int32, output: String, error: String
+    ) {
+        let settings = ["ENROUTE_REDIS_LIVE_URL": server, "ENROUTE_REDIS_PREFIX": "staging:"]
+        let outcome = try await CommandTests.run(["webhooks"] + words, environment: settings.merging(more) { $1 })
+        return (outcome.code, outcome.output, outcome.error)
+    }
+
+    @Test func `a webhook is added, listed, rotated and removed under the configured prefix`() async throws {
+        try await withRedis { client, server in
+            let empty = try await Self.run(["list"], server.url)
+            #expect(empty.code == 0 && empty.output == "There are no webhooks.\n")
+            let added = try await Self.run(
+                ["add", "https://192.0.2.7/hooks", "--type", "enroute.job.closed"], server.url,
+                ["ENROUTE_WEBHOOK_ALLOWED_NETWORKS": "192.0.2.0/24"])
+            #expect(added.code == 0, "\(added)")
+            let secret = try #require(added.output.firstMatch(of: /secret (whsec_\S+)/)?.1)
+            let id = try #require(added.output.firstMatch(of: /added (\S+)/)?.1)
+            let key = "staging:webhook:{\(id)}"
+            #expect(try await client.run("HGET", key, "types").text == "enroute.job.closed")
+            let listed = try await Self.run(["list", "--json"], server.url)
+            #expect(listed.output.contains("https://192.0.2.7/hooks") && !listed.output.contains("whsec_"))
+            let rotated = try await Self.run(["rotate", String(id)], server.url)
+            #expect(rotated.code == 0 && !rotated.output.contains(secret))
+            #expect(try await client.run("HGET", key, "secrets").text?.contains(secret) == true)
+            #expect(try await Self.run(["remove", String(id)], server.url).output == "removed \(id)\n")
+            let gone = try await Self.run(["remove", String(id)], server.url)
+            #expect(gone.code == 1 && gone.error.contains("There is no webhook \(id)"))
+        }
+    }
+
+    @Test(arguments: [
+        (["add", "https://127.0.0.1/"], "not public"), (["add", "http://shop.example/"], "must start with https://"),
+        (["add", "https://192.0.2.7/", "--type", "enroute.job.sold"], "There is no event type enroute.job.sold"),
+        (["test", "none"], "There is no webhook none"), (["replay", "a b"], "There is no webhook a b"),
+    ])
+    func `what cannot be done is explained`(words: [String], reason: String) async throws {
+        try await withRedis { _, server in
+            let outcome = try await Self.run(words, server.url)
+            #expect(outcome.code == 1 && outcome.error.contains(reason), "\(outcome)")
+        }
+    }
+
+    @Test(arguments: [
+        ("ENROUTE_WEBHOOK_ALLOWED_NETWORKS", "10.0.0.0/33"), ("ENROUTE_WEBHOOK_RETRY_SECONDS", "5,0"),
+        ("ENROUTE_WEBHOOK_RETRY_SECONDS", ","), ("ENROUTE_WEBHOOK_OFF_AFTER_SECONDS", "1"),
+        ("ENROUTE_WEBHOOK_CA_FILE", "/etc/hostname"), ("ENROUTE_WEBHOOK_DELIVERY", "maybe"),
+    ])
+    func `a wrong setting is named`(name: String, value: String) async throws {
+        let outcome = try await Self.run(["list"], "unix:/nowhere.sock", [name: value])
+        #expect(outcome.code == 78 && outcome.error.contains(name), "\(outcome)")
+    }
+}

@@ -1,0 +1,77 @@
+import EnrouteWire
+import LiveState
+import Redis
+import TestSupport
+import Testing
+
+/// Events on a real cluster: the scripts leave them in the outboxes of jobs' slots, and gateways move them to the shards.
+@Suite(.needsMachine(for: .faults)) struct EventForwarderTests {
+    private static let jobs = (0..<60).map { JobID("job-\($0)")! }
+    private static let statuses: [JobStatus] = [.accepted, .preparing, .readyForPickup]
+
+    private func events(_ streams: EventStreams) async throws -> [LedgerEvent] {
+        var events: [LedgerEvent] = []
+        for shard in 0..<Keyspace.eventShards {
+            var last = "0-0"
+            while true {
+                let page = try await streams.read(shard: shard, after: last)
+                events += page.compactMap(\.event)
+                guard page.count == EventStreams.page, let newest = page.last?.id else { break }
+                last = newest
+            }
+        }
+        return events
+    }
+
+    private func write(_ ledger: JobLedger) async throws {
+        for job in Self.jobs {
+            let new = NewJob(
+                job: job, kind: .delivery, customer: Stage.customer, rider: Stage.rider, zone: ZoneID("berlin"),
+                destination: Coordinate(latitude: 52.5, longitude: 13.4), actor: PersonID("service-1")!)
+            _ = try await ledger.create(new, epoch: "epoch-\(job)").get()
+        }
+        for status in Self.statuses {
+            for job in Self.jobs {
+                _ = try await ledger.publish(status, of: job, by: Stage.rider, source: "rest").get()
+            }
+        }
+    }
+
+    @Test func `on a cluster every event reaches its shard in order, even if its writer dies`() async throws {
+        try await ClusterFleet.running { fleet in
+            let client = try await RedisClient.started(at: RedisAddress(url: fleet.url))
+            defer { client.stop() }
+            let settings = LiveStateSettings()
+            try await self.write(JobLedger(ledger: client, settings: settings))
+            let streams = EventStreams(ledger: client, settings: settings)
+            #expect(try await self.events(streams).isEmpty)
+
+            // The writer's own forwarder is not run: another gateway, which has written nothing, finds the events.
+            let other = EventForwarder(
+                EventStreams(ledger: client, settings: LiveStateSettings()), holder: "gateway-2")
+            await other.moveWritten()
+            #expect(try await self.events(streams).isEmpty)
+            try await other.sweep()
+            let events = try await self.events(streams)
+            #expect(events.count == Self.jobs.count * (1 + Self.statuses.count))
+            for job in Self.jobs {
+                #expect(events.filter { $0.subject == job.text }.map(\.version) == [1, 2, 3, 4])
+            }
+            // Nothing is left to move.
+            try await other.sweep()
+            #expect(try await self.events(streams).count == events.count)
+        }
+    }
+
+    @Test func `the writer moves its own events at once`() async throws {
+        try await ClusterFleet.running { fleet in
+            let client = try await RedisClient.started(at: RedisAddress(url: fleet.url))
+            defer { client.stop() }
+            let settings = LiveStateSettings()
+            try await self.write(JobLedger(ledger: client, settings: settings))
+            let streams = EventStreams(ledger: client, settings: settings)
+            await EventForwarder(streams, holder: "gateway-1").moveWritten()
+            #expect(try await self.events(streams).count == Self.jobs.count * (1 + Self.statuses.count))
+        }
+    }
+}

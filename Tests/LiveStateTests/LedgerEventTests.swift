@@ -1,0 +1,142 @@
+import EnrouteWire
+import LiveState
+import Redis
+import TestSupport
+import Testing
+
+/// The stream of all events: what each change appends, in which order and with which ids.
+@Suite struct LedgerEventTests {
+    private func events(_ stage: Stage) async throws -> [LedgerEvent] {
+        let streams = EventStreams(ledger: stage.client, settings: stage.settings)
+        var events: [LedgerEvent] = []
+        for shard in 0..<Keyspace.eventShards {
+            let entries = try await streams.read(shard: shard, after: "0-0")
+            #expect(entries.allSatisfy { $0.event != nil })
+            events += entries.compactMap(\.event)
+        }
+        return events
+    }
+
+    @Test func `every change of a job is an event with the next version and an id of its own`() async throws {
+        try await Stage.set { stage in
+            let record = try await stage.createJob(through: Stage.statusesUntilTransit)
+            _ = try await stage.ledger.startTravel(for: Stage.job, by: Stage.rider).get()
+            _ = try await stage.ledger.stopTravel(for: Stage.job, by: Stage.rider).get()
+            _ = try await stage.ledger.startTravel(for: Stage.job, by: Stage.rider).get()
+            let described = try await stage.ledger.describe(
+                Stage.job, kind: .delivery, zone: ZoneID("rome"), destination: nil, vendor: nil
+            ).get()
+            #expect(described.value == .changed)
+            let fence = try #require(try await stage.ledger.recover(Stage.job).get()).record.fence
+            _ = try await stage.ledger.assign(
+                Stage.job, to: PersonID("rider-2"), of: Stage.customer, expected: fence
+            ).get()
+            try await stage.publish(.delivered)
+
+            let events = try await self.events(stage)
+            #expect(
+                events.map(\.kind) == [
+                    .created, .statusChanged, .statusChanged, .statusChanged, .statusChanged, .travelStarted,
+                    .travelEnded, .travelStarted, .described, .travelEnded, .assigned, .statusChanged, .closed,
+                ])
+            #expect(events.map(\.version) == (1...13).map { Int64($0) })
+            #expect(Set(events.map(\.id)).count == events.count)
+            #expect(events.allSatisfy { $0.subject == "job-7" && $0.epoch == record.epoch })
+            #expect(events.prefix(8).allSatisfy { $0.zone == ZoneID("berlin") })
+            #expect(events.suffix(5).allSatisfy { $0.zone == ZoneID("rome") })
+            #expect(events[1].data.contains(#""status":"accepted","previous":"pending_vendor_acceptance""#))
+            #expect(events[8].data == #"{"previousZone":"berlin"}"#)
+            #expect(events[9].data == #"{"rider":"rider-1","reason":"reassigned"}"#)
+            #expect(events[10].data.contains(#""rider":"rider-2","previousRider":"rider-1""#))
+            #expect(events.allSatisfy { !$0.data.contains("52.5") && !$0.data.contains("lat") })
+        }
+    }
+
+    @Test func `a repeated or refused change is no event`() async throws {
+        try await Stage.set { stage in
+            try await stage.createJob()
+            try await stage.createJob()
+            for _ in 0..<2 {
+                _ = try await stage.ledger.publish(
+                    .accepted, of: Stage.job, by: Stage.rider, source: "rest", request: "once"
+                ).get()
+            }
+            _ = try await stage.ledger.publish(.delivered, of: Stage.job, by: Stage.rider, source: "rest").get()
+            _ = try await stage.ledger.startTravel(for: Stage.job, by: Stage.rider).get()
+            _ = try await stage.ledger.stopTravel(for: Stage.job, by: Stage.rider).get()
+            #expect(try await self.events(stage).map(\.kind) == [.created, .statusChanged])
+        }
+    }
+
+    @Test func `a shard holds about 50,000 events`() async throws {
+        try await Stage.set { stage in
+            try await stage.createJob()
+            let fill = "for i = 1, 60000 do redis.call('XADD', KEYS[1], '*', 'f', 'v') end"
+            try await stage.client.run("EVAL", fill, "1", stage.eventStream)
+            try await stage.publish(.accepted)
+            let length = try await stage.client.run("XLEN", stage.eventStream).integer ?? 0
+            #expect((50_000...50_200).contains(length))
+        }
+    }
+
+    @Test func `changes of riders are copied once, with stable ids`() async throws {
+        try await ZoneStage.set { stage in
+            let streams = EventStreams(ledger: stage.client, settings: stage.base.settings)
+            let forwarder = EventForwarder(streams, holder: "gateway-1")
+            try await forwarder.copyRiderChanges()
+            try await stage.online()
+            _ = try await stage.assign(ZoneStage.jobs[0])
+            let told = try await stage.nextChanges(3)
+            try await forwarder.copyRiderChanges()
+            try await forwarder.copyRiderChanges()
+            let events = try await self.events(stage.base)
+            #expect(events.map(\.id) == told.map { "berlin.\($0.version)" })
+            #expect(events.allSatisfy { $0.kind == .riderAvailabilityChanged && $0.subject == "rider-1" })
+            #expect(events.last?.data.contains(#""change":"assigned""#) == true)
+            #expect(events.last?.data.contains(#""job":"\#(ZoneStage.jobs[0].text)""#) == true)
+        }
+    }
+
+    @Test func `changes from before the first copying are not events`() async throws {
+        try await ZoneStage.set { stage in
+            let streams = EventStreams(ledger: stage.client, settings: stage.base.settings)
+            let forwarder = EventForwarder(streams, holder: "gateway-1")
+            try await stage.online()
+            try await forwarder.copyRiderChanges()
+            #expect(try await self.events(stage.base).isEmpty)
+            _ = try await stage.goOffline()
+            try await forwarder.copyRiderChanges()
+            #expect(try await self.events(stage.base).map(\.kind) == [.riderAvailabilityChanged])
+        }
+    }
+
+    @Test func `the code that scripts share for events is identical in each`() throws {
+        let parts = try LuaFolder.scripts().compactMap { script -> Substring? in
+            script.text.firstRange(of: "local function append_event").map { found in
+                let rest = script.text[found.lowerBound...]
+                return rest[..<(rest.firstRange(of: "\n\n")?.lowerBound ?? rest.endIndex)]
+            }
+        }
+        #expect(parts.count == 6)
+        #expect(Set(parts).count == 1)
+    }
+
+    @Test(arguments: ["", "x y", "a\r\nb", String(repeating: "a", count: 161)])
+    func `a malformed event is not an event`(id: String) {
+        var fields = [
+            "id": "e.1.1", "type": "enroute.job.created", "time": "1763856000000", "subject": "job-7", "epoch": "e",
+            "version": "1", "zone": "", "data": "{}",
+        ]
+        #expect(LedgerEvent(fields: fields) != nil)
+        for (name, value) in [
+            ("type", "enroute.job.sold"), ("time", "soon"), ("subject", "job 7"), ("epoch", "a\"b"), ("version", "-1"),
+            ("zone", "a b"), ("data", "{"), ("data", "[]"), ("data", "{}}"), ("id", id),
+        ] {
+            var bad = fields
+            bad[name] = value
+            #expect(LedgerEvent(fields: bad) == nil, "\(name) \(value)")
+        }
+        fields["zone"] = nil
+        #expect(LedgerEvent(fields: fields)?.zone == nil)
+    }
+}

@@ -1,0 +1,28 @@
+import Testing
+import Webhooks
+
+@Suite struct EndpointURLTests {
+    @Test(arguments: [
+        ("https://shop.example/hooks?a=b&c=%20", "shop.example", 443),
+        ("https://shop.example:8443", "shop.example", 8443),
+        ("https://10.0.0.1/x", "10.0.0.1", 443), ("https://[2606:4700::1111]:444/", "2606:4700::1111", 444),
+        ("https://2130706433/", "2130706433", 443),
+    ])
+    func `the host and the port are read`(text: String, host: String, port: Int) throws {
+        let url = try EndpointURL(text)
+        #expect(url.host == host && url.port == port && url.description == text)
+    }
+
+    @Test(arguments: [
+        "", "http://shop.example/", "HTTPS://shop.example/", "https://", "https:///x", "https://user@shop.example/",
+        "https://user:word@shop.example/", "https://shop.example/#x", "https://shop.example\\@other.example/",
+        "https://shop .example/", "https://shop.example/\u{E9}", "https://SHOP.example/", "https://shop_1.example/",
+        "https://shop.example:0/", "https://shop.example:65536/", "https://shop.example:x/", "https://[::1/",
+        "https://[shop]/", "https://[::1%25eth0]/", "https://a%2eexample/", "ftp://shop.example/", "file:///etc/passwd",
+        "https://" + String(repeating: "a", count: 254) + "/",
+        "https://a.example/" + String(repeating: "a", count: 1024),
+    ])
+    func `anything unusual is refused`(text: String) {
+        #expect(throws: EndpointURL.Invalid.self) { _ = try EndpointURL(text) }
+    }
+}
