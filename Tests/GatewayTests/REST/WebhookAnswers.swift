@@ -36,14 +36,16 @@ extension InterfaceAnswerTests {
         try await conversation.ask(422, rotate.with { $0.body = "{}" })
         try await conversation.ask(
             413, rotate.with { $0.body = String(repeating: " ", count: Routes.maxBodyBytes + 1) })
-        try await Self.whileInProgress(try of("rotateWebhookSecret"), conversation)
+        try await Self.whileInProgress(try of("rotateWebhookSecret"), conversation, "in-progress-of-rotation")
         try await conversation.ask(204, try of("removeWebhook"))
         try await conversation.ask(404, try of("removeWebhook"))
     }
 
     /// The same request while another gateway is processing it.
-    static func whileInProgress(_ request: SampleRequest, _ conversation: DocumentedClient) async throws {
-        let text = "in-progress-0123456789"
+    /// - Parameter text: the key. Each request of the same caller needs its own.
+    static func whileInProgress(
+        _ request: SampleRequest, _ conversation: DocumentedClient, _ text: String = "in-progress-0123456789"
+    ) async throws {
         let gateway = conversation.gateway
         let key = IdempotencyRecords.Key(
             text, of: PersonID(request.person)!, role: try #require(request.role).rawValue)
