@@ -162,11 +162,18 @@ package struct GatewayServer: Service, CustomStringConvertible {
         let consumer = self.settings.queue.map {
             QueueConsumer(queue: $0, routes: routes[0], dependencies: routing.counts.services, logger: self.logger)
         }
-        try await self.serve(connections, management, gatewayLoops, healthReporter, consumer) {
-            guard self.settings.webhooks.isDelivering else { return nil }
-            try await webhooks.start().get()
-            return webhookService
+        do {
+            try await self.serve(connections, management, gatewayLoops, healthReporter, consumer) {
+                guard self.settings.webhooks.isDelivering else { return nil }
+                try await webhooks.start().get()
+                return webhookService
+            }
+        } catch {
+            await sender.shutdown()
+            throw error
         }
+        // Requests of REST may have used it, whether or not this gateway delivers events.
+        await sender.shutdown()
     }
 
     /// A client on an event loop that no session uses: reading events in bulk must not delay locations.

@@ -44,7 +44,6 @@ package struct WebhookService: Sendable {
                 try? await Task.sleep(for: Self.interval)
             }
         }
-        await self.sender.shutdown()
     }
 
     /// The webhooks for which this gateway has a task.
