@@ -176,4 +176,47 @@ import Testing
                     + bad(1, ["", "-1", "1", "999", "600001", "1000.5", "nan", "x"], "lifetime_ms must be"), on: stage)
         }
     }
+
+    @Test func `malformed data in the keys of webhooks and events ends nothing, and others are still read`()
+        async throws
+    {
+        try await self.stage { stage, store, webhook in
+            let other = Webhook(
+                id: "wh_9", url: webhook.url, kinds: webhook.kinds, secrets: webhook.secrets,
+                createdAt: webhook.createdAt)
+            #expect(try await store.add(other))
+            let names = stage.settings.keyspace
+            let own = [
+                names.webhook("wh_1"), names.lease(ofWebhook: "wh_1"), names.due(ofWebhook: "wh_1"),
+                names.attempts(ofWebhook: "wh_1"), names.waiting(of: "job-7", ofWebhook: "wh_1"),
+                names.dead(ofWebhook: "wh_1"), names.events(shard: 0), names.events(shard: 7), names.eventCursors,
+                names.eventLease, names.outbox(ofSlot: 0), names.webhooks,
+            ]
+            let plants = [
+                ["SET", "x"], ["HSET", "url", "", "created_at", "never", "cursor:0", "x", "job-7", "many"],
+                ["RPUSH", "", "{", #"{"id":1}"#], ["ZADD", "inf", "", "1", "a b"], ["SADD", "", "wh_1 ", "../x"],
+                ["XADD", "1-1", "id", ""],
+            ]
+            for key in own {
+                for plant in plants {
+                    try await stage.client.run("DEL", key)
+                    _ = try await stage.client.send(
+                        RedisCommand([.text(plant[0]), .text(key)] + plant.dropFirst().map { .text($0) })
+                    ).get()
+                    // Any of these may fail, with an error.
+                    _ = try? await store.all()
+                    _ = try? await store.read("wh_1")
+                    _ = try? await store.due("wh_1", before: self.now, most: 10)
+                    _ = try? await store.first("job-7", of: "wh_1")
+                    _ = try? await store.park(self.event(1), for: "wh_1", attempts: 1, due: self.now, by: Self.me)
+                    _ = try? await store.settle(
+                        self.event(1), for: "wh_1", .retry, due: self.now, reason: "x", by: Self.me)
+                    for shard in [0, 7] { _ = try? await store.streams.read(shard: shard, after: "0-0") }
+                    let read = try await store.read("wh_9")
+                    #expect(read?.url == other.url, "\(key) \(plant)")
+                }
+                try await stage.client.run("DEL", key)
+            }
+        }
+    }
 }

@@ -133,7 +133,15 @@ import Testing
         role: Role
     ) async throws {
         try await within {
-            try await RunningGateway.run(isSecure: false) { gateway in
+            try await RunningGateway.run(
+                isSecure: false,
+                {
+                    // More requests than a person or an address sends at once.
+                    $0.limits.requestsPerPersonBurst = 1_000
+                    $0.limits.anonymousRequestsPerAddressBurst = 1_000
+                    $0.limits.refusedTokensPerAddressBurst = 1_000
+                }
+            ) { gateway in
                 let job = try await gateway.travellingJob()
                 try await gateway.registerRider("rider-1", in: "rome")
                 let person = try #require(Self.people[role])
