@@ -174,7 +174,7 @@ def test_d13_one_finger_on_the_map_scrolls_the_page_and_does_not_move_the_map(co
     frame = page.locator("#map").bounding_box()
     page.context.new_cdp_session(page).send("Input.synthesizeScrollGesture", {
         "x": frame["x"] + 150, "y": frame["y"] + 250, "yDistance": -150, "gestureSourceType": "touch"})
-    page.wait_for_function("scrollY > 50")
+    page.wait_for_function("() => scrollY > 50")
     expect(page.locator("#follow")).to_be_hidden()
 
 

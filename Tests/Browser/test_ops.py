@@ -84,7 +84,8 @@ def test_D3_a_long_silent_rider_is_listed_first_as_lost_with_the_last_contact(or
     expect(row(page, lost).locator(".c-tracking")).to_have_text("lost")
     expect(row(page, lost).locator(".c-seen")).to_contain_text("45")
     expect(row(page, waiting).locator(".c-tracking")).to_have_text("waiting")
-    expect(page.locator("#trackings button").first).to_have_text(re.compile("lost 1"))
+    expect(page.locator("#trackings button").first).to_have_text(re.compile("Needs you 1"))
+    expect(page.locator('#trackings [data-tracking="lost"]')).to_have_text(re.compile("lost 1"))
     axe(page)
 
 

@@ -82,7 +82,13 @@ class Receiver:
 
     def _receive(self, request: BaseHTTPRequestHandler) -> None:
         path = request.path
-        body = request.rfile.read(int(request.headers.get("content-length", "0"))).decode()
+        length = int(request.headers.get("content-length", "0"))
+        body = request.rfile.read(length)
+        if len(body) < length:
+            # The gateway was killed while it sent this.
+            request.close_connection = True
+            return
+        body = body.decode()
         with self._lock:
             self.attempts[path] += 1
         behaviour = self.behaviour.get(path, path).lstrip("/").split("/")[0]

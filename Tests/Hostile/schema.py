@@ -129,6 +129,12 @@ class Schemas:
                 return self._members(wanted)
             case "additionalProperties":
                 return self._others(set(schema.get("properties", {})), self.check(wanted))
+            case "propertyNames":
+                return self._names(self.check(wanted))
+            case "if":
+                return self._choice(self.check(wanted), schema)
+            case "then" | "else":
+                return lambda value, path: None
             case "items":
                 return self._items(self.check(wanted))
             case "anyOf" | "oneOf" | "allOf":
@@ -147,6 +153,23 @@ class Schemas:
             if size is None or (size >= limit if is_least else size <= limit):
                 return None
             return f"{path}: {word} {limit}: {value!r:.80}"
+
+        return check
+
+    @staticmethod
+    def _names(check: Check) -> Check:
+        return lambda value, path: (
+            next((wrong for name in value if (wrong := check(name, f"{path}: the name {name}"))), None)
+            if isinstance(value, dict)
+            else None
+        )
+
+    def _choice(self, condition: Check, schema: dict) -> Check:
+        branches = [self.check(schema[word]) if word in schema else None for word in ("then", "else")]
+
+        def check(value: Any, path: str) -> str | None:
+            branch = branches[1 if condition(value, path) else 0]
+            return branch(value, path) if branch else None
 
         return check
 

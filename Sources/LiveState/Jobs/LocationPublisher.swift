@@ -74,7 +74,7 @@ package struct LocationPublisher: Sendable {
                 writer.word(tail)
                 writer.word(self.lifetime)
             } _: { reply in
-                self.live.reportFailure(reply, of: self.keys(of: path.job), by: "EVALSHA")
+                self.live.reportFailure(reply, of: self.keys(of: path.job), by: Scripts.publishLocation.name)
                 switch reply {
                 case .reply(let tape): completion(self.verdict(Reply(tape), of: path.job))
                 // Executed nowhere. The general path introduces the script and follows redirections.

@@ -103,10 +103,15 @@ package struct ZoneJobs: Sendable {
     }
 
     /// Fields of a record in the order of recover_job.
-    private static let fields: [RedisCommand.Word] = [
+    private static let names = [
         "kind", "customer", "rider", "zone", "destination", "vendor", "status", "status_at", "epoch", "head",
         "travel_active", "travel_deadline", "fence", "reached",
     ]
+    private static let fields = Self.names.map { RedisCommand.Word.text($0) }
+
+    private static func hasData(_ fields: [RESPValue]) -> Bool {
+        zip(Self.names, fields).contains { name, value in name != "fence" && value != .null }
+    }
 
     /// Reads jobs of a zone's list. Returns those that are open and in the zone, and removes the others from the list. Sends
     /// one HMGET for each job at the same time, so callers should pass a few hundred jobs per call.
@@ -120,7 +125,8 @@ package struct ZoneJobs: Sendable {
             for (job, answer) in zip(jobs, answers) {
                 let fields = (answer.array ?? []).map { $0 == .null ? RESPValue.string([]) : $0 }
                 let record = JobRecord(fields)
-                if record == nil, answer.array?.contains(where: { $0 != .null }) == true {
+                // Of an erased job, only the fence is left for a while (erase_job).
+                if record == nil, Self.hasData(answer.array ?? []) {
                     self.ledger.refuse(self.keyspace.job(job), by: "HMGET")
                 }
                 if let record, record.status.end == nil, record.zone ?? Self.withoutZone == zone {
