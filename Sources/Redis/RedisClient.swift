@@ -80,7 +80,7 @@ package final class RedisClient: Sendable {
             }.map(\.value)
         } succeeded: {
         } failed: {
-            self.report($0, of: call)
+            self.report($0, of: call, by: script.name)
         }
     }
 
@@ -129,13 +129,13 @@ package final class RedisClient: Sendable {
         self.onLoop { $0.send(script.call(keys: keys, arguments: arguments), isDurable: isDurable) }
             .flatMapError { error in
                 guard case RedisError.refused("NOSCRIPT", _) = error else {
-                    self.report(error, of: script.call(keys: keys, arguments: []))
+                    self.report(error, of: script.call(keys: keys, arguments: []), by: script.name)
                     return self.eventLoop.makeFailedFuture(error)
                 }
                 return self.onLoop {
                     $0.send(script.introduction(keys: keys, arguments: arguments), isDurable: isDurable)
                 }.flatMapErrorThrowing { error in
-                    self.report(error, of: script.call(keys: keys, arguments: []))
+                    self.report(error, of: script.call(keys: keys, arguments: []), by: script.name)
                     throw error
                 }
             }

@@ -33,11 +33,13 @@ extension RedisClient {
     }
 
     /// Reports a failed command.
-    func report(_ error: any Error, of command: @autoclosure () -> RedisCommand) {
+    ///
+    /// - Parameter script: the name of the script that the command calls.
+    func report(_ error: any Error, of command: @autoclosure () -> RedisCommand, by script: String? = nil) {
         guard let witness, let error = error as? RedisError else { return }
         guard error.isMalformedData else { return witness.failed(error) }
         let command = command()
-        witness.refused(command.names, by: command.verb)
+        witness.refused(command.names, by: script ?? command.verb)
     }
 
     /// Reports a successful command.

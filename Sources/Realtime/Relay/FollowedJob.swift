@@ -36,11 +36,21 @@ final class FollowedJob {
     private var revision: Int64 = 0
     /// Whether the status of the last snapshot, and the status now, show who is coming.
     private var showedRider = false
-    private var showsRider = false
-    /// A status has changed whether the follower may see the rider's card, so the job must be read again.
+    private(set) var showsRider = false
+    /// The last snapshot had the rider's card.
+    private var hasCard = false
+    /// A status has changed whether the follower may see the rider's card, so the job must be read again. Without a card there is
+    /// nothing to hide.
     var showsOutdatedRider: Bool {
-        self.showsRider != self.showedRider && self.parties?.rider != nil && !self.hasEnded && self.syncState.isLive
+        self.showsRider != self.showedRider && (self.showsRider || self.hasCard) && self.parties?.rider != nil
+            && !self.hasEnded && self.syncState.isLive
     }
+
+    /// The job has been read again: its rider has no card, so there is nothing to show.
+    func foundNoCard() {
+        if self.showsRider { (self.showedRider, self.hasCard) = (true, false) }
+    }
+
     /// The newest status event that arrived while a snapshot was being read.
     private var newestPendingStatus: StatusEvent?
     /// The follower has been sent `ended` and will be unfollowed.
@@ -171,7 +181,7 @@ final class FollowedJob {
         self.hasSentSnapshot = true
         self.isTracking = view.isTracking
         self.revision = view.record.revision
-        self.showedRider = view.record.status.showsRider
+        (self.showedRider, self.hasCard) = (view.record.status.showsRider, view.snapshot.riderCard != nil)
         self.lastSentState = view.snapshot.tracking
         let buffered = self.syncState.snapshot(
             position: view.positionID, epoch: view.record.epoch, status: view.record.head)

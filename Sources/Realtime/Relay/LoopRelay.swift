@@ -267,7 +267,7 @@ package final class LoopRelay {
         guard case .status(job, let event)? = ServerMessage(ours: payload) else { return self.events.refuse(channel) }
         let status = FollowerSyncState<StatusID>.Status(
             id: event.id, previous: event.previous, epoch: event.epoch, frame: Frame.text(payload))
-        var isGap = false
+        var (isGap, mayHaveCard) = (false, false)
         if let reason = event.status.endOfTravel { self.arrivals.ended(job, because: reason) }
         let followers = self.table.followers(of: job)
         self.counts.add(.messagesRelayed, followers.count)
@@ -278,11 +278,25 @@ package final class LoopRelay {
         var written = 0
         for follower in followers {
             let verdict = follower.offerStatus(event, status, receivedAt: receivedAt, written: &written)
-            if verdict == .gap || follower.showsOutdatedRider { isGap = true }
+            if verdict == .gap {
+                isGap = true
+            } else if follower.showsOutdatedRider {
+                if follower.showsRider { mayHaveCard = true } else { isGap = true }
+            }
         }
         self.counts.durations.delivered(receivedAt: receivedAt, count: written)
         if let traceparent = origin.traceparent { self.logRelay(of: event, job, traceparent, count: written) }
-        if isGap { self.resync(job) }
+        if isGap { self.resync(job) } else if mayHaveCard { self.showRider(of: job) }
+    }
+
+    /// The status now shows who is coming. Followers are sent the whole state only if the rider has a card.
+    private func showRider(of job: JobID) {
+        let bound = NIOLoopBound(self, eventLoop: self.eventLoop)
+        self.jobs.view(job).whenComplete { result in
+            let relay = bound.value
+            guard case .success(let view?) = result, view.snapshot.riderCard == nil else { return relay.resync(job) }
+            for follower in relay.table.followers(of: job) { follower.foundNoCard() }
+        }
     }
 
     /// Logs that a status of a traced request has been relayed, so that a trace can be found in the logs of all gateways.
