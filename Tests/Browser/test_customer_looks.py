@@ -138,13 +138,13 @@ def test_point_17_at_320_px_nothing_is_cut_off(locale, coming, small_phone):
     assert inside(page, DOOR)
 
 
-def two_fingers(page: Page, start: tuple[float, float], end: tuple[float, float], steps: int = 8) -> None:
-    """Puts two fingers on the page and moves both."""
+def fingers(page: Page, places: tuple[int, ...], start: tuple[float, float], end: tuple[float, float], steps: int = 8) -> None:
+    """Puts fingers on the page, each that far to the right of `start`, and moves all of them."""
     session = page.context.new_cdp_session(page)
 
     def touch(kind: str, *points: tuple[float, float]) -> None:
         session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": [
-            {"x": x + apart, "y": y, "id": number} for x, y in points for number, apart in enumerate((-30, 30))]})
+            {"x": x + apart, "y": y, "id": number} for x, y in points for number, apart in enumerate(places)]})
 
     touch("touchStart", start)
     for step in range(1, steps + 1):
@@ -161,7 +161,6 @@ def test_d21_the_source_of_the_map_does_not_cover_the_scale(coming, phone):
     page.reload()
     source, scale = page.locator(".leaflet-control-attribution"), page.locator(".leaflet-control-scale")
     expect(source).to_have_text("© the people who mapped these streets")
-    expect(page.locator("#map path")).to_have_count(0)
     left, right = source.bounding_box(), scale.bounding_box()
     assert left["x"] + left["width"] <= right["x"]
 
@@ -172,8 +171,7 @@ def test_d13_one_finger_on_the_map_scrolls_the_page_and_does_not_move_the_map(co
     page = phone(visit.guest_url)
     expect(page.locator(RIDER)).to_be_visible()
     frame = page.locator("#map").bounding_box()
-    page.context.new_cdp_session(page).send("Input.synthesizeScrollGesture", {
-        "x": frame["x"] + 150, "y": frame["y"] + 250, "yDistance": -150, "gestureSourceType": "touch"})
+    fingers(page, (0,), (frame["x"] + 150, frame["y"] + 300), (frame["x"] + 150, frame["y"] + 100))
     page.wait_for_function("() => scrollY > 50")
     expect(page.locator("#follow")).to_be_hidden()
 
@@ -186,7 +184,7 @@ def test_point_18_the_first_view_fits_both_markers_and_a_pan_stops_the_camera(co
     assert inside(page, RIDER) and inside(page, DOOR)
     expect(page.locator("#follow")).to_be_hidden()
     frame = page.locator("#map").bounding_box()
-    two_fingers(page, (frame["x"] + 180, frame["y"] + 200), (frame["x"] + 100, frame["y"] + 120))
+    fingers(page, (-30, 30), (frame["x"] + 180, frame["y"] + 200), (frame["x"] + 100, frame["y"] + 120))
     expect(page.locator("#follow")).to_be_visible()
     markers = Markers(page)
     markers.settle()
