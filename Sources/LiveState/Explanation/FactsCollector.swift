@@ -102,11 +102,8 @@ package struct FactsCollector: Sendable {
     func record(of job: JobID) -> EventLoopFuture<Reading<JobRecord>> {
         let key = self.keyspace.job(job)
         return self.ledger.reading(
-            [
-                "HMGET", .text(key), "kind", "customer", "rider", "zone", "destination", "vendor", "status",
-                "status_at", "epoch", "head", "travel_active", "travel_deadline", "fence", "reached",
-            ], of: key
-        ) { answer in JobRecord((answer.array ?? []).map { $0 == .null ? .string([]) : $0 }) }
+            JobRecord.query(JobRecord.briefFields, of: key), of: key, isAbsent: JobRecord.isMissing
+        ) { JobRecord(answer: $0) }
     }
 
     private func conclusions(about job: JobID) async throws -> Reading<[AuditStreams.StoredEntry]> {

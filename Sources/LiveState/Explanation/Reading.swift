@@ -37,12 +37,14 @@ extension RedisClient {
     ///
     /// - Parameters:
     ///   - key: that the value is stored under, or another name for what is read.
+    ///   - isAbsent: whether nothing is stored: null, an empty list, or fields that are all missing.
     ///   - parse: `nil` for a malformed value. Not called for a missing one.
     func reading<Value: Sendable>(
-        _ command: RedisCommand, of key: String, _ parse: @escaping @Sendable (RESPValue) -> Value?
+        _ command: RedisCommand, of key: String, isAbsent: @escaping @Sendable (RESPValue) -> Bool = { $0.isEmpty },
+        _ parse: @escaping @Sendable (RESPValue) -> Value?
     ) -> EventLoopFuture<Reading<Value>> {
         self.send(command).map { answer in
-            guard !answer.isEmpty else { return .absent }
+            guard !isAbsent(answer) else { return .absent }
             if let value = parse(answer) { return .value(value) }
             self.refuse(key, by: command.verb)
             return .malformed(key: key)
@@ -55,7 +57,7 @@ extension RedisClient {
 
 extension RESPValue {
     /// Nothing is stored: null, an empty list, or fields that are all missing.
-    fileprivate var isEmpty: Bool {
+    var isEmpty: Bool {
         switch self {
         case .null: true
         case .array(let elements): elements.allSatisfy { $0 == .null }

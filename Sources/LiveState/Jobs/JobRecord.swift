@@ -77,8 +77,27 @@ extension JobRecord {
         "travel_active", "travel_deadline", "fence", "reached", "revision", "display", "metadata",
     ]
 
-    /// - Parameter fields: the seventeen fields of `state` in the reply of recover_job. Lists of open jobs read only
-    ///   the first fourteen.
+    /// The fields without those that only the job's own readers need: its revision, its display and its metadata.
+    static let briefFields = Self.fields.prefix(14)
+
+    /// Reads fields of a record without a script: `Self.fields` or `Self.briefFields`.
+    static func query<Names: Sequence<String>>(_ fields: Names, of key: String) -> RedisCommand {
+        RedisCommand([.text("HMGET"), .text(key)] + fields.map { .text($0) })
+    }
+
+    /// - Parameter answer: to `query`.
+    init?(answer: RESPValue) {
+        self.init((answer.array ?? []).map { $0 == .null ? .string([]) : $0 })
+    }
+
+    /// Whether the answer to `query` is that of a job that does not exist. Of an erased job, the fence stays for some minutes
+    /// (erase_job).
+    static func isMissing(_ answer: RESPValue) -> Bool {
+        guard let values = answer.array else { return false }
+        return zip(Self.fields, values).allSatisfy { name, value in name == "fence" || value == .null }
+    }
+
+    /// - Parameter fields: the seventeen fields of `state` in the reply of recover_job, or the first fourteen.
     init?(_ fields: [RESPValue]) {
         let texts = fields.compactMap(\.text)
         guard texts.count == fields.count, [14, 17].contains(texts.count), let kind = JobKind(rawValue: texts[0]),

@@ -168,13 +168,11 @@ extension JobLedger {
 
     private func records(of jobs: [JobID]) -> EventLoopFuture<[JobRecord?]> {
         let answers = jobs.map { job in
-            self.ledger.send(
-                RedisCommand([.text("HMGET"), .text(self.keyspace.job(job))] + JobRecord.fields.map { .text($0) })
-            ).map { answer -> JobRecord? in
-                let fields = answer.array ?? []
-                guard let kind = fields.first, kind != .null else { return nil }
-                let record = JobRecord(fields.map { $0 == .null ? .string([]) : $0 })
-                if record == nil { self.ledger.refuse(self.keyspace.job(job), by: "HMGET") }
+            self.ledger.send(JobRecord.query(JobRecord.fields, of: self.keyspace.job(job))).map { answer -> JobRecord? in
+                let record = JobRecord(answer: answer)
+                if record == nil, !JobRecord.isMissing(answer) {
+                    self.ledger.refuse(self.keyspace.job(job), by: "HMGET")
+                }
                 return record
             }
         }

@@ -102,31 +102,18 @@ package struct ZoneJobs: Sendable {
         package var recovery: JobLedger.Recovery { .init(record: self.record, isReset: false, missed: []) }
     }
 
-    /// Fields of a record in the order of recover_job.
-    private static let names = [
-        "kind", "customer", "rider", "zone", "destination", "vendor", "status", "status_at", "epoch", "head",
-        "travel_active", "travel_deadline", "fence", "reached",
-    ]
-    private static let fields = Self.names.map { RedisCommand.Word.text($0) }
-
-    private static func hasData(_ fields: [RESPValue]) -> Bool {
-        zip(Self.names, fields).contains { name, value in name != "fence" && value != .null }
-    }
-
     /// Reads jobs of a zone's list. Returns those that are open and in the zone, and removes the others from the list. Sends
     /// one HMGET for each job at the same time, so callers should pass a few hundred jobs per call.
     package func openJobs(_ jobs: ArraySlice<JobID>, in zone: ZoneID) -> EventLoopFuture<[OpenJob]> {
         let answers = jobs.map { job in
-            self.ledger.send(RedisCommand([.text("HMGET"), .text(self.keyspace.job(job))] + Self.fields))
+            self.ledger.send(JobRecord.query(JobRecord.briefFields, of: self.keyspace.job(job)))
         }
         return EventLoopFuture.whenAllSucceed(answers, on: self.ledger.eventLoop).map { answers in
             var open: [OpenJob] = []
             var others: [RedisCommand.Word] = []
             for (job, answer) in zip(jobs, answers) {
-                let fields = (answer.array ?? []).map { $0 == .null ? RESPValue.string([]) : $0 }
-                let record = JobRecord(fields)
-                // Of an erased job, only the fence is left for a while (erase_job).
-                if record == nil, Self.hasData(answer.array ?? []) {
+                let record = JobRecord(answer: answer)
+                if record == nil, !JobRecord.isMissing(answer) {
                     self.ledger.refuse(self.keyspace.job(job), by: "HMGET")
                 }
                 if let record, record.status.end == nil, record.zone ?? Self.withoutZone == zone {

@@ -141,6 +141,34 @@ import Testing
         }
     }
 
+    @Test func `an erased job is missing wherever it is read, and is not logged as malformed data`() async throws {
+        let lines = RecordedLines()
+        try await within {
+            try await RunningGateway.run(isSecure: false, logger: lines.logger) { gateway in
+                _ = try await Self.travel(gateway)
+                let lists = ["jobs:rider:{rider-1}", "jobs:customer:{anna}", "zone:{rome}:jobs"]
+                #expect(try await Self.erase(gateway).status == 204)
+                // As when another gateway lists a job at the moment at which it is erased.
+                for list in lists { try await gateway.client.run("ZADD", list, "1795248617611", "order-1") }
+                for (path, person, role) in [
+                    ("jobs/order-1", "anna", Role.customer), ("jobs/order-1/log", "anna", .customer),
+                    ("jobs/order-1/explanation", "olga", .ops),
+                ] {
+                    let answer = try await gateway.rest("GET", "/api/v1/" + path, by: person, role)
+                    #expect(answer.status == 404, "\(path) \(answer.text)")
+                }
+                for (path, person, role) in [
+                    ("jobs?customer=me", "anna", Role.customer), ("jobs?rider=me", "rider-1", .rider),
+                    ("zones/rome/jobs", "olga", .ops),
+                ] {
+                    let answer = try await gateway.rest("GET", "/api/v1/" + path, by: person, role)
+                    #expect(answer.status == 200 && !answer.text.contains("order-1"), "\(path) \(answer.text)")
+                }
+            }
+        }
+        #expect(!lines.all.contains { $0.message.contains("malformed data") }, "\(lines.all.map(\.metadata))")
+    }
+
     @Test func `only services erase, and a token for another job finds nothing`() async throws {
         try await Self.run { gateway in
             _ = try await Self.travel(gateway)
