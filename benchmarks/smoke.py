@@ -90,6 +90,7 @@ def scripts(enroute):
     script("riders.py", "--riders", "50", "--questions", "100")
     script("fleet/checker.py")
     script("fleet/clients.py")
+    script("twin.py", f"{os.path.dirname(enroute)}/../debug.yaml")
 
 
 def fleet(enroute, folder):

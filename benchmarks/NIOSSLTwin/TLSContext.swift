@@ -5,7 +5,6 @@
 // client that offers TLS_AES_128_GCM_SHA256 first, or alone; OpenSSL's default is AES-256. Accepted but ignored, because NIOSSL
 // does not support them: session ticket keys (each context has its own, so a client can resume only on the same gateway), OCSP
 // stapling, and the record writer.
-// resumes on the gateway it comes from and nowhere else), OCSP stapling, and who makes the records.
 
 internal import NIOCore
 internal import NIOSSL
@@ -14,6 +13,9 @@ internal import Synchronization
 /// Certificates and settings of a listener. Immutable; a reload creates a new one.
 package final class TLSContext: Sendable {
     let context: NIOSSLContext
+
+    /// The validity period of the certificate. The twin does not read it.
+    package var validity: CertificateValidity? { nil }
 
     /// How long a closing connection waits for the peer's close_notify.
     static let shutdownTimeout = TimeAmount.seconds(1)
@@ -46,6 +48,12 @@ package final class TLSContext: Sendable {
         ECDHE-ECDSA-CHACHA20-POLY1305:ECDHE-RSA-CHACHA20-POLY1305:\
         ECDHE-ECDSA-AES256-GCM-SHA384:ECDHE-RSA-AES256-GCM-SHA384
         """
+}
+
+/// The validity period of a certificate, in seconds since the epoch.
+package struct CertificateValidity: Sendable, Hashable {
+    package let from: Int64
+    package let until: Int64
 }
 
 /// The credentials of a listener. Safe from any thread.
