@@ -16,7 +16,7 @@ FOLLOWERS = 4
 RUNS = [
     "availability.py", "enroute-instructions", "enroute-load", "enroute-peers", "field.py", "fit.py", "fleet/checker.py",
     "fleet/clients.py", "fleet/fleet.py", "peers/node-ws", "pool.py", "readme.py", "recovery.py", "riders.py", "scaling.py",
-    "status.py", "storm.py",
+    "status.py", "storm.py", "twin.py",
 ]
 LEFT_OUT = {
     "fleet/crowd.py": "fleet/fleet.py starts it",

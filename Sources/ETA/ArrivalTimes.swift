@@ -21,7 +21,7 @@ package final class ArrivalTimes {
     private let bounds: ArrivalTime.Bounds
     private let routing: ArrivalRouting
     private let logger: Logger
-    /// Where changes of arrival times are told to other systems; `nil` to tell nobody.
+    /// Where changes of arrival times are appended for other systems; `nil` for nowhere.
     private let events: EventStreams?
     private let clock: () -> (monotonic: UInt64, wall: Int64)
     /// The jobs in ten parts. Each tick checks one part, so each job is checked once a second and the work is spread.
@@ -208,7 +208,7 @@ package final class ArrivalTimes {
             switch result {
             case .success(.published):
                 arrivals[job]?.published(estimate, now: arrivals.now)
-                // If the ledger is unavailable, the next change is told.
+                // If the ledger is unavailable, the next change is appended.
                 if let events = arrivals.events, let event = arrivals[job]?.announcement(of: estimate, job: job) {
                     _ = events.append(event)
                 }

@@ -34,7 +34,7 @@ struct FollowedArrival {
     private var lastKnown: ArrivalEstimate?
     /// The last estimate that was calculated here.
     private var own: ArrivalEstimate?
-    /// When the rider arrives, as other systems were last told; ms since the epoch.
+    /// When the rider arrives, according to the last event for other systems; ms since the epoch.
     private var announced: Int64?
     /// The job's zone, for other systems.
     var zone: ZoneID?
@@ -90,12 +90,12 @@ struct FollowedArrival {
         self.cards[source, default: Scorecard()].predicted(remaining: Double(seconds), at: Double(now) / 1e9)
     }
 
-    /// Other systems are told of an arrival time that differs from the last one by at least this, ms.
+    /// An arrival time that differs from the last one by at least this is an event for other systems, ms.
     static let announcedChange: Int64 = 120_000
 
-    /// Decides whether other systems are told of an estimate that was published.
+    /// Decides whether an estimate that was published is an event for other systems.
     ///
-    /// - Returns: the event. Only the gateway that published the estimate tells it; a repeat of it has the same id.
+    /// - Returns: the event. Only the gateway that published the estimate appends it; a repeat of it has the same id.
     mutating func announcement(of estimate: ArrivalEstimate, job: JobID) -> LedgerEvent? {
         guard estimate.state == .ok, let arrivesAt = estimate.arrivesAt else { return nil }
         if let announced, (announced - Self.announcedChange + 1..<announced + Self.announcedChange).contains(arrivesAt)
@@ -121,7 +121,11 @@ struct FollowedArrival {
     }
 
     /// The rider's positions ended, so everything starts again.
-    mutating func ended() { self = Self(rider: self.rider, destination: self.destination, bounds: self.bounds) }
+    mutating func ended() {
+        let zone = self.zone
+        self = Self(rider: self.rider, destination: self.destination, bounds: self.bounds)
+        self.zone = zone
+    }
 
     // MARK: the next step
 

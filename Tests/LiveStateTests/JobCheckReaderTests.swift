@@ -130,7 +130,7 @@ import Testing
         }
     }
 
-    @Test func `a trip's rider and destination are read as they are stored`() async throws {
+    @Test func `a trip's rider, destination and zone are read as they are stored`() async throws {
         try await Stage.set { stage in
             func facts() async throws -> TripFacts? {
                 let promise = stage.client.eventLoop.makePromise(of: TripFacts?.self)
@@ -146,19 +146,19 @@ import Testing
             #expect(read == nil, "no such job")
             let destination = Coordinate(latitude: 52.5, longitude: 13.4)
             let new = NewJob(
-                job: Stage.job, kind: .delivery, customer: Stage.customer, rider: Stage.rider, destination: destination,
-                actor: Stage.rider)
+                job: Stage.job, kind: .delivery, customer: Stage.customer, rider: Stage.rider, zone: ZoneID("rome"),
+                destination: destination, actor: Stage.rider)
             _ = try await stage.ledger.create(new, epoch: "epoch-1").get()
             read = try await facts()
-            #expect(read == TripFacts(rider: Stage.rider, destination: destination))
+            #expect(read == TripFacts(rider: Stage.rider, destination: destination, zone: ZoneID("rome")))
             for malformed in ["here", #"{"lat":91,"lon":0}"#] {
                 try await stage.client.run("HSET", stage.jobKey, "destination", malformed)
                 read = try await facts()
                 #expect(read == nil, "\(malformed)")
             }
-            try await stage.client.run("HSET", stage.jobKey, "destination", "", "rider", "")
+            try await stage.client.run("HSET", stage.jobKey, "destination", "", "rider", "", "zone", "")
             read = try await facts()
-            #expect(read == TripFacts(rider: nil, destination: nil))
+            #expect(read == TripFacts(rider: nil, destination: nil, zone: nil))
             try await stage.client.run("SET", stage.jobKey, "text")
             read = try await facts()
             #expect(read == nil, "another type")

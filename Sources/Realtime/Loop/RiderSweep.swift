@@ -116,6 +116,15 @@ final class RiderSweep {
             "rider sweep of a zone failed", metadata: [LogKey.zone: "\(zone)", LogKey.reason: "\(error)"])
     }
 
+    /// A task of a zone's list.
+    private struct ComparedTask: Sendable {
+        var job: JobID
+        /// The rider that has it.
+        var owner: PersonID?
+        /// The number of tasks that were released: 0 or 1.
+        var released: Int
+    }
+
     /// Releases tasks whose jobs are finished or belong to another rider. A gateway that stopped between two writes can leave
     /// such tasks behind. Both the zone's list and each rider's list are checked, because a rider may have tasks that the
     /// zone's list lacks.
@@ -125,14 +134,14 @@ final class RiderSweep {
         let bound = NIOLoopBound(self, eventLoop: loop)
         return riders.tasks(in: zone).flatMap { tasks in
             let looks = tasks.shuffled().prefix(Self.maxTasksCompared).map { job in
-                riders.owner(of: job, in: zone).flatMap { rider -> EventLoopFuture<(JobID, PersonID?, Int)> in
+                riders.owner(of: job, in: zone).flatMap { rider -> EventLoopFuture<ComparedTask> in
                     let released = rider.map { jobs.releaseStaleTasks([job], of: $0, in: zone) }
-                    return (released ?? loop.makeSucceededFuture(0)).map { (job, rider, $0) }
+                    return (released ?? loop.makeSucceededFuture(0)).map { ComparedTask(job: job, owner: rider, released: $0) }
                 }
             }
             return EventLoopFuture.whenAllSucceed(looks, on: loop)
         }.flatMap { compared in
-            let owners = Dictionary(compared.map { ($0.0, $0.1) }) { first, _ in first }
+            let owners = Dictionary(compared.map { ($0.job, $0.owner) }) { first, _ in first }
             return riders.onlineIDs(in: zone).flatMap { listed in
                 let releases = listed.shuffled().prefix(Self.maxTasksCompared).map { rider in
                     riders.tasks(of: rider, in: zone).flatMap { tasks in
@@ -143,7 +152,7 @@ final class RiderSweep {
                     }
                 }
                 return EventLoopFuture.whenAllSucceed(releases, on: loop).map {
-                    compared.map(\.2).reduce(0, +) + $0.reduce(0, +)
+                    compared.map(\.released).reduce(0, +) + $0.reduce(0, +)
                 }
             }
         }.map { bound.value.counts.add(.tasksReleased, $0) }

@@ -39,18 +39,6 @@ final class FollowedJob {
     private(set) var showsRider = false
     /// The last snapshot had the rider's card.
     private var hasCard = false
-    /// A status has changed whether the follower may see the rider's card, so the job must be read again. Without a card there is
-    /// nothing to hide.
-    var showsOutdatedRider: Bool {
-        self.showsRider != self.showedRider && (self.showsRider || self.hasCard) && self.parties?.rider != nil
-            && !self.hasEnded && self.syncState.isLive
-    }
-
-    /// The job has been read again: its rider has no card, so there is nothing to show.
-    func foundNoCard() {
-        if self.showsRider { (self.showedRider, self.hasCard) = (true, false) }
-    }
-
     /// The newest status event that arrived while a snapshot was being read.
     private var newestPendingStatus: StatusEvent?
     /// The follower has been sent `ended` and will be unfollowed.
@@ -70,6 +58,18 @@ final class FollowedJob {
         self.session = session
         self.resumes = resumes
         self.ref = ref
+    }
+
+    /// A status has changed whether the follower may see the rider's card, so the job must be read again. Without a card there is
+    /// nothing to hide.
+    var showsOutdatedRider: Bool {
+        self.showsRider != self.showedRider && (self.showsRider || self.hasCard) && self.parties?.rider != nil
+            && !self.hasEnded && self.syncState.isLive
+    }
+
+    /// The job has been read again: its rider has no card, so there is nothing to show.
+    func foundNoCard() {
+        if self.showsRider { (self.showedRider, self.hasCard) = (true, false) }
     }
 
     /// Sharing started or stopped while the first view was being read. The order of the two is unknown, so the view is read

@@ -34,8 +34,8 @@ enum PositionEvent: Hashable, Sendable {
 }
 
 extension LoopState {
-    /// Tells other systems.
-    func tell(_ event: PositionEvent, _ job: JobID) {
-        self.eventStreams.append(event.event(about: job, in: nil, now: WallClock.nowMilliseconds))
+    /// Appends to the stream that other systems read.
+    func append(_ event: PositionEvent, about job: JobID, in zone: ZoneID?) {
+        self.eventStreams.append(event.event(about: job, in: zone, now: WallClock.nowMilliseconds))
     }
 }

@@ -35,6 +35,8 @@ package final class TripValidators {
         var reading: EventLoopFuture<Void>?
         /// According to the ledger, the job is assigned to this rider.
         var isAssigned = false
+        /// The job's zone, for other systems.
+        var zone: ZoneID?
         var usedAt: NIODeadline
         var readAt = NIODeadline.uptimeNanoseconds(0)
         var verdicts = UnwrittenVerdicts()
@@ -100,7 +102,11 @@ package final class TripValidators {
         return reading
     }
 
-    /// Reads the job again if its rider or its destination has changed, which is rare.
+    private func append(_ event: PositionEvent, about key: Key) {
+        self.loop.append(event, about: key.job, in: self.entries[key]?.zone)
+    }
+
+    /// Reads the job again if its rider, its destination or its zone has changed, which is rare.
     private func readIfChanged(_ key: Key, at index: [Key: Entry].Index, _ now: NIODeadline) {
         // Not again until the next interval, whatever Redis answers.
         self.entries.values[index].readAt = now
@@ -110,6 +116,7 @@ package final class TripValidators {
                 guard let self, let entry = self.entries[key] else { return }
                 let isSame = facts.map {
                     $0.rider == key.rider && $0.destination.map { Point($0) } == entry.trip.destination
+                        && $0.zone == entry.zone
                 }
                 if isSame != true { _ = self.read(key, again: true) }
             }
@@ -122,6 +129,7 @@ package final class TripValidators {
         self.entries[key]?.readAt = .now()
         guard let view, view.record.rider == key.rider else { return }
         self.entries[key]?.isAssigned = true
+        self.entries[key]?.zone = view.record.zone
         self.entries[key]?.trip.resume(from: view, now: NIODeadline.now().uptimeNanoseconds)
     }
 
@@ -162,7 +170,7 @@ package final class TripValidators {
         self.loop.logger.info(
             "rider proximity changed", metadata: [LogKey.job: "\(key.job)", LogKey.reason: "\(state.rawValue)"])
         self.loop.trail.record(.suggested(state, key.job, by: key.rider))
-        self.loop.tell(.proximity(state, at: fix.at), key.job)
+        self.append(.proximity(state, at: fix.at), about: key)
         let stops = state == .arrived && self.loop.settings.arrivalStopsTravel
         let noted = self.loop.notes.note(
             key.job, annotations: [.proximity(state)] + (stops ? [.stoppedByArrival(true)] : []),
@@ -308,7 +316,7 @@ package final class TripValidators {
             if let trip = bound.value.entries[key]?.trip, trip.noticedReason != reason {
                 return loop.makeSucceededFuture(true)
             }
-            bound.value.loop.tell(.unavailable(reason), key.job)
+            bound.value.append(.unavailable(reason), about: key)
             let message = ServerMessage.unavailable(job: key.job, reason, tellsReason: true)
             return notes.note(key.job, annotations: [.unavailable(reason)], message: message).map { true }
         }.flatMapErrorThrowing { error in
@@ -323,7 +331,7 @@ package final class TripValidators {
         else {
             return
         }
-        self.loop.tell(.available, key.job)
+        self.append(.available, about: key)
         let bound = NIOLoopBound(self, eventLoop: self.loop.eventLoop)
         self.loop.notes.note(key.job, annotations: [.unavailable(nil)]).whenFailure { _ in
             bound.value.entries[key]?.trip.noticeWasLost()

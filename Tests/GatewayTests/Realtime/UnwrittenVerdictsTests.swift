@@ -29,6 +29,19 @@ import Tracking
         #expect(self.due(at: 65) == [.accepted: 3])
     }
 
+    @Test mutating func `a trip is known to Redis from its first write on`() {
+        #expect(!self.verdicts.wasWritten)
+        _ = self.due(at: 4)
+        #expect(!self.verdicts.wasWritten, "there was nothing to write")
+        self.verdicts.add(.accepted, 1)
+        #expect(!self.verdicts.wasWritten)
+        _ = self.due(at: 5)
+        #expect(self.verdicts.wasWritten)
+        self.verdicts.add(.accepted, 1)
+        _ = self.due(at: 6)
+        #expect(self.verdicts.wasWritten && !self.verdicts.isEmpty)
+    }
+
     @Test mutating func `a refusal is written with everything else`() {
         self.verdicts.add(.accepted, 1)
         _ = self.due(at: 5)

@@ -144,6 +144,29 @@ import Testing
         }
     }
 
+    @Test func `a status that shows a rider without a card is one message, and no whole state follows`() async throws {
+        try await Self.run { gateway in
+            try await Self.ride(gateway, nil)
+            try await Self.create(gateway)
+            try await Self.follow(gateway) { _, messages in
+                var received: [JobStatus] = []
+                let statuses: [JobStatus] = [.accepted, .readyForPickup, .inTransit, .delivered]
+                for status in statuses { try await Self.change(gateway, to: status) }
+                // The end is sent after everything else.
+                let ended = try await messages.first { message in
+                    switch message {
+                    case .status(_, let event): received.append(event.status)
+                    case .reset: Issue.record("a whole state was sent after \(received)")
+                    case .ended(_, let reason): return reason
+                    default: break
+                    }
+                    return nil
+                }
+                #expect(ended == .completed && received == statuses)
+            }
+        }
+    }
+
     @Test func `I7: after a reassignment followers see the next card or none, and the former rider sees nothing`()
         async throws
     {

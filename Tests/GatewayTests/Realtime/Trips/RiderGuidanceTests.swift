@@ -2,6 +2,7 @@ import Access
 import EnrouteClient
 import EnrouteWire
 import LiveState
+import TestSupport
 import Testing
 
 @testable import Gateway
@@ -120,6 +121,8 @@ import Testing
             #expect(text.contains(#""proximity":"arrived""#), "\(text)")
             // It is only a suggestion: travel mode is still on.
             #expect(try await gateway.feed.read(job).get().isOpen)
+            try await Self.appends(
+                [#"{"state":"approaching"}"#, #"{"state":"arrived"}"#], as: .proximityChanged, about: job, gateway)
         }
     }
 
@@ -188,6 +191,27 @@ import Testing
             }
             let text = try await gateway.rest("GET", "/api/v1/jobs/\(job)/verdicts", by: "olga", .ops).text
             #expect(text.contains(#""unavailable":"network""#), "\(text)")
+            try await Self.appends(
+                [
+                    #"{"available":false,"reason":"permission_denied"}"#, #"{"available":true}"#,
+                    #"{"available":false,"reason":"network"}"#,
+                ], as: .trackingChanged, about: job, gateway)
+        }
+    }
+
+    /// The stream for other systems has exactly these events of a kind, with the job's zone.
+    private static func appends(
+        _ data: [String], as kind: LedgerEvent.Kind, about job: JobID, _ gateway: RunningGateway
+    ) async throws {
+        let streams = EventStreams(ledger: gateway.client, settings: gateway.settings.liveState)
+        try await becomes("\(kind) is in the stream: \(data)") {
+            var events: [LedgerEvent] = []
+            for shard in 0..<Keyspace.eventShards {
+                events += try await streams.read(shard: shard, after: "0-0").compactMap(\.event)
+            }
+            events.removeAll { $0.kind != kind || $0.subject != job.text }
+            return events.map(\.data) == data && events.allSatisfy { $0.zone == RunningGateway.rome }
+                && Set(events.map(\.id)).count == data.count
         }
     }
 
