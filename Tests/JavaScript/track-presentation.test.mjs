@@ -153,12 +153,20 @@ test('CUS-027 AC-006: a cancelled order ends with a step that says so', () => {
   assert.equal(seen(view).headline, 'Your order was cancelled');
   assert.equal(seen(view).tone, 'bad');
   assert.deepEqual(stepsOf(view).slice(1), [
-    'accepted complete', 'preparing cancelled', 'ready_for_pickup cancelled', 'in_transit cancelled',
+    'accepted complete', 'preparing complete', 'ready_for_pickup cancelled', 'in_transit cancelled',
     'delivered cancelled', 'cancelled over',
   ]);
   assert.deepEqual(currentOf(view), ['cancelled']);
   assert.match(seen(view).detail, /contact the business/);
   assert.equal(seen(viewOf('service', 'cancelled')).headline, 'Your visit was cancelled');
+});
+
+test('D15: the step at which a job was cancelled is not struck out', () => {
+  const event = {type: 'status', epoch: 'e', prev: '5-0', id: '6-0', status: 'cancelled', at: WALL};
+  const {view} = reduce(viewOf('service', 'assigned'), event, 2_000);
+  const [first, second] = seen(view).steps;
+  assert.deepEqual([first.label, first.state, first.note], ['Appointment confirmed', 'complete', '']);
+  assert.deepEqual([second.state, second.note], ['cancelled', 'Cancelled']);
 });
 
 test('CUS-027 AC-007: the page says that no rider was found, and what happens next', () => {

@@ -184,7 +184,10 @@ function steps(view, clock, texts, words) {
   const since = time ? words.sinceTime(time) : words.states.active;
   const label = (status) => statusText(status, texts)?.short ?? readable(status);
   const isHeldUp = view.status === 'allocation_failed';
-  const list = view.steps.map(({status, state}) => {
+  // The first step that a cancellation ended had been reached, so it is not struck out. It was not completed either.
+  const reached = view.steps.findIndex(({state}) => state === 'cancelled');
+  const list = view.steps.map(({status, state}, place) => {
+    if (place === reached) return {status, state: 'complete', label: label(status), note: '', isCurrent: false};
     const isCurrent = state === 'active' && !isHeldUp;
     return {status, state, label: label(status), note: isCurrent ? since : words.states[state], isCurrent};
   });
