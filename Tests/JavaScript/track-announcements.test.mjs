@@ -62,3 +62,8 @@ test('D26: an announced arrival time ends with exactly one full stop', () => {
   const english = {eta: 'ETA recalculating\u2026', arrivesAt: 9 * MINUTE};
   assert.deepEqual(heard({}, english), ['arrival: ETA recalculating\u2026']);
 });
+
+test('D16: a late rider is announced once', () => {
+  const late = {eta: 'Running late – sorry!', isLate: true};
+  assert.deepEqual(heard({eta: 'Arriving now', isArriving: true}, late, late), ['arrival: Running late – sorry!']);
+});

@@ -6,7 +6,7 @@ import {test} from 'node:test';
 import {reduce, unknownView} from '../../Sources/WebAssets/web/enroute-view.js';
 import {onward} from '../../Sources/WebAssets/web/track-movement.js';
 import {
-  STALE_AFTER, isTakenAway, presentation, refusalOnceOpen, refusalWithoutRoom,
+  AT_THE_DOOR, LATE_AFTER, STALE_AFTER, isTakenAway, presentation, refusalOnceOpen, refusalWithoutRoom,
 } from '../../Sources/WebAssets/web/track-presentation.js';
 import {words as allWords} from '../../Sources/WebAssets/web/track-words.js';
 
@@ -112,7 +112,7 @@ test('US-072 BR-002: the page says when the sharing time limit is reached', () =
 test('the arrival time counts down between updates, and a wrong local clock does not matter', () => {
   const said = (minutesLater) => seen(underway(), {wall: WALL + minutesLater * 60_000}).eta;
   assert.deepEqual([said(0), said(5), said(11.2), said(40)], [
-    'Arriving in 12 min', 'Arriving in 7 min', 'Arriving now', 'Arriving now',
+    'Arriving in 12 min', 'Arriving in 7 min', 'Arriving now', 'Running late – sorry!',
   ]);
   const ahead = Object.freeze({...underway(), clockOffset: 3_600_000});
   assert.equal(seen(ahead, {wall: WALL - 3_600_000}).eta, 'Arriving in 12 min');
@@ -121,6 +121,27 @@ test('the arrival time counts down between updates, and a wrong local clock does
   assert.equal(seen(later).facts.arrival, '3:45 PM');
   assert.equal(seen(underway('service', {eta: {state: 'ok', arrivesAt: WALL + 720_000, stopsBefore: 1}})).eta,
     'Arriving in 12 min, after another stop');
+});
+
+test('D16: a rider who is still far away after the expected arrival is late, not arriving', () => {
+  const late = (ms, more = {}) => seen(underway('delivery', {eta: {state: 'ok', arrivesAt: WALL - ms, at: WALL}, ...more}));
+  assert.deepEqual([late(LATE_AFTER - 1).eta, late(LATE_AFTER - 1).isArriving], ['Arriving now', true]);
+  const {eta, isArriving, mapDescription, facts} = late(LATE_AFTER);
+  assert.deepEqual([eta, isArriving, facts.arrival], ['Running late – sorry!', false, '']);
+  assert.equal(mapDescription, 'Your rider is 2.5 miles away.');
+  const near = {position: {id: '1', at: 1, ...onward(HOME, 200, AT_THE_DOOR - 5)}};
+  assert.equal(late(LATE_AFTER, near).eta, 'Arriving now');
+  assert.equal(seen(underway('delivery', {eta: {state: 'ok', arrivesAt: WALL - LATE_AFTER, at: WALL}}),
+    {language: 'de', locale: 'de-DE'}).eta, 'Leider verspätet');
+});
+
+test('D14: after a change of the rider everybody reads and hears that another one is coming, until they are seen', () => {
+  const waiting = viewOf('delivery', 'in_transit');
+  const {detail, spoken} = seen(waiting, {isReassigned: true});
+  assert.equal(detail, 'A different rider is bringing your order. The map returns when they set off.');
+  assert.equal(spoken, detail);
+  assert.match(seen(waiting).detail, /^Your rider is on the way/);
+  assert.equal(seen(underway('delivery'), {isReassigned: true}).detail, '');
 });
 
 test('CUS-027 AC-001 to AC-004: each status has its headline and its active step', () => {

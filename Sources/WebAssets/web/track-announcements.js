@@ -1,5 +1,5 @@
 // Decides what a screen reader announces: a new state, a location that became stale or live again, an arrival time that moved
-// by two minutes or more, and an imminent arrival. The initial content is not announced, because the reader reads the page
+// by two minutes or more, an imminent arrival, and a late one. The initial content is not announced, because the reader reads the page
 // anyway. Positions and the countdown are never announced. The Announcer (page.js) decides how often.
 
 import {sentence} from './enroute-words.js';
@@ -11,6 +11,7 @@ export class Announcements {
   #state = null;
   #arrivesAt = null;
   #isArriving = false;
+  #isLate = false;
   #isStale = false;
 
   /**
@@ -38,17 +39,17 @@ export class Announcements {
     if (isMapped && wasStale !== this.#isStale && !isFirst) this.say('position', spokenPosition);
   };
 
-  #updateArrival = ({arrivesAt, isArriving, eta, isMapped}, isFirst) => {
+  #updateArrival = ({arrivesAt, isArriving, isLate = false, eta, isMapped}, isFirst) => {
     if (!isMapped) {
       this.unsay('arrival');
-      [this.#arrivesAt, this.#isArriving] = [null, false];
+      [this.#arrivesAt, this.#isArriving, this.#isLate] = [null, false, false];
       return;
     }
     if (arrivesAt === null) return;
     const hasMoved = this.#arrivesAt === null || Math.abs(arrivesAt - this.#arrivesAt) >= ANNOUNCED_SHIFT;
-    const hasCome = isArriving && !this.#isArriving;
+    const hasCome = (isArriving && !this.#isArriving) || (isLate && !this.#isLate);
     if (hasMoved) this.#arrivesAt = arrivesAt;
-    this.#isArriving = isArriving;
+    [this.#isArriving, this.#isLate] = [isArriving, isLate];
     if ((hasMoved || hasCome) && !isFirst) this.say('arrival', sentence(eta));
   };
 }

@@ -7,6 +7,10 @@ import {agoText, arrival, arrivalText, clockText, distanceText, mapText, updated
 
 /** Age in ms from which a position is stale, even if the gateway has not said so. */
 export const STALE_AFTER = 30_000;
+/** ms after the expected arrival from which the rider is late. Until then the arrival counts as imminent. */
+export const LATE_AFTER = 120_000;
+/** Distance in m at which the rider is at the door, so that an arrival time no longer matters. */
+export const AT_THE_DOOR = 100;
 
 const TRAVELLING = ['on_the_way', 'in_transit'];
 const SEEN = ['live', 'stale'];
@@ -52,14 +56,16 @@ export const positionAge = ({positionReceivedAt, positionReceivedAtWall}, {now, 
  * Returns everything that the page shows.
  *
  * @param view of enroute.js
- * @param moment `{now, wall, isLost, isKept, isUnseen, locale, timeZone}`: ms of the monotonic clock; ms since the epoch;
- *     whether the connection is lost; whether the view comes from the cache; whether it lacks the position because no session
- *     is open yet; and for Intl
+ * @param moment `{now, wall, isLost, isKept, isUnseen, isReassigned, locale, timeZone}`: ms of the monotonic clock; ms since
+ *     the epoch; whether the connection is lost; whether the view comes from the cache; whether it lacks the position because
+ *     no session is open yet; whether another rider has taken over and was not seen yet; and for Intl
  * @param texts of `GET texts`, null while they are not loaded
  * @param words of this page, in its language
  */
 export function presentation(view, moment, texts, words) {
-  const {now, wall, isLost = false, isKept = false, isUnseen = false, locale, timeZone} = moment;
+  const {
+    now, wall, isLost = false, isKept = false, isUnseen = false, isReassigned = false, locale, timeZone,
+  } = moment;
   const kind = view.kind ?? 'delivery';
   const clock = (at) => clockText(at, locale, timeZone);
   const isMapped = isTracked(view);
@@ -68,19 +74,20 @@ export function presentation(view, moment, texts, words) {
   const eta = isMapped && view.eta && isStale ? {...view.eta, state: 'recalculating'} : isMapped ? view.eta : null;
   const serverTime = wall + view.clockOffset;
   const when = arrival(eta, serverTime);
+  const isLate = eta?.state === 'ok' && serverTime - eta.arrivesAt >= LATE_AFTER && !isAtTheDoor(view);
   return {
-    kind, isMapped, isStale,
+    kind, isMapped, isStale, isLate,
     title: view.kind ? words.title[kind] : words.brand,
     headline: headline(view, kind, texts, words),
-    detail: detail(view, {kind, isMapped, isStale, isKept, isUnseen, serverTime, age, locale}, texts, words),
+    detail: detail(view, {kind, isMapped, isStale, isKept, isUnseen, isReassigned, serverTime, age, locale}, texts, words),
     tone: TONES[view.status] ?? null,
     isOld: isStale || isLost,
     age: !isMapped ? '' : isStale ? updatedText(Math.max(STALE_AFTER, age), locale)
       : isLost ? updatedText(age, locale) : words.live,
-    eta: etaText(eta, when, {serverTime, locale, timeZone, clockOffset: view.clockOffset}, words),
-    isEtaQuiet: ['recalculating', 'unavailable', 'afterStop'].includes(when.kind),
+    eta: isLate ? words.late : etaText(eta, when, {serverTime, locale, timeZone, clockOffset: view.clockOffset}, words),
+    isEtaQuiet: isLate || ['recalculating', 'unavailable', 'afterStop'].includes(when.kind),
     mapDescription: isMapped && view.destination
-      ? mapDescription(view, {kind, isStale, eta, serverTime, locale, timeZone}, words) : '',
+      ? mapDescription(view, {kind, isStale, eta: isLate ? null : eta, serverTime, locale, timeZone}, words) : '',
     steps: steps(view, clock, texts, words),
     who: whoIsComing(view, kind, words),
     facts: {
@@ -90,12 +97,14 @@ export function presentation(view, moment, texts, words) {
       arrival: eta?.state === 'ok' && eta.arrivesAt > serverTime ? clock(eta.arrivesAt - view.clockOffset) : '',
       since: view.statusAt ? sinceText(view.statusAt - view.clockOffset, wall, locale, timeZone) : '',
     },
-    spoken: spoken(view, kind, isMapped, texts, words),
+    spoken: spoken(view, {kind, isMapped, isReassigned}, texts, words),
     spokenPosition: isStale ? trackingText('stale', kind, texts) : words.liveAgain,
     arrivesAt: eta?.state === 'ok' ? eta.arrivesAt ?? null : null,
-    isArriving: when.kind === 'now',
+    isArriving: when.kind === 'now' && !isLate,
   };
 }
+
+const isAtTheDoor = ({position, destination}) => Boolean(destination) && distance(position, destination) <= AT_THE_DOOR;
 
 /**
  * Returns who is coming, or null. A contact is a link only if it is a telephone number or an https address, whatever the
@@ -141,7 +150,7 @@ function headline(view, kind, texts, words) {
   return (BRIEF.includes(view.status) ? text?.short : text?.long) ?? readable(view.status);
 }
 
-function detail(view, {kind, isMapped, isStale, isKept, isUnseen, serverTime, age, locale}, texts, words) {
+function detail(view, {kind, isMapped, isStale, isKept, isUnseen, isReassigned, serverTime, age, locale}, texts, words) {
   if (!view.known) return '';
   const tracking = (name) => trackingText(name, kind, texts);
   const unavailable = view.unavailable === 'unavailable_unknown' ? null : view.unavailable;
@@ -159,7 +168,7 @@ function detail(view, {kind, isMapped, isStale, isKept, isUnseen, serverTime, ag
   switch (view.tracking) {
     case 'arrived': return words.arrived[kind];
     case 'paused': case 'ended': return tracking(view.text ?? view.tracking);
-    case 'waiting': return tracking(unavailable ?? 'waiting');
+    case 'waiting': return isReassigned ? tracking('ended_reassigned') : tracking(unavailable ?? 'waiting');
     default: return tracking('unavailable_unknown');
   }
 }
@@ -214,9 +223,9 @@ function sinceText(at, wall, locale, timeZone) {
 }
 
 /** The text to announce for the state. It stays the same until the state changes. */
-function spoken(view, kind, isMapped, texts, words) {
+function spoken(view, {kind, isMapped, isReassigned}, texts, words) {
   if (!view.known) return '';
   const status = statusText(view.status, texts)?.spoken ?? readable(view.status);
-  if (!TRAVELLING.includes(view.status) || isMapped || view.tracking === 'waiting') return status;
-  return detail(view, {kind, isMapped: false, isStale: false, serverTime: -Infinity}, texts, words) || status;
+  if (!TRAVELLING.includes(view.status) || isMapped || (view.tracking === 'waiting' && !isReassigned)) return status;
+  return detail(view, {kind, isMapped: false, isStale: false, isReassigned, serverTime: -Infinity}, texts, words) || status;
 }

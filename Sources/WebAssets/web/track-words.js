@@ -43,6 +43,7 @@ export const words = {
     sinceTime: (time) => `Since ${time}`,
     atTime: (time) => `At ${time}`,
     afterStop: 'after another stop',
+    late: 'Running late – sorry!',
     refusals: {
       revoked: ['This is no longer shared with you.', 'If you still expect a visit or an order, ask for a new link.'],
       expired: ['This tracking link has expired.', 'Links end with the delivery or visit. Ask for a new one if you need it.'],
@@ -98,6 +99,7 @@ export const words = {
     sinceTime: (time) => `Seit ${time}`,
     atTime: (time) => `Um ${time}`,
     afterStop: 'nach einem anderen Halt',
+    late: 'Leider verspätet',
     refusals: {
       revoked: [
         'Dies wird nicht mehr mit Ihnen geteilt.',

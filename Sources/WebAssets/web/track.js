@@ -44,6 +44,7 @@ let names = null;      // texts of the rendered page, until the real ones are lo
 let refusal = null;    // a key of `words.refusals`
 let shownID = null;    // id of the position that the map shows
 let isUnseen = false;  // the first state of a tracking link has no position until the session opens
+let isReassigned = false;    // another rider has taken over and was not seen yet
 let keptAt = null;     // ms since the epoch: when worker.js cached the state that is shown offline
 
 let wasHere = false;   // a session was open, so the view may stay while the session limit is reached
@@ -60,6 +61,9 @@ function take(newer, change) {
   keptAt = null;
   isUnseen = false;
   if (view.refused && !isSignInNeeded()) refusal ??= refusalOf(view.refused.code);
+  // The gateway sends this once; the snapshot that follows only says that no location is shared.
+  if (change === 'tracking' && view.text === 'ended_reassigned') isReassigned = true;
+  else if (isTracked(view)) isReassigned = false;
   if (isTakenAway(view)) refusal = 'revoked';
   else if (view.known && !view.refused) refusal = null;
   if (!isTracked(view)) {
@@ -151,7 +155,9 @@ function render() {
   }
   // Until the texts are loaded, keep what the server rendered.
   if (view.known && !texts && !names) return;
-  const moment = {now: performance.now(), wall: Date.now(), isLost: banner.isLost, isKept: keptAt !== null, isUnseen, locale};
+  const moment = {
+    now: performance.now(), wall: Date.now(), isLost: banner.isLost, isKept: keptAt !== null, isUnseen, isReassigned, locale,
+  };
   const seen = presentation(view, moment, texts ?? names, words);
   document.title = seen.headline;
   document.body.classList.toggle('is-tracked', seen.isMapped);

@@ -1,0 +1,34 @@
+"""Defects of the pages that only a browser shows. Each test name starts with the number of the defect;
+most others have a unit test in Tests/JavaScript."""
+
+import re
+
+from playwright.sync_api import expect
+
+from markers import RIDER
+from wire import Wire
+
+
+def test_d14_after_a_change_of_the_rider_everybody_reads_that_another_one_is_coming(coming, phone):
+    delivery, _ = coming(kind="delivery")
+    page = phone(delivery.guest_url)
+    expect(page.locator(RIDER)).to_be_visible()
+    delivery.assign(f"another-{delivery.rider}", instead_of=delivery.rider)
+    expect(page.locator("#tracking")).to_be_hidden()
+    expect(page.locator("#detail")).to_have_text(
+        "A different rider is bringing your order. The map returns when they set off.")
+    # The gateway's next snapshot only says that no location is shared.
+    page.wait_for_function("() => performance.now() - (window.since ??= performance.now()) > 2000")
+    expect(page.locator("#detail")).to_have_text(re.compile("^A different rider"))
+
+
+def test_d16_a_rider_who_is_still_far_away_after_the_expected_arrival_is_late(coming, phone):
+    visit, _ = coming()
+    page = phone()
+    wire = Wire(page)
+    page.goto(visit.guest_url)
+    wire.arrival(visit.name, 1.2)
+    expect(page.locator("#eta")).to_have_text("Arriving in 1 min")
+    wire.arrival(visit.name, -4)
+    expect(page.locator("#eta")).to_have_text("Running late – sorry!")
+    expect(page.locator("#map-description")).to_have_text(re.compile("away.$"))
