@@ -88,3 +88,8 @@ test('a language without texts falls back to English with its own clock', () => 
   assert.equal(plain(arrivalText(eta(165), NOW, 'fr', UTC)), 'Arriving at 16:45');
   assert.equal(plain(clockText(NOW, 'en-US', 'Europe/Rome')), '3:00 PM');
 });
+
+test('D33: no line breaks within a time', () => {
+  const texts = [clockText(NOW, 'en-US', 'UTC'), arrivalText(eta(165), NOW, 'en-US', UTC)];
+  assert.deepEqual(texts, ['2:00\u202fPM', 'Arriving at 4:45\u202fPM']);
+});

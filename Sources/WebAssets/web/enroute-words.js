@@ -64,10 +64,10 @@ export function usesMiles(locale) {
   return MILES.has(regionOf(locale) ?? (languageOf(locale) === 'en' ? 'US' : ''));
 }
 
-/** Returns `2:45 PM`. `timeZone` is for tests. */
+/** Returns `2:45 PM`, with a space at which no line breaks. `timeZone` is for tests. */
 export function clockText(at, locale, timeZone) {
   const options = {hour: 'numeric', minute: '2-digit', ...(timeZone && {timeZone})};
-  return formatter('DateTimeFormat', locale, options).format(at);
+  return formatter('DateTimeFormat', locale, options).format(at).replace(/ /g, '\u202f');
 }
 
 /**
