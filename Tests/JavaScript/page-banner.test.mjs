@@ -121,6 +121,17 @@ test('a session limit is reported until the connection is lost for another reaso
   }
 });
 
+test('D27: a session limit that the page explains is not repeated by the banner, but another loss is reported', async (run) => {
+  const clock = ownClock(run);
+  const {place, banner: seen} = banner(false, {isExplained: () => true});
+  seen.update({...is('waiting'), close: {code: 4009, reason: 'full'}});
+  await clock.pass(60_000);
+  assert.deepEqual([place.textContent, place.hidden, seen.isLost], ['', true, false]);
+  seen.update({...is('waiting'), close: {code: 1006, reason: ''}});
+  await clock.pass(2_000);
+  assert.equal(place.textContent, shared.lost);
+});
+
 test('D8: a screen reader hears a loss once, even if its text changes, and hears when it is over', async (run) => {
   const clock = ownClock(run);
   const said = [];

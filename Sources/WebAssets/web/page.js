@@ -147,14 +147,15 @@ export class ConnectionBanner {
    * @param hasState whether the page shows anything that can become old.
    * @param knownAt when a cached state was stored, in ms since the epoch; null if it came over this connection.
    * @param lastMessageAt when the last message was received, in ms since the epoch; a phone that slept notices the loss later.
+   * @param isExplained whether the page itself says that the session limit is reached, so the banner does not repeat it.
    * @param say announces a text immediately.
    * @param words the texts, if a page has its own
    */
   constructor(element, {
-    patience = 2_000, hasState = () => true, knownAt = () => null, lastMessageAt = () => null, say = () => {},
-    words = shared,
+    patience = 2_000, hasState = () => true, knownAt = () => null, lastMessageAt = () => null,
+    isExplained = () => false, say = () => {}, words = shared,
   } = {}) {
-    Object.assign(this, {element, patience, hasState, knownAt, lastMessageAt, say, words});
+    Object.assign(this, {element, patience, hasState, knownAt, lastMessageAt, isExplained, say, words});
   }
 
   /** @param connection the current `enroute.connection` */
@@ -163,8 +164,11 @@ export class ConnectionBanner {
     if (['connecting', 'open'].includes(connection.state)) this.#notice = '';
     const isMissed = this.#isMissed();
     // Patience starts with the first report of a loss and is not extended by the next ones.
-    if (isMissed) {
-      this.#timer ??= setTimeout(() => this.#show(), this.patience);
+    if (isMissed && this.#lostAt === null) {
+      this.#timer ??= setTimeout(() => {
+        this.#timer = null;
+        this.#show();
+      }, this.patience);
     } else {
       clearTimeout(this.#timer);
       this.#timer = null;
@@ -192,7 +196,8 @@ export class ConnectionBanner {
 
   #show = () => {
     const {degraded} = this.#connection;
-    const isLost = this.#isMissed();
+    const isExplained = this.#connection.close?.code === FULL && this.isExplained();
+    const isLost = this.#isMissed() && !isExplained;
     if (!isLost) this.#lostAt = null;
     else this.#lostAt ??= Date.now();
     put(this.element, isLost ? this.#sentence() : degraded && this.#isWanted() ? shared.degraded : this.#notice);

@@ -35,6 +35,7 @@ const announcements = new Announcements(
   (topic, text) => announcer.say(topic, text, {isUrgent: topic !== 'arrival'}), (topic) => announcer.unsay(topic));
 const banner = new ConnectionBanner(element('offline'), {
   words, hasState: () => view.known, knownAt: () => keptAt, lastMessageAt: () => enroute.lastMessageAt,
+  isExplained: () => refusal === 'full' && !view.known,
   say: (text) => announcer.say('connection', text, {isUrgent: true}),
 });
 
@@ -108,6 +109,7 @@ async function connectionChanged(connection) {
   } else if (connection.state === 'waiting' && connection.close?.code === FULL) {
     refusal = refusalWithoutRoom(refusal, wasHere);
     if (!wasHere) [view, shownID] = [unknownView(job), null];
+    banner.update(connection);
   }
   render();
 }
