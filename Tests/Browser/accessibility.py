@@ -7,7 +7,10 @@ STANDARD = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]
 OPTIONS = {"runOnly": {"type": "tag", "values": STANDARD}, "resultTypes": ["violations"]}
 
 
-def assert_accessible(page: Page) -> None:
-    """Call it when the page shows what you want to check; hidden content is not checked."""
-    found = Axe().run(page, options=OPTIONS)
+def assert_accessible(page: Page, rules: tuple[str, ...] = ()) -> None:
+    """Call it when the page shows what you want to check; hidden content is not checked.
+
+    `rules`: axe's names of the rules to check, also those that are best practices, instead of the whole standard."""
+    options = OPTIONS | {"runOnly": {"type": "rule", "values": list(rules)}} if rules else OPTIONS
+    found = Axe().run(page, options=options)
     assert found.violations_count == 0, f"axe on {page.url.split('#')[0]}:\n{found.generate_report()}"

@@ -3,6 +3,7 @@ most others have a unit test in Tests/JavaScript."""
 
 import re
 
+import pytest
 from playwright.sync_api import expect
 
 from markers import RIDER
@@ -32,3 +33,27 @@ def test_d16_a_rider_who_is_still_far_away_after_the_expected_arrival_is_late(co
     wire.arrival(visit.name, -4)
     expect(page.locator("#eta")).to_have_text("Running late – sorry!")
     expect(page.locator("#map-description")).to_have_text(re.compile("away.$"))
+
+
+LANDMARKS = ("page-has-heading-one", "region", "landmark-unique", "landmark-one-main", "document-title")
+
+
+@pytest.mark.parametrize(("path", "title"), [
+    ("/track/nothing", "Sign in to see your order"), ("/rider", "Your tasks"), ("/ops", "Operations")])
+def test_d28_the_sign_in_panel_has_a_title_a_heading_and_landmarks(path, title, phone, axe):
+    page = phone(path)
+    expect(page.locator("#signin")).to_be_visible()
+    expect(page).to_have_title(title)
+    axe(page, LANDMARKS)
+
+
+def test_d28_the_banner_and_the_operations_page_have_landmarks(order_system, coming, phone, desktop, axe):
+    visit, _ = coming()
+    page = phone(visit.guest_url)
+    expect(page.locator(RIDER)).to_be_visible()
+    page.context.set_offline(True)
+    expect(page.locator("#offline")).to_be_visible()
+    axe(page, LANDMARKS)
+    operations = desktop(order_system.sign_in_url(f"/ops?job={visit.name}", "ops", "anna"))
+    expect(operations.locator("#job")).to_be_visible()
+    axe(operations, LANDMARKS)

@@ -95,3 +95,12 @@ test('navigation within the page does not reload it, a new code does', () => {
   browser.happens('hashchange');
   assert.ok(location.loads > 0);
 });
+
+test('D28: the panel is the page\u2019s first heading, unless the page has one', async () => {
+  for (const [heading, more] of [['h1', {}], ['h2', {heading: 'h2'}]]) {
+    const panel = new Place();
+    new SignIn({panel, why: 'Sign in to see it', ...more}).credential();
+    await settled();
+    assert.equal(panel.querySelector(heading)?.textContent, 'Sign in to see it');
+  }
+});

@@ -33,7 +33,7 @@ let isDirty = false;        // the list or a filter changed since the last rende
 let frame = null;
 let answeredAt = null;      // ms since the epoch
 
-const signIn = new SignIn({panel: element('signin')});
+const signIn = new SignIn({panel: element('signin'), heading: 'h2'});
 const announcer = new Announcer(element('announcer'), {quiet: QUIET});
 const banner = new ConnectionBanner(element('offline'), {
   hasState: () => list.isKnown, lastMessageAt: () => answeredAt,

@@ -61,9 +61,10 @@ export class SignIn {
    * @param panel the empty, hidden section for the form.
    * @param takesLinks whether the fragment of the address may be a tracking link.
    * @param why the heading of the panel: what signing in is for.
+   * @param heading its element: `h1` if the page shows no other one meanwhile.
    */
-  constructor({panel, takesLinks = false, why = shared.signInWhy}) {
-    Object.assign(this, {panel, why});
+  constructor({panel, takesLinks = false, why = shared.signInWhy, heading = 'h1'}) {
+    Object.assign(this, {panel, why, heading});
     const behind = textBehind(location.hash);
     if (behind.startsWith('in.')) {
       history.replaceState(history.state, '', location.pathname + location.search);
@@ -173,7 +174,7 @@ export class SignIn {
       else input.focus();
     });
     this.panel.setAttribute('aria-labelledby', 'signin-title');
-    this.panel.append(make('h2', {id: 'signin-title'}, this.why));
+    this.panel.append(make(this.heading, {id: 'signin-title'}, this.why));
     if (page) {
       const back = encodeURIComponent(location.origin + location.pathname + location.search);
       const address = `${page}${page.includes('?') ? '&' : '?'}return=${back}`;

@@ -2,6 +2,7 @@
 
 export const words = {
   en: {
+    connection: 'Connection',
     offline: 'No internet connection. We’ll reconnect as soon as it’s back.',
     offlineSince: (time) => `No internet connection. Last update ${time}.`,
     lost: 'No connection. Trying to reconnect …',
@@ -25,6 +26,7 @@ export const words = {
     signInExpired: 'Your session has expired. Sign in again to continue.',
   },
   de: {
+    connection: 'Verbindung',
     offline: 'Keine Internetverbindung. Danach geht es von selbst weiter.',
     offlineSince: (time) => `Keine Internetverbindung. Letzter Stand: ${time}.`,
     lost: 'Keine Verbindung. Wir versuchen es weiter …',

@@ -152,6 +152,7 @@ function render() {
   element('order').hidden = isRefused || (!view.known && !element('signin').hidden);
   renderRefusal(isRefused);
   if (element('order').hidden) {
+    if (!isRefused) document.title = words.signInWhy;
     hideMap();
     return;
   }
