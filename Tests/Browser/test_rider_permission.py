@@ -133,9 +133,9 @@ def test_us_122_ac_004_a_revoked_permission_counts_as_refused(open_rider, job):
     rider.travel(job).click()
     rider.panel_says("refused")
     assert rider.locations_asked == asked
+    # D20: allowed in the settings, travel mode starts as the rider wanted.
     rider.allow()
     expect(rider.panel).to_be_hidden()
-    rider.travel(job).click()
     is_live(rider, job)
 
 

@@ -67,10 +67,21 @@ export const phone = {
   read(place = {latitude: 41, longitude: 12, accuracy: 8}) {
     for (const {found} of [...this.watchers.values()]) found({coords: place, timestamp: Date.now()});
   },
+  statuses: [],
+  /** The rider changes the permission in the settings. */
+  permit(permission) {
+    this.permission = permission;
+    for (const status of this.statuses) status.happens('change');
+  },
   fails(code) { for (const {failed} of [...this.watchers.values()]) failed({code}); },
 };
 let nextWatch = 1;
 class Permission extends Happening {
+  constructor() {
+    super();
+    phone.statuses.push(this);
+  }
+
   get state() { return phone.permission; }
 }
 device.permissions = {query: async () => new Permission()};

@@ -14,6 +14,7 @@ const lost = Object.assign(new Error('The connection was lost.'), {code: 'networ
 beforeEach(() => {
   sessionStorage.clear();
   phone.watchers.clear();
+  phone.statuses.length = 0;
   phone.looks = 0;
   phone.permission = 'granted';
 });
@@ -190,4 +191,27 @@ test('a message about travel mode disappears once the gateway knows its state', 
   world.answer = async () => ({});
   await world.connects();
   assert.deepEqual(world.settled, ['one']);
+});
+
+for (const [before, how] of [['denied', 'blocked it'], ['prompt', 'closed the question']]) {
+  test(`D20: travel mode starts when a rider who ${how} allows the location in the settings`, async () => {
+    phone.permission = before;
+    if (before === 'prompt') sessionStorage.setItem('enroute.location', 'dismissed');
+    const world = rider();
+    await world.travel.activate('one');
+    assert.deepEqual([world.travel.phase, world.heard()], [before === 'prompt' ? 'dismissed' : 'refused', []]);
+    phone.permit('granted');
+    await settled();
+    assert.deepEqual([world.travel.stateOf('one'), world.heard()], ['on', [['one', true]]]);
+  });
+}
+
+test('D20: a rider who closed the panel is not located by a later change in the settings', async () => {
+  phone.permission = 'denied';
+  const world = rider();
+  await world.travel.activate('one');
+  world.travel.cancel();
+  phone.permit('granted');
+  await settled();
+  assert.deepEqual([world.travel.phase, world.heard(), phone.watchers.size], ['off', [], 0]);
 });

@@ -58,7 +58,7 @@ export const permissionWords = {
     },
     stillNot: 'Your browser still blocks it. Check the steps, or reload this page.',
     navigateAnyway: 'Navigate anyway',
-    allowed: 'Location is allowed. You can activate Travel Mode now.',
+    allowed: 'Location is allowed.',
     settings: {
       chromeAndroid: ['Tap the icon to the left of the address', 'Tap “Permissions”, then “Location”',
         'Choose “Allow while visiting the site”'],
@@ -144,7 +144,7 @@ export const permissionWords = {
     },
     stillNot: 'Ihr Browser blockiert ihn noch. Prüfen Sie die Schritte oder laden Sie diese Seite neu.',
     navigateAnyway: 'Trotzdem navigieren',
-    allowed: 'Der Standort ist erlaubt. Sie können den Fahrtmodus jetzt einschalten.',
+    allowed: 'Der Standort ist erlaubt.',
     settings: {
       chromeAndroid: ['Tippen Sie auf das Symbol links neben der Adresse', 'Dann auf „Berechtigungen“ und „Standort“',
         'Wählen Sie „Beim Besuch der Website zulassen“'],

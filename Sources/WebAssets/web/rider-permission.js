@@ -34,15 +34,15 @@ export const TABLE = {
     consent: ['asking', 'ask'],
     cancel: CLOSED,
     'changed.granted': ['sharing', 'begin'],
-    'changed.denied': ['refused', 'drop'],
+    'changed.denied': ['refused'],
   },
   asking: {
     ...PATIENCE,
     fix: ['sharing', 'begin'],
     'changed.granted': ['sharing', 'begin'],
-    'changed.denied': ['refused', 'drop', 'remember.refused'],
-    'fail.denied': ['refused', 'drop', 'remember.refused'],
-    'fail.dismissed': ['dismissed', 'drop', 'remember.dismissed'],
+    'changed.denied': ['refused', 'remember.refused'],
+    'fail.denied': ['refused', 'remember.refused'],
+    'fail.dismissed': ['dismissed', 'remember.dismissed'],
     'fail.services': ['services', 'drop'],
     'fail.unavailable': ['services', 'drop'],
     // The time limit started before the rider answered. They allowed it, but the receiver has no position yet.
@@ -70,14 +70,15 @@ export const TABLE = {
     ...WISHES,
     // The rider says that the location is allowed now, in a browser that cannot tell.
     consent: ['asking', 'forget', 'ask'],
-    'changed.granted': ['off', 'forget', 'tell.allowed'],
-    'changed.prompt': ['off', 'forget'],
+    // Allowed in the settings while the panel is open: what the rider wanted is done.
+    'changed.granted': ['sharing', 'forget', 'begin', 'tell.allowed'],
+    'changed.prompt': ['off', 'drop', 'forget'],
     cancel: CLOSED,
   },
   dismissed: {
     ...WISHES,
     consent: ['asking', 'forget', 'ask'],
-    'changed.granted': ['off', 'forget', 'tell.allowed'],
+    'changed.granted': ['sharing', 'forget', 'begin', 'tell.allowed'],
     'changed.denied': ['refused'],
     cancel: CLOSED,
   },

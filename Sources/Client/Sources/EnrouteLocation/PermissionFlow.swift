@@ -47,7 +47,7 @@ public enum PermissionFlow {
         case begin
         /// Stop reading it.
         case unwatch
-        /// Travel mode is not switched on.
+        /// Travel mode is not switched on, and no longer wanted.
         case drop
         case forget
         case rememberRefused = "remember.refused"
@@ -79,6 +79,8 @@ public enum PermissionFlow {
     /// The permission was revoked: in the settings, or by a system that granted it only once.
     private static let takenBack = Step(.revoked, .unwatch, .reportPermissionDenied)
     private static let closed = Step(.off, .drop)
+    /// Allowed in the settings while the panel is open: what the rider wanted is done.
+    private static let allowed = Step(.sharing, .forget, .begin, .tellAllowed)
 
     /// While the system's question is open, a second tap does not ask again.
     private static let patience = Self.wishes.mapValues { _ in Step(.asking) }
@@ -87,13 +89,13 @@ public enum PermissionFlow {
         .off: Self.wishes,
         .explaining: Self.wishes.adding([
             .consent: Step(.asking, .ask), .cancel: Self.closed, .changedGranted: Step(.sharing, .begin),
-            .changedDenied: Step(.refused, .drop),
+            .changedDenied: Step(.refused),
         ]),
         .asking: Self.patience.adding([
             .fix: Step(.sharing, .begin), .changedGranted: Step(.sharing, .begin),
-            .changedDenied: Step(.refused, .drop, .rememberRefused),
-            .failDenied: Step(.refused, .drop, .rememberRefused),
-            .failDismissed: Step(.dismissed, .drop, .rememberDismissed), .failServices: Step(.services, .drop),
+            .changedDenied: Step(.refused, .rememberRefused),
+            .failDenied: Step(.refused, .rememberRefused),
+            .failDismissed: Step(.dismissed, .rememberDismissed), .failServices: Step(.services, .drop),
             .failUnavailable: Step(.services, .drop),
             // The time limit started before the rider answered. They allowed it, but the receiver has no position yet.
             .failTimeout: Step(.sharing, .begin, .reportNoFix), .cancel: Self.closed, .stop: Self.closed,
@@ -107,11 +109,11 @@ public enum PermissionFlow {
             .stop: Step(.off, .unwatch),
         ],
         .refused: Self.wishes.adding([
-            .consent: Step(.asking, .forget, .ask), .changedGranted: Step(.off, .forget, .tellAllowed),
-            .changedPrompt: Step(.off, .forget), .cancel: Self.closed,
+            .consent: Step(.asking, .forget, .ask), .changedGranted: Self.allowed,
+            .changedPrompt: Step(.off, .drop, .forget), .cancel: Self.closed,
         ]),
         .dismissed: Self.wishes.adding([
-            .consent: Step(.asking, .forget, .ask), .changedGranted: Step(.off, .forget, .tellAllowed),
+            .consent: Step(.asking, .forget, .ask), .changedGranted: Self.allowed,
             .changedDenied: Step(.refused), .cancel: Self.closed,
         ]),
         .services: Self.wishes.adding([.changedDenied: Step(.refused), .cancel: Self.closed, .stop: Self.closed]),
