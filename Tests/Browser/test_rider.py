@@ -211,18 +211,19 @@ def test_a_task_is_returned_with_two_taps(open_rider, order_system):
     assert rider.known["tasks"] == []
 
 
-def test_a_step_lost_by_the_network_changes_nothing_and_shows_an_error(open_rider, order_system):
+def test_d19_a_step_without_a_connection_is_sent_once_it_is_back(open_rider, order_system):
     job = order_system.visit()
     rider = open_rider(job, person=job.rider, is_in_zone=False)
     expect(rider.next(job)).to_have_text("Set off")
     rider.page.context.set_offline(True)
     rider.next(job).click()
-    expect(rider.card(job)).to_contain_text("Network error. Could not update the task.")
+    expect(rider.card(job)).to_contain_text("This will be sent as soon as you’re back online.")
+    expect(rider.next(job)).to_have_attribute("aria-busy", "true")
     expect(rider.page.locator("#offline")).to_be_visible()
     rider.page.context.set_offline(False)
-    expect(rider.page.locator("#offline")).to_be_hidden()
-    rider.next(job).click()
     expect(rider.card(job)).to_contain_text("On the way")
+    expect(rider.card(job)).not_to_contain_text("This will be sent")
+    assert job.state["status"] == "on_the_way"
 
 
 def test_a_visit_without_a_zone_is_driven_by_its_status(open_rider, order_system):

@@ -8,7 +8,7 @@ import {settled} from './clock.mjs';
 
 const words = {
   newTask: (job) => `New task: ${job}`, taskGone: (job) => `Gone: ${job}`, jobReassigned: 'reassigned', jobDone: 'done',
-  jobCancelled: 'cancelled', statuses: {}, notReady: () => '', done: () => '',
+  jobCancelled: 'cancelled', verbQueued: 'later', illegal: 'illegal', verbFailed: 'failed', statuses: {}, notReady: () => '', done: () => '',
 };
 const doing = (...names) => names.map((job) => ({job, state: 'accepted'}));
 const ten = Array.from({length: 10}, (_, at) => `order-${at}`);
@@ -16,6 +16,8 @@ const ten = Array.from({length: 10}, (_, at) => `order-${at}`);
 /** The cards of a rider, with the test acting as the gateway. */
 function cards() {
   const said = [];
+  const sent = [];
+  const world = {answer: async () => ({})};
   const heard = new Map();
   const listeners = {};
   const prepared = [];
@@ -36,7 +38,10 @@ function cards() {
       heard.set(job, hears);
       return follow;
     },
-    rest: async () => ({}),
+    rest: async (method, path, {body, headers}) => {
+      sent.push({path, body, key: headers['Idempotency-Key']});
+      return world.answer();
+    },
   };
   const travel = {stateOf: () => 'off', ended() {}, resume() {}, travelling: new Map()};
   const navigation = {prepare: (job, to, version) => prepared.push(`${job} ${to} ${version}`)};
@@ -44,7 +49,7 @@ function cards() {
     changed() {}, say: (_, text) => { if (text) said.push(text); }, recheck: async () => {},
   });
   return {
-    jobs, said, prepared, becomes: (job, status) => heard.get(job)({status}, 'status'),
+    jobs, said, sent, world, prepared, becomes: (job, status) => heard.get(job)({status}, 'status'),
     hears: (job, parts, change) => heard.get(job)(parts, change), names: () => jobs.all.map(({job}) => job),
     count: () => follows, card: (name) => jobs.all.find(({job}) => job === name),
   };
@@ -227,4 +232,44 @@ test('requests without a change in between are one request', async () => {
   waiting.shift()('so');
   await Promise.all(both);
   assert.deepEqual([taken, waiting.length], [['so'], 0]);
+});
+
+const STEP = {verb: 'picked_up', path: 'task', body: {state: 'picked_up'}};
+const network = async () => { throw Object.assign(new Error('no network'), {code: 'network'}); };
+
+test('D19: a step without a connection waits and is sent once the gateway answers, as the same request', async () => {
+  const {jobs, said, sent, world, card} = cards();
+  jobs.tasks(doing('one'), true);
+  world.answer = network;
+  await jobs.take('one', STEP);
+  await jobs.take('one', STEP);
+  assert.deepEqual([card('one').message, card('one').busy, sent.length, said], ['later', 'picked_up', 1, ['later']]);
+  jobs.connected();
+  await settled();
+  assert.deepEqual([card('one').message, sent.length, said], ['later', 2, ['later']]);
+  world.answer = async () => ({});
+  jobs.tasks(doing('one'), false);
+  await settled();
+  assert.deepEqual([card('one').message, card('one').busy, sent.length], ['', null, 3]);
+  assert.deepEqual(sent.map(({path, body}) => [path, body]), Array(3).fill(['/jobs/one/task', {state: 'picked_up'}]));
+  assert.equal(new Set(sent.map(({key}) => key)).size, 1);
+  jobs.connected();
+  await settled();
+  assert.equal(sent.length, 3);
+});
+
+test('D19: a waiting step that is no longer possible, or whose task has gone, is not sent for ever', async () => {
+  const {jobs, sent, world, card, becomes} = cards();
+  jobs.tasks(doing('one', 'two'), true);
+  world.answer = network;
+  await jobs.take('one', STEP);
+  await jobs.take('two', STEP);
+  becomes('two', 'cancelled');
+  world.answer = async () => { throw Object.assign(new Error('not now'), {code: 'illegal_transition'}); };
+  jobs.connected();
+  await settled();
+  assert.deepEqual([card('one').message, card('one').busy, card('two').busy], ['illegal', null, null]);
+  jobs.connected();
+  await settled();
+  assert.deepEqual(sent.map(({path}) => path), ['/jobs/one/task', '/jobs/two/task', '/jobs/one/task']);
 });

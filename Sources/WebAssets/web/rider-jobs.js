@@ -1,6 +1,7 @@
 // The rider's jobs: the list, what is known of each, and the steps that the rider takes. The gateway returns the rider's
 // tasks on request (`GET riders/me`) and sends the changes of each followed job.
 
+import {StepQueue, requestKey} from './rider-steps.js';
 import {allowsTravel, headingFor, isOver, isWaitingForVendor} from './rider-tasks.js';
 
 /** Number of jobs shown, which is the number that a session may follow. */
@@ -11,6 +12,9 @@ const JOURNEY_OVER = ['paused', 'arrived', 'ended'];
 const NOT_THEIRS = ['not_found', 'forbidden'];
 /** Error codes for a step that the current state of the job does not allow. */
 const NOT_FROM_HERE = ['illegal_transition', 'conflict', 'not_found'];
+
+/** Error codes after which the same request is sent again: nobody answered, or it is still being carried out. */
+const NOT_SENT = ['network', 'request_in_progress'];
 
 /** Whether a change carries the whole state. */
 const isWhole = (change) => change === 'snapshot' || change === 'reset';
@@ -50,6 +54,8 @@ export class Jobs {
   #jobs = new Map();
   /** Tasks that the rider has seen, so that each is announced once. */
   #sent = new Set();
+  /** Steps that could not be sent yet. */
+  #queue = new StepQueue();
 
   /**
    * @param enroute
@@ -86,6 +92,8 @@ export class Jobs {
       job, task: null, message: '', about: null, busy: null, names: {}, gone: null, again: null, version: 0,
     };
     this.#jobs.set(job, known);
+    const waiting = this.#queue.get(job);
+    if (waiting) Object.assign(known, {busy: waiting.step.verb, message: this.words.verbQueued, about: 'network'});
     known.follow = this.enroute.follow(job, (view, change) => this.#onView(known, view, change));
   }
 
@@ -100,6 +108,7 @@ export class Jobs {
   /** The rider closed the card of a finished job. */
   dismiss(job) {
     const known = this.#jobs.get(job);
+    this.#queue.remove(job);
     known?.follow.stop();
     known?.again?.stop();
     this.#jobs.delete(job);
@@ -131,6 +140,8 @@ export class Jobs {
       known.gone = null;
       if (isNews) this.on.say(`job ${job}`, this.words.newTask(job));
     }
+    // The gateway answered, so waiting steps have a chance.
+    this.#sendQueued();
     this.on.changed();
   }
 
@@ -182,8 +193,11 @@ export class Jobs {
     if (this.#jobs.get(job)?.about === about) this.note(job, '');
   }
 
-  /** The network is back, so messages about it are out of date. */
-  connected() { for (const job of this.#jobs.keys()) this.settled(job, 'network'); }
+  /** The network is back: messages about it are out of date, and waiting steps are sent. */
+  connected() {
+    for (const job of this.#jobs.keys()) if (!this.#queue.get(job)) this.settled(job, 'network');
+    this.#sendQueued();
+  }
 
   /** Sets the name of the vendor or the customer; null if the gateway has none. */
   name(job, to, name) {
@@ -192,25 +206,54 @@ export class Jobs {
     this.on.changed();
   }
 
-  /** Takes a step. @param step one of `verbsOf` */
-  async take(job, {verb, path, body}) {
+  /** Takes a step. Without a connection it waits and is sent later. @param step one of `verbsOf` */
+  async take(job, step) {
     const known = this.#jobs.get(job);
     if (!known || known.busy) return;
-    const {words} = this;
-    Object.assign(known, {busy: verb, message: '', about: null});
+    Object.assign(known, {busy: step.verb, message: '', about: null});
     this.on.changed();
+    await this.#send(known, {step, key: requestKey()});
+  }
+
+  /** @param waiting `{step, key}`; the key lets the gateway recognize a request whose answer was lost */
+  #send = async (known, {step: {verb, path, body}, key}) => {
+    const {words} = this;
+    const {job} = known;
+    let failure = null;
     try {
-      await this.enroute.rest('POST', `/jobs/${encodeURIComponent(job)}/${path}`, {body});
+      await this.enroute.rest(
+        'POST', `/jobs/${encodeURIComponent(job)}/${path}`, {body, headers: {'Idempotency-Key': key}});
       if (verb === 'cancelled') this.#leaves(known, words.taskGone(job));
-    } catch ({code}) {
-      const why = NOT_FROM_HERE.includes(code) ? words.illegal : words.verbFailed;
-      if (code === 'network') this.note(job, words.verbNetwork, 'network');
-      else this.note(job, why);
+    } catch (error) {
+      failure = error.code;
     }
+    if (NOT_SENT.includes(failure)) {
+      this.#queue.add(job, {step: {verb, path, body}, key});
+      if (known.message !== words.verbQueued) this.note(job, words.verbQueued, 'network');
+      return;
+    }
+    this.#queue.remove(job);
+    this.settled(job, 'network');
+    if (failure) this.note(job, NOT_FROM_HERE.includes(failure) ? words.illegal : words.verbFailed);
     known.busy = null;
     await this.on.recheck();
     this.on.changed();
-  }
+  };
+
+  /** Sends the waiting steps, unless their job has ended meanwhile. */
+  #sendQueued = () => {
+    for (const known of this.#jobs.values()) {
+      const waiting = this.#queue.start(known.job);
+      if (!waiting) continue;
+      if (!waiting.isTooOld && !known.gone && !isOver(known.follow.view.status)) {
+        this.#send(known, waiting);
+        continue;
+      }
+      this.#queue.remove(known.job);
+      known.busy = null;
+      this.settled(known.job, 'network');
+    }
+  };
 
   #onView = (known, view, change) => {
     const {job} = known;

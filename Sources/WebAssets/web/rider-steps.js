@@ -1,0 +1,52 @@
+// The steps that a rider took without a connection, one for each job. They are stored in this tab, so they survive a reload, and
+// are sent once the gateway answers again. A step that waited too long is dropped: the world has moved on.
+
+const KEPT_AS = 'enroute.steps';
+/** ms for which a step waits. The gateway recognizes a repeated request for longer. */
+export const WAITS_FOR = 3_600_000;
+
+/** Returns a new key by which the gateway recognizes a repeated request. */
+export const requestKey = () =>
+  [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, '0')).join('');
+
+function stored() {
+  try {
+    return new Map(Object.entries(JSON.parse(sessionStorage.getItem(KEPT_AS)) ?? {}));
+  } catch {
+    return new Map();
+  }
+}
+
+export class StepQueue {
+  #waiting = stored();
+  #sending = new Set();
+
+  /** Returns `{step, key, at}`, or undefined. */
+  get(job) { return this.#waiting.get(job); }
+
+  /** The step could not be sent. */
+  add(job, {step, key}) {
+    this.#sending.delete(job);
+    this.#waiting.set(job, {step, key, at: this.#waiting.get(job)?.at ?? Date.now()});
+    this.#store();
+  }
+
+  /** Returns the step to send now with `isTooOld`, or undefined while there is none or it is being sent. */
+  start(job) {
+    const waiting = this.get(job);
+    if (!waiting || this.#sending.has(job)) return undefined;
+    this.#sending.add(job);
+    return {...waiting, isTooOld: Date.now() - waiting.at > WAITS_FOR};
+  }
+
+  remove(job) {
+    this.#sending.delete(job);
+    if (this.#waiting.delete(job)) this.#store();
+  }
+
+  #store = () => {
+    try {
+      sessionStorage.setItem(KEPT_AS, JSON.stringify(Object.fromEntries(this.#waiting)));
+    } catch { /* without storage a reload forgets the steps */ }
+  };
+}
