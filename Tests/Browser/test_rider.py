@@ -158,7 +158,10 @@ def test_point_25_the_switch_is_pending_until_the_gateway_answers(open_rider):
 def test_rdr_009_a_rider_who_is_not_approved_reads_so(order_system, devices, zone):
     order_system.ask("PUT", "riders/rider-new", {"zone": zone, "approved": False, "capacity": 1})
     rider = RiderPage(order_system, devices, "rider-new")
-    rider.switch.click()
+    # D31: the switch does not look usable, but answers with the reason.
+    expect(rider.switch).to_have_attribute("aria-disabled", "true")
+    expect(rider.page.locator("#no-tasks-text")).to_have_text("No tasks yet.")
+    rider.switch.dispatch_event("click")
     expect(rider.message).to_contain_text("You’re not approved yet.")
     expect(rider.switch).to_have_attribute("aria-checked", "false")
 

@@ -91,6 +91,17 @@ test('D26: a screen reader hears the paragraphs of a message as separate sentenc
   assert.match(said.at(-1), /^You cannot go offline during an active delivery\. Finish or return first: order-1\.$/);
 });
 
+test('D31: the switch of a rider who is not approved is disabled, and the page says why', () => {
+  const {availability, places} = failing('forbidden');
+  assert.equal(places.button.getAttribute('aria-disabled'), 'false');
+  availability.show({...offline, approved: false});
+  assert.equal(places.button.getAttribute('aria-disabled'), 'true');
+  assert.match(places.detail.textContent, /^You’re not approved yet/);
+  // Somebody who is online can always go offline.
+  availability.show({...offline, approved: false, status: 'online'});
+  assert.equal(places.button.getAttribute('aria-disabled'), 'false');
+});
+
 test('D29: the name of the switch contains the text that is visible on it', () => {
   const {availability, places} = failing('unavailable');
   for (const status of ['online', 'offline']) {

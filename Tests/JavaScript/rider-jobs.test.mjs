@@ -8,7 +8,7 @@ import {settled} from './clock.mjs';
 
 const words = {
   newTask: (job) => `New task: ${job}`, taskGone: (job) => `Gone: ${job}`, jobReassigned: 'reassigned', jobDone: 'done',
-  jobCancelled: 'cancelled', verbQueued: 'later', illegal: 'illegal', verbFailed: 'failed', statuses: {}, notReady: () => '', done: () => '',
+  jobCancelled: 'cancelled', verbQueued: 'later', travelOver: 'time is up', illegal: 'illegal', verbFailed: 'failed', statuses: {}, notReady: () => '', done: () => '',
 };
 const doing = (...names) => names.map((job) => ({job, state: 'accepted'}));
 const ten = Array.from({length: 10}, (_, at) => `order-${at}`);
@@ -23,6 +23,7 @@ function cards() {
   const prepared = [];
   let follows = 0;
   const enroute = {
+    serverTime: 1_000_000,
     on: (type, listener) => { listeners[type] = listener; },
     follow(job, listener) {
       follows += 1;
@@ -272,4 +273,15 @@ test('D19: a waiting step that is no longer possible, or whose task has gone, is
   jobs.connected();
   await settled();
   assert.deepEqual(sent.map(({path}) => path), ['/jobs/one/task', '/jobs/two/task', '/jobs/one/task']);
+});
+
+test('D24: once the sharing time of a job is over, travel mode is no longer offered and the card says why', () => {
+  const {jobs, hears, card} = cards();
+  jobs.follow('one');
+  hears('one', {status: 'in_transit', travelDeadline: 1_000_001}, 'snapshot');
+  assert.deepEqual([card('one').isTimeUp, card('one').hint], [false, '']);
+  hears('one', {travelDeadline: 1_000_000}, 'snapshot');
+  assert.deepEqual([card('one').isTimeUp, card('one').hint], [true, 'time is up']);
+  hears('one', {travelDeadline: null, tracking: 'ended', reason: 'time_limit'}, 'tracking');
+  assert.equal(card('one').isTimeUp, true);
 });

@@ -98,6 +98,8 @@ export class Availability {
     button.hidden = rider === null;
     button.setAttribute('aria-checked', String(isOnline));
     button.setAttribute('aria-label', this.words.availability);
+    // It still answers a tap, with the reason, because the approval may just have arrived.
+    button.setAttribute('aria-disabled', String(Boolean(rider) && !rider.approved && !isOnline));
     if (this.#pending) button.setAttribute('aria-busy', 'true');
     else button.removeAttribute('aria-busy');
     card.dataset.status = isOnline ? 'online' : 'offline';

@@ -79,11 +79,17 @@ export class Jobs {
       const {view} = known.follow;
       const travel = this.travel.stateOf(known.job);
       return {
-        ...known, view, travel, canWhy: travel === 'interrupted',
-        message: known.gone || endings[view.status] || known.message, hint: view.known ? this.#hint(known, view) : '',
+        ...known, view, travel, canWhy: travel === 'interrupted', isTimeUp: this.#isTimeUp(view),
+        message: known.gone || endings[view.status] || known.message, hint: view.known ? this.#hint(known, view, this.#isTimeUp(view)) : '',
       };
     });
   }
+
+  /** Whether the location can no longer be shared for this job. */
+  #isTimeUp = ({reason, travelDeadline}) => {
+    const isPast = Number.isFinite(travelDeadline) && travelDeadline <= this.enroute.serverTime;
+    return reason === 'time_limit' || isPast;
+  };
 
   /** Follows a job and adds its card, unless the list is full of open jobs. */
   follow(job) {
@@ -302,10 +308,11 @@ export class Jobs {
     this.travel.ended(job);
   };
 
-  #hint = ({task}, {kind, status, proximity}) => {
+  #hint = ({task}, {kind, status, proximity}, isTimeUp) => {
     const {words} = this;
     if (proximity === 'arrived' || proximity === 'approaching') return words[proximity];
     if (task && isWaitingForVendor({kind, status, task})) return words.notReady(words.statuses[status]);
+    if (isTimeUp) return words.travelOver;
     return kind === 'service' && status === 'assigned' ? words.travelLater : '';
   };
 }

@@ -118,7 +118,8 @@ export class TaskList {
   }
 
   /**
-   * @param {object[]} jobs `{job, task, view, travel, canWhy, message, hint, busy, names, gone}`; see rider-jobs.js
+   * @param {object[]} jobs `{job, task, view, travel, canWhy, isTimeUp, message, hint, busy, names, gone}`; see
+   *   rider-jobs.js
    */
   show(jobs) {
     for (const [name, card] of this.#cards) {
@@ -219,7 +220,7 @@ export class TaskList {
     card.confirm.show(other ? this.words.verbs.cancelled : '');
     const waits = isWaitingForVendor(state) && main?.verb === 'picked_up';
     // Travel mode comes first while customers cannot see the rider.
-    const isSecond = job.travel === 'off' && allowsTravel(state.status);
+    const isSecond = job.travel === 'off' && allowsTravel(state.status) && !job.isTimeUp;
     const names = {...this.words.verbs, ...(state.kind === 'service' && this.words.serviceVerbs)};
     const label = names[main?.verb] ?? '';
     if (card.drawn !== (main?.verb ?? '')) {
@@ -278,7 +279,7 @@ export class TaskList {
     const to = headingFor(state);
     put(card.navigate.lastChild, words.navigateTo(nameOf(job, to, words)));
     const mayTravel = allowsTravel(state.status) || job.travel !== 'off';
-    card.travel.hidden = state.kind === 'delivery' && !mayTravel;
+    card.travel.hidden = (state.kind === 'delivery' && !mayTravel) || (job.isTimeUp && job.travel === 'off');
     card.travel.dataset.state = job.travel;
     card.travel.classList.toggle('primary', job.travel === 'off' && mayTravel);
     put(card.travel.lastChild, {off: words.activate, starting: words.activating}[job.travel] ?? words.deactivate);
