@@ -74,3 +74,14 @@ test('every change of a rider has a name in both languages', () => {
     for (const kind of kinds) assert.ok(pages.ops[language].changeNames[kind], `${language}: ${kind}`);
   }
 });
+
+test('D9: no text of the customer\u2019s page offers support or a cancellation, which the page does not have', () => {
+  const texts = (value) => (typeof value === 'object' ? Object.values(value).flatMap(texts)
+    : [typeof value === 'function' ? value('x', 'x') : value]);
+  for (const language of ['en', 'de']) {
+    const file = new URL(`../../Sources/EnrouteWire/Texts/${language}.json`, import.meta.url);
+    const all = [...texts(JSON.parse(readFileSync(file, 'utf8'))), ...texts(pages.track[language])];
+    assert.ok(all.length > 100);
+    for (const text of all) assert.doesNotMatch(text, /support|can(not)? cancel|or cancel|stornieren/i, text);
+  }
+});

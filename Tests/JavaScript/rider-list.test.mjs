@@ -5,7 +5,8 @@ import {test} from 'node:test';
 
 import {Place, ownClock, page} from './page.mjs';
 
-const {TAP_PAUSE, CONFIRM_WITHIN, ConfirmButton} = await import('../../Sources/WebAssets/web/rider-list.js');
+const {TAP_PAUSE, CONFIRM_WITHIN, ConfirmButton, statusText} = await import('../../Sources/WebAssets/web/rider-list.js');
+const {words} = await import('../../Sources/WebAssets/web/rider-words.js');
 
 function button() {
   const place = new Place();
@@ -63,4 +64,12 @@ test('a task that can no longer be returned is not returned by a second tap', (r
   assert.deepEqual([says(), place.hidden], ['', true]);
   taps.show('Give back');
   assert.equal(says(), 'Give back');
+});
+
+test('D30: a card shows one state, and two only while the rider waits for the vendor', () => {
+  const said = (status, task) => statusText({kind: 'delivery', status}, task, words.en);
+  assert.deepEqual([said('in_transit', 'in_transit'), said('in_transit', 'accepted'), said('in_transit', null)],
+    ['In transit', 'Accepted', 'In transit']);
+  assert.equal(said('preparing', 'accepted'), 'Accepted · Being prepared');
+  assert.equal(said('delivered', 'in_transit'), 'Delivered');
 });

@@ -32,7 +32,7 @@ const placeOf = (state, view) =>
   (headingFor(state) === 'vendor' ? [view.vendor, view.vendorAddress] : []).filter(Boolean).join(', ');
 
 /** The state of the task, and the status of the order while the rider waits for the vendor. */
-function statusText({kind, status}, task, words) {
+export function statusText({kind, status}, task, words) {
   if (kind !== 'delivery' || !task || isOver(status)) return words.statuses[status];
   const isBeforePickup = RETURNABLE.includes(task) && !allowsTravel(status);
   return isBeforePickup ? `${words.taskStates[task]} · ${words.statuses[status]}` : words.taskStates[task];
