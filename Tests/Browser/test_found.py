@@ -19,7 +19,7 @@ def test_d14_after_a_change_of_the_rider_everybody_reads_that_another_one_is_com
     expect(page.locator("#detail")).to_have_text(
         "A different rider is bringing your order. The map returns when they set off.")
     # The gateway's next snapshot only says that no location is shared.
-    page.wait_for_function("() => performance.now() - (window.since ??= performance.now()) > 2000")
+    page.wait_for_function("() => performance.now() - (window.waitsSince ??= performance.now()) > 2000")
     expect(page.locator("#detail")).to_have_text(re.compile("^A different rider"))
 
 
@@ -56,4 +56,6 @@ def test_d28_the_banner_and_the_operations_page_have_landmarks(order_system, com
     axe(page, LANDMARKS)
     operations = desktop(order_system.sign_in_url(f"/ops?job={visit.name}", "ops", "anna"))
     expect(operations.locator("#job")).to_be_visible()
+    for card in ("gateways", "verdicts", "audit"):
+        expect(operations.locator(f"#{card} h2")).to_be_visible()
     axe(operations, LANDMARKS)
