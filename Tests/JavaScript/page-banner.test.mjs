@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
 
-import {Place, device, ownClock} from './page.mjs';
+import {Place, browser, device, ownClock} from './page.mjs';
 
-const {ConnectionBanner, locale, shared} = await import('../../Sources/WebAssets/web/page.js');
+const {ConnectionBanner, TOUCH_PAUSE, locale, reconnectOnTouch, shared} = await import('../../Sources/WebAssets/web/page.js');
 const {clockText} = await import('../../Sources/WebAssets/web/enroute-words.js');
 
 const is = (state, degraded = false) => ({state, degraded});
@@ -161,4 +161,16 @@ test('B41: an unresponsive gateway is reported immediately and until it sends so
   assert.deepEqual([place.textContent, seen.isLost, said], [sentence, true, [sentence]]);
   seen.update(is('open'));
   assert.deepEqual([place.textContent, seen.isLost, said.at(-1)], ['', false, shared.connected]);
+});
+
+test('D34: a touch reconnects a page without a connection, at most every 3 s', () => {
+  let [now, woken] = [0, 0];
+  const enroute = {connection: is('open'), wake: () => { woken += 1; }};
+  reconnectOnTouch(enroute, () => now);
+  const touchedAt = (time) => { now = time; browser.happens('pointerdown'); return woken; };
+  assert.equal(touchedAt(0), 0);
+  enroute.connection = is('waiting');
+  assert.deepEqual([touchedAt(1), touchedAt(TOUCH_PAUSE), touchedAt(1 + TOUCH_PAUSE)], [1, 1, 2]);
+  enroute.connection = {...is('waiting'), close: {code: 4009}};
+  assert.equal(touchedAt(60_000), 2);
 });

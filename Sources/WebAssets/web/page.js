@@ -223,6 +223,23 @@ export class ConnectionBanner {
   };
 }
 
+/** ms between two attempts that touches cause. */
+export const TOUCH_PAUSE = 3_000;
+
+/**
+ * Reconnects as soon as somebody touches a page without a connection, because the next regular attempt may be many seconds away.
+ * At the session limit an earlier attempt would be refused too.
+ */
+export function reconnectOnTouch(enroute, now = () => performance.now()) {
+  let triedAt = -Infinity;
+  addEventListener('pointerdown', () => {
+    const {state, close} = enroute.connection;
+    if (state !== 'waiting' || close?.code === FULL || now() - triedAt < TOUCH_PAUSE) return;
+    triedAt = now();
+    enroute.wake();
+  }, {passive: true});
+}
+
 const stillness = matchMedia('(prefers-reduced-motion: reduce)');
 
 /** Whether the system asks for reduced motion. */

@@ -3,7 +3,9 @@
 // depends on the rider's state at the gateway, the view of each job, and travel mode.
 
 import {Enroute} from './enroute.js';
-import {Announcer, ConnectionBanner, inLanguage, keepForLater, languageSwitch, put, shared} from './page.js';
+import {
+  Announcer, ConnectionBanner, inLanguage, keepForLater, languageSwitch, put, reconnectOnTouch, shared,
+} from './page.js';
 import {SignIn} from './page-sign-in.js';
 import {Availability} from './rider-availability.js';
 import {deviceName} from './rider-device.js';
@@ -222,6 +224,7 @@ setInterval(look, TASKS_EVERY);
 setInterval(() => { if (travel.travelling.size > 0) render(); }, LOOK_EVERY);
 document.addEventListener('visibilitychange', look);
 
+reconnectOnTouch(enroute);
 keepForLater();
 begin();
 document.documentElement.dataset.ready = '';

@@ -5,6 +5,7 @@ import {Enroute} from './enroute.js';
 import {reduce, unknownView} from './enroute-view.js';
 import {
   Announcer, ConnectionBanner, inLanguage, keepForLater, language, languageSwitch, locale, make, onThemeChange, put,
+  reconnectOnTouch,
 } from './page.js';
 import {SignIn} from './page-sign-in.js';
 import {firstState, statusTexts} from './track-first.js';
@@ -238,6 +239,7 @@ languageSwitch(element('language'));
 onThemeChange(() => map.repaint());
 setInterval(render, EVERY);
 document.addEventListener('visibilitychange', () => { if (!document.hidden) render(); });
+reconnectOnTouch(enroute);
 keepForLater();
 render();
 begin();
