@@ -135,6 +135,13 @@ test('D16: a rider who is still far away after the expected arrival is late, not
     {language: 'de', locale: 'de-DE'}).eta, 'Leider verspätet');
 });
 
+test('the title of the tab contains the arrival, as long as there is one', () => {
+  assert.equal(seen(underway('delivery')).tab, 'Arriving in 12 min · Your order');
+  assert.equal(seen(underway('delivery'), {language: 'de', locale: 'de'}).tab, 'Ankunft in 12 Min. · Ihre Bestellung');
+  assert.equal(seen(underway('service', {eta: {state: 'unavailable', at: WALL}})).tab, 'Your technician is on the way');
+  assert.equal(seen(viewOf('delivery', 'delivered')).tab, 'Delivered');
+});
+
 test('D14: after a change of the rider everybody reads and hears that another one is coming, until they are seen', () => {
   const waiting = viewOf('delivery', 'in_transit');
   const {detail, spoken} = seen(waiting, {isReassigned: true});

@@ -74,18 +74,22 @@ export function presentation(view, moment, texts, words) {
   const eta = isMapped && view.eta && isStale ? {...view.eta, state: 'recalculating'} : isMapped ? view.eta : null;
   const serverTime = wall + view.clockOffset;
   const when = arrival(eta, serverTime);
+  const isEtaQuiet = ['recalculating', 'unavailable', 'afterStop'].includes(when.kind);
   const isLate = eta?.state === 'ok' && serverTime - eta.arrivesAt >= LATE_AFTER && !isAtTheDoor(view);
+  const etaLine = isLate ? words.late
+    : etaText(eta, when, {serverTime, locale, timeZone, clockOffset: view.clockOffset}, words);
+  const title = view.kind ? words.title[kind] : words.brand;
+  const head = headline(view, kind, texts, words);
   return {
-    kind, isMapped, isStale, isLate,
-    title: view.kind ? words.title[kind] : words.brand,
-    headline: headline(view, kind, texts, words),
+    kind, isMapped, isStale, isLate, title, headline: head,
+    // Most people have the page in a tab that they do not look at.
+    tab: etaLine && !isEtaQuiet ? `${etaLine} · ${title}` : head,
     detail: detail(view, {kind, isMapped, isStale, isKept, isUnseen, isReassigned, serverTime, age, locale}, texts, words),
     tone: TONES[view.status] ?? null,
     isOld: isStale || isLost,
     age: !isMapped ? '' : isStale ? updatedText(Math.max(STALE_AFTER, age), locale)
       : isLost ? updatedText(age, locale) : words.live,
-    eta: isLate ? words.late : etaText(eta, when, {serverTime, locale, timeZone, clockOffset: view.clockOffset}, words),
-    isEtaQuiet: isLate || ['recalculating', 'unavailable', 'afterStop'].includes(when.kind),
+    eta: etaLine, isEtaQuiet: isLate || isEtaQuiet,
     mapDescription: isMapped && view.destination
       ? mapDescription(view, {kind, isStale, eta: isLate ? null : eta, serverTime, locale, timeZone}, words) : '',
     steps: steps(view, clock, texts, words),

@@ -163,7 +163,7 @@ function render() {
     now: performance.now(), wall: Date.now(), isLost: banner.isLost, isKept: keptAt !== null, isUnseen, isReassigned, locale,
   };
   const seen = presentation(view, moment, texts ?? names, words);
-  document.title = seen.headline;
+  document.title = seen.tab;
   document.body.classList.toggle('is-tracked', seen.isMapped);
   if (!seen.isMapped) hideMap();
   else element('tracking').hidden = false;
