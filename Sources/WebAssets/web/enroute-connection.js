@@ -4,7 +4,7 @@
 
 import {
   CONNECT_WITHIN, GOAWAY_GRACE, MOST_WAITING, MessageBudget, OFFLINE_DOUBTED_AFTER, PING_AFTER_EXPECTED, PONG_WITHIN,
-  STABLE_AFTER, closeMeaning, heartbeat, reconnectDelay,
+  RENEWAL_RETRY, STABLE_AFTER, closeMeaning, heartbeat, reconnectDelay, renewalDelay, tokenExpiry,
 } from './enroute-timing.js';
 
 const OPEN = 1;
@@ -51,6 +51,12 @@ export class GatewayConnection {
 
   /** Whether messages can be sent. */
   get isOpen() { return this.#state === 'open'; }
+
+  /** The credential of this connection. */
+  get credential() { return JSON.parse(this.#credential); }
+
+  /** The gateway accepted another credential for this connection. */
+  renewed(credential) { this.#credential = JSON.stringify(credential); }
 
   /** Whether earlier messages are still buffered. */
   get isCongested() { return this.#waiting.length > 0 || (this.#socket?.bufferedAmount ?? 0) > CONGESTED_FROM; }
@@ -325,5 +331,46 @@ export class GatewayConnection {
     if (this.#timers[name] === undefined) return;
     this.#options.timers.clearTimeout(this.#timers[name]);
     delete this.#timers[name];
+  }
+}
+
+/** Renews a session before its token expires, if the app has a newer one. A session by a link does not expire this way. */
+export class TokenRenewal {
+  #options; #gateway; #refresh; #timer;
+
+  constructor(options, gateway, refresh) {
+    this.#options = options;
+    this.#gateway = gateway;
+    this.#refresh = refresh;
+  }
+
+  /** @param {number} serverTime ms since the epoch */
+  plan(serverTime) { this.#plan(renewalDelay(tokenExpiry(this.#gateway.credential.token), serverTime)); }
+
+  cancel() {
+    this.#options.timers.clearTimeout(this.#timer);
+    this.#timer = undefined;
+  }
+
+  #plan(delay) {
+    this.cancel();
+    if (delay !== null) this.#timer = this.#options.timers.setTimeout(() => this.#renew(), delay);
+  }
+
+  async #renew() {
+    const timer = this.#timer;
+    // Another connection, or a renewal by the app, has a timer of its own.
+    const isCurrent = () => this.#gateway.isOpen && this.#timer === timer;
+    try {
+      const token = (await this.#options.credential())?.token;
+      if (!isCurrent()) return;
+      if (token && token !== this.#gateway.credential.token) {
+        await this.#refresh(token);
+        return;
+      }
+    } catch {
+      // The session continues with its token.
+    }
+    if (isCurrent()) this.#plan(RENEWAL_RETRY);
   }
 }

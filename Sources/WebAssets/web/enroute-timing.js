@@ -50,6 +50,32 @@ export function closeMeaning(code) {
   };
 }
 
+// ---- renewing a token ----
+
+/** How long before its expiry, in ms, a token is renewed. One with a short life is renewed at half of it. */
+export const RENEWAL_LEAD = 60_000;
+/** ms until the next attempt, if there was no newer token or the gateway refused it. */
+export const RENEWAL_RETRY = 15_000;
+/** The longest delay of a timer, in ms. */
+const LONGEST_TIMER = 2 ** 31 - 1;
+
+/** Returns when a JWT expires, in ms since the epoch by the gateway's clock; `null` if it does not say. */
+export function tokenExpiry(token) {
+  try {
+    const {exp} = JSON.parse(atob(token.split('.')[1].replace(/-/g, '+').replace(/_/g, '/')));
+    return Number.isFinite(exp) ? exp * 1000 : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Returns in how many ms to renew a token; `null` if it has expired or its expiry is unknown. */
+export function renewalDelay(expiry, serverTime) {
+  if (expiry === null || expiry <= serverTime) return null;
+  const rest = expiry - serverTime;
+  return Math.min(LONGEST_TIMER, Math.max(rest - RENEWAL_LEAD, rest / 2));
+}
+
 // ---- heartbeat ----
 
 /** ms without a message before the client sends a ping. */

@@ -260,7 +260,10 @@ export class Enroute {
   wake(): void;
   /** Adds a listener. @returns removes it */
   on<Type extends keyof Events>(type: Type, listener: (event: Events[Type]) => void): () => void;
-  /** Replaces the session's token with a newer one of the same person. @throws EnrouteError; the old token then stays in use */
+  /**
+   * Replaces the session's token with a newer one of the same person. The client does this by itself before a JWT expires.
+   * @throws EnrouteError; the old token then stays in use
+   */
   refresh(token: string): Promise<Ok>;
 
   /** Follows a job. The listener is called with each new view, and with the current one if the job is followed already. */

@@ -5,7 +5,7 @@
 // the socket. This file matches requests with answers and passes messages to views. The protocol is described in
 // Sources/EnrouteWire, the API in enroute.d.ts.
 
-import {GatewayConnection} from './enroute-connection.js';
+import {GatewayConnection, TokenRenewal} from './enroute-connection.js';
 import {FixQueue, JOB_NAME, closeMeaning, isPlace} from './enroute-timing.js';
 import {ANSWER_WITHIN, EnrouteError, request, unreachable} from './enroute-rest.js';
 import {reduce, reducePool, unknownPool, unknownView} from './enroute-view.js';
@@ -25,7 +25,7 @@ export {EnrouteError};
 export class Enroute {
   #options; #gateway; #listeners = new Map(); #pending = new Map();
   #follows = new Map(); #pools = new Map(); #retries = new Map();
-  #fixes = new FixQueue(); #report; #last = {};
+  #fixes = new FixQueue(); #report; #renewal; #last = {};
 
   /** @param {import('./enroute').EnrouteOptions} options */
   constructor(options) {
@@ -45,6 +45,7 @@ export class Enroute {
     }
     this.#gateway = new GatewayConnection(
       this.#options, (message) => this.#received(message), () => this.#connectionChanged(), () => this.#expectsMessages());
+    this.#renewal = new TokenRenewal(this.#options, this.#gateway, (token) => this.refresh(token));
   }
 
   // ---- the connection ----
@@ -79,7 +80,12 @@ export class Enroute {
     return () => { this.#listeners.get(type).delete(listener); };
   }
 
-  refresh(token) { return this.#request({type: 'refresh', token}); }
+  async refresh(token) {
+    const answer = await this.#request({type: 'refresh', token});
+    this.#gateway.renewed({token});
+    this.#renewal.plan(this.serverTime);
+    return answer;
+  }
 
   // ---- following ----
 
@@ -253,6 +259,7 @@ export class Enroute {
 
   #welcomed() {
     this.#updateClock();
+    this.#renewal.plan(this.serverTime);
     for (const follow of this.#follows.values()) this.#subscribe(follow);
     for (const watched of this.#pools.values()) this.#watch(watched);
     this.#reportWhenDue();
@@ -339,6 +346,7 @@ export class Enroute {
   #disconnected() {
     for (const timer of [this.#report, ...this.#retries.values()]) this.#options.timers.clearTimeout(timer);
     this.#report = undefined;
+    this.#renewal.cancel();
     this.#retries.clear();
     this.#fixes.disconnected();
     const requests = [...this.#pending.values()].flat();
