@@ -1,0 +1,63 @@
+"""A rider's side: travel mode, and reports at the pace that the gateway asks for. Of each trip only the newest fix waits."""
+
+from .errors import Refused
+
+OLDEST = 60  # The gateway refuses older fixes.
+WRONG_CLOCK = 2  # More than this, and readings are reported by the gateway's clock.
+
+
+class Rider:
+    def __init__(self, client):
+        self._client = client
+        self.interval = 1
+        self._travelling, self._reasons = set(), {}
+        self._waiting, self._seq, self._sent_at = None, 0, None
+
+    async def travel(self, job, active=True):
+        """Switches travel mode and returns the deadline (ms) up to which the rider may share a position."""
+        answer = await self._client.request({"type": "travel", "job": job, "active": active})
+        (self._travelling.add if active else self._travelling.discard)(job)
+        return answer.get("deadline")
+
+    def report(self, jobs, fix, battery=None):
+        """Reports a fix for the jobs of a trip, in the order of their stops. It replaces one that was not sent yet."""
+        self._waiting = (list(jobs), fix, battery)
+
+    async def unavailable(self, reason, job=None):
+        self._reasons[job] = reason
+        await self._client.request({"type": "unavailable", "reason": reason, **({"job": job} if job else {})})
+
+    async def availability(self, status, device=None):
+        await self._client.request({"type": "availability", "status": status, **({"device": device} if device else {})})
+
+    def refused(self, error):
+        if error.get("replyTo") == "location" and error["code"] in ("travel_mode_off", "not_found", "forbidden"):
+            self._travelling.discard(error.get("job"))
+
+    async def run(self):
+        """One connection long: what the rider declared before, then reports."""
+        for job in list(self._travelling):
+            try:
+                await self.travel(job)
+            except Refused:  # The journey is over.
+                self._travelling.discard(job)
+        for job, reason in list(self._reasons.items()):
+            self._client._send({"type": "unavailable", "reason": reason, **({"job": job} if job else {})})
+        while True:
+            due = 0 if self._sent_at is None else self._sent_at + self.interval - self._client.clock.elapsed()
+            await self._client.clock.sleep(max(due, 0.1))
+            if self._waiting and (self._sent_at is None or self._client.clock.elapsed() >= self._sent_at + self.interval):
+                self._report()
+
+    def _report(self):
+        (jobs, fix, battery), self._waiting = self._waiting, None
+        if self._client.clock.now() - fix["at"] / 1000 > OLDEST:
+            return
+        self._reasons.clear()  # A position ends the explanation of its absence.
+        self._sent_at = self._client.clock.elapsed()
+        if abs(self._client.clock_error()) > WRONG_CLOCK:
+            fix = fix | {"at": round(fix["at"] + self._client.clock_error() * 1000)}
+        self._client._send({"type": "location", "seq": self._seq, "fixes": [fix],
+                            **({"job": jobs[0]} if len(jobs) == 1 else {"jobs": jobs}),
+                            **({"battery": battery} if battery is not None else {})})
+        self._seq += 1
