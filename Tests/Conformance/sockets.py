@@ -78,7 +78,7 @@ class Connection:
         self.socket.transport.abort()
 
     def freeze(self) -> None:
-        """The machine is gone without a word: nothing is read, answered or closed any more."""
+        """The machine is gone without a word: nothing is read, answered or closed any longer."""
         self.is_frozen = self.has_ended = True
         self.socket.transport.pause_reading()
 

@@ -66,14 +66,32 @@ async def played(script: dict, command: str, options) -> Result:
     return Result(script["name"], outcome, detail, time.monotonic() - start, (*player.transcript, *noise))
 
 
-async def all_played(wanted: list[dict], command: str, options) -> list[Result]:
+async def all_played(wanted: list[dict], commands: list[str], options) -> list[tuple[str, list[Result]]]:
+    """The tables: the scripts with each client and, for the kit itself, with wrong clients."""
     turns = asyncio.Semaphore(options.jobs)
 
-    async def one(script):
+    async def one(script: dict, command: str) -> Result:
         async with turns:
             return await played(script, command, options)
 
-    return await asyncio.gather(*map(one, wanted))
+    async def found(client: str, name: str) -> Result:
+        """A wrong client that passes is a failure of the kit."""
+        result = await one(next(script for script in scripts([]) if script["name"] == name), f"{PYTHON_WRONG} {client}")
+        result.script = f"{client}: {name}"
+        if result.outcome == "failed" and "Traceback" not in result.detail:
+            result.outcome = "found"
+        else:
+            result.outcome, result.detail = "failed", f"the kit does not find it: {result.outcome} {result.detail}"
+        return result
+
+    tables = [(command, [one(script, command) for script in wanted]) for command in commands]
+    if options.self_test:
+        sys.path.insert(0, str(HERE / "python"))
+        import wrong
+
+        tables.append(("wrong clients", [found(client.__name__, name) for client, names in wrong.WRONG.items() for name in names]))
+    results = await asyncio.gather(*(asyncio.gather(*plays) for _, plays in tables))
+    return [(title, list(result)) for (title, _), result in zip(tables, results)]
 
 
 def print_table(title: str, results: list[Result], shows_transcript: bool) -> None:
@@ -86,32 +104,13 @@ def print_table(title: str, results: list[Result], shows_transcript: bool) -> No
             print("\n".join(f"    {line}" for line in result.transcript))
 
 
-async def self_test(options) -> list[Result]:
-    """Plays with each wrong client the scripts that must find it: a script that it passes is a failure of the kit."""
-    sys.path.insert(0, str(HERE / "python"))
-    import wrong
-
-    turns, by_name = asyncio.Semaphore(options.jobs), {script["name"]: script for script in scripts([])}
-
-    async def one(client: str, script: str) -> Result:
-        async with turns:
-            result = await played(by_name[script], f"{PYTHON_WRONG} {client}", options)
-        is_found = result.outcome == "failed" and "Traceback" not in result.detail
-        result.script = f"{client}: {script}"
-        result.outcome, result.detail = ("found", result.detail) if is_found else (
-            "failed", f"the kit does not find this wrong client: {result.outcome} {result.detail}")
-        return result
-
-    return await asyncio.gather(*(one(client.__name__, name) for client, names in wrong.WRONG.items() for name in names))
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--client", action="append", default=[], help="the command of a client's program")
     parser.add_argument("--only", action="append", default=[], help="plays scripts whose name contains this")
     parser.add_argument("--speed", type=float, default=20, help="how many times faster than real (20)")
     parser.add_argument("--slack", type=float, default=2, help="real seconds by which anything may be late (2)")
-    parser.add_argument("--jobs", type=int, default=8, help="scripts at a time (8)")
+    parser.add_argument("--jobs", type=int, default=12, help="scripts at a time (12)")
     parser.add_argument("--transcript", action="store_true", help="prints what happened in every script")
     parser.add_argument("--no-skips", action="store_true", help="a script that the client cannot play is a failure")
     parser.add_argument("--self-test", action="store_true", help="also proves that the kit finds wrong clients")
@@ -122,22 +121,23 @@ def main() -> int:
         for script in wanted:
             print(f"{script['name']:32}{script['claim']}")
         return 0
+    commands = options.client or own_clients(options)
     failures = 0
-    own = not options.client
-    if own and not SWIFT.exists():
-        print(f"{SWIFT} is missing: run `swift build --product conformance-driver`", file=sys.stderr)
-        return 1
-    for command in options.client or [PYTHON, JAVASCRIPT, str(SWIFT)]:
-        results = asyncio.run(all_played(wanted, command, options))
-        print_table(command, results, options.transcript)
-        counts = {outcome: sum(result.outcome == outcome for result in results) for outcome in ("passed", "failed", "skipped")}
-        print("\n  " + ", ".join(f"{count} {outcome}" for outcome, count in counts.items()))
+    for title, results in asyncio.run(all_played(wanted, commands, options)):
+        print_table(title, results, options.transcript)
+        counts = {outcome: sum(result.outcome == outcome for result in results)
+                  for outcome in ("passed", "found", "failed", "skipped")}
+        print("\n  " + ", ".join(f"{count} {outcome}" for outcome, count in counts.items() if count))
         failures += counts["failed"] + (counts["skipped"] if options.no_skips else 0)
-    if options.self_test or own:
-        results = asyncio.run(self_test(options))
-        print_table("wrong clients", results, options.transcript)
-        failures += sum(result.outcome == "failed" for result in results)
     return 1 if failures else 0
+
+
+def own_clients(options) -> list[str]:
+    """This project's clients, which `make test-conformance` checks together with the kit."""
+    if not SWIFT.exists():
+        sys.exit(f"{SWIFT} is missing: run `swift build --product conformance-driver`, or name a client with --client")
+    options.self_test = True
+    return [PYTHON, JAVASCRIPT, str(SWIFT)]
 
 
 if __name__ == "__main__":

@@ -44,7 +44,7 @@ class IgnoresGoaway(Client):
 
 
 class TrustsEveryGateway(Client):
-    """Does not notice that nothing arrives any more."""
+    """Does not notice that nothing arrives any longer."""
 
     async def _watch_silence(self, socket):
         pass

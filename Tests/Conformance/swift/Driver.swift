@@ -105,7 +105,7 @@ actor Driver {
     private func request(_ command: Command) async {
         guard let rider = self.client?.rider else { return }
         let job = command.job.flatMap { JobID($0) }
-        do {
+        do throws(EnrouteError) {
             switch (command.do, job) {
             case ("travel", let job?) where command.active == true: try await rider.startTravel(job)
             case ("travel", let job?): try await rider.stopTravel(job)
@@ -117,10 +117,8 @@ actor Driver {
             default: fatalError("unknown command: \(command.do)")
             }
             say("answer", ["request": command.request, "ok": true])
-        } catch let error as EnrouteError {
-            say("answer", ["request": command.request, "ok": false, "code": error.code.rawValue])
         } catch {
-            say("answer", ["request": command.request, "ok": false, "code": "\(error)"])
+            say("answer", ["request": command.request, "ok": false, "code": error.code.rawValue])
         }
     }
 }

@@ -47,7 +47,7 @@ class Client:
     # What applications call.
 
     async def run(self):
-        """Stays connected until `stop`, or until the gateway says that coming back is of no use."""
+        """Stays connected until `stop`, or until the gateway says that connecting again is useless."""
         failures, rejected = 0, None
         while not self._stopped.is_set():
             self._on_connection("connecting", None)
@@ -256,6 +256,8 @@ class Client:
         answer = self._answers.get(message.get("ref"))
         if answer and not answer.done():
             answer.set_result(message) if message["type"] == "ok" else answer.set_exception(Refused(message))
+        elif message["type"] == "ok" and message.get("replyTo") == "location":
+            self.rider.accepted(message.get("seq"))
         elif message["type"] == "error" and message.get("replyTo") == "subscribe":
             jobs = [message["job"]] if message.get("job") else list(self._jobs)
             if message.get("retry"):

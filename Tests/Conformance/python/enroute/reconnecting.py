@@ -25,14 +25,14 @@ class End:
 
 
 def is_final(end):
-    """Whether coming back is of no use."""
+    """Whether connecting again is useless."""
     if end.http is not None:
         return end.http in (400, 403)
     return 4500 <= end.code <= 4999
 
 
 def needs_new_token(end):
-    """Whether the same token is of no use."""
+    """Whether the same token is useless."""
     return end.code == 4005 or end.http == 401
 
 

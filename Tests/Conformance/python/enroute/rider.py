@@ -11,7 +11,7 @@ class Rider:
         self._client = client
         self.interval = 1
         self._travelling, self._reasons = set(), {}
-        self._waiting, self._seq, self._sent_at = None, 0, None
+        self._waiting, self._unanswered, self._seq, self._sent_at = None, None, 0, None
 
     async def travel(self, job, active=True):
         """Switches travel mode and returns the deadline (ms) up to which the rider may share a position."""
@@ -30,12 +30,20 @@ class Rider:
     async def availability(self, status, device=None):
         await self._client.request({"type": "availability", "status": status, **({"device": device} if device else {})})
 
+    def accepted(self, seq):
+        """The gateway answered the report with this number, and with it all earlier ones."""
+        if seq == self._seq - 1:
+            self._unanswered = None
+
     def refused(self, error):
+        if error.get("replyTo") == "location":
+            self._unanswered = None
         if error.get("replyTo") == "location" and error["code"] in ("travel_mode_off", "not_found", "forbidden"):
             self._travelling.discard(error.get("job"))
 
     async def run(self):
-        """One connection long: what the rider declared before, then reports."""
+        """One connection long: what the rider declared before, then reports. A lost report is sent again if none is newer."""
+        self._waiting, self._unanswered, self._sent_at = self._waiting or self._unanswered, None, None
         for job in list(self._travelling):
             try:
                 await self.travel(job)
@@ -50,7 +58,8 @@ class Rider:
                 self._report()
 
     def _report(self):
-        (jobs, fix, battery), self._waiting = self._waiting, None
+        self._unanswered, self._waiting = self._waiting, None
+        jobs, fix, battery = self._unanswered
         if self._client.clock.now() - fix["at"] / 1000 > OLDEST:
             return
         self._reasons.clear()  # A position ends the explanation of its absence.
