@@ -121,6 +121,36 @@ import Testing
         }
     }
 
+    @Test func `a folder that enroute dev did not create keeps every file`() async throws {
+        let files = FileManager.default
+        let folder = files.temporaryDirectory.appending(path: "app \(UUID().uuidString.prefix(8))").path
+        defer { try? files.removeItem(atPath: folder) }
+        let (app, empty) = ("\(folder)/app", "\(folder)/empty")
+        for path in [app, empty] { try files.createDirectory(atPath: path, withIntermediateDirectories: true) }
+        // The names of files that enroute dev writes, too.
+        let own = ["client.json": #"{"id":"app"}"#, "package.json": #"{"name":"app"}"#, "main.mjs": ""]
+        for (name, text) in own { try Data(text.utf8).write(to: URL(filePath: "\(app)/\(name)")) }
+        _ = try await DevSession.run(["--folder", empty]) { dev in
+            let refused = try await dev.enroute(["dev", "--port", "0", "--folder", app])
+            #expect(refused.code == 78 && refused.error.contains("did not create it"), "\(refused)")
+            #expect(try files.contentsOfDirectory(atPath: empty).contains(DevFolder.marker))
+            try Data().write(to: URL(filePath: "\(empty)/notes"))
+        }
+        #expect(try files.contentsOfDirectory(atPath: empty) == ["notes"])
+        #expect(try files.contentsOfDirectory(atPath: app).sorted() == own.keys.sorted())
+        for (name, text) in own { #expect(files.contents(atPath: "\(app)/\(name)") == Data(text.utf8)) }
+    }
+
+    @Test func `a folder of an enroute dev that was killed is used again, and removed`() async throws {
+        let files = FileManager.default
+        let path = files.temporaryDirectory.appending(path: "dev \(UUID().uuidString.prefix(8))").path
+        defer { try? files.removeItem(atPath: path) }
+        _ = try await DevSession.run(["--folder", path], ending: .kill)
+        #expect(try files.contentsOfDirectory(atPath: path).contains(DevFolder.marker))
+        _ = try await DevSession.run(["--folder", path])
+        #expect(!files.fileExists(atPath: path))
+    }
+
     @Test func `values with quotes survive the shell, at any length`() async throws {
         let value = String(repeating: #"a"b$c`d\e' "#, count: 40)
         let script = DevGuide.export("X", value) + "\nprintf %s \"$X\""

@@ -62,6 +62,7 @@ struct DevCommand: AsyncParsableCommand {
         exitImmediatelyOnCrash()
         try await exitingCleanly {
             let folder = try DevFolder(path: self.folder)
+            defer { folder.removeIfEmpty() }
             do {
                 try await untilSignal {
                     try await RedisServer.running { redis in try await self.serve(redis, folder) }

@@ -12,6 +12,11 @@ struct DevFolder {
     static let name = ".enroute-dev"
     /// The file with the gateway's URL and the tokens, which `enroute job` and `enroute rider` read.
     static let credentials = "client.json"
+    /// The file that says whose folder it is.
+    static let marker = "CREATED-BY-ENROUTE-DEV"
+
+    /// It was there before, and empty.
+    private let isForeign: Bool
 
     /// - Parameter path: relative to the current folder, or absolute.
     /// - Throws: `ConfigurationError` if something else is at the path, so that no file of anybody is overwritten or removed.
@@ -19,13 +24,13 @@ struct DevFolder {
         self.path = URL(filePath: path).standardizedFileURL.path.trimmingSuffix("/")
         let content = try? FileManager.default.contentsOfDirectory(atPath: self.path)
         let isOurs =
-            content.map { $0.isEmpty || $0.contains(Self.credentials) } ?? !FileManager.default.fileExists(
-                atPath: self.path)
+            content.map { $0.isEmpty || $0.contains(Self.marker) } ?? !FileManager.default.fileExists(atPath: self.path)
         guard isOurs else {
             throw ConfigurationError(
                 description:
                     "\(self.path) exists, and enroute dev did not create it. Name another folder with --folder.")
         }
+        self.isForeign = content?.isEmpty == true
         try self.creating {
             try FileManager.default.createDirectory(
                 atPath: self.path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
@@ -43,12 +48,13 @@ struct DevFolder {
 
     /// Writes all files. An earlier `enroute dev` may have left some.
     func write(_ guide: DevGuide) throws {
-        var files: [String: Data] = [
-            Self.credentials: try guide.credentials.encoded, "follow.mjs": Data(Self.example.utf8),
-            "package.json": Data(Self.package.utf8),
+        // The marker first, so that an interrupted start can be repeated.
+        let own: [(name: String, data: Data)] = [
+            (Self.marker, Data("enroute dev removes its files from this folder when it ends.\n".utf8)),
+            (Self.credentials, try guide.credentials.encoded), ("follow.mjs", Data(Self.example.utf8)),
+            ("package.json", Data(Self.package.utf8)),
         ]
-        for (name, bytes) in EmbeddedFiles.pages where name.hasPrefix("enroute") { files[name] = Data(bytes) }
-        for (name, data) in files {
+        for (name, data) in own + Self.modules.map({ ($0, Data(EmbeddedFiles.pages[$0] ?? [])) }) {
             try self.creating {
                 try data.write(to: URL(filePath: "\(self.path)/\(name)"), options: .atomic)
                 try FileManager.default.setAttributes(
@@ -57,13 +63,24 @@ struct DevFolder {
         }
     }
 
-    /// Removes the folder, unless another `enroute dev` uses it meanwhile.
+    /// Removes the files, and the folder if nothing else is in it, unless another `enroute dev` uses it meanwhile.
     func remove(_ guide: DevGuide) {
         guard let data = FileManager.default.contents(atPath: "\(self.path)/\(Self.credentials)"),
             (try? DevCredentials(data)) == guide.credentials
         else { return }
-        try? FileManager.default.removeItem(atPath: self.path)
+        for name in [Self.credentials, "follow.mjs", "package.json"] + Self.modules + [Self.marker] {
+            try? FileManager.default.removeItem(atPath: "\(self.path)/\(name)")
+        }
+        self.removeIfEmpty()
     }
+
+    /// Leaves a folder that was there before.
+    func removeIfEmpty() {
+        if !self.isForeign { rmdir(self.path) }
+    }
+
+    /// The files of enroute.js.
+    private static var modules: [String] { EmbeddedFiles.pages.keys.filter { $0.hasPrefix("enroute") }.sorted() }
 
     /// Node.js treats the modules as modules, and an app can install the folder.
     private static let package = """
