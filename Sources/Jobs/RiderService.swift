@@ -140,7 +140,9 @@ package struct RiderService: Sendable {
                     return forgotten.flatMap {
                         self.read(rider)
                     }.flatMap { rider in
-                        self.refreshJobs(of: rider).map { (Durable(value: rider, replicas: answer.replicas), isNew) }
+                        self.refreshJobs(of: rider.rider, tasks: rider.record.tasks.keys, rider.record.cardVersion).map {
+                            (Durable(value: rider, replicas: answer.replicas), isNew)
+                        }
                     }
                 case .activeTasks(let jobs, let zone):
                     return self.loop.makeFailedFuture(Refused(hasTasks: jobs, in: zone))
@@ -155,27 +157,33 @@ package struct RiderService: Sendable {
 
     /// Lets the followers of a rider's jobs read its card. A rider that was put into a zone after it got a job has jobs that are
     /// not tasks.
-    private func refreshJobs(of rider: RegisteredRider) -> EventLoopFuture<Void> {
-        guard rider.record.cardVersion > 0 else { return self.loop.makeSucceededVoidFuture() }
+    ///
+    /// - Parameter version: of the card; 0 if the rider never had one.
+    private func refreshJobs(
+        of rider: PersonID, tasks: some Sequence<JobID>, _ version: Int64
+    ) -> EventLoopFuture<Void> {
+        guard version > 0 else { return self.loop.makeSucceededVoidFuture() }
+        let tasks = Set(tasks)
         return self.jobs.ledger.page(
-            of: .rider(rider.rider), after: nil, limit: Self.maxRefreshedJobs, now: WallClock.nowMilliseconds
+            of: .rider(rider), after: nil, limit: Self.maxRefreshedJobs, now: WallClock.nowMilliseconds
         ) { $1.status.showsRider }.flatMap { page in
-            let jobs = Set(rider.record.tasks.keys).union(page.jobs.map(\.job))
-            let refreshed = jobs.map {
-                self.jobs.ledger.refresh($0, after: rider.record.cardVersion, ofCardOf: rider.rider)
+            let refreshed = tasks.union(page.jobs.map(\.job)).map {
+                self.jobs.ledger.refresh($0, after: version, ofCardOf: rider)
             }
             return EventLoopFuture.andAllSucceed(refreshed, on: self.loop)
         }
     }
 
-    /// Removes a rider from its zone on behalf of the service.
+    /// Removes a rider from its zone on behalf of the service. Followers of its jobs lose its card before this succeeds.
     package func remove(_ rider: PersonID, by requester: Riders.Requester) -> EventLoopFuture<Durable<Void>> {
         self.zone(of: rider).flatMap { zone in
             self.riders.remove(rider, from: zone, because: "", by: requester).flatMap { answer in
                 switch answer.value {
                 case .noSuchRider: return self.loop.makeFailedFuture(Refused.noSuchRider)
-                case .removed:
-                    return self.places.forget(rider, in: zone).map { Durable(value: (), replicas: answer.replicas) }
+                case .removed(let version):
+                    return self.places.forget(rider, in: zone).flatMap {
+                        self.refreshJobs(of: rider, tasks: EmptyCollection<JobID>(), version)
+                    }.map { Durable(value: (), replicas: answer.replicas) }
                 case .activeTasks(let jobs): return self.loop.makeFailedFuture(Refused(hasTasks: jobs, in: zone))
                 case .otherRequest: return self.loop.makeFailedFuture(Refused.otherRequest)
                 }

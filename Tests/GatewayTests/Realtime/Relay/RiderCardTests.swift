@@ -150,7 +150,7 @@ import Testing
             try await Self.create(gateway)
             try await Self.follow(gateway) { _, messages in
                 var received: [JobStatus] = []
-                let statuses: [JobStatus] = [.accepted, .readyForPickup, .inTransit, .delivered]
+                let statuses: [JobStatus] = [.accepted, .preparing, .readyForPickup, .inTransit, .delivered]
                 for status in statuses { try await Self.change(gateway, to: status) }
                 // The end is sent after everything else.
                 let ended = try await messages.first { message in
@@ -243,8 +243,12 @@ import Testing
             let moved = try await gateway.rest(
                 "PUT", "/api/v1/riders/rider-1", by: "orders", .service, #"{"zone":"milan","approved":true}"#)
             #expect(moved.status == 201 && moved.text.contains("Rosa"), "\(moved.text)")
-            let removed = try await gateway.rest("DELETE", "/api/v1/riders/rider-1", by: "orders", .service)
-            #expect(removed.status == 204)
+            try await Self.follow(gateway) { snapshot, messages in
+                #expect(snapshot.riderCard == Self.rosa)
+                let removed = try await gateway.rest("DELETE", "/api/v1/riders/rider-1", by: "orders", .service)
+                #expect(removed.status == 204)
+                #expect(try await messages.reset().riderCard == nil)
+            }
             let after = try await Self.read(gateway, by: "anna", .customer)
             #expect(after.status == 200 && !after.text.contains("Rosa"))
             let stored = try await gateway.storedTexts()
