@@ -95,10 +95,11 @@ package struct TokenVerifier: Sendable {
             do throws(TokenRefusal) {
                 return try self.verify(token, keys[index], self.providers[index])
             } catch {
-                // Of several providers with this issuer, the one that came furthest explains best. A key that is unknown to one
-                // of them may arrive with the next fetch.
+                // Of several providers with this issuer, the one that came furthest explains best. But one whose keys have not
+                // been fetched yet may be the one that issued the token.
                 let isAboutAudience = error.claim == self.providers[index].audienceClaim
-                let progress = isAboutAudience ? 3 : error.progress
+                let lacksKeys = error == .unknownKey && keys[index].isEmpty
+                let progress = lacksKeys ? 5 : isAboutAudience ? 3 : error.progress
                 guard progress > furthest else { continue }
                 (refusal, furthest) = (error, progress)
             }

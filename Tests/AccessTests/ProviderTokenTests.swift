@@ -190,6 +190,20 @@ import Testing
         #expect(signed?.reason == .wrongAlgorithm)
     }
 
+    @Test func `of two providers of one issuer, the one whose keys are still missing decides whether to fetch`()
+        async throws
+    {
+        let known = try await Self.provider { $0.audience = "identity" }
+        let missing = IdentityProvider(issuer: "iss", audience: "aud")
+        for providers in [[known, missing], [missing, known]] {
+            let refusal = Self.refusal(TokenVerifier(providers))
+            #expect(refusal == .unknownKey, "\(providers.map(\.audience))")
+        }
+        // With keys of its own, the audience explains the refusal.
+        let other = try await Self.provider { $0.audience = "another" }
+        #expect(Self.refusal(TokenVerifier([known, other]))?.reason == .wrongAudience)
+    }
+
     @Test func `S3: a provider's key verifies only tokens of its issuer`() async throws {
         let first = IdentityProvider(
             issuer: "a", audience: "aud", keys: [try await .asymmetric(pem: Signer.es.publicPEM, kid: "k", source: "t")]
