@@ -8,14 +8,15 @@
 -- KEYS[2]  events:{<shard>}       stream   all events; on a cluster outbox:{<tag>}, which is in the job's slot
 -- ARGV[1]  rider                  1 to 64 of [A-Za-z0-9_-]; '' when the service or operations staff stop it
 -- ARGV[2]  retention_ms           ms the record is retained after this change, 1 to 1,000,000,000,000
+-- ARGV[3]  deadline               ms since the epoch, 13 digits: only if the time limit was this and has been reached; else ''
 -- Errors   'ERR stop_travel: ...' on a bad argument; nothing is written.
--- Returns  {1} switched off   {2} was already off   {0} no such job   {-1} not this rider's job
+-- Returns  {1} switched off   {2} was already off, or has another deadline   {0} no such job   {-1} not this rider's job
 -- Cost     O(1)
 
-if #KEYS ~= 2 or #ARGV ~= 2 then
-  return redis.error_reply('ERR stop_travel: takes 2 keys and 2 arguments')
+if #KEYS ~= 2 or #ARGV ~= 3 then
+  return redis.error_reply('ERR stop_travel: takes 2 keys and 3 arguments')
 end
-local rider = ARGV[1]
+local rider, deadline = ARGV[1], ARGV[3]
 local retention = tonumber(ARGV[2])
 if rider ~= '' and (#rider > 64 or not string.match(rider, '^[%w_-]+$')) then
   return redis.error_reply("ERR stop_travel: rider must be '' or 1 to 64 of [A-Za-z0-9_-]")
@@ -23,11 +24,14 @@ end
 if not retention or retention % 1 ~= 0 or retention < 1 or retention > 1e12 then
   return redis.error_reply('ERR stop_travel: retention_ms must be 1 to 1000000000000')
 end
+if deadline ~= '' and not string.match(deadline, '^[1-9]%d%d%d%d%d%d%d%d%d%d%d%d$') then
+  return redis.error_reply("ERR stop_travel: deadline must be '' or ms since the epoch, 13 digits")
+end
 
-local record = redis.call('HMGET', KEYS[1], 'rider', 'status', 'travel_active', 'epoch', 'zone')
+local record = redis.call('HMGET', KEYS[1], 'rider', 'status', 'travel_active', 'epoch', 'zone', 'travel_deadline')
 if not record[2] then return {0} end
 if rider ~= '' and record[1] ~= rider then return {-1} end
-if record[3] ~= '1' then return {2} end
+if record[3] ~= '1' or deadline ~= '' and record[6] ~= deadline then return {2} end
 local time = redis.call('TIME')
 local now = string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000))
 -- Identical in every script that changes a job: appends an event to the last key, the stream of all events.
@@ -40,5 +44,6 @@ end
 
 redis.call('HSET', KEYS[1], 'travel_active', '0')
 redis.call('PEXPIRE', KEYS[1], retention)
-append_event('travel.ended', record[4], record[5], now, '"rider":"' .. (record[1] or '') .. '","reason":"stopped"')
+append_event('travel.ended', record[4], record[5], now, '"rider":"' .. (record[1] or '') .. '","reason":"'
+  .. (deadline == '' and 'stopped' or 'time_limit') .. '"')
 return {1}

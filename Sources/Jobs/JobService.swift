@@ -185,9 +185,16 @@ package struct JobService: Sendable {
         self.erasing(job, reason, self.feed.close(job, of: rider, because: reason, fence: fence))
     }
 
-    /// Stops a job's positions when the deadline for sharing has passed.
+    /// Stops a job's positions when the deadline for sharing has passed. The gateway that closed the feed then records it at
+    /// the ledger, which nobody waits for: if that fails, the ledger learns it at the next change of the job.
     package func close(_ job: JobID, atLimit deadline: Int64) -> EventLoopFuture<JobFeed.Closing> {
-        self.erasing(job, .timeLimit, self.feed.close(job, atLimit: deadline))
+        let ledger = self.ledger
+        return self.erasing(job, .timeLimit, self.feed.close(job, atLimit: deadline)).map { closing in
+            if case .closed(let erased) = closing, erased > 0 {
+                _ = ledger.stopTravel(for: job, by: nil, atLimit: deadline)
+            }
+            return closing
+        }
     }
 
     private func erasing(

@@ -5,8 +5,10 @@ import TestSupport
 import Testing
 
 @Suite struct StopTravelTests {
-    private func stop(_ stage: Stage, _ rider: String, retention: String = "172800000") async throws -> RESPValue {
-        try await stage.run(Scripts.stopTravel, keys: [stage.jobKey, stage.eventStream], [rider, retention])
+    private func stop(
+        _ stage: Stage, _ rider: String, retention: String = "172800000", deadline: String = ""
+    ) async throws -> RESPValue {
+        try await stage.run(Scripts.stopTravel, keys: [stage.jobKey, stage.eventStream], [rider, retention, deadline])
     }
 
     private func started(_ stage: Stage) async throws -> Int64 {
@@ -45,6 +47,23 @@ import Testing
         }
     }
 
+    @Test func `at the time limit travel mode stops once, and the event says why`() async throws {
+        try await Stage.set { stage in
+            let deadline = try await self.started(stage)
+            try await stage.leavesEverythingUnchanged {
+                let other = try await self.stop(stage, "", deadline: "\(deadline + 1)")
+                #expect(other == .answer(2), "the job has another deadline by now")
+            }
+            let stopped = try await self.stop(stage, "", deadline: "\(deadline)")
+            #expect(stopped == .answer(1))
+            let again = try await self.stop(stage, "", deadline: "\(deadline)")
+            #expect(again == .answer(2))
+            let newest = try await stage.client.run("XREVRANGE", stage.eventStream, "+", "-", "COUNT", "1")
+            let fields = newest.array?.first?.array?.last?.array?.compactMap(\.text) ?? []
+            #expect(fields.contains(#"{"rider":"rider-1","reason":"time_limit"}"#), "\(fields)")
+        }
+    }
+
     @Test func `another rider cannot stop travel mode`() async throws {
         try await Stage.set { stage in
             _ = try await self.started(stage)
@@ -70,9 +89,11 @@ import Testing
             _ = try await self.started(stage)
             let call = ValidCall(
                 script: Scripts.stopTravel, keys: [stage.jobKey, stage.eventStream],
-                arguments: ["rider-1", "172800000"])
+                arguments: ["rider-1", "172800000", ""])
+            let badDeadlines = ["x", "-1", "0", "179524861761", "17952486176110", "1795248617.11"]
             try await call.refuses(
-                badNames.map { (0, $0, "rider must be") } + badRetentions.map { (1, $0, "retention_ms must be") },
+                badNames.map { (0, $0, "rider must be") } + badRetentions.map { (1, $0, "retention_ms must be") }
+                    + badDeadlines.map { (2, $0, "deadline must be") },
                 on: stage)
             let answer = try await stage.run(call.script, keys: call.keys, call.arguments)
             #expect(answer == .answer(1))

@@ -178,12 +178,16 @@ package struct JobLedger: Sendable {
         }
     }
 
-    /// - Parameter rider: `nil` when the service or operations staff stop it.
+    /// - Parameters:
+    ///   - rider: `nil` when the service or operations staff stop it, or the time limit was reached.
+    ///   - deadline: the time limit that was reached, ms since the epoch. Nothing is stopped if there is another one by now.
     /// - Returns: whether the job exists and is this rider's.
-    package func stopTravel(for job: JobID, by rider: PersonID?) -> EventLoopFuture<Bool> {
+    package func stopTravel(
+        for job: JobID, by rider: PersonID?, atLimit deadline: Int64? = nil
+    ) -> EventLoopFuture<Bool> {
         self.change(
             job, Scripts.stopTravel, keys: [self.keyspace.job(job)],
-            arguments: [.text(rider?.text ?? ""), self.retention]
+            arguments: [.text(rider?.text ?? ""), self.retention, .text(deadline.map(String.init) ?? "")]
         ).flatMapThrowing { answer in
             guard let code = answer.value.array?.first?.integer else {
                 throw RedisError.unexpectedAnswer(command: Scripts.stopTravel.name)

@@ -145,6 +145,10 @@ import Testing
                     }
                     #expect(reason == .timeLimit)
                 }
+                try await becomes("other systems learn of it once") {
+                    let ends = try await gateway.events(about: job).filter { $0.kind == .travelEnded }
+                    return ends.map(\.data) == [#"{"rider":"rider-1","reason":"time_limit"}"#]
+                }
             }
         }
     }
