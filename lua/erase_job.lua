@@ -9,6 +9,7 @@
 -- KEYS[2]  job:{<job>}:log        stream   deleted
 -- KEYS[3]  job:{<job>}:links      zset     deleted
 -- KEYS[4]  job:{<job>}:events     channel  {"type":"erased"}: the job no longer exists
+-- KEYS[5]  events:{<shard>}       stream   all events; on a cluster outbox:{<tag>}, which is in the job's slot
 -- ARGV[1]  epoch                  of the record as the caller read it, 1 to 64 of [A-Za-z0-9_-]
 -- ARGV[2]  fence                  of the record as the caller read it, 1 to 15 digits
 -- ARGV[3]  fence_ms               ms for which the fence stays, 1 to 1,000,000,000,000
@@ -16,8 +17,8 @@
 -- Returns  {1, keys} erased; `keys` keys were deleted   {0} no such job   {-1} the job has changed: read the record again
 -- Cost     O(log entries + links) plus one SPUBLISH
 
-if #KEYS ~= 4 or #ARGV ~= 3 then
-  return redis.error_reply('ERR erase_job: takes 4 keys and 3 arguments')
+if #KEYS ~= 5 or #ARGV ~= 3 then
+  return redis.error_reply('ERR erase_job: takes 5 keys and 3 arguments')
 end
 local epoch, expected, lifetime = ARGV[1], ARGV[2], tonumber(ARGV[3])
 if #epoch > 64 or not string.match(epoch, '^[%w_-]+$') then
@@ -30,11 +31,18 @@ if not lifetime or lifetime % 1 ~= 0 or lifetime < 1 or lifetime > 1e12 then
   return redis.error_reply('ERR erase_job: fence_ms must be 1 to 1000000000000')
 end
 
-local record = redis.call('HMGET', KEYS[1], 'epoch', 'fence')
+local record = redis.call('HMGET', KEYS[1], 'epoch', 'fence', 'version', 'zone')
 if not record[1] then return {0} end
 if record[1] ~= epoch or tonumber(record[2] or '0') ~= tonumber(expected) then return {-1} end
 local keys = redis.call('DEL', KEYS[1], KEYS[2], KEYS[3])
 redis.call('HSET', KEYS[1], 'fence', string.format('%.0f', tonumber(expected) + 1))
 redis.call('PEXPIRE', KEYS[1], lifetime)
 redis.call('SPUBLISH', KEYS[4], '{"type":"erased"}')
+local time = redis.call('TIME')
+local now = string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000))
+-- As append_event of the other scripts, but without the record, which must not come into being again.
+local version = (tonumber(record[3] or '') or 0) + 1
+redis.call('XADD', KEYS[5], 'MAXLEN', '~', 50000, '*', 'id', epoch .. '.' .. version .. '.' .. now, 'type',
+  'enroute.job.erased', 'time', now, 'subject', string.match(KEYS[1], '{([%w_-]+)}$'), 'epoch', epoch,
+  'version', version, 'zone', record[4] or '', 'data', '{}')
 return {1, keys}

@@ -13,12 +13,12 @@ extension JobService {
     /// How often an erasure is retried when others change the job concurrently.
     private static let maxErasureAttempts = 5
 
-    /// Erases a job: its positions, validation results and arrival time, its rider's task, its links, its record and log, and
-    /// its entries in lists. Its followers' subscriptions end with `revoked`.
+    /// Erases a job: its positions, validation results and arrival time, its rider's task, its links, its events, its record and
+    /// log, and its entries in lists. Its followers' subscriptions end with `revoked`.
     ///
     /// - Parameters:
     ///   - actor: who requests it.
-    ///   - record: writes the audit entry, which stays. Called with the number of keys deleted before the record.
+    ///   - record: writes the audit entry, which stays. Called with the number of keys and events deleted before the record.
     /// - Returns: fails with `Refused` when there is no such job, also after a successful erasure.
     package func erase(
         _ job: JobID, by actor: PersonID, recording: @escaping @Sendable (_ keys: Int) -> EventLoopFuture<Void>,
@@ -33,16 +33,19 @@ extension JobService {
             }.flatMap {
                 self.feed.erase(job).and(self.ledger.eraseLinks(of: job))
             }.flatMap { live, links in
+                self.ledger.eraseEvents(of: job).map { live + links + $0 }
+            }.flatMap { count in
                 // No job is ever erased without an entry. If a later step fails, the repeated request writes another.
-                recording(live + links)
+                recording(count)
             }.flatMap {
                 self.ledger.erase(job, as: record)
             }.flatMap { erasure in
                 switch erasure.value {
                 case .erased:
-                    return self.ledger.unlist(job, record).and(self.feed.erase(job)).map { _ in
-                        Durable(value: (), replicas: erasure.replicas)
-                    }
+                    // Once more: meanwhile the job may have changed.
+                    return self.ledger.unlist(job, record).and(self.feed.erase(job)).and(
+                        self.ledger.eraseEvents(of: job)
+                    ).map { _ in Durable(value: (), replicas: erasure.replicas) }
                 case .noSuchJob: return loop.makeFailedFuture(Refused.noSuchJob)
                 case .overtaken where attempt < Self.maxErasureAttempts:
                     return self.erase(job, by: actor, recording: recording, attempt: attempt + 1)

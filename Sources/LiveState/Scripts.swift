@@ -31,6 +31,7 @@ package enum Scripts {
     package static let parkEvent = Self.script("park_event")
     package static let settleEvent = Self.script("settle_event")
     package static let replayEvent = Self.script("replay_event")
+    package static let forgetEvents = Self.script("forget_events")
     package static let noteWebhook = Self.script("note_webhook")
 
     // The riders of a zone.

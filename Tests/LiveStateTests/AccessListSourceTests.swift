@@ -64,7 +64,7 @@ import Testing
             "Sources/LiveState/Operations/ZoneJobs.swift", "Sources/LiveState/Operations/ZoneOverview.swift",
             "Sources/LiveState/Operations/PersonJobs.swift", "Sources/LiveState/Jobs/JobErasure.swift",
             "Sources/LiveState/Events/EventStreams.swift", "Sources/LiveState/Events/EventForwarder.swift",
-            "Sources/LiveState/Webhooks/WebhookStore.swift",
+            "Sources/LiveState/Webhooks/WebhookStore.swift", "Sources/LiveState/Events/EventErasure.swift",
         ],
     ]
 

@@ -7,7 +7,7 @@ import Testing
 /// The contracts of erase_job and drop_listed.
 @Suite struct EraseJobTests {
     private func keys(_ stage: Stage) -> [String] {
-        [stage.jobKey, stage.logKey, stage.keyspace.links(of: Stage.job), stage.eventsChannel]
+        [stage.jobKey, stage.logKey, stage.keyspace.links(of: Stage.job), stage.eventsChannel, stage.eventStream]
     }
 
     private static let arguments = ["epoch-1", "0", "300000"]
@@ -52,6 +52,80 @@ import Testing
             #expect(again.fence == fence + 1 && again.head > StatusID("0-0")!)
             let log = try await ledger.log(of: Stage.job).get()
             #expect(log.count == 1)
+        }
+    }
+
+    @Test func `the events of an erased job go, whether they wait or not, and those of others stay`() async throws {
+        try await Stage.set { stage in
+            let store = WebhookStore(ledger: stage.client, settings: stage.settings)
+            let webhook = Webhook(
+                id: "wh_1", url: "https://shop.example/", kinds: [], secrets: [.init(text: "whsec_a", expiresAt: 0)],
+                createdAt: 7)
+            #expect(try await store.add(webhook))
+            #expect(try await store.lease(of: "wh_1", holder: "g").hold())
+            try await stage.createJob(through: Stage.statusesUntilTransit)
+            func event(_ number: Int, of subject: String) -> WaitingEvent {
+                WaitingEvent(
+                    LedgerEvent(id: "e.\(number)", kind: .assigned, time: 7, subject: subject, data: #"{"rider":"r"}"#))
+            }
+            let now: Int64 = 1_763_856_000_000
+            for subject in [Stage.job.text, "other"] {
+                for number in 1...3 {
+                    let waits = try await store.park(
+                        event(number, of: subject), for: "wh_1", attempts: 0, due: now, by: "g")
+                    #expect(waits)
+                }
+                let left = try await store.settle(
+                    event(1, of: subject), for: "wh_1", .dead, due: now, reason: "410", by: "g")
+                #expect(left == 2)
+            }
+            // More than a page of others' events, before and after.
+            let fill = "for i = 1, 250 do redis.call('XADD', KEYS[1], '*', 'id', 'x', 'subject', 'other') end"
+            try await stage.client.run("EVAL", fill, "1", stage.eventStream)
+            try await stage.publish(.delivered)
+            let before = try await stage.client.run("XLEN", stage.eventStream).integer ?? 0
+            let own = before - 250
+
+            let erased = try await stage.ledger.eraseEvents(of: Stage.job).get()
+            #expect(Int64(erased) == own + 3, "\(own) of the stream, one dead, two waiting")
+            let after = try await stage.client.run("XLEN", stage.eventStream)
+            #expect(after == .integer(250))
+            #expect(try await store.first(Stage.job.text, of: "wh_1") == nil)
+            #expect(try await store.dead("wh_1").map(\.event.subject) == ["other"])
+            #expect(try await store.due("wh_1", before: now, most: 10) == ["other"])
+            #expect(try await store.read("wh_1")?.waiting == 2)
+            let again = try await stage.ledger.eraseEvents(of: Stage.job).get()
+            #expect(again == 0)
+
+            // The erasure itself is an event, which names nobody and is not erased.
+            let answer = try await stage.run(Scripts.eraseJob, keys: self.keys(stage), Self.arguments)
+            #expect(answer.array?.first == .integer(1))
+            let last = try await stage.ledger.eraseEvents(of: Stage.job).get()
+            #expect(last == 0)
+            let shard = HashSlot.of(Stage.job.text) % Keyspace.eventShards
+            var events: [LedgerEvent] = []
+            var place = "0-0"
+            while let page = Optional(try await store.streams.read(shard: shard, after: place)), let end = page.last {
+                events += page.compactMap(\.event)
+                place = end.id
+            }
+            #expect(events.map(\.kind) == [.erased] && events[0].data == "{}" && events[0].subject == Stage.job.text)
+            #expect(events[0].version > own)
+        }
+    }
+
+    @Test func `forget_events refuses a bad argument by name`() async throws {
+        try await Stage.set { stage in
+            let keyspace = stage.keyspace
+            let keys = [
+                keyspace.webhook("w"), keyspace.due(ofWebhook: "w"), keyspace.attempts(ofWebhook: "w"),
+                keyspace.waiting(of: "job-7", ofWebhook: "w"),
+            ]
+            let call = ValidCall(script: Scripts.forgetEvents, keys: keys, arguments: ["job-7"])
+            try await call.refuses((badNames + [""]).map { (0, $0, "subject must be") }, on: stage)
+            let nothing = try await stage.run(call.script, keys: call.keys, call.arguments)
+            #expect(nothing == .answer(1, 0))
+            #expect(try await stage.client.dump().isEmpty)
         }
     }
 

@@ -15,6 +15,7 @@ import Testing
         Scripts.riderHeartbeat, Scripts.expireRider, Scripts.assignRider, Scripts.advanceTask, Scripts.releaseRider,
         Scripts.riderSnapshot, Scripts.zoneSnapshot, Scripts.placeRiders,
         Scripts.holdLease, Scripts.parkEvent, Scripts.settleEvent, Scripts.replayEvent, Scripts.noteWebhook,
+        Scripts.forgetEvents,
     ]
 
     /// The comment at the top, without the dashes.

@@ -18,6 +18,7 @@ package struct LedgerEvent: Sendable, Hashable {
         case proximityChanged = "enroute.job.proximity.changed"
         case etaChanged = "enroute.job.eta.changed"
         case closed = "enroute.job.closed"
+        case erased = "enroute.job.erased"
         case riderAvailabilityChanged = "enroute.rider.availability.changed"
         case riderUnreachableWithTask = "enroute.rider.unreachable_with_task"
         /// Sent only by a test of an endpoint; not in the stream.

@@ -21,8 +21,8 @@ extension JobLedger {
     ///
     /// - Parameter record: the record as it was read.
     package func erase(_ job: JobID, as record: JobRecord) -> EventLoopFuture<Durable<Erasure>> {
-        self.writes.evaluateDurably(
-            Scripts.eraseJob,
+        self.change(
+            job, Scripts.eraseJob,
             keys: [
                 self.keyspace.job(job), self.keyspace.log(of: job), self.keyspace.links(of: job),
                 self.keyspace.events(of: job),

@@ -91,6 +91,8 @@ import Testing
                 }
                 return left.isEmpty
             }
+            let events = try await gateway.events(about: JobID("order-1")!)
+            #expect(events.map(\.kind) == [.erased] && events[0].data == "{}", "\(events)")
             let record = try await gateway.client.run("HKEYS", "job:{order-1}").array?.compactMap(\.text)
             #expect(record == ["fence"])
             let travel = try await gateway.client.run("GET", "job:{order-1}:travel").text
