@@ -52,6 +52,7 @@ import Testing
             await other.moveWritten()
             #expect(try await self.events(streams).isEmpty)
             try await other.sweep()
+            await other.moveWritten()
             let events = try await self.events(streams)
             #expect(events.count == Self.jobs.count * (1 + Self.statuses.count))
             for job in Self.jobs {
@@ -59,6 +60,7 @@ import Testing
             }
             // Nothing is left to move.
             try await other.sweep()
+            await other.moveWritten()
             #expect(try await self.events(streams).count == events.count)
         }
     }

@@ -24,6 +24,8 @@ package struct EventForwarder: Sendable {
     package static let sweepInterval: Duration = .seconds(30)
     /// How many outboxes are looked at, at the same time.
     private static let sweepBatch = 512
+    /// Number of zones whose changes are copied at the same time, and maximum number of pages of changes of each.
+    private static let (zonesAtOnce, maxPages) = (32, 20)
     /// Maximum number of zones.
     private static let maxZones = 10_000
     /// The field of the cursors that no zone has: the copying has begun.
@@ -40,24 +42,36 @@ package struct EventForwarder: Sendable {
 
     /// Moves events until the task is cancelled. Outages of the ledger are waited for.
     package func run() async {
+        await withDiscardingTaskGroup { group in
+            if self.isCluster { group.addTask { await self.moveContinuously() } }
+            group.addTask { await self.copyAndSearch() }
+        }
+    }
+
+    /// In a task of its own, so that nothing else delays what this process has written.
+    private func moveContinuously() async {
+        while !Task.isCancelled {
+            await self.moveWritten()
+            try? await Task.sleep(for: Self.interval)
+        }
+    }
+
+    /// The work of the holder of the lease.
+    private func copyAndSearch() async {
         let clock = ContinuousClock()
-        var (renewal, riders, sweep) = (clock.now, clock.now, clock.now)
+        var (renewal, sweep) = (clock.now, clock.now)
         var isHolder = false
         while !Task.isCancelled {
-            if self.isCluster { await self.moveWritten() }
             if clock.now >= renewal {
                 isHolder = (try? await self.lease.hold()) ?? false
                 renewal = clock.now + Lease.renewal
             }
-            if isHolder, clock.now >= riders {
-                try? await self.copyRiderChanges()
-                riders = clock.now + Self.riderInterval
-            }
+            if isHolder { try? await self.copyRiderChanges() }
             if isHolder, self.isCluster, clock.now >= sweep {
                 try? await self.sweep()
                 sweep = clock.now + Self.sweepInterval
             }
-            try? await Task.sleep(for: Self.interval)
+            try? await Task.sleep(for: Self.riderInterval)
         }
         if isHolder { try? await self.lease.release() }
     }
@@ -76,7 +90,7 @@ package struct EventForwarder: Sendable {
         }
     }
 
-    /// Searches all outboxes for events that their writers did not move.
+    /// Searches all outboxes for events that their writers did not move. `moveWritten` moves them next.
     package func sweep() async throws {
         for start in stride(from: 0, to: HashSlot.count, by: Self.sweepBatch) {
             let slots = start..<min(start + Self.sweepBatch, HashSlot.count)
@@ -85,7 +99,7 @@ package struct EventForwarder: Sendable {
             }
             for (slot, answer) in zip(slots, answers) {
                 let length = try await answer.get().integer ?? 0
-                if length > 0 { try await self.move(slot) }
+                if length > 0 { self.outboxes.add(slot) }
             }
         }
     }
@@ -128,21 +142,33 @@ package struct EventForwarder: Sendable {
             }
             _ = try await ledger.send(["HSET", .text(key), .text(Self.begun), "1"]).get()
         }
-        for zone in zones.prefix(Self.maxZones) {
-            try await self.copyChanges(of: zone, after: cursors[zone.text] ?? "0-0")
+        let known = cursors
+        let listed = Array(zones.prefix(Self.maxZones))
+        for start in stride(from: 0, to: listed.count, by: Self.zonesAtOnce) {
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for zone in listed[start..<min(start + Self.zonesAtOnce, listed.count)] {
+                    group.addTask { try await self.copyChanges(of: zone, after: known[zone.text] ?? "0-0") }
+                }
+                try await group.waitForAll()
+            }
         }
     }
 
+    /// Copies at most `maxPages` pages, in order.
     private func copyChanges(of zone: ZoneID, after cursor: String) async throws {
-        let log = self.keyspace.changeLog(of: zone)
-        let entries = try await self.streams.entries(of: log, after: cursor)
-        guard let last = entries.last else { return }
-        for entry in entries {
-            if let event = LedgerEvent(riderChange: entry, in: zone) { try await self.streams.append(event).get() }
+        var cursor = cursor
+        for _ in 0..<Self.maxPages {
+            let entries = try await self.streams.entries(of: self.keyspace.changeLog(of: zone), after: cursor)
+            guard let last = entries.last else { return }
+            for entry in entries {
+                if let event = LedgerEvent(riderChange: entry, in: zone) { try await self.streams.append(event).get() }
+            }
+            _ = try await self.streams.ledger.send([
+                "HSET", .text(self.keyspace.eventCursors), .text(zone.text), .text(last.id),
+            ]).get()
+            guard entries.count == EventStreams.page else { return }
+            cursor = last.id
         }
-        _ = try await self.streams.ledger.send([
-            "HSET", .text(self.keyspace.eventCursors), .text(zone.text), .text(last.id),
-        ]).get()
     }
 }
 
