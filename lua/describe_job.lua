@@ -1,8 +1,8 @@
 #!lua
 -- describe_job: change a job's pickup place, destination, zone, display details or metadata.
 --
--- An argument '' keeps the stored value; display and metadata are removed by '{}'. The gateways of followers read the job again, so a new destination is shown
--- immediately.
+-- An argument '' keeps the stored value; display and metadata are removed by '{}'. The gateways of followers read the job
+-- again, so a new destination is shown immediately.
 --
 -- Role     ledger
 -- KEYS[1]  job:{<job>}            hash     the record

@@ -25,7 +25,7 @@ import Testing
                 (settings.limits.positionsPerSecond, settings.limits.positionsBurst) = (1_000_000, 1_000_000)
                 change(&settings)
             } _: { gateway in
-                try await body(gateway, try await gateway.travellingJob())
+                try await body(gateway, try await gateway.travellingJob(zone: RunningGateway.rome))
             }
         }
     }
@@ -203,13 +203,8 @@ import Testing
     private static func appends(
         _ data: [String], as kind: LedgerEvent.Kind, about job: JobID, _ gateway: RunningGateway
     ) async throws {
-        let streams = EventStreams(ledger: gateway.client, settings: gateway.settings.liveState)
         try await becomes("\(kind) is in the stream: \(data)") {
-            var events: [LedgerEvent] = []
-            for shard in 0..<Keyspace.eventShards {
-                events += try await streams.read(shard: shard, after: "0-0").compactMap(\.event)
-            }
-            events.removeAll { $0.kind != kind || $0.subject != job.text }
+            let events = try await gateway.events(about: job).filter { $0.kind == kind }
             return events.map(\.data) == data && events.allSatisfy { $0.zone == RunningGateway.rome }
                 && Set(events.map(\.id)).count == data.count
         }
