@@ -140,7 +140,8 @@ package struct RiderService: Sendable {
                     return forgotten.flatMap {
                         self.read(rider)
                     }.flatMap { rider in
-                        self.refreshJobs(of: rider.rider, tasks: rider.record.tasks.keys, rider.record.cardVersion).map {
+                        self.refreshJobs(of: rider.rider, tasks: rider.record.tasks.keys, rider.record.cardVersion).map
+                        {
                             (Durable(value: rider, replicas: answer.replicas), isNew)
                         }
                     }

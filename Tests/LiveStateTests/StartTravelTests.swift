@@ -30,7 +30,8 @@ import Testing
             try await stage.createJob(through: Stage.statusesUntilTransit)
             let first = try await self.start(stage)
             let again = try await self.start(stage) { $0[1] = "86400000" }
-            _ = try await stage.run(Scripts.stopTravel, keys: [stage.jobKey, stage.eventStream], ["", "172800000", ""])
+            _ = try await stage.run(
+                Scripts.stopTravel, keys: [stage.jobKey, stage.eventStream], ["", "172800000", ""])
             let afterStop = try await self.start(stage) { $0[1] = "86400000" }
             let deadline = try #require(first.array?[1].integer)
             // Each start is a new decision with a greater fence.

@@ -15,7 +15,9 @@ import Testing
         let most = words.reduce(0) { $0 + CommandWriter.size(ofWord: $1.utf8.count) }
         return client.sendDirectly(key: words[1], words: words.count, most: most) { writer in
             for word in words { writer.word(word) }
-        } _: { completion($0) }
+        } _: {
+            completion($0)
+        }
     }
 
     @Test func `commands that the kernel does not accept arrive later, whole and in their order`() async throws {

@@ -168,7 +168,8 @@ extension JobLedger {
 
     private func records(of jobs: [JobID]) -> EventLoopFuture<[JobRecord?]> {
         let answers = jobs.map { job in
-            self.ledger.send(JobRecord.query(JobRecord.fields, of: self.keyspace.job(job))).map { answer -> JobRecord? in
+            self.ledger.send(JobRecord.query(JobRecord.fields, of: self.keyspace.job(job))).map {
+                answer -> JobRecord? in
                 let record = JobRecord(answer: answer)
                 if record == nil, !JobRecord.isMissing(answer) {
                     self.ledger.refuse(self.keyspace.job(job), by: "HMGET")

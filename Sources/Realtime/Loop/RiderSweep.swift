@@ -136,7 +136,9 @@ final class RiderSweep {
             let looks = tasks.shuffled().prefix(Self.maxTasksCompared).map { job in
                 riders.owner(of: job, in: zone).flatMap { rider -> EventLoopFuture<ComparedTask> in
                     let released = rider.map { jobs.releaseStaleTasks([job], of: $0, in: zone) }
-                    return (released ?? loop.makeSucceededFuture(0)).map { ComparedTask(job: job, owner: rider, released: $0) }
+                    return (released ?? loop.makeSucceededFuture(0)).map {
+                        ComparedTask(job: job, owner: rider, released: $0)
+                    }
                 }
             }
             return EventLoopFuture.whenAllSucceed(looks, on: loop)

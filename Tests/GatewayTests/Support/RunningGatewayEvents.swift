@@ -12,3 +12,8 @@ extension RunningGateway {
         return events.filter { $0.subject == job.text }
     }
 }
+
+extension ServerMessage {
+    /// A subscription ends.
+    var isEnd: Bool { if case .ended = self { true } else { false } }
+}
