@@ -4,8 +4,10 @@
 PACKAGES = libhiredis-dev libssl-dev zlib1g-dev redis-server libjs-leaflet util-linux
 # For the tests besides: proxies, enroute.js, the pages in a browser, a queue, the benchmarks' smoke test.
 TEST_PACKAGES = haproxy socat nginx-light libnginx-mod-stream prometheus prometheus-alertmanager wget mmdebstrap nodejs node-ws \
-    node-redis chromium python3 python3-venv redis-tools iproute2 openssl curl valgrind binutils libc6-dbg systemd \
-    systemd-container dpkg-dev man-db shellcheck
+    node-redis node-react node-react-dom node-react-test-renderer node-typescript esbuild chromium python3 python3-venv redis-tools \
+    iproute2 openssl curl valgrind binutils libc6-dbg systemd systemd-container dpkg-dev man-db shellcheck
+# Debian's npm conflicts with builds of Node that bring their own.
+TEST_PACKAGES += $(shell command -v npm >/dev/null || echo npm)
 SUDO = $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
 # The program that `make install` and `make deb` use; empty for .build/release/enroute.
@@ -111,7 +113,8 @@ TESTS =
 test-swift: build-tests
 	Tests/Swift/run $(TESTS)
 
-# enroute.js: its rules, and the library with the gateway that was built. Node 18 or newer; Debian has one.
+# enroute.js: its rules, the library with the gateway that was built, and the npm package with React, TypeScript and a bundler.
+# Node 18 or newer; Debian has one.
 test-javascript: $(BUILT_TESTS)
 	node --test Tests/JavaScript/*.test.mjs
 

@@ -1,4 +1,4 @@
-// The version of the gateway, its documents and both client libraries, which are released together. package.json,
+// The version of the gateway, its documents and both client libraries, which are released together. package.json of JavaScript,
 // openapi.json and asyncapi.json repeat it; a test compares them.
 
 package enum EnrouteVersion {

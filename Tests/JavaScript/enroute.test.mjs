@@ -192,6 +192,26 @@ test('a function that follows a job twice is called twice, and each follow stops
   assert.deepEqual([told, typesOf(peer.heard())], [3, 'subscribe']);
 });
 
+test('an address that would name another host is refused, because the credential would be sent there', async () => {
+  const sockets = playedSockets();
+  const opened = async (more) => {
+    begin({credential: () => ({token: 't'}), WebSocket: sockets, ...more}).start();
+    await settled();
+    return sockets.last.url;
+  };
+  globalThis.location = {origin: 'https://shop.example'};
+  try {
+    assert.equal(await opened({url: '/v1'}), 'wss://shop.example/v1');
+    assert.equal(await opened({url: 'http://localhost:8080/v1'}), 'ws://localhost:8080/v1');
+    const wrong = [{url: 'track.example/v1'}, {url: '.evil.example'}, {url: 'https:///v1'}, {url: '/v1', rest: 'api/v1'}];
+    for (const options of wrong) {
+      await assert.rejects(opened(options), {name: 'TypeError', message: /^This is not a valid address: /}, JSON.stringify(options));
+    }
+  } finally {
+    delete globalThis.location;
+  }
+});
+
 test('listeners receive messages of their type until they are removed', async () => {
   const {enroute, peer} = await open();
   const told = [];

@@ -1,5 +1,5 @@
-// What app developers read: the example in the README runs, the types match the library, the package exports the
-// library, and the files stay small.
+// What app developers read: the example in the README runs, the types match the library, and the files stay small. The npm
+// package is tested in package-contents.test.mjs.
 
 import assert from 'node:assert/strict';
 import {readFileSync, readdirSync} from 'node:fs';
@@ -11,7 +11,7 @@ import {PATIENCE, Stage, isBuilt, until} from './gateway.mjs';
 import {Socket} from './socket.mjs';
 
 const text = (path) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
-const types = text('Sources/WebAssets/web/enroute.d.ts');
+const types = text('Sources/JavaScript/enroute.d.ts');
 const skip = isBuilt ? false : 'there is no gateway: swift build, or name one in ENROUTE_EXECUTABLE';
 
 test('the README example follows a rider', {skip, timeout: 2 * PATIENCE}, async () => {
@@ -80,28 +80,20 @@ test('the types name the connection states and everything that is exported', asy
   for (const name of Object.keys(library)) assert.ok(types.includes(`export class ${name} `), name);
 });
 
-test('the package exports the library, its view, its words and its types', async () => {
-  const {exports} = JSON.parse(text('package.json'));
-  assert.equal((await import('enroute')).Enroute, library.Enroute);
-  assert.equal(typeof (await import('enroute/view')).reduce, 'function');
-  assert.equal(typeof (await import('enroute/words')).arrivalText, 'function');
-  assert.ok(text(exports['.'].types.slice(2)).startsWith('//'));
-});
-
 test('the library is at most 15 kB compressed, without comments as the gateway sends it', async () => {
   const {gzipSync} = await import('node:zlib');
   const bytes = ['', '-connection', '-timing', '-rest', '-view', '-words']
-    .map((part) => text(`Sources/WebAssets/web/enroute${part}.js`))
+    .map((part) => text(`Sources/JavaScript/enroute${part}.js`))
     .map((source) => source.replace(/^ *\/\/.*$/gm, '').replace(/^ *\/\*[^]*?\*\/ *$/gm, ''))
     .reduce((sum, source) => sum + gzipSync(source).length, 0);
   assert.ok(bytes <= 15_000, `${bytes}`);
 });
 
 test('every file of the library opens with its purpose and has at most 400 lines of 128 columns', () => {
-  const library = readdirSync(new URL('../../Sources/WebAssets/web/', import.meta.url))
-    .filter((name) => name.startsWith('enroute')).map((name) => `Sources/WebAssets/web/${name}`);
+  const library = readdirSync(new URL('../../Sources/JavaScript/', import.meta.url))
+    .filter((name) => /\.(js|ts)$/.test(name)).map((name) => `Sources/JavaScript/${name}`);
   const tests = readdirSync(new URL('.', import.meta.url))
-    .filter((name) => /^(enroute|golden|gateway|readme|socket|clock|connected)/.test(name))
+    .filter((name) => !/^(ops|page-|page\.|panel|rider|track|worker)/.test(name))
     .map((name) => `Tests/JavaScript/${name}`);
   for (const path of [...library, ...tests]) {
     const lines = text(path).split('\n');

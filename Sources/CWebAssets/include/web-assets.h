@@ -18,7 +18,7 @@ struct enroute_assets {
     size_t count;
 };
 
-/// Every file of Sources/WebAssets/web except the TypeScript declarations.
+/// Every file of Sources/WebAssets/web, some of which are links to Sources/JavaScript.
 struct enroute_assets enroute_page_files(void);
 
 /// Every file of Sources/WebAssets/api.

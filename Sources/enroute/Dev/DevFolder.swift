@@ -84,7 +84,7 @@ struct DevFolder {
 
     /// Node.js treats the modules as modules, and an app can install the folder.
     private static let package = """
-        {"name": "enroute", "private": true, "type": "module", "exports": {".": "./enroute.js", "./*": "./enroute-*.js"}}
+        {"name": "@enroute/client", "private": true, "type": "module", "exports": {".": "./enroute.js", "./*": "./enroute-*.js"}}
 
         """
 

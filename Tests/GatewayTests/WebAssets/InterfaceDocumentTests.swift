@@ -148,7 +148,8 @@ import Webhooks
     }
 
     @Test func `the package of the client library has the gateway's version`() throws {
-        let package = try JSONValue(json: Array(Data(contentsOf: Checkout.root.appending(path: "package.json"))))
+        let manifest = Checkout.root.appending(path: "Sources/JavaScript/package.json")
+        let package = try JSONValue(json: Array(Data(contentsOf: manifest)))
         #expect(package["version"] == .text(EnrouteVersion.current))
     }
 

@@ -1,8 +1,8 @@
 // Types of enroute.js. All times are in ms. `at`, `received`, `statusAt` and `arrivesAt` count from the epoch by the gateway's
-// clock. The guide is Sources/WebAssets/enroute-js.md.
+// clock. The guide is enroute-js.md in Sources/WebAssets of the repository.
 
 export interface EnrouteOptions {
-  /** Address of the WebSocket: `https://host/v1` or `wss://host/v1`. Default: `/v1` on the page's own origin. */
+  /** Address of the WebSocket: `https://host/v1`, `wss://host/v1`, or a path that begins with `/`. Default: `/v1`. */
   url?: string;
   /**
    * Returns the credential. It is called for each connection and each request, so it can return a fresh token. `null` means

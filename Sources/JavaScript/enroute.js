@@ -1,0 +1,392 @@
+// The client for pages and apps: follows jobs, reports positions and watches pools over one WebSocket that reconnects
+// automatically. It runs in browsers, Node and React Native, without a build step or dependencies.
+//
+// Views are values (enroute-view.js), and timing decisions are pure functions (enroute-timing.js). enroute-connection.js owns
+// the socket. This file matches requests with answers and passes messages to views. The protocol is described in
+// Sources/EnrouteWire, the API in enroute.d.ts.
+
+import {GatewayConnection, TokenRenewal} from './enroute-connection.js';
+import {FixQueue, JOB_NAME, closeMeaning, isPlace} from './enroute-timing.js';
+import {ANSWER_WITHIN, EnrouteError, request, unreachable} from './enroute-rest.js';
+import {reduce, reducePool, unknownPool, unknownView} from './enroute-view.js';
+
+/** ms until a subscription is repeated, unless the gateway names a time. */
+const ASK_AGAIN_AFTER = 1_000;
+/** How many timed-out requests of one kind keep waiting for a late answer; the oldest ones are dropped. */
+const MOST_TIMED_OUT = 16;
+/** ms until a report is tried again while the socket still buffers the previous one. */
+const CONGESTION_PAUSE = 500;
+
+/** The client refuses an invalid job name itself, because the gateway would close the connection for a malformed message. */
+const noSuchJob = {type: 'error', code: 'not_found', message: 'This is not a valid job name.'};
+
+export {EnrouteError};
+
+export class Enroute {
+  #options; #gateway; #listeners = new Map(); #pending = new Map();
+  #follows = new Map(); #pools = new Map(); #retries = new Map();
+  #fixes = new FixQueue(); #report; #renewal; #last = {};
+
+  /** @param {import('./enroute').EnrouteOptions} options */
+  constructor(options) {
+    const {url = '/v1', rest = '/api/v1'} = options;
+    const host = /^(?:ws|http)s?:\/\/[^/]+/;
+    const origin = host.exec(url)?.[0] ?? globalThis.location?.origin ?? '';
+    const absolute = (path) => {
+      if (host.test(path)) return path;
+      // Behind an origin, a host without a scheme would be another host, and the credential would be sent to it.
+      if (path.startsWith('/')) return origin + path;
+      throw new TypeError(`This is not a valid address: ${path}`);
+    };
+    this.#options = {
+      now: () => performance.now(), wall: () => Date.now(), random: Math.random,
+      // Called as plain functions, because a browser's timers reject any other receiver than the window.
+      timers: {setTimeout: (...all) => setTimeout(...all), clearTimeout: (...all) => clearTimeout(...all)},
+      fetch: (...all) => fetch(...all), WebSocket: globalThis.WebSocket,
+      ...options,
+      url: absolute(url).replace(/^http/, 'ws'), rest: absolute(rest).replace(/^ws/, 'http'),
+    };
+    if (!this.#options.WebSocket) {
+      throw new TypeError('This environment has no WebSocket. Pass a class as the option `WebSocket`.');
+    }
+    this.#gateway = new GatewayConnection(
+      this.#options, (message) => this.#received(message), () => this.#connectionChanged(), () => this.#expectsMessages());
+    this.#renewal = new TokenRenewal(this.#options, this.#gateway, (token) => this.refresh(token));
+  }
+
+  // ---- the connection ----
+
+  start() {
+    for (const follow of this.#follows.values()) {
+      if (follow.isRefusedByConnection) follow.view = Object.freeze({...follow.view, refused: null});
+      follow.isRefusedByConnection = false;
+    }
+    this.#gateway.start();
+  }
+
+  stop() { this.#gateway.stop(); }
+
+  /**
+   * Reconnects or checks the connection immediately. For systems that report the network or the app by other means than
+   * browser events.
+   */
+  wake() { this.#gateway.wake(); }
+
+  get connection() { return this.#gateway.connection; }
+
+  /** When the last message was received, in ms since the epoch by the local wall clock; null before the first. */
+  get lastMessageAt() { return this.#gateway.lastMessageAt; }
+
+  /** The gateway's time, in ms since the epoch. */
+  get serverTime() { return this.#options.wall() + this.#gateway.clockOffset; }
+
+  on(type, listener) {
+    if (!this.#listeners.has(type)) this.#listeners.set(type, new Set());
+    this.#listeners.get(type).add(listener);
+    return () => { this.#listeners.get(type).delete(listener); };
+  }
+
+  async refresh(token) {
+    const answer = await this.#request({type: 'refresh', token});
+    this.#gateway.renewed({token});
+    this.#renewal.plan(this.serverTime);
+    return answer;
+  }
+
+  // ---- following ----
+
+  follow(job, heard = () => {}) {
+    // A wrapper for each call, so that one function can follow twice and stop once.
+    const listener = (view, change) => heard(view, change);
+    let follow = this.#follows.get(job);
+    const isNew = !follow || follow.view.ended || follow.view.refused;
+    if (isNew) {
+      follow = {view: this.#timed(unknownView(job)), listeners: new Set(), isAnswered: false};
+      this.#follows.set(job, follow);
+      if (JOB_NAME.test(job)) this.#subscribe(follow);
+      else queueMicrotask(() => this.#publishView(follow, reduce(follow.view, noSuchJob, this.#options.now())));
+    } else if (follow.view.known) {
+      queueMicrotask(() => { if (follow.listeners.has(listener)) this.#call(listener, follow.view, 'snapshot'); });
+    }
+    follow.listeners.add(listener);
+    return {
+      get view() { return follow.view; },
+      stop: () => {
+        if (!follow.listeners.delete(listener) || follow.listeners.size > 0) return;
+        if (this.#follows.get(job) !== follow) return;
+        this.#follows.delete(job);
+        if (!follow.view.ended && !follow.view.refused) this.#gateway.send({type: 'unsubscribe', job});
+      },
+    };
+  }
+
+  #subscribe(follow) {
+    const {job, known, epoch, id, ended, refused} = follow.view;
+    if (ended || refused || this.#follows.get(job) !== follow) return;
+    follow.isAnswered = false;
+    this.#gateway.send({type: 'subscribe', job, ...(known && {since: {epoch, id}})});
+  }
+
+  watch(zone, listener = () => {}) {
+    if (this.#pools.has(zone)) throw new Error(`The zone ${zone} is already watched. Stop that watch first.`);
+    const watched = {pool: unknownPool(zone), listener, isAnswered: false};
+    this.#pools.set(zone, watched);
+    this.#watch(watched);
+    return {
+      get pool() { return watched.pool; },
+      stop: () => {
+        if (this.#pools.get(zone) !== watched) return;
+        this.#pools.delete(zone);
+        if (!watched.pool.refused) this.#gateway.send({type: 'unwatch', zone});
+      },
+    };
+  }
+
+  #watch(watched) {
+    const {zone, version, refused} = watched.pool;
+    if (refused || this.#pools.get(zone) !== watched) return;
+    watched.isAnswered = false;
+    this.#gateway.send({type: 'watch', zone, ...(version !== null && {since: version})});
+  }
+
+  // ---- travelling ----
+
+  travel(job, active) {
+    // After this call nothing of the job is sent, even if the gateway cannot be reached now.
+    if (!active) this.#fixes.forget(job);
+    return this.#request({type: 'travel', job, active});
+  }
+
+  publish(jobs, fix) {
+    this.#fixes.add([jobs].flat(), fix);
+    this.#reportWhenDue();
+  }
+
+  availability(status, {device} = {}) {
+    return this.#request({type: 'availability', status, ...(device && {device})});
+  }
+
+  reportUnavailable(reason, job) { return this.#notify({type: 'unavailable', ...(job && {job}), reason}); }
+
+  presence({lat, lon, device} = {}) {
+    return this.#notify({type: 'presence', ...(isPlace({lat, lon}) && {lat, lon}), ...(device && {device})});
+  }
+
+  #reportWhenDue() {
+    const due = this.#fixes.due(this.#options.now());
+    if (due === null || !this.#gateway.isOpen || this.#report !== undefined) return;
+    const wait = due === 0 && this.#gateway.isCongested ? CONGESTION_PAUSE : due;
+    if (wait > 0) {
+      this.#report = this.#options.timers.setTimeout(() => {
+        this.#report = undefined;
+        this.#reportWhenDue();
+      }, wait);
+      return;
+    }
+    const clock = {wall: this.#options.wall(), clockOffset: this.#gateway.clockOffset};
+    const report = this.#fixes.next(this.#options.now(), clock);
+    if (report) this.#gateway.send(report);
+  }
+
+  // ---- requests ----
+
+  /** Sends a message and waits for its answer. The gateway answers requests of one kind about one job in order. */
+  #request(message) {
+    return new Promise((resolve, reject) => {
+      if (message.job !== undefined && !JOB_NAME.test(message.job)) return reject(new EnrouteError(noSuchJob));
+      if (!this.#gateway.send(message)) return reject(unreachable('There is no connection to the gateway.'));
+      const key = `${message.type} ${message.job ?? ''}`;
+      const request = {resolve, reject};
+      request.timer = this.#options.timers.setTimeout(() => {
+        this.#timeOut(key, request);
+        reject(unreachable('The gateway did not answer in time. The request may have been executed or not.'));
+      }, ANSWER_WITHIN);
+      this.#pending.set(key, [...this.#pending.get(key) ?? [], request]);
+    });
+  }
+
+  /**
+   * Keeps the place of a timed-out request in the queue, so that its late answer is not taken for the answer to the next one.
+   */
+  #timeOut(key, request) {
+    const requests = this.#pending.get(key);
+    request.isLate = true;
+    const late = requests.filter(({isLate}) => isLate);
+    const gone = request.mayBeLost ? request : late.length > MOST_TIMED_OUT ? late[0] : null;
+    this.#pending.set(key, requests.filter((other) => other !== gone));
+  }
+
+  /** Sends a message whose sender does not wait for the answer. @returns whether the gateway accepted it */
+  async #notify(message) {
+    try {
+      await this.#request(message);
+      return true;
+    } catch (error) {
+      const {code, retry} = error;
+      this.#emit('error', {replyTo: message.type, job: message.job, code, message: error.message, retry});
+      return false;
+    }
+  }
+
+  #settle(message) {
+    const requests = this.#pending.get(`${message.replyTo} ${message.job ?? ''}`);
+    const request = requests?.shift();
+    if (!request) return false;
+    this.#options.timers.clearTimeout(request.timer);
+    if (message.type === 'ok') request.resolve(message);
+    else request.reject(new EnrouteError(message));
+    return true;
+  }
+
+  rest(method, path, options) { return request(this.#options, method, path, options); }
+
+  // ---- received messages ----
+
+  #received(message) {
+    switch (message.type) {
+      case 'welcome': this.#welcomed(); break;
+      case 'pong': this.#updateClock(); break;
+      case 'rate':
+        this.#fixes.interval = message.intervalSeconds;
+        this.#options.timers.clearTimeout(this.#report);
+        this.#report = undefined;
+        this.#reportWhenDue();
+        break;
+      case 'ok':
+        if (message.replyTo === 'location') this.#fixes.answered(message.seq);
+        else this.#settle(message);
+        break;
+      case 'error': this.#refused(message); return;
+      case 'pool': case 'rider': this.#updateZone(message); break;
+      default: if (message.job !== undefined) this.#updateJob(message);
+    }
+    this.#emit(message.type, message);
+  }
+
+  #welcomed() {
+    this.#updateClock();
+    this.#renewal.plan(this.serverTime);
+    for (const follow of this.#follows.values()) this.#subscribe(follow);
+    for (const watched of this.#pools.values()) this.#watch(watched);
+    this.#reportWhenDue();
+  }
+
+  #updateClock() {
+    for (const follow of this.#follows.values()) follow.view = this.#timed(follow.view);
+  }
+
+  #timed(view) { return Object.freeze({...view, clockOffset: this.#gateway.clockOffset}); }
+
+  #updateJob(message) {
+    const follow = this.#follows.get(message.job);
+    if (!follow) return;
+    if (message.type === 'subscribed' || message.type === 'reset') follow.isAnswered = true;
+    const {now, wall, fastest} = this.#options;
+    this.#publishView(follow, reduce(follow.view, message, now(), {fastest, wall: wall()}));
+  }
+
+  #publishView(follow, {view, change}) {
+    follow.view = view;
+    if (change !== null) for (const listener of [...follow.listeners]) this.#call(listener, view, change);
+  }
+
+  #updateZone(message) {
+    const watched = this.#pools.get(message.zone);
+    if (!watched) return;
+    watched.isAnswered = true;
+    const {pool, change} = reducePool(watched.pool, message);
+    watched.pool = pool;
+    if (change !== null) this.#call(watched.listener, pool, change);
+  }
+
+  #refused(message) {
+    const unanswered = (waiting) => waiting && !waiting.isAnswered;
+    // The client subscribed twice because the first answer was late. The first subscription is still valid.
+    if (message.code === 'bad_request' && ['subscribe', 'watch'].includes(message.replyTo)) return;
+    if (message.replyTo === 'subscribe' && unanswered(this.#follows.get(message.job))) {
+      const follow = this.#follows.get(message.job);
+      if (message.retry) return this.#retryLater(`job ${message.job}`, message, () => this.#subscribe(follow));
+      return this.#publishView(follow, reduce(follow.view, message, this.#options.now()));
+    }
+    if (message.replyTo === 'watch' && unanswered(this.#pools.get(message.zone))) {
+      const watched = this.#pools.get(message.zone);
+      if (message.retry) return this.#retryLater(`zone ${message.zone}`, message, () => this.#watch(watched));
+      return this.#updateZone(message);
+    }
+    if (message.replyTo === 'location') this.#fixes.answered(Infinity);
+    // The gateway dropped a message and does not say which, so every unanswered request may be lost.
+    if (message.replyTo === '' && message.code === 'rate_limited') {
+      for (const request of [...this.#pending.values()].flat()) request.mayBeLost = true;
+      this.#retryLater('all', message, () => this.#resubscribeUnanswered());
+    }
+    if (!this.#settle(message)) this.#emit('error', message);
+  }
+
+  #resubscribeUnanswered() {
+    for (const follow of this.#follows.values()) if (!follow.isAnswered) this.#subscribe(follow);
+    for (const watched of this.#pools.values()) if (!watched.isAnswered) this.#watch(watched);
+  }
+
+  #retryLater(name, {retryInMs = ASK_AGAIN_AFTER}, action) {
+    this.#options.timers.clearTimeout(this.#retries.get(name));
+    this.#retries.set(name, this.#options.timers.setTimeout(action, retryInMs));
+  }
+
+  /** Whether the gateway should be sending something: positions of a live job, or the answer to a report. */
+  #expectsMessages() {
+    const isLive = ({view}) => view.tracking === 'live' && !view.ended && !view.refused;
+    return this.#fixes.isUnanswered || [...this.#follows.values()].some(isLive);
+  }
+
+  // ---- connection changes ----
+
+  #connectionChanged() {
+    const connection = this.connection;
+    if (!this.#gateway.isOpen) this.#disconnected();
+    if (connection.state === 'refused') this.#refuseAll(connection.close);
+    if (JSON.stringify(connection) === JSON.stringify(this.#last)) return;
+    this.#last = connection;
+    this.#emit('connection', connection);
+  }
+
+  #disconnected() {
+    for (const timer of [this.#report, ...this.#retries.values()]) this.#options.timers.clearTimeout(timer);
+    this.#report = undefined;
+    this.#renewal.cancel();
+    this.#retries.clear();
+    this.#fixes.disconnected();
+    const requests = [...this.#pending.values()].flat();
+    this.#pending.clear();
+    for (const {reject, timer} of requests) {
+      this.#options.timers.clearTimeout(timer);
+      reject(unreachable('The connection was lost before the answer. The request may have been executed or not.'));
+    }
+  }
+
+  /** A session that may not reconnect must not keep what it saw, except after a token expired: that can be renewed. */
+  #refuseAll({code, reason}) {
+    const {error} = closeMeaning(code);
+    if (error === 'token_expired') return;
+    for (const follow of this.#follows.values()) {
+      if (follow.view.ended || follow.view.refused) continue;
+      follow.isRefusedByConnection = true;
+      this.#publishView(follow, reduce(follow.view, {type: 'error', code: error, message: reason}, this.#options.now()));
+    }
+  }
+
+  // ---- events ----
+
+  #emit(type, event) {
+    for (const listener of [...this.#listeners.get(type) ?? []]) this.#call(listener, event);
+  }
+
+  /** An error in a listener must not affect the others or the client. */
+  #call(listener, ...all) {
+    try {
+      listener(...all);
+    } catch (error) {
+      if (globalThis.reportError) globalThis.reportError(error);
+      else console.error(error);
+    }
+  }
+}

@@ -1,0 +1,132 @@
+// Background reports as values: which fixes are reported, when, and what an answer changes. And what is stored survives
+// everything that a store may return.
+
+import assert from 'node:assert/strict';
+import {test} from 'node:test';
+import {
+  LONGEST_INTERVAL, answered, due, failed, nothing, reported, stateOf, textOf, withFixes, withJobs,
+} from '../../Sources/JavaScript/background-queue.js';
+import {FIXES_PER_REPORT, FIX_LIFETIME, MOST_FIXES} from '../../Sources/JavaScript/enroute-timing.js';
+import {seeded} from './clock.mjs';
+
+const NOW = 1_795_000_000_000;
+const fix = (ago, more = {}) => ({at: NOW - ago, lat: 41, lon: 12, ...more});
+const travelling = (...jobs) => withJobs(nothing, jobs.length ? jobs : ['v']);
+const times = (fixes) => fixes.map(({at}) => NOW - at);
+const error = (code, more = {}) => ({code, retry: false, ...more});
+
+test('the newest fixes are reported first, at most five, for all jobs in the order of their stops', () => {
+  const state = withFixes(travelling('a', 'b'), [5, 1, 9, 3, 7, 2].map((seconds) => fix(seconds * 1000)));
+  const {report} = reported(state, NOW);
+  assert.deepEqual([report.job, report.body.jobs], ['a', ['b']]);
+  assert.deepEqual(times(report.body.fixes), [1000, 2000, 3000, 5000, 7000]);
+  assert.equal(report.body.fixes.length, FIXES_PER_REPORT);
+  assert.equal('jobs' in reported(withFixes(travelling(), [fix(0)]), NOW).report.body, false);
+});
+
+test('invalid fixes, repeated ones and those beyond the bound are left out', () => {
+  const bad = [fix(0, {lat: 91}), fix(0, {lat: 0, lon: 0}), fix(0, {lat: null}), {lat: 1, lon: 1}, null, 'here'];
+  assert.equal(withFixes(travelling(), bad).waiting.length, 0);
+  const many = withFixes(travelling(), Array.from({length: 50}, (_, index) => fix(index * 10)));
+  assert.equal(many.waiting.length, MOST_FIXES);
+  assert.equal(withFixes(many, [fix(0)]).waiting.length, MOST_FIXES);
+  assert.deepEqual(times(many.waiting).slice(0, 2), [0, 10], 'the oldest ones are discarded');
+});
+
+test('without a job nothing waits, and other jobs never receive fixes of an earlier trip', () => {
+  assert.equal(withFixes(nothing, [fix(0)]).waiting.length, 0);
+  const trip = withFixes(travelling('a', 'b'), [fix(0)]);
+  assert.equal(withJobs(trip, ['b']).waiting.length, 1, 'the rest of the same trip');
+  assert.equal(withJobs(trip, ['b', 'c']).waiting.length, 0);
+  assert.equal(withJobs(trip, []).waiting.length, 0);
+  assert.deepEqual(withJobs(trip, ['b', 'b']).jobs, ['b']);
+  assert.throws(() => withJobs(nothing, Array.from({length: 11}, (_, index) => `j${index}`)), RangeError);
+  assert.throws(() => withJobs(nothing, ['no job']), RangeError);
+});
+
+test('reports are as far apart as the gateway asks for', () => {
+  let state = withFixes(travelling(), [fix(0)]);
+  assert.equal(due(state, NOW), 0);
+  const sent = reported(state, NOW);
+  state = answered(sent.state, sent.report, {accepted: ['v'], stale: [], refused: [], intervalSeconds: 8});
+  assert.equal(due(state, NOW), null);
+  state = withFixes(state, [{...fix(0), at: NOW + 1000}]);
+  assert.equal(due(state, NOW + 1000), 7000);
+  assert.equal(due(state, NOW + 8000), 0);
+  assert.equal(due(state, NOW - 3_600_000), 0, 'a clock that was set back does not stop the reports');
+  for (const [asked, interval] of [[0, 1], [60, LONGEST_INTERVAL], ['8', 8], [undefined, 8]]) {
+    assert.equal(answered(state, sent.report, {intervalSeconds: asked}).interval, interval);
+  }
+});
+
+test('what was reported is done, and what came meanwhile waits', () => {
+  const sent = reported(withFixes(travelling(), [fix(2000), fix(1000)]), NOW);
+  const meanwhile = withFixes(sent.state, [fix(0), fix(5000)]);
+  assert.deepEqual(times(answered(meanwhile, sent.report, {refused: []}).waiting), [0]);
+  const again = answered(meanwhile, sent.report, {refused: [{job: 'v', code: 'unavailable'}]});
+  assert.deepEqual(times(again.waiting), [0, 1000, 2000, 5000], 'a job that may accept it later');
+  assert.deepEqual(times(answered(meanwhile, sent.report, {refused: [{job: 'v', code: 'forbidden'}]}).waiting), [0]);
+});
+
+test('after a failure that may pass the fixes wait, for longer each time; the gateway may name the time', () => {
+  let state = withFixes(travelling(), [fix(0)]);
+  const delays = [];
+  for (let attempt = 0; attempt < 8; attempt += 1) {
+    const sent = reported(state, NOW);
+    state = failed(sent.state, sent.report, error('network', {retry: true}), NOW, () => 1);
+    delays.push(state.notBefore - NOW);
+    assert.equal(state.waiting.length, 1);
+  }
+  assert.deepEqual(delays, [3000, 2000, 4000, 8000, 16_000, 30_000, 30_000, 30_000]);
+  const {report} = reported(state, NOW);
+  assert.equal(due(failed(state, report, error('rate_limited', {retryInMs: 7000}), NOW, Math.random), NOW), 7000);
+  assert.equal(failed(state, report, error('x', {status: 401}), NOW, Math.random).waiting.length, 1, 'a token that expired');
+  assert.equal(answered(state, report, {}).failures, 0);
+});
+
+test('after a refusal the fixes are gone, and the next report is at the slowest pace', () => {
+  for (const code of ['forbidden', 'not_found', 'bad_request', 'illegal_transition']) {
+    const sent = reported(withFixes(travelling(), [fix(0)]), NOW);
+    const state = failed(sent.state, sent.report, error(code), NOW, Math.random);
+    assert.deepEqual([state.waiting.length, state.interval], [0, LONGEST_INTERVAL], code);
+  }
+});
+
+test('fixes that are too old are neither reported nor stored', () => {
+  const state = withFixes(travelling(), [fix(FIX_LIFETIME), fix(FIX_LIFETIME + 1)]);
+  assert.equal(reported(state, NOW).report, null);
+  assert.equal(reported(state, NOW).state.waiting.length, 0);
+  assert.deepEqual(JSON.parse(textOf(state, NOW)).waiting, []);
+});
+
+test('a wrong clock is corrected, and values out of range are left out', () => {
+  const state = {...withFixes(travelling(), [fix(0, {acc: -1, spd: 400, hdg: 370, battery: 2})]), clockOffset: 60_000};
+  const {body} = reported(state, NOW).report;
+  assert.deepEqual(body, {fixes: [{at: NOW + 60_000, lat: 41, lon: 12, hdg: 10}]});
+  assert.equal(reported({...state, clockOffset: 1000}, NOW).report.body.fixes[0].at, NOW, 'within the tolerance');
+  assert.equal(reported(withFixes(travelling(), [fix(0, {battery: 0.4})]), NOW).report.body.battery, 0.4);
+});
+
+test('the state is the same after it was stored and read', () => {
+  const sent = reported(withFixes(travelling('a', 'b'), [fix(1), fix(2)]), NOW);
+  const state = {...failed(sent.state, sent.report, error('network', {retry: true}), NOW, () => 0.5), failures: 0};
+  assert.deepEqual(stateOf(textOf(state, NOW)), state);
+});
+
+test('whatever a store returns becomes a valid state', () => {
+  for (const text of [null, undefined, '', 'no JSON', '[]', '1', 'null', '{}', '{"jobs":7,"waiting":{}}']) {
+    assert.deepEqual(stateOf(text), nothing, `${text}`);
+  }
+  const random = seeded(7);
+  const values = [null, -1, 1e99, 'x', [], {}, [null], ['ok', 'not ok'], NOW, [fix(0)], true, [[1]]];
+  const any = () => values[Math.floor(random() * values.length)];
+  for (let round = 0; round < 2000; round += 1) {
+    const parts = Object.fromEntries(Object.keys(nothing).map((name) => [name, any()]));
+    const state = stateOf(JSON.stringify(parts));
+    const wait = due(state, NOW);
+    assert.ok(wait === null || wait >= 0 && wait <= 600_000, JSON.stringify(parts));
+    assert.ok(state.interval >= 1 && state.interval <= LONGEST_INTERVAL);
+    assert.ok(state.jobs.every((job) => job === 'ok'));
+    if (wait !== null) reported(state, NOW);
+  }
+});

@@ -1,0 +1,227 @@
+// Background reports of a rider's phone: the events of both location libraries, one request at a time, a store that fails, the
+// end of the app, and a real gateway.
+
+import assert from 'node:assert/strict';
+import {test} from 'node:test';
+import {
+  BackgroundReporter, backgroundGeolocationTask, expoTask, fixOfBackgroundGeolocation, fixesOfExpo,
+} from '../../Sources/JavaScript/react-native.js';
+import {Enroute} from '../../Sources/JavaScript/enroute.js';
+import {Clock, settled} from './clock.mjs';
+import {PATIENCE, Stage, isBuilt, until} from './gateway.mjs';
+import {Socket} from './socket.mjs';
+
+/** A phone whose gateway is played by the test, and whose storage can be read. */
+function phone({answers = [], kept = null, ...more} = {}) {
+  const clock = new Clock();
+  const [sent, outcomes, faults, stored] = [[], [], [], {text: kept}];
+  const options = {
+    gateway: 'https://track.example/', credential: () => ({token: 't'}),
+    wall: clock.wall, random: () => 1, timers: clock.timers,
+    storage: {load: async () => stored.text, save: async (text) => { stored.text = text; }},
+    onOutcome: (outcome) => outcomes.push(outcome), onStorageError: (error) => faults.push(error.message),
+    fetch: async (url, {method, body}) => {
+      sent.push({method, url, body: JSON.parse(body)});
+      const answer = answers.shift() ?? {body: {job: 'v', accepted: ['v'], stale: [], refused: [], intervalSeconds: 5}};
+      if (answer instanceof Error) throw answer;
+      const {status = 200, body: text = {}, headers = {}, until: held} = answer;
+      await held;
+      return new Response(JSON.stringify(text), {status, headers});
+    },
+    ...more,
+  };
+  return {clock, sent, outcomes, faults, stored, options, reporter: new BackgroundReporter(options)};
+}
+
+const expo = (clock, ...seconds) => ({
+  data: {
+    locations: seconds.map((ago) => ({
+      coords: {latitude: 41.9, longitude: 12.5, accuracy: 5, speed: -1, heading: -1, altitude: 30, altitudeAccuracy: 3},
+      timestamp: clock.wall() - ago * 1000,
+    })),
+  },
+  error: null,
+});
+
+test('an event of expo-location becomes one report of its newest fixes', async () => {
+  const {clock, reporter, sent, outcomes} = phone();
+  await reporter.setJobs(['v', 'w']);
+  const outcome = await expoTask(reporter)(expo(clock, 9, 3, 0));
+  assert.equal(sent.length, 1);
+  assert.deepEqual([sent[0].method, sent[0].url], ['POST', 'https://track.example/api/v1/jobs/v/locations']);
+  const {fixes, jobs} = sent[0].body;
+  assert.deepEqual(jobs, ['w']);
+  assert.deepEqual(fixes.map(({at}) => clock.wall() - at), [0, 3000, 9000]);
+  assert.deepEqual(fixes[0], {at: clock.wall(), lat: 41.9, lon: 12.5, acc: 5}, 'what iOS does not know is left out');
+  assert.deepEqual(outcomes, [outcome]);
+  assert.deepEqual([outcome.sent, outcome.accepted, outcome.error, outcome.waiting], [true, ['v'], null, 0]);
+  assert.deepEqual(fixesOfExpo(expo(clock, 0).data.locations[0]), fixesOfExpo(expo(clock, 0).data));
+});
+
+test('events of react-native-background-geolocation are reported; samples and other events are not', async () => {
+  const {clock, reporter, sent} = phone();
+  await reporter.setJobs(['v']);
+  const task = backgroundGeolocationTask(reporter);
+  const location = {
+    timestamp: new Date(clock.wall()).toISOString(), coords: {latitude: 41, longitude: 12, accuracy: 8, speed: 3, heading: 90},
+    battery: {level: 0.3, is_charging: false}, is_moving: true,
+  };
+  await task({name: 'location', params: {...location, sample: true}});
+  assert.equal(await task({name: 'motionchange', params: {}}), null);
+  assert.equal(sent.length, 0);
+  await task({name: 'location', params: location});
+  assert.deepEqual(sent[0].body, {fixes: [{at: clock.wall(), lat: 41, lon: 12, acc: 8, spd: 3, hdg: 90}], battery: 0.3});
+  await clock.pass(5000);
+  await task({name: 'heartbeat', params: {location: {...location, timestamp: clock.wall()}}});
+  assert.equal(sent.length, 2);
+  assert.equal('battery' in fixOfBackgroundGeolocation({...location, battery: {level: 0.3, is_charging: true}}), false);
+});
+
+test('reports keep the pace of the gateway; what waits is sent when it is due', async () => {
+  const {clock, reporter, sent} = phone();
+  await reporter.setJobs(['v']);
+  const task = expoTask(reporter);
+  await task(expo(clock, 0));
+  assert.equal(reporter.intervalSeconds, 5);
+  for (let second = 0; second < 4; second += 1) {
+    await clock.pass(1000);
+    assert.equal((await task(expo(clock, 0))).sent, false);
+  }
+  assert.deepEqual([sent.length, reporter.waiting], [1, 4]);
+  await clock.pass(1000);
+  assert.deepEqual([sent.length, reporter.waiting], [2, 0]);
+  assert.equal(sent[1].body.fixes.length, 4);
+});
+
+test('one request runs at a time, and fixes that arrive meanwhile are not lost', async () => {
+  let release;
+  const held = new Promise((resolve) => { release = resolve; });
+  const {clock, reporter, sent} = phone({answers: [{until: held, body: {accepted: ['v'], intervalSeconds: 1}}]});
+  await reporter.setJobs(['v']);
+  const task = expoTask(reporter);
+  const first = task(expo(clock, 0));
+  await settled();
+  await clock.pass(3000);
+  const second = task(expo(clock, 0));
+  await settled();
+  assert.equal(sent.length, 1);
+  release();
+  assert.equal(await first, await second, 'both events wait for the same request');
+  await clock.pass(0);
+  assert.equal(sent.length, 2);
+  assert.equal(reporter.waiting, 0);
+});
+
+test('without a network the fixes wait and are repeated with the newest one', async () => {
+  const {clock, reporter, sent, outcomes} = phone({answers: [new TypeError('Network request failed')]});
+  await reporter.setJobs(['v']);
+  await expoTask(reporter)(expo(clock, 0));
+  assert.deepEqual([outcomes[0].sent, outcomes[0].error.code, outcomes[0].waiting], [false, 'network', 1]);
+  await clock.pass(3000);
+  assert.equal(sent.length, 2);
+  assert.deepEqual([outcomes[1].sent, outcomes[1].waiting], [true, 0]);
+});
+
+test('a refusal is an outcome, never an exception, and the app decides', async () => {
+  const problem = {status: 403, body: {code: 'travel_mode_off', detail: 'Travel mode is off.'}};
+  const {clock, reporter, outcomes, sent} = phone({answers: [problem, {body: 'not an object'}, {body: null}]});
+  await reporter.setJobs(['v']);
+  const outcome = await expoTask(reporter)(expo(clock, 0));
+  assert.deepEqual([outcome.error.code, outcome.error.message, outcome.waiting], ['travel_mode_off', 'Travel mode is off.', 0]);
+  for (const step of [1, 2]) {
+    await clock.pass(30_000);
+    await expoTask(reporter)(expo(clock, 0));
+    assert.equal(outcomes.length, 1 + step, 'an answer that makes no sense');
+  }
+  await reporter.setJobs([]);
+  await clock.pass(60_000);
+  assert.equal((await expoTask(reporter)(expo(clock, 0))).sent, false);
+  assert.equal(sent.length, 3);
+  assert.equal(clock.waiting, 0, 'no timer is left');
+});
+
+test('after the end of the app, the next start reports for the same jobs at the same pace', async () => {
+  const first = phone({answers: [new TypeError('offline')]});
+  await first.reporter.setJobs(['v'], {clockOffset: 60_000});
+  await expoTask(first.reporter)(expo(first.clock, 0));
+  const second = phone({kept: first.stored.text});
+  await expoTask(second.reporter)({data: {locations: []}});
+  assert.deepEqual(second.reporter.jobs, ['v']);
+  assert.equal(second.sent.length, 0, 'the pause after the failure goes on');
+  await second.clock.pass(3000);
+  assert.equal(second.sent[0].body.fixes[0].at, first.clock.wall() + 60_000);
+});
+
+test('a store that fails does not stop the reports', async () => {
+  const storage = {load: async () => { throw new Error('no load'); }, save: async () => { throw new Error('no save'); }};
+  const {clock, reporter, sent, faults} = phone({storage});
+  await reporter.setJobs(['v']);
+  await expoTask(reporter)(expo(clock, 0));
+  assert.equal(sent.length, 1);
+  assert.equal(faults[0], 'no load');
+  assert.ok(faults.slice(1).every((fault) => fault === 'no save'));
+  const without = phone({storage: undefined});
+  await without.reporter.setJobs(['v']);
+  assert.equal((await expoTask(without.reporter)(expo(without.clock, 0))).sent, true);
+});
+
+test('why there is no location is explained for every job', async () => {
+  const {reporter, sent} = phone({answers: Array.from({length: 8}, () => ({body: {}}))});
+  assert.equal(await reporter.explain('no_fix'), false, 'there is no job');
+  await reporter.setJobs(['v', 'w']);
+  const reasons = async (task, event) => {
+    sent.length = 0;
+    await task(event);
+    return [...new Set(sent.map(({body}) => body.reason))].concat(sent.length).join(' ');
+  };
+  const [expoEvents, events] = [expoTask(reporter), backgroundGeolocationTask(reporter)];
+  assert.equal(await reasons(expoEvents, {error: {code: 1, message: 'Authorization was denied'}}), 'permission_denied 2');
+  assert.equal(await reasons(expoEvents, {error: {code: 0, message: 'Location unknown'}}), 'no_fix 2');
+  assert.equal(await reasons(events, {name: 'providerchange', params: {enabled: false, status: 3}}), 'services_disabled 2');
+  assert.equal(await reasons(events, {name: 'providerchange', params: {enabled: true, status: 2}}), 'permission_denied 2');
+  assert.equal(await reasons(events, {name: 'providerchange', params: {enabled: true, status: 3}}), '0');
+});
+
+test('a wrong address of the gateway is refused at once', () => {
+  for (const gateway of [undefined, '', 'track.example', '/v1', 'wss://track.example']) {
+    assert.throws(() => phone({gateway}), /https:\/\/track\.example/, `${gateway}`);
+  }
+});
+
+const skip = isBuilt ? false : 'there is no gateway: swift build, or name one in ENROUTE_EXECUTABLE';
+test('a follower sees what a phone in the background reports to a gateway', {skip, timeout: 2 * PATIENCE}, async () => {
+  const stage = await Stage.open();
+  const signedIn = (token) => new Enroute({url: stage.url, WebSocket: Socket, credential: () => ({token})});
+  const customer = signedIn(await stage.token('customer', 'anna'));
+  try {
+    const gateway = stage.url.replace('/v1', '');
+    const [service, token] = [await stage.token('service', 'orders'), await stage.token('rider', 'rider-7')];
+    const orders = signedIn(service);
+    for (const job of ['v', 'w']) {
+      await orders.rest('POST', '/jobs', {body: {job, kind: 'service', customer: 'anna', rider: 'rider-7'}});
+      await orders.rest('POST', `/jobs/${job}/status`, {body: {status: 'on_the_way'}});
+    }
+    const reporter = new BackgroundReporter({gateway, credential: () => ({token})});
+    await reporter.setJobs(['v', 'w']);
+    const event = () => expo({wall: Date.now}, 0);
+    const refused = await expoTask(reporter)(event());
+    assert.equal(refused.error.code, 'travel_mode_off');
+    const rider = signedIn(token);
+    for (const job of ['v', 'w']) await rider.rest('PUT', `/jobs/${job}/travel`);
+    const again = new BackgroundReporter({gateway, credential: () => ({token})});
+    await again.setJobs(['v', 'w']);
+    const follow = customer.follow('w');
+    customer.start();
+    const outcome = await expoTask(again)(event());
+    assert.deepEqual([outcome.error, [...outcome.accepted].sort()], [null, ['v', 'w']]);
+    assert.ok(again.intervalSeconds >= 1);
+    await until('the customer sees the rider', () => follow.view.position?.lat === 41.9);
+    assert.equal(await again.explain('no_fix'), true);
+    await until('the customer reads why', () => follow.view.unavailable === 'unavailable_no_fix');
+    await again.setJobs([]);
+    await reporter.setJobs([]);
+  } finally {
+    customer.stop();
+    await stage.close();
+  }
+});
