@@ -205,7 +205,8 @@ test('an address that would name another host is refused, because the credential
     assert.equal(await opened({url: 'http://localhost:8080/v1'}), 'ws://localhost:8080/v1');
     const wrong = [{url: 'track.example/v1'}, {url: '.evil.example'}, {url: 'https:///v1'}, {url: '/v1', rest: 'api/v1'}];
     for (const options of wrong) {
-      await assert.rejects(opened(options), {name: 'TypeError', message: /^This is not a valid address: /}, JSON.stringify(options));
+      const refused = {name: 'TypeError', message: /^This is not a valid address: /};
+      await assert.rejects(opened(options), refused, JSON.stringify(options));
     }
   } finally {
     delete globalThis.location;
