@@ -248,6 +248,10 @@ let package = Package(
         .executableTarget(
             name: "rider-sample", dependencies: client("Enroute EnrouteNIO"), path: "Sources/Client/Samples/Rider",
             swiftSettings: strict),
+        // What the conformance kit runs (Tests/Conformance).
+        .executableTarget(
+            name: "conformance-driver", dependencies: client("Enroute EnrouteNIO"), path: "Tests/Conformance/swift",
+            swiftSettings: strict),
 
         // A benchmark that uses Enroute's client; the other benchmarks are a package of their own.
         .executableTarget(

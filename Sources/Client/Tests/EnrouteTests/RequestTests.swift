@@ -214,6 +214,18 @@ import Testing
         #expect(client.events.map(\.status.rawValue) == ["s5", "s4", "s5"])
     }
 
+    @Test func `a reader that joins before the first answer misses nothing`() {
+        var client = PlayedClient.open()
+        client.change { $0.follow(Self.job, viewer: 1, at: $1) }
+        client.change { $0.follow(Self.job, reader: 2, after: StatusCursor(epoch: "e1", id: "3-0"), at: $1) }
+        #expect(client.sent("subscribe").last?.contains(#""since":{"epoch":"e1","id":"3-0"}"#) == true)
+        for text in [Self.snapshot(5), Self.event(6), Self.snapshot(6, missed: 4...6), Self.event(7)] {
+            client.says(text)
+        }
+        #expect(client.events.map(\.status.rawValue) == ["s4", "s5", "s6", "s7"])
+        #expect(client.events.allSatisfy { !$0.followsGap })
+    }
+
     @Test func `in random losses every reader sees each status once and in order`() {
         var random = Seeded(seed: 3)
         for _ in 0..<300 {

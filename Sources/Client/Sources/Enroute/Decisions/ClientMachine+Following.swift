@@ -10,6 +10,10 @@ extension ClientMachine {
         var readers: [Int: StatusReader] = [:]
         /// Whether the gateway answered the last `subscribe`.
         var isAnswered = false
+        /// How many answers of this connection are still to come for a `subscribe` that a later one replaced. Until the answer
+        /// to the last one, readers read nothing: it contains all that they need.
+        var replacedAnswers = 0
+        var isReplaced = false
 
         var consumers: [Int] { (Array(self.viewers) + Array(self.readers.keys)).sorted() }
 
@@ -53,11 +57,15 @@ extension ClientMachine {
         }
         if let view = follow.view.view { self.deliver(reading.read(view), to: reader) }
         self.follows[job]?.readers[reader] = reading
-        // The reader wants older events than the subscription delivers: subscribe again from there.
-        if follow.isAnswered, let cursor, cursor != follow.view.view?.cursor {
-            self.send(.unsubscribe(job), at: moment)
-            self.subscribe(job, at: moment)
+        // The reader wants older events than the subscription delivers: subscribe again from there. Without a connection, the
+        // next one subscribes for all readers.
+        guard self.connection.isOpen, let cursor, cursor != follow.view.view?.cursor else { return }
+        if !follow.isAnswered, self.timers[.job(job)] == nil {
+            self.follows[job]?.replacedAnswers += 1
+            self.follows[job]?.isReplaced = true
         }
+        self.send(.unsubscribe(job), at: moment)
+        self.subscribe(job, at: moment)
     }
 
     mutating func unfollow(_ job: JobID, consumer: Int, at moment: Moment) {
@@ -80,9 +88,13 @@ extension ClientMachine {
         guard var follow = self.follows[job] else { return }
         switch message {
         case .subscribed(_, let snapshot), .reset(_, let snapshot):
-            follow.isAnswered = true
+            if follow.replacedAnswers > 0 {
+                follow.replacedAnswers -= 1
+                break
+            }
+            (follow.isAnswered, follow.isReplaced) = (true, false)
             for reader in follow.readers.keys { self.deliver(follow.readers[reader]?.read(snapshot) ?? [], to: reader) }
-        case .status(_, let status):
+        case .status(_, let status) where !follow.isReplaced:
             for reader in follow.readers.keys { self.deliver(follow.readers[reader]?.read(status) ?? [], to: reader) }
         default: break
         }

@@ -160,7 +160,11 @@ struct ClientMachine {
     private mutating func welcomed(at moment: Moment) {
         self.updateClock()
         self.planRenewal(at: moment)
-        for job in self.follows.keys { self.subscribe(job, at: moment) }
+        for job in self.follows.keys {
+            self.follows[job]?.replacedAnswers = 0
+            self.follows[job]?.isReplaced = false
+            self.subscribe(job, at: moment)
+        }
         for zone in self.watches.keys { self.watch(zone, at: moment) }
         self.reportWhenDue(at: moment)
     }
