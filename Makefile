@@ -14,8 +14,8 @@ SUDO = $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 ENROUTE =
 
 .PHONY: help run deps packages build build-tests release install uninstall deb instructions twin test test-swift \
-    test-javascript test-client test-browser test-deploy test-beside test-hostile test-api test-benchmarks picture test-long long-failover \
-    long-histories long-seeds long-fuzz long-webhooks check check-deploy lint format bench bench-gate clean
+    test-javascript test-client test-conformance test-browser test-deploy test-beside test-hostile test-api test-benchmarks \
+    picture test-long long-failover long-histories long-seeds long-fuzz long-webhooks check check-deploy lint format bench bench-gate clean
 
 help: ## lists these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' Makefile
@@ -98,7 +98,7 @@ test: test-swift ## builds and runs every test; the pages and the attacks in sho
 
 # What waits most of the time, two at a time. Each prints its output at its end. If one fails, the others still run, and make
 # fails at the end. Everything has to be installed and built.
-BESIDE = test-browser test-deploy test-javascript test-client check-deploy
+BESIDE = test-browser test-deploy test-javascript test-client test-conformance check-deploy
 
 test-beside:
 	@echo "running $(BESIDE), two at a time; each prints its output at its end"
@@ -123,6 +123,13 @@ test-javascript: $(BUILT_TESTS)
 test-client: $(BUILT_TESTS)
 	Sources/Client/Tests/check .build/debug
 	ENROUTE_MEMORY=1 Tests/Swift/run --filter '10,000 positions'
+
+# The conformance kit with the clients in Swift, JavaScript and Python, and with wrong ones that it has to find. Your own client:
+# CONFORMANCE='--client "python3 my_driver.py"' (Tests/Conformance/README.md).
+CONFORMANCE =
+
+test-conformance: $(BUILT_TESTS)
+	Tests/Conformance/run $(CONFORMANCE)
 
 # The pages in Debian's Chromium, with Playwright and axe from PyPI (in .build-browser). Words for pytest: BROWSER="-m lean -k customer".
 BROWSER =
@@ -236,4 +243,5 @@ test-benchmarks: $(BUILT)
 	@$(MAKE) --no-print-directory -C benchmarks smoke
 
 clean: ## removes all that was built and downloaded
-	rm -rf .build .build-twin .build-fuzz .build-api .build-browser .build-hostile .build-deploy .build-tools benchmarks/.build
+	rm -rf .build .build-twin .build-fuzz .build-api .build-browser .build-conformance .build-hostile .build-deploy .build-tools \
+	    benchmarks/.build
