@@ -30,6 +30,12 @@ static const unsigned char describe_rider_lua[] = {
 static const unsigned char drop_listed_lua[] = {
 #embed "../../lua/drop_listed.lua"
 };
+static const unsigned char drop_waiting_lua[] = {
+#embed "../../lua/drop_waiting.lua"
+};
+static const unsigned char enlist_webhook_lua[] = {
+#embed "../../lua/enlist_webhook.lua"
+};
 static const unsigned char erase_job_lua[] = {
 #embed "../../lua/erase_job.lua"
 };
@@ -96,6 +102,9 @@ static const unsigned char rider_heartbeat_lua[] = {
 static const unsigned char rider_snapshot_lua[] = {
 #embed "../../lua/rider_snapshot.lua"
 };
+static const unsigned char rotate_webhook_lua[] = {
+#embed "../../lua/rotate_webhook.lua"
+};
 static const unsigned char set_rider_offline_lua[] = {
 #embed "../../lua/set_rider_offline.lua"
 };
@@ -114,6 +123,9 @@ static const unsigned char start_travel_lua[] = {
 static const unsigned char stop_travel_lua[] = {
 #embed "../../lua/stop_travel.lua"
 };
+static const unsigned char switch_on_webhook_lua[] = {
+#embed "../../lua/switch_on_webhook.lua"
+};
 static const unsigned char zone_snapshot_lua[] = {
 #embed "../../lua/zone_snapshot.lua"
 };
@@ -130,6 +142,8 @@ static const struct enroute_scripts_file files[] = {
     FILE_OF("describe_job.lua", describe_job_lua),
     FILE_OF("describe_rider.lua", describe_rider_lua),
     FILE_OF("drop_listed.lua", drop_listed_lua),
+    FILE_OF("drop_waiting.lua", drop_waiting_lua),
+    FILE_OF("enlist_webhook.lua", enlist_webhook_lua),
     FILE_OF("erase_job.lua", erase_job_lua),
     FILE_OF("expire_rider.lua", expire_rider_lua),
     FILE_OF("forget_events.lua", forget_events_lua),
@@ -152,12 +166,14 @@ static const struct enroute_scripts_file files[] = {
     FILE_OF("revoke_grant.lua", revoke_grant_lua),
     FILE_OF("rider_heartbeat.lua", rider_heartbeat_lua),
     FILE_OF("rider_snapshot.lua", rider_snapshot_lua),
+    FILE_OF("rotate_webhook.lua", rotate_webhook_lua),
     FILE_OF("set_rider_offline.lua", set_rider_offline_lua),
     FILE_OF("set_rider_online.lua", set_rider_online_lua),
     FILE_OF("settle_event.lua", settle_event_lua),
     FILE_OF("settle_request.lua", settle_request_lua),
     FILE_OF("start_travel.lua", start_travel_lua),
     FILE_OF("stop_travel.lua", stop_travel_lua),
+    FILE_OF("switch_on_webhook.lua", switch_on_webhook_lua),
     FILE_OF("zone_snapshot.lua", zone_snapshot_lua),
 };
 

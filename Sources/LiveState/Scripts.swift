@@ -32,7 +32,11 @@ package enum Scripts {
     package static let settleEvent = Self.script("settle_event")
     package static let replayEvent = Self.script("replay_event")
     package static let forgetEvents = Self.script("forget_events")
+    package static let dropWaiting = Self.script("drop_waiting")
     package static let noteWebhook = Self.script("note_webhook")
+    package static let enlistWebhook = Self.script("enlist_webhook")
+    package static let rotateWebhook = Self.script("rotate_webhook")
+    package static let switchOnWebhook = Self.script("switch_on_webhook")
 
     // The riders of a zone.
     package static let setRiderOnline = Self.script("set_rider_online")

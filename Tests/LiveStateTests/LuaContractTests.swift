@@ -16,6 +16,7 @@ import Testing
         Scripts.riderSnapshot, Scripts.zoneSnapshot, Scripts.placeRiders,
         Scripts.holdLease, Scripts.parkEvent, Scripts.settleEvent, Scripts.replayEvent, Scripts.noteWebhook,
         Scripts.forgetEvents,
+        Scripts.dropWaiting, Scripts.enlistWebhook, Scripts.rotateWebhook, Scripts.switchOnWebhook,
     ]
 
     /// The comment at the top, without the dashes.

@@ -171,6 +171,23 @@ import Testing
                 bad(0, badNames + [""], "holder must be")
                     + bad(1, ["", "cursor:", "cursor:100", "URL", String(repeating: "a", count: 41)], "field must be")
                     + bad(2, ["a\nb", String(repeating: "a", count: 501)], "value must be"), on: stage)
+            try await ValidCall(
+                script: Scripts.dropWaiting, keys: keys, arguments: [Self.me, "job-7", "orphan"]
+            ).refuses(
+                bad(0, badNames + [""], "holder must be") + bad(1, badNames + [""], "subject must be")
+                    + bad(2, ["", "all"], "what must be"), on: stage)
+            try await ValidCall(script: Scripts.enlistWebhook, keys: [keyspace.webhooks], arguments: ["wh_1", "50"])
+                .refuses(
+                    bad(0, badNames + [""], "id must be") + bad(1, ["", "0", "10001", "1.5", "nan"], "most must be"),
+                    on: stage)
+            try await ValidCall(
+                script: Scripts.rotateWebhook, keys: [keys[1]], arguments: ["whsec_a", at, at, "8"]
+            ).refuses(
+                bad(0, ["", "a:b", "a b", String(repeating: "a", count: 201)], "secret must be")
+                    + bad(1, times, "now must be") + bad(2, times, "expires must be")
+                    + bad(3, ["", "1", "21", "2.5", "nan"], "most must be"), on: stage)
+            try await ValidCall(script: Scripts.switchOnWebhook, keys: [keys[1]], arguments: [at]).refuses(
+                bad(0, times, "at must be"), on: stage)
             try await ValidCall(script: Scripts.holdLease, keys: [lease], arguments: [Self.me, "15000"]).refuses(
                 bad(0, badNames + [""], "holder must be")
                     + bad(1, ["", "-1", "1", "999", "600001", "1000.5", "nan", "x"], "lifetime_ms must be"), on: stage)

@@ -44,6 +44,22 @@ package struct EventStreams: Sendable {
         }
     }
 
+    /// The ids of the newest entries of all shards; `0-0` for a shard that is empty, or has another type.
+    package func newest() async throws -> [String] {
+        let answers = (0..<Keyspace.eventShards).map { shard in
+            self.ledger.send(["XREVRANGE", .text(self.keyspace.events(shard: shard)), "+", "-", "COUNT", "1"])
+        }
+        var ids: [String] = []
+        for answer in answers {
+            do {
+                ids.append(StreamEntry.all(try await answer.get()).first?.id ?? "0-0")
+            } catch let error as RedisError where error.isMalformedData {
+                ids.append("0-0")
+            }
+        }
+        return ids
+    }
+
     /// The id of a shard's newest entry; `0-0` for an empty shard.
     package func newest(shard: Int) async throws -> String {
         let answer = try await self.ledger.send([

@@ -85,6 +85,11 @@ package struct Webhook: Sendable, Hashable {
     static func stored(_ secrets: [Secret]) -> String {
         secrets.map { "\($0.text):\($0.expiresAt)" }.joined(separator: " ")
     }
+
+    /// Those of the secrets in a stored text that are well-formed.
+    static func secrets(stored text: String) -> [Secret] {
+        text.split(separator: " ").compactMap { Secret(stored: $0) }
+    }
 }
 
 extension Webhook.Secret {

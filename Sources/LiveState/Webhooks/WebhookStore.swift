@@ -11,12 +11,20 @@ package struct WebhookStore: Sendable {
 
     /// Maximum number of webhooks.
     package static let maxWebhooks = 50
+    /// Maximum number of secrets of a webhook that sign at the same time. The oldest ones beyond it end early.
+    package static let maxSecrets = 8
+    /// Maximum number of ids that are read from the set of webhooks, which others could have written to.
+    private static let longestSet = 1_000
     /// Maximum number of events that wait for one webhook. While it is reached, further events stay in the stream.
     package static let maxWaiting = 100_000
     /// Maximum number of undelivered events in one page.
     package static let page = 100
     /// How many jobs' waiting events are removed with a webhook in one step.
     private static let removalBatch = 500
+    /// Maximum number of pages that are searched for one page of well-formed undelivered events.
+    private static let longestSearch = 200
+    /// Maximum size of a stored event in bytes, as in the scripts.
+    private static let longestEvent = 16_384
 
     package init(ledger: RedisClient, settings: LiveStateSettings) {
         self.streams = EventStreams(ledger: ledger, settings: settings)
@@ -28,24 +36,28 @@ package struct WebhookStore: Sendable {
     ///
     /// - Returns: `false` when there are too many webhooks.
     package func add(_ new: Webhook) async throws -> Bool {
-        guard try await self.ids().count < Self.maxWebhooks else { return false }
         var new = new
         for shard in 0..<Keyspace.eventShards { new.cursors[shard] = try await self.streams.newest(shard: shard) }
         let start: [RedisCommand.Word] = ["HSET", .text(self.keyspace.webhook(new.id))]
         _ = try await self.ledger.send(RedisCommand(start + new.fields)).get()
-        _ = try await self.ledger.send(["SADD", .text(self.keyspace.webhooks), .text(new.id)]).get()
-        return true
+        let answer = try await self.ledger.evaluate(
+            Scripts.enlistWebhook, keys: [self.keyspace.webhooks],
+            arguments: [.text(new.id), .integer(Self.maxWebhooks)]
+        ).get()
+        if answer.array?.first?.integer == 1 { return true }
+        _ = try await self.ledger.send(["DEL", .text(self.keyspace.webhook(new.id))]).get()
+        return false
     }
 
     package func ids() async throws -> [String] {
         let answer = try await self.ledger.send(["SMEMBERS", .text(self.keyspace.webhooks)]).get()
-        return (answer.array ?? []).compactMap(\.text).filter(\.isNonce).sorted()
+        return (answer.array ?? []).prefix(Self.longestSet).compactMap(\.text).filter(\.isNonce).sorted()
     }
 
     /// All webhooks, oldest first.
     package func all() async throws -> [Webhook] {
         var all: [Webhook] = []
-        for id in try await self.ids().prefix(Self.maxWebhooks) {
+        for id in try await self.ids() {
             if let webhook = try await self.read(id) { all.append(webhook) }
         }
         return all.sorted { ($0.createdAt, $0.id) < ($1.createdAt, $1.id) }
@@ -90,18 +102,33 @@ package struct WebhookStore: Sendable {
         return (removed.integer ?? 0) > 0
     }
 
-    package func setSecrets(_ secrets: [Webhook.Secret], of id: String) async throws {
-        try await self.set(id, "secrets", Webhook.stored(secrets))
+    /// Puts a new secret in front of the others. Those that have not expired stay.
+    ///
+    /// - Parameters:
+    ///   - now: ms since the epoch.
+    ///   - expires: when the current secret expires, ms since the epoch.
+    /// - Returns: the webhook with its secrets after this change; `nil` when there is no such webhook.
+    package func rotate(_ id: String, to secret: String, now: Int64, expires: Int64) async throws -> Webhook? {
+        guard var webhook = try await self.read(id) else { return nil }
+        let answer =
+            try await self.ledger.evaluate(
+                Scripts.rotateWebhook, keys: [self.keyspace.webhook(id)],
+                arguments: [.text(secret), .integer(now), .integer(expires), .integer(Self.maxSecrets)]
+            ).get().array ?? []
+        guard answer.first?.integer == 1, let stored = answer.last?.text else { return nil }
+        webhook.secrets = Webhook.secrets(stored: stored)
+        return webhook
     }
 
-    /// Switches a webhook on again, after it was switched off.
-    package func switchOn(_ id: String) async throws {
-        try await self.set(id, "failing_since", "")
-        try await self.set(id, "state", "on")
-    }
-
-    private func set(_ id: String, _ field: String, _ value: String) async throws {
-        _ = try await self.ledger.send(["HSET", .text(self.keyspace.webhook(id)), .text(field), .text(value)]).get()
+    /// Switches a webhook on again after its endpoint accepted a test.
+    ///
+    /// - Parameter at: time of the test, ms since the epoch.
+    /// - Returns: `false` when there is no such webhook any longer.
+    package func switchOn(_ id: String, at: Int64) async throws -> Bool {
+        let answer = try await self.ledger.evaluate(
+            Scripts.switchOnWebhook, keys: [self.keyspace.webhook(id)], arguments: [.integer(at)]
+        ).get()
+        return answer.array?.first?.integer == 1
     }
 
     // MARK: delivery, by the holder of the lease
@@ -116,6 +143,8 @@ package struct WebhookStore: Sendable {
         case failing(since: Int64, error: String)
         case delivered(at: Int64)
         case off(reason: String)
+        /// Something other than the endpoint delays deliveries.
+        case delayed(reason: String)
 
         var fields: [(String, String)] {
             switch self {
@@ -123,6 +152,7 @@ package struct WebhookStore: Sendable {
             case .failing(let since, let error): [("failing_since", "\(since)"), ("last_error", error)]
             case .delivered(let at): [("delivered_at", "\(at)"), ("failing_since", ""), ("last_error", "")]
             case .off(let reason): [("off_reason", reason), ("state", "off")]
+            case .delayed(let reason): [("last_error", reason)]
             }
         }
     }
@@ -131,6 +161,9 @@ package struct WebhookStore: Sendable {
     package struct NotHeld: Error {
         package init() {}
     }
+
+    /// A waiting event is not one that Enroute stores, or a key has another type.
+    package struct Malformed: Error {}
 
     /// - Throws: `NotHeld` when the webhook is gone, or another gateway has its lease.
     package func note(_ note: Note, about id: String, by holder: String) async throws {
@@ -195,7 +228,17 @@ package struct WebhookStore: Sendable {
             "ZRANGEBYSCORE", .text(self.keyspace.due(ofWebhook: id)), "-inf", .integer(now), "LIMIT", "0",
             .integer(most),
         ]).get()
-        return (answer.array ?? []).compactMap(\.text)
+        let members = answer.array ?? []
+        let subjects = members.compactMap(\.text).filter(\.isNonce)
+        guard subjects.count < members.count else { return subjects }
+        // Otherwise they could fill every page.
+        let key = self.keyspace.due(ofWebhook: id)
+        self.ledger.refuse(key, by: "ZRANGEBYSCORE")
+        let malformed = members.filter { $0.text?.isNonce != true }.compactMap { member -> RedisCommand.Word? in
+            member.bytes.map { .bytes($0) }
+        }
+        _ = try await self.ledger.send(RedisCommand(["ZREM", .text(key)] + malformed)).get()
+        return subjects
     }
 
     /// All jobs and riders with waiting events.
@@ -204,14 +247,42 @@ package struct WebhookStore: Sendable {
     }
 
     /// The first waiting event of a job or rider, and its failed attempts; `nil` when none waits.
+    ///
+    /// - Throws: `Malformed`, or an error of Redis.
     package func first(_ subject: String, of id: String) async throws -> (event: WaitingEvent, attempts: Int)? {
         let key = self.keyspace.waiting(of: subject, ofWebhook: id)
-        async let stored = self.ledger.send(["LINDEX", .text(key), "0"]).get()
-        async let attempts = self.ledger.send([
-            "HMGET", .text(self.keyspace.attempts(ofWebhook: id)), .text(subject),
-        ]).get()
-        guard let text = try await stored.text else { return nil }
-        return (WaitingEvent(subject: subject, stored: text), try await attempts.array?.first?.text?.amount ?? 0)
+        let stored = self.ledger.send(["LINDEX", .text(key), "0"])
+        let attempts = self.ledger.send(["HMGET", .text(self.keyspace.attempts(ofWebhook: id)), .text(subject)])
+        let answer: RESPValue
+        do {
+            answer = try await stored.get()
+        } catch let error as RedisError where error.isMalformedData {
+            throw Malformed()
+        }
+        guard let bytes = answer.bytes else { return nil }
+        let event = WaitingEvent(subject: subject, stored: answer.text ?? "")
+        guard bytes.count <= Self.longestEvent, !event.id.isEmpty, event.body.hasPrefix("{") else {
+            self.ledger.refuse(key, by: "LINDEX")
+            throw Malformed()
+        }
+        return (event, try await attempts.get().array?.first?.text?.amount ?? 0)
+    }
+
+    /// Removes what `first` or a script found malformed, and an entry of a job or rider without waiting events.
+    ///
+    /// - Parameter isFirst: whether the first waiting event is malformed, and removed too.
+    /// - Returns: `false` when well-formed events wait: nothing is removed.
+    /// - Throws: `NotHeld`.
+    package func drop(_ subject: String, of id: String, isFirst: Bool = false, by holder: String) async throws -> Bool {
+        let answer = try await self.ledger.evaluate(
+            Scripts.dropWaiting, keys: self.deliveryKeys(id, subject),
+            arguments: [.text(holder), .text(subject), isFirst ? "first" : "orphan"]
+        ).get()
+        switch answer.array?.first?.integer {
+        case 1: return true
+        case 0: return false
+        default: throw NotHeld()
+        }
     }
 
     // MARK: undelivered events
@@ -225,17 +296,21 @@ package struct WebhookStore: Sendable {
         package var reason: String
     }
 
-    /// The oldest undelivered events after an entry, at most `page`.
+    /// The oldest undelivered events after an entry. Fewer than `page` are all that there are. Malformed entries are
+    /// reported and skipped.
     package func dead(_ id: String, after entry: String = "0-0") async throws -> [Dead] {
         guard id.isNonce, entry.isStreamID else { return [] }
-        return try await self.streams.entries(of: self.keyspace.dead(ofWebhook: id), after: entry).compactMap { entry in
-            guard let subject = entry.fields["subject"], subject.isNonce, let stored = entry.fields["event"] else {
-                return nil
-            }
-            return Dead(
-                entry: entry.id, event: WaitingEvent(subject: subject, stored: stored),
-                attempts: entry.fields["attempts"]?.amount ?? 0, reason: entry.fields["reason"] ?? "")
+        let key = self.keyspace.dead(ofWebhook: id)
+        var (found, last): ([Dead], String) = ([], entry)
+        for _ in 0..<Self.longestSearch {
+            let entries = try await self.streams.entries(of: key, after: last)
+            let wellFormed = entries.compactMap { Dead($0) }
+            if wellFormed.count < entries.count { self.ledger.refuse(key, by: "XRANGE") }
+            found += wellFormed.prefix(Self.page - found.count)
+            guard found.count < Self.page, entries.count == EventStreams.page, let newest = entries.last else { break }
+            last = newest.id
         }
+        return found
     }
 
     /// Lets an undelivered event wait for delivery again.
@@ -258,6 +333,17 @@ package struct WebhookStore: Sendable {
             self.keyspace.lease(ofWebhook: id), self.keyspace.webhook(id), self.keyspace.due(ofWebhook: id),
             self.keyspace.attempts(ofWebhook: id), self.keyspace.waiting(of: subject, ofWebhook: id),
         ]
+    }
+}
+
+extension WebhookStore.Dead {
+    fileprivate init?(_ entry: StreamEntry) {
+        guard let subject = entry.fields["subject"], subject.isNonce, let stored = entry.fields["event"] else {
+            return nil
+        }
+        self.init(
+            entry: entry.id, event: WaitingEvent(subject: subject, stored: stored),
+            attempts: entry.fields["attempts"]?.amount ?? 0, reason: entry.fields["reason"] ?? "")
     }
 }
 
