@@ -117,6 +117,18 @@ def another_system_sends_malformed_events_and_its_queue_fails(stage: Stage) -> N
     stage.clears("EnrouteEventQueueDown", "EnrouteEventsRefused")
 
 
+@fault("EnrouteWebhooksUndelivered")
+def an_endpoint_does_not_accept_events(stage: Stage) -> None:
+    """Nothing listens there. The second attempt is the last one."""
+    site = stage.site(WEBHOOK_ALLOWED_NETWORKS="127.0.0.0/8", WEBHOOK_RETRY_SECONDS="1")
+    orders = OrderSystem(site)
+    webhook = orders.ask("POST", "webhooks", {"url": f"https://127.0.0.1:{stage.reserved_port()}/hooks"})
+    orders.visit("on_the_way")
+    stage.fires("EnrouteWebhooksUndelivered")
+    orders.ask("DELETE", f"webhooks/{webhook['id']}")
+    stage.clears("EnrouteWebhooksUndelivered")
+
+
 @fault("EnrouteETAProviderDown", "EnrouteETAKeyRefused", "EnrouteETABudgetUsedUp")
 def providers_of_arrival_times_fail(stage: Stage) -> None:
     """OSRM that answers 500, and Azure Maps that refuses the key and whose budget is one request."""
