@@ -131,7 +131,7 @@ let package = Package(
             """
             Access EnrouteWire Events HTTPValues LiveState Redis Routing Telemetry Tracking NIOCore Crypto Logging
             """, hot),
-        module("Webhooks", "HTTPValues LiveState OutboundHTTP Telemetry NIOPosix Crypto Logging"),
+        module("Webhooks", "HTTPValues LiveState OutboundHTTP Redis Resilience Telemetry NIOPosix Crypto Logging"),
         module(
             "ETA",
             """
@@ -214,7 +214,9 @@ let package = Package(
         tests("TrafficControlTests", "EnrouteWire Telemetry TrafficControl WebSocket NIOCore"),
         tests("WebAssetsTests", "EnrouteWire TestSupport WebAssets"),
         tests("JobsTests", "EnrouteWire HTTPValues Jobs LiveState Redis TrafficControl NIOCore"),
-        tests("WebhooksTests", "LiveState Webhooks"),
+        tests(
+            "WebhooksTests",
+            "LiveState Redis Telemetry TestSupport Webhooks NIOCore NIOHTTP1 NIOPosix Crypto Logging NIOSSL"),
         tests(
             "ETATests",
             "Embedded EnrouteWire ETA HTTPValues Jobs LiveState Redis Routing TestSupport Tracking NIOCore"),

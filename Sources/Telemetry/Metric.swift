@@ -27,7 +27,7 @@ package enum Metric: Int, CaseIterable, Sendable {
     case jwksFetched, jwksFetchFailed
     case eventsApplied, eventsRepeated, eventsSuperseded
     case eventsNotYet, eventsUnprocessable, eventsMalformed, eventsForged, eventsFailed
-    case webhooksDelivered, webhooksFailed, webhooksGivenUp, webhooksSwitchedOff, webhookGaps
+    case webhooksDelivered, webhooksFailed, webhooksGivenUp, webhooksSwitchedOff, webhookGaps, webhooksFull
     case closedGoingAway, closedOverloaded, closedRateLimited, closedBadMessages, closedTooBig, closedProtocolError
 
     /// The metric name and help text, which the series of one family share.
@@ -76,6 +76,7 @@ package enum Metric: Int, CaseIterable, Sendable {
         case .webhooksDelivered, .webhooksFailed, .webhooksGivenUp: .webhookDeliveries
         case .webhooksSwitchedOff: .webhooksSwitchedOff
         case .webhookGaps: .webhookGaps
+        case .webhooksFull: .webhooksFull
         case .closedGoingAway, .closedOverloaded, .closedRateLimited, .closedBadMessages, .closedTooBig,
             .closedProtocolError:
             .sessionsClosed
@@ -193,6 +194,7 @@ package enum Metric: Int, CaseIterable, Sendable {
         case webhookDeliveries = "enroute_webhook_deliveries_total"
         case webhooksSwitchedOff = "enroute_webhooks_switched_off_total"
         case webhookGaps = "enroute_webhook_gaps_total"
+        case webhooksFull = "enroute_webhooks_full_total"
 
         package var help: String {
             switch self {
@@ -237,7 +239,8 @@ package enum Metric: Int, CaseIterable, Sendable {
             case .webhookDeliveries: "Attempts to deliver an event to a webhook, and events that were given up."
             case .webhooksSwitchedOff:
                 "Webhooks that were switched off because their endpoint did not work for too long."
-            case .webhookGaps: "Times that events left the stream before they were delivered to a webhook."
+            case .webhookGaps: "Times that events were trimmed from the stream before delivery to a webhook."
+            case .webhooksFull: "Times that a webhook's waiting list was full, so that events stayed in the stream."
             case .jwksFetches:
                 "Requests for the token issuer's keys (JWKS); after a failure the previous keys stay in use."
             }

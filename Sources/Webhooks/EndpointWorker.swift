@@ -1,167 +1,345 @@
 // Delivers the events of one webhook, while this gateway holds its lease. Events of one job or rider are delivered in order: if
 // one cannot be delivered, those after it wait. Different jobs and riders do not wait for each other.
 //
-// A place in the stream is stored only after every event before it has been delivered, waits in Redis, or was given up. So a
-// gateway that dies loses nothing; the next one repeats what was not stored.
+// One loop reads the stream, a page at a time; another one tries events that wait in Redis. Both start lanes (DeliveryLanes),
+// one for each job or rider. New events that are not delivered within the patience are moved to the waiting list, and the
+// stream is read on. A place in the stream is stored only after every event before it has been delivered, waits in Redis, or
+// was given up. So a gateway that dies loses nothing; the next one repeats what was not stored.
 
 internal import HTTPValues
-internal import LiveState
-internal import Logging
+package import LiveState
+package import Logging
+internal import Redis
 internal import Telemetry
 
-/// The delivery to one endpoint by one gateway.
-actor EndpointWorker {
-    private let id: String
-    private let holder: String
-    private let store: WebhookStore
-    private let sender: WebhookSender
-    private let settings: WebhookSettings
-    private let counts: WebhookCounts
-    private let logger: Logger
+/// The delivery to one endpoint by one gateway. Its attempts are in EndpointAttempts.swift.
+package actor EndpointWorker {
+    /// Sends an event to a webhook once.
+    ///
+    /// - Parameter now: ms since the epoch.
+    package typealias Attempt =
+        @Sendable (_ event: WaitingEvent, _ webhook: Webhook, _ now: Int64) async -> WebhookSender.Result
 
-    private var health = EndpointHealth(failingSince: nil)
+    let id: String
+    let holder: String
+    let store: WebhookStore
+    private let tail: StreamTail
+    let send: Attempt
+    let settings: WebhookSettings
+    let counts: WebhookCounts
+    let logger: Logger
+
+    var health = EndpointHealth(failingSince: nil)
+    var lanes = DeliveryLanes()
     /// Jobs and riders with waiting events. New ones wait behind them.
-    private var blocked: Set<String> = []
+    var blocked: Set<String> = []
+    /// The record as it was read last.
+    var webhook: Webhook?
+    private var recordReadAt = ContinuousClock.now
+    private var cursors: [Int: String] = [:]
+    /// Places in the stream after which a gap was reported, by shard.
+    private var reportedGaps: [Int: String] = [:]
     private var isFirstRead = true
-    private var isOver = false
+    var isOver = false
+    /// Whether a failure of Redis was logged, and has not passed.
+    private var hasTrouble = false
+    /// When the waiting list was last found full, and how often.
+    private var fullSince: Int64?
+    private var fullNotedAt: Int64 = 0
+    private var fullCount = 0
+    /// The tasks of running lanes.
+    var tasks: [String: Task<Void, Never>] = [:]
+    /// Moves of new events to the waiting list.
+    private var moves: [String: Task<Void, any Error>] = [:]
+    private var waiters: [Int: (change: Change, continuation: CheckedContinuation<Void, Never>)] = [:]
+    private var lastWaiter = 0
 
-    /// How long a worker pauses when nothing is left to do.
-    static let pause: Duration = .milliseconds(200)
-    /// How long it pauses after each round while the endpoint fails.
-    static let probePause: Duration = .seconds(1)
+    /// How long a worker pauses when there is nothing new in the stream.
+    static let pause: Duration = StreamTail.interval
+    /// How long it pauses when no waiting event is due, and between attempts while the endpoint fails.
+    static let longPause: Duration = .seconds(1)
     /// How long it pauses when Redis is unavailable, or as many events wait as may.
-    static let longPause: Duration = .seconds(2)
-    /// Maximum number of jobs and riders whose waiting events are tried in one round.
-    private static let subjectsPerRound = 64
-    /// The same while the endpoint fails: to find out whether it works again.
-    private static let probesPerRound = 4
+    static let outagePause: Duration = .seconds(2)
+    /// How old its knowledge of the webhook's record may be.
+    static let recordAge: Duration = .seconds(1)
+    /// How often it is stored that as many events wait as may, ms.
+    private static let fullNoteInterval: Int64 = 10_000
+    /// Maximum number of jobs and riders with due events that are queued.
+    private static let longestQueue = 64
+    /// Maximum number of them that are tried each second while the endpoint fails: to find out whether it works again.
+    private static let probes = 4
 
-    init(
-        id: String, holder: String, store: WebhookStore, sender: WebhookSender, settings: WebhookSettings,
-        counts: WebhookCounts, logger: Logger
+    package init(
+        id: String, holder: String, store: WebhookStore, tail: StreamTail, settings: WebhookSettings,
+        counts: WebhookCounts, logger: Logger, send: @escaping Attempt
     ) {
-        (self.id, self.holder, self.store, self.sender) = (id, holder, store, sender)
+        (self.id, self.holder, self.store, self.tail, self.send) = (id, holder, store, tail, send)
         (self.settings, self.counts, self.logger) = (settings, counts, logger)
     }
 
     /// Delivers until the task is cancelled, the lease is lost, or the webhook is switched off or removed.
-    func run() async {
-        while !Task.isCancelled, !self.isOver {
-            do {
-                guard let webhook = try await self.store.read(self.id), webhook.isOn else { return }
-                if self.isFirstRead {
-                    self.health = EndpointHealth(failingSince: webhook.failingSince)
-                    self.blocked = try await self.store.waitingSubjects(self.id)
-                }
-                let didTry = try await self.tryWaiting(webhook)
-                let didRead = try await self.readStream(webhook)
-                self.isFirstRead = false
-                if self.health.isFailing {
-                    try await Task.sleep(for: Self.probePause)
-                } else if !didTry, !didRead {
-                    try await Task.sleep(for: Self.pause)
-                }
-            } catch is WebhookStore.NotHeld {
-                return
-            } catch is CancellationError {
-                return
-            } catch {
-                // Redis is unavailable, or as many events wait as may.
-                try? await Task.sleep(for: Self.longPause)
+    package func run() async {
+        await withTaskCancellationHandler {
+            guard await self.begin() else { return }
+            await withTaskGroup(of: Void.self) { group in
+                group.addTask { await self.repeating { try await self.readStream() } }
+                group.addTask { await self.repeating { try await self.tryWaiting() } }
+                await group.next()
+                group.cancelAll()
             }
+        } onCancel: {
+            Task { await self.stop() }
         }
+        self.stop()
+        for task in self.tasks.values { await task.value }
+        for move in self.moves.values { _ = await move.result }
     }
 
-    /// As many events wait as may.
-    private struct Full: Error {}
+    /// Ends both loops and all lanes.
+    func stop() {
+        self.isOver = true
+        for task in self.tasks.values { task.cancel() }
+        for move in self.moves.values { move.cancel() }
+        for number in self.waiters.keys { self.resume(number) }
+    }
+
+    var isGoing: Bool { !self.isOver && !Task.isCancelled }
+
+    private func begin() async -> Bool {
+        while self.isGoing {
+            do {
+                guard let webhook = try await self.store.read(self.id), webhook.isOn else { return false }
+                self.blocked = try await self.store.waitingSubjects(self.id)
+                self.health = EndpointHealth(failingSince: webhook.failingSince)
+                (self.webhook, self.recordReadAt, self.cursors) = (webhook, .now, webhook.cursors)
+                return true
+            } catch {
+                await self.reportTrouble(error)
+            }
+        }
+        return false
+    }
+
+    private func repeating(_ round: @Sendable () async throws -> Void) async {
+        while self.isGoing {
+            do {
+                try await round()
+            } catch is WebhookStore.NotHeld {
+                break
+            } catch is CancellationError {
+                break
+            } catch {
+                await self.reportTrouble(error)
+            }
+        }
+        self.stop()
+    }
+
+    /// The webhook's record, at most a second old.
+    ///
+    /// - Throws: `NotHeld` when it was removed or switched off.
+    private func record() async throws -> Webhook {
+        if let webhook, ContinuousClock.now - self.recordReadAt < Self.recordAge { return webhook }
+        guard let fresh = try await self.store.read(self.id), fresh.isOn else { throw WebhookStore.NotHeld() }
+        (self.webhook, self.recordReadAt) = (fresh, .now)
+        return fresh
+    }
 
     // MARK: events that wait
 
-    private func tryWaiting(_ webhook: Webhook) async throws -> Bool {
-        let most = self.health.isFailing ? Self.probesPerRound : Self.subjectsPerRound
-        let subjects = try await self.store.due(self.id, before: WallClock.nowMilliseconds, most: most)
-        self.blocked.formUnion(subjects)
-        try await self.forEach(subjects) { subject in try await self.tryWaiting(of: subject, webhook) }
-        return !subjects.isEmpty
-    }
-
-    /// Delivers the waiting events of a job or rider until one fails.
-    private func tryWaiting(of subject: String, _ webhook: Webhook) async throws {
-        while !Task.isCancelled, !self.isOver {
-            guard let (event, failures) = try await self.store.first(subject, of: self.id) else {
-                self.blocked.remove(subject)
-                return
+    private func tryWaiting() async throws {
+        _ = try await self.record()
+        let isFailing = self.health.isFailing
+        let room = (isFailing ? Self.probes : Self.longestQueue) - self.lanes.waiting
+        var added = 0
+        if room > 0 {
+            let due = try await self.store.due(
+                self.id, before: WallClock.nowMilliseconds, most: room + self.lanes.count)
+            for subject in due where added < room && !self.lanes.has(subject) {
+                self.blocked.insert(subject)
+                self.lanes.addWaiting(subject)
+                added += 1
             }
-            let result = await self.attempt(event, webhook)
-            guard !Task.isCancelled, !self.isOver else { return }
-            let now = WallClock.nowMilliseconds
-            guard case .failed(let reason) = result else {
-                let left = try await self.settle(event, .delivered, due: now, "")
-                if left == 0 {
-                    self.blocked.remove(subject)
-                    return
-                }
-                continue
-            }
-            if let delay = self.settings.retries.delay(afterFailures: failures + 1) {
-                _ = try await self.settle(event, .retry, due: now + delay.milliseconds, reason)
-            } else {
-                self.counts.add(.webhooksGivenUp)
-                let left = try await self.settle(event, .dead, due: now, reason)
-                if left == 0 { self.blocked.remove(subject) }
-            }
-            return
+            self.startLanes()
         }
-    }
-
-    private func settle(
-        _ event: WaitingEvent, _ outcome: WebhookStore.Outcome, due: Int64, _ reason: String
-    ) async throws -> Int? {
-        try await self.store.settle(event, for: self.id, outcome, due: due, reason: reason, by: self.holder)
+        if isFailing || added == 0 {
+            try await Task.sleep(for: Self.longPause)
+        } else {
+            await self.wait(for: .queueEmpty, within: Self.longPause)
+        }
     }
 
     // MARK: new events
 
-    private func readStream(_ webhook: Webhook) async throws -> Bool {
+    private func readStream() async throws {
+        let webhook = try await self.record()
+        let ends = try await self.tail.ends()
         let streams = self.store.streams
         let pages = try await withThrowingTaskGroup(of: (Int, [EventStreams.Entry]).self) { group in
-            for shard in 0..<Keyspace.eventShards {
-                let cursor = webhook.cursors[shard] ?? "0-0"
+            for (shard, end) in ends.enumerated() {
+                let cursor = self.cursors[shard] ?? "0-0"
+                guard Self.isBefore(cursor, end) else { continue }
                 group.addTask { (shard, try await streams.read(shard: shard, after: cursor)) }
             }
             var pages: [Int: [EventStreams.Entry]] = [:]
-            for try await (shard, page) in group { pages[shard] = page }
+            for try await (shard, page) in group where !page.isEmpty { pages[shard] = page }
             return pages
         }
-        var events: [String: [LedgerEvent]] = [:]
-        for (shard, page) in pages where !page.isEmpty {
+        guard !pages.isEmpty else { return try await Task.sleep(for: Self.pause) }
+        var events: [String: [WaitingEvent]] = [:]
+        for (shard, page) in pages {
             if self.isFirstRead || page.count == EventStreams.page {
-                try await self.reportGap(shard, after: webhook.cursors[shard] ?? "0-0")
+                try await self.reportGap(shard, after: self.cursors[shard] ?? "0-0")
             }
             for case let event? in page.map(\.event) where webhook.receives(event.kind) {
-                events[event.subject, default: []].append(event)
+                events[event.subject, default: []].append(WaitingEvent(event))
             }
         }
-        let subjects = events
-        try await self.forEach(Array(subjects.keys)) { subject in
-            try await self.deliver(subjects[subject] ?? [], webhook)
-        }
-        guard !Task.isCancelled, !self.isOver else { throw CancellationError() }
+        let fullCount = self.fullCount
+        try await self.settle(events)
         for (shard, page) in pages {
             guard let last = page.last else { continue }
-            try await self.store.note(.cursor(shard: shard, last.id), about: self.id, by: self.holder)
+            try await self.persist(of: nil) {
+                try await self.store.note(.cursor(shard: shard, last.id), about: self.id, by: self.holder)
+            }
+            self.cursors[shard] = last.id
         }
-        return pages.values.contains { !$0.isEmpty }
+        (self.isFirstRead, self.hasTrouble) = (false, false)
+        if self.fullCount == fullCount, self.fullSince != nil {
+            self.fullSince = nil
+            self.logger.notice(
+                "waiting list of the webhook has room again", metadata: [LogKey.webhook: "\(self.id)"])
+        }
+    }
+
+    /// Returns when each of these events was delivered, or waits in Redis.
+    private func settle(_ events: [String: [WaitingEvent]]) async throws {
+        var behind: [String: [WaitingEvent]] = [:]
+        for (subject, events) in events {
+            if self.blocked.contains(subject) || self.lanes.has(subject) || self.health.isFailing {
+                behind[subject] = events
+            } else {
+                self.lanes.add(subject, events)
+            }
+        }
+        self.startLanes()
+        let delay = self.settings.retries.delay(afterFailures: 1) ?? .zero
+        let waiting = behind
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for (index, (subject, events)) in waiting.enumerated() {
+                if index >= WebhookSettings.connections { try await group.next() }
+                group.addTask { try await self.park(events, of: subject, failures: 0, delay: delay) }
+            }
+            try await group.waitForAll()
+        }
+        let end = ContinuousClock.now + self.settings.patience
+        while self.isGoing, self.lanes.hasUnsettled {
+            let left = end - ContinuousClock.now
+            guard left > .zero else { break }
+            await self.wait(for: .settled, within: left)
+        }
+        // A request may take long. Other jobs' next events do not wait for it.
+        guard self.isGoing else { throw CancellationError() }
+        for move in self.lanes.unsettled.map({ self.move($0, failures: 0, delay: .zero) }) { try await move.value }
+        guard self.isGoing else { throw CancellationError() }
+    }
+
+    /// Moves the new events of a lane to the waiting list, if that is not done already.
+    func move(_ subject: String, failures: Int, delay: Duration) -> Task<Void, any Error> {
+        if let move = self.moves[subject] { return move }
+        let events = self.lanes.move(subject)
+        let task = Task {
+            defer { self.moves[subject] = nil }
+            try await self.park(events, of: subject, failures: failures, delay: delay)
+            self.lanes.moved(subject)
+            self.notify()
+        }
+        self.moves[subject] = task
+        return task
+    }
+
+    func moving(_ subject: String) -> Task<Void, any Error>? { self.moves[subject] }
+
+    /// Appends events to the waiting list of their job or rider. While it is full, this waits for room.
+    private func park(_ events: [WaitingEvent], of subject: String, failures: Int, delay: Duration) async throws {
+        self.blocked.insert(subject)
+        self.lanes.beginPark(subject)
+        defer { self.lanes.endPark(subject) }
+        for (index, event) in events.enumerated() {
+            while true {
+                let waits = try await self.persist(of: subject) {
+                    try await self.store.park(
+                        event, for: self.id, attempts: index == 0 ? failures : 0,
+                        due: WallClock.nowMilliseconds + delay.milliseconds, by: self.holder)
+                }
+                if waits { break }
+                await self.reportFull()
+                try await Task.sleep(for: self.settings.fullPause)
+            }
+        }
+    }
+
+    /// Repeats something until Redis has done it: an outage is waited for, and malformed data of a job or rider removed.
+    func persist<Value: Sendable>(
+        of subject: String?, _ body: @Sendable () async throws -> Value
+    ) async throws -> Value {
+        while true {
+            guard self.isGoing else { throw CancellationError() }
+            do {
+                return try await body()
+            } catch let error as RedisError {
+                if error.isMalformedData, let subject,
+                    (try? await self.store.drop(subject, of: self.id, by: self.holder)) == true
+                {
+                    continue
+                }
+                await self.reportTrouble(error)
+            }
+        }
+    }
+
+    // MARK: reports
+
+    /// Logs the first of several failures, and pauses.
+    func reportTrouble(_ error: any Error) async {
+        if !self.hasTrouble {
+            self.hasTrouble = true
+            self.logger.warning(
+                "webhook delivery is delayed: a command to the ledger failed and is repeated",
+                metadata: [LogKey.webhook: "\(self.id)", LogKey.reason: "\(error)"])
+        }
+        try? await Task.sleep(for: Self.outagePause)
+    }
+
+    /// What `lastError` says while as many events wait as may.
+    var fullReason: String? {
+        self.fullSince.map { _ in "\(WebhookStore.maxWaiting) events wait, further ones stay in the stream" }
+    }
+
+    private func reportFull() async {
+        let now = WallClock.nowMilliseconds
+        self.fullCount += 1
+        if self.fullSince == nil {
+            self.fullSince = now
+            self.counts.add(.webhooksFull)
+            self.logger.warning(
+                "waiting list of the webhook is full; further events stay in the stream",
+                metadata: [LogKey.webhook: "\(self.id)", LogKey.count: "\(WebhookStore.maxWaiting)"])
+        }
+        guard now - self.fullNotedAt >= Self.fullNoteInterval, let reason = self.fullReason else { return }
+        self.fullNotedAt = now
+        await self.note(.delayed(reason: reason))
     }
 
     /// Reports that the stream no longer holds the place where reading should continue: events were trimmed unread.
     private func reportGap(_ shard: Int, after cursor: String) async throws {
-        guard cursor != "0-0", let oldest = try await self.store.streams.oldest(shard: shard),
-            Self.isBefore(cursor, oldest)
+        guard cursor != "0-0", self.reportedGaps[shard] != cursor,
+            let oldest = try await self.store.streams.oldest(shard: shard), Self.isBefore(cursor, oldest)
         else { return }
+        self.reportedGaps[shard] = cursor
         self.counts.add(.webhookGaps)
         self.logger.error(
-            "events left the stream before they were delivered; compare the jobs with those of the receiver",
+            "events were trimmed from the stream before delivery; compare the jobs with those of the receiver",
             metadata: [LogKey.webhook: "\(self.id)", LogKey.key: "\(shard)"])
     }
 
@@ -171,84 +349,34 @@ actor EndpointWorker {
         return parts(one).lexicographicallyPrecedes(parts(other))
     }
 
-    /// Delivers the new events of a job or rider. From the first that fails on, they wait.
-    private func deliver(_ events: [LedgerEvent], _ webhook: Webhook) async throws {
-        for event in events.map({ WaitingEvent($0) }) {
-            guard !Task.isCancelled, !self.isOver else { return }
-            var failures = 0
-            if !self.blocked.contains(event.subject), !self.health.isFailing {
-                guard case .failed = await self.attempt(event, webhook) else { continue }
-                guard !Task.isCancelled, !self.isOver else { return }
-                failures = 1
-            }
-            let delay = self.settings.retries.delay(afterFailures: 1) ?? .zero
-            self.blocked.insert(event.subject)
-            let waits = try await self.store.park(
-                event, for: self.id, attempts: failures, due: WallClock.nowMilliseconds + delay.milliseconds,
-                by: self.holder)
-            guard waits else { throw Full() }
+    // MARK: waiting for lanes
+
+    private enum Change { case settled, queueEmpty }
+
+    private func holds(_ change: Change) -> Bool {
+        switch change {
+        case .settled: !self.lanes.hasUnsettled
+        case .queueEmpty: !self.lanes.hasQueuedWaiting
         }
     }
 
-    // MARK: attempts
+    /// Resumes what waits for a change that has happened.
+    func notify() {
+        for (number, waiter) in self.waiters where self.holds(waiter.change) { self.resume(number) }
+    }
 
-    private func attempt(_ event: WaitingEvent, _ webhook: Webhook) async -> WebhookSender.Result {
-        let result = await self.sender.send(event, to: webhook, now: WallClock.nowMilliseconds)
-        guard !Task.isCancelled else { return result }
-        let now = WallClock.nowMilliseconds
-        switch result {
-        case .delivered:
-            self.counts.add(.webhooksDelivered)
-            let wasFailing = self.health.failingSince != nil
-            if self.health.succeeded(at: now) { await self.note(.delivered(at: now)) }
-            if wasFailing { self.logger.notice("webhook works again", metadata: [LogKey.webhook: "\(self.id)"]) }
-        case .gone:
-            self.counts.add(.webhooksFailed)
-            await self.switchOff("the endpoint answered 410 Gone")
-        case .failed(let reason):
-            self.counts.add(.webhooksFailed)
-            let isNews = self.health.failingSince == nil
-            if self.health.failed(at: now), let since = self.health.failingSince {
-                await self.note(.failing(since: since, error: reason))
-            }
-            if isNews {
-                self.logger.warning(
-                    "webhook delivery failed; it is retried",
-                    metadata: [LogKey.webhook: "\(self.id)", LogKey.reason: "\(reason)"])
-            }
-            if self.health.isHopeless(at: now, limit: self.settings.offAfter) {
-                await self.switchOff("no delivery has succeeded for \(self.settings.offAfter.components.seconds) s")
-            }
+    private func wait(for change: Change, within limit: Duration) async {
+        guard self.isGoing, !self.holds(change) else { return }
+        self.lastWaiter += 1
+        let number = self.lastWaiter
+        // `stop` resumes it too.
+        let timer = Task {
+            try? await Task.sleep(for: limit)
+            self.resume(number)
         }
-        return result
+        await withCheckedContinuation { self.waiters[number] = (change, $0) }
+        timer.cancel()
     }
 
-    /// Stops the delivery. Events that wait stay, and further ones stay in the stream.
-    private func switchOff(_ reason: String) async {
-        guard !self.isOver else { return }
-        self.isOver = true
-        self.counts.add(.webhooksSwitchedOff)
-        self.logger.error(
-            "webhook switched off; repair the endpoint, then switch it on with a successful test",
-            metadata: [LogKey.webhook: "\(self.id)", LogKey.reason: "\(reason)"])
-        await self.note(.off(reason: reason))
-    }
-
-    /// Stores a fact. If that fails, a later one says the same.
-    private func note(_ note: WebhookStore.Note) async {
-        try? await self.store.note(note, about: self.id, by: self.holder)
-    }
-
-    /// Does something for each subject, for several at the same time.
-    private func forEach(
-        _ subjects: [String], _ body: @escaping @Sendable (String) async throws -> Void
-    ) async throws {
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            for (index, subject) in subjects.enumerated() {
-                if index >= WebhookSettings.connections { try await group.next() }
-                group.addTask { try await body(subject) }
-            }
-            try await group.waitForAll()
-        }
-    }
+    private func resume(_ number: Int) { self.waiters.removeValue(forKey: number)?.continuation.resume() }
 }

@@ -2,19 +2,23 @@
 // name a second time could give another answer (DNS rebinding).
 
 internal import Glibc
-internal import NIOPosix
+internal import Resilience
 
 /// Resolves names with getaddrinfo(3).
 package struct HostResolver: Sendable {
     /// Why there is no address to connect to.
     package enum Failure: Error, Hashable, CustomStringConvertible {
         case unresolvable
+        /// There was no answer in time.
+        case late
         case refused(IPAddress)
 
+        /// Names no address: whoever adds an endpoint could otherwise find out what names of the network stand for.
         package var description: String {
             switch self {
             case .unresolvable: "the host name cannot be resolved"
-            case .refused(let address): "the address \(address) is not public"
+            case .late: "the host name cannot be resolved in time"
+            case .refused: "an address of the host is not public"
             }
         }
     }
@@ -24,38 +28,47 @@ package struct HostResolver: Sendable {
 
     /// - Parameter lookUp: returns all addresses of a host.
     package init(
-        rule: AddressRule, lookUp: @escaping @Sendable (String) async throws -> [IPAddress] = Self.systemAddresses
+        rule: AddressRule,
+        lookUp: @escaping @Sendable (String) async throws -> [IPAddress] = {
+            try await HostLookups.system.addresses(of: $0)
+        }
     ) {
         (self.rule, self.lookUp) = (rule, lookUp)
     }
 
     /// The address to connect to. If one of the host's addresses is refused, the host is.
-    package func address(of host: String) async throws(Failure) -> IPAddress {
-        let addresses: [IPAddress]
-        do { addresses = try await self.lookUp(host) } catch { throw .unresolvable }
+    ///
+    /// - Parameter limit: how long it may take.
+    package func address(
+        of host: String, within limit: Duration = WebhookSettings.longestAttempt
+    ) async throws(Failure) -> IPAddress {
+        let answer: [IPAddress]?
+        do {
+            answer = try await withTimeout(limit) { try await self.lookUp(host) }
+        } catch {
+            throw .unresolvable
+        }
+        guard let addresses = answer else { throw .late }
         guard let first = addresses.first else { throw .unresolvable }
         for address in addresses where !self.rule.allows(address) { throw .refused(address) }
         return first
     }
 
     /// The addresses of a host according to this machine. Forms of an address that only some programs know, such as 127.1, are
-    /// resolved too.
-    package static func systemAddresses(of host: String) async throws -> [IPAddress] {
-        // getaddrinfo blocks its thread.
-        try await NIOThreadPool.singleton.runIfActive {
-            var hints = addrinfo()
-            hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
-            var list: UnsafeMutablePointer<addrinfo>?
-            guard getaddrinfo(host, nil, &hints, &list) == 0 else { throw Failure.unresolvable }
-            defer { freeaddrinfo(list) }
-            var addresses: [IPAddress] = []
-            var next = list
-            while let entry = next {
-                if let address = IPAddress(entry.pointee) { addresses.append(address) }
-                next = entry.pointee.ai_next
-            }
-            return addresses
+    /// resolved too. Blocks the thread.
+    static func systemAddresses(of host: String) throws -> [IPAddress] {
+        var hints = addrinfo()
+        hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+        var list: UnsafeMutablePointer<addrinfo>?
+        guard getaddrinfo(host, nil, &hints, &list) == 0 else { throw Failure.unresolvable }
+        defer { freeaddrinfo(list) }
+        var addresses: [IPAddress] = []
+        var next = list
+        while let entry = next {
+            if let address = IPAddress(entry.pointee) { addresses.append(address) }
+            next = entry.pointee.ai_next
         }
+        return addresses
     }
 }
 

@@ -71,18 +71,13 @@ package struct WebhookOperations: Sendable {
     /// - Returns: whether it existed.
     package func remove(_ id: String) async throws -> Bool { try await self.store.remove(id) }
 
-    /// Gives a webhook a new secret. The previous one signs too for a day.
+    /// Gives a webhook a new secret. The previous ones sign too, each for a day from its replacement on.
     ///
+    /// - Parameter now: ms since the epoch.
     /// - Returns: the webhook with its new secret first; `nil` when there is no such webhook.
-    package func rotate(_ id: String) async throws -> Webhook? {
-        guard var webhook = try await self.store.read(id) else { return nil }
-        let previous = webhook.secrets.first?.text ?? ""
-        webhook.secrets = [
-            .init(text: WebhookSignature.makeSecret(), expiresAt: 0),
-            .init(text: previous, expiresAt: WallClock.nowMilliseconds + Self.rotationOverlap.milliseconds),
-        ]
-        try await self.store.setSecrets(webhook.secrets, of: id)
-        return webhook
+    package func rotate(_ id: String, now: Int64 = WallClock.nowMilliseconds) async throws -> Webhook? {
+        try await self.store.rotate(
+            id, to: WebhookSignature.makeSecret(), now: now, expires: now + Self.rotationOverlap.milliseconds)
     }
 
     /// Sends a test event once. If the endpoint accepts it, a webhook that was switched off is switched on again.
@@ -99,7 +94,7 @@ package struct WebhookOperations: Sendable {
         let result = await self.sender.send(WaitingEvent(event), to: webhook, now: now)
         var test = WebhookTest(delivered: true, milliseconds: (clock.now - start).milliseconds, reason: nil)
         switch result {
-        case .delivered: if !webhook.isOn { try await self.store.switchOn(id) }
+        case .delivered: guard try await self.store.switchOn(id, at: WallClock.nowMilliseconds) else { return nil }
         case .gone: (test.delivered, test.reason) = (false, "status 410")
         case .failed(let reason): (test.delivered, test.reason) = (false, reason)
         }
@@ -118,9 +113,9 @@ package struct WebhookOperations: Sendable {
     /// Delivers undelivered events again, at most `longestReplay`, oldest first.
     ///
     /// - Parameter eventID: only the event with this id; `nil` for all.
-    /// - Returns: how many; `nil` when there is no such webhook.
-    package func replay(_ id: String, only eventID: String? = nil) async throws -> Int? {
-        guard try await self.store.read(id) != nil else { return nil }
+    /// - Returns: how many, and whether the webhook is on; `nil` when there is no such webhook.
+    package func replay(_ id: String, only eventID: String? = nil) async throws -> (count: Int, isOn: Bool)? {
+        guard let webhook = try await self.store.read(id) else { return nil }
         var (replayed, last) = (0, "0-0")
         while replayed < Self.longestReplay {
             let page = try await self.store.dead(id, after: last)
@@ -131,7 +126,7 @@ package struct WebhookOperations: Sendable {
             guard page.count == WebhookStore.page, let newest = page.last else { break }
             last = newest.entry
         }
-        return replayed
+        return (replayed, webhook.isOn)
     }
 }
 

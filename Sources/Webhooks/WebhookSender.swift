@@ -35,6 +35,7 @@ package final class WebhookSender: Sendable {
             return .failed(reason: "the URL \(error)")
         }
         let connections: OutboundConnections
+        let start = ContinuousClock.now
         do throws(HostResolver.Failure) { connections = try await self.connections(to: url.host) } catch {
             return .failed(reason: "\(error)")
         }
@@ -48,12 +49,13 @@ package final class WebhookSender: Sendable {
                 "webhook-timestamp": "\(timestamp)", "webhook-signature": signature,
             ], body: Array(event.body.utf8))
         do throws(OutboundFailure) {
-            return Self.result(status: try await connections.send(request).status)
+            let left = max(.zero, self.settings.attemptLimit - (ContinuousClock.now - start))
+            return Self.result(status: try await connections.send(request, within: left).status)
         } catch {
             switch error {
             case .tooLong(let status): return Self.result(status: status)
             case .late:
-                return .failed(reason: "no answer within \(WebhookSettings.longestAttempt.components.seconds) s")
+                return .failed(reason: "no answer within \(self.settings.attemptLimit.components.seconds) s")
             case .unreachable(_, let reason): return .failed(reason: reason)
             case .cancelled: return .failed(reason: "the gateway stopped")
             }
@@ -74,7 +76,9 @@ package final class WebhookSender: Sendable {
         let now = ContinuousClock.now
         if let known = self.pinned.withLock({ $0[host] }), known.until > now { return known.connections }
         let address: IPAddress
-        do throws(HostResolver.Failure) { address = try await self.settings.resolver.address(of: host) } catch {
+        do throws(HostResolver.Failure) {
+            address = try await self.settings.resolver.address(of: host, within: self.settings.attemptLimit)
+        } catch {
             // Connections to an address that the host no longer has must not be used.
             self.retire(self.pinned.withLock { $0.removeValue(forKey: host) })
             throw error

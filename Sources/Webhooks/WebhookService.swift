@@ -9,6 +9,7 @@ package struct WebhookService: Sendable {
     private let store: WebhookStore
     private let forwarder: EventForwarder
     private let sender: WebhookSender
+    private let tail: StreamTail
     private let settings: WebhookSettings
     private let counts: WebhookCounts
     private let holder: String
@@ -16,6 +17,8 @@ package struct WebhookService: Sendable {
 
     /// How often it looks for webhooks that no gateway delivers.
     static let interval: Duration = .seconds(1)
+    /// How soon it tries again to get the lease of a webhook that another gateway has.
+    static let leaseInterval: Duration = .seconds(3)
 
     /// - Parameter holder: unique among gateways, 1 to 64 of [A-Za-z0-9_-].
     package init(
@@ -25,6 +28,7 @@ package struct WebhookService: Sendable {
         self.store = store
         self.forwarder = EventForwarder(store.streams, holder: holder)
         (self.settings, self.sender, self.counts, self.holder) = (settings, sender, counts, holder)
+        self.tail = StreamTail(store.streams)
         self.logger = logger
     }
 
@@ -49,18 +53,31 @@ package struct WebhookService: Sendable {
     /// The webhooks for which this gateway has a task.
     private actor Running {
         private var ids: Set<String> = []
+        /// When to try again, for those that this gateway tried.
+        private var next: [String: ContinuousClock.Instant] = [:]
 
-        func start(_ id: String) -> Bool { self.ids.insert(id).inserted }
-        func stop(_ id: String) { self.ids.remove(id) }
+        func start(_ id: String) -> Bool {
+            let now = ContinuousClock.now
+            guard self.next[id] ?? now <= now, self.ids.insert(id).inserted else { return false }
+            self.next = self.next.filter { $0.value > now }
+            return true
+        }
+
+        func stop(_ id: String) {
+            self.ids.remove(id)
+            self.next[id] = .now + WebhookService.leaseInterval
+        }
     }
 
     /// Delivers the events of a webhook if no other gateway does.
     private func deliver(_ id: String) async {
         let lease = self.store.lease(of: id, holder: self.holder)
         guard (try? await lease.hold()) == true else { return }
+        let sender = self.sender
         let worker = EndpointWorker(
-            id: id, holder: self.holder, store: self.store, sender: self.sender, settings: self.settings,
-            counts: self.counts, logger: self.logger)
+            id: id, holder: self.holder, store: self.store, tail: self.tail, settings: self.settings,
+            counts: self.counts, logger: self.logger
+        ) { event, webhook, now in await sender.send(event, to: webhook, now: now) }
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await worker.run() }
             group.addTask { await Self.renew(lease) }

@@ -4,6 +4,7 @@ internal import NIOConcurrencyHelpers
 internal import NIOCore
 package import NIOHTTP1
 internal import NIOPosix
+internal import NIOSSL
 
 package final class ProviderServer: Sendable {
     package struct Question: Sendable {
@@ -33,7 +34,8 @@ package final class ProviderServer: Sendable {
     private let behaviour: NIOLockedValueBox<Behaviour>
     private let listener: any Channel
     package var questions: [Question] { self.asked.withLockedValue { $0 } }
-    package var url: String { "http://127.0.0.1:\(self.listener.localAddress?.port ?? 0)" }
+    package var port: Int { self.listener.localAddress?.port ?? 0 }
+    package var url: String { "http://127.0.0.1:\(self.port)" }
 
     private init(
         _ listener: any Channel, _ behaviour: NIOLockedValueBox<Behaviour>
@@ -44,14 +46,24 @@ package final class ProviderServer: Sendable {
     package func behave(_ behaviour: @escaping Behaviour) { self.behaviour.withLockedValue { $0 = behaviour } }
 
     /// Runs a provider while `body` runs.
+    ///
+    /// - Parameter certificate: `nil` for plain HTTP.
     package static func running<Result: Sendable>(
-        _ behaviour: @escaping Behaviour, _ body: (ProviderServer) async throws -> Result
+        _ behaviour: @escaping Behaviour, certificate: TestAuthority.Files? = nil,
+        _ body: (ProviderServer) async throws -> Result
     ) async throws -> Result {
+        let tls = try certificate.map { files in
+            try NIOSSLContext(
+                configuration: .makeServerConfiguration(
+                    certificateChain: NIOSSLCertificate.fromPEMFile(files.certificate).map { .certificate($0) },
+                    privateKey: .privateKey(NIOSSLPrivateKey(file: files.key, format: .pem))))
+        }
         let box = NIOLockedValueBox(behaviour)
         let server = NIOLockedValueBox<ProviderServer?>(nil)
         let listener = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
+                    if let tls { try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: tls)) }
                     try channel.pipeline.syncOperations.configureHTTPServerPipeline()
                     try channel.pipeline.syncOperations.addHandler(
                         Listener { question in

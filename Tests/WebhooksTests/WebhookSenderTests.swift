@@ -1,5 +1,7 @@
+import Foundation
 import LiveState
 import Synchronization
+import TestSupport
 import Testing
 import Webhooks
 
@@ -50,7 +52,51 @@ import Webhooks
         settings.resolver = HostResolver(rule: AddressRule()) { _ in [IPAddress("169.254.169.254")!] }
         let sender = WebhookSender(settings: settings)
         let result = await sender.send(Self.event, to: Self.webhook("https://meta.invalid/"), now: 1_000)
-        #expect(result == .failed(reason: "the address 169.254.169.254 is not public"))
+        // The reason names no address: it is shown to whoever added the endpoint.
+        #expect(result == .failed(reason: "an address of the host is not public"))
+    }
+
+    @Test func `I8: the request goes to the address that was checked, and the certificate must be the host's`()
+        async throws
+    {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "enroute-receiver-\(UUID())").path
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let authority = try TestAuthority()
+        // A name that no resolver knows: a request can only arrive through the checked address.
+        let files = try authority.issue(.server(name: "hooks.invalid"), into: folder, as: "receiver")
+        var settings = try WebhookSettings(authorities: authority.write(into: folder))
+        settings.resolver = HostResolver(rule: AddressRule(allowed: [AddressRange("127.0.0.1")!])) { _ in
+            [IPAddress("127.0.0.1")!]
+        }
+        let sender = WebhookSender(settings: settings)
+        try await ProviderServer.running({ _ in .json("{}") }, certificate: files) { receiver in
+            let delivered = await sender.send(
+                Self.event, to: Self.webhook("https://hooks.invalid:\(receiver.port)/in"), now: 1_000)
+            #expect(delivered == .delivered)
+            let other = await sender.send(
+                Self.event, to: Self.webhook("https://other.invalid:\(receiver.port)/in"), now: 1_000)
+            #expect(other != .delivered)
+            #expect(receiver.questions.map(\.uri) == ["/in"])
+            #expect(receiver.questions.first?.headers["host"] == ["hooks.invalid:\(receiver.port)"])
+            #expect(receiver.questions.first?.headers["webhook-id"] == ["e.1.1"])
+        }
+        await sender.shutdown()
+    }
+
+    @Test func `the resolution of the host counts for the time limit of an attempt`() async throws {
+        var settings = try WebhookSettings()
+        settings.attemptLimit = .milliseconds(50)
+        settings.resolver = HostResolver(rule: AddressRule()) { _ in
+            // Ends when it is cancelled.
+            for await _ in AsyncStream<Void>.makeStream().stream {}
+            return []
+        }
+        let start = ContinuousClock.now
+        let result = await WebhookSender(settings: settings)
+            .send(Self.event, to: Self.webhook("https://slow.invalid/"), now: 1_000)
+        #expect(result == .failed(reason: "the host name cannot be resolved in time"))
+        #expect(ContinuousClock.now - start < longestSettling)
     }
 
     @Test func `a URL that only Redis could have changed is refused`() async throws {

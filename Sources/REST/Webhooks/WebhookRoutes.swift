@@ -103,7 +103,8 @@ extension Routes {
     ) async throws -> Response {
         _ = try self.grant(request, context, .manageWebhooks)
         let id = try Self.webhookID(context)
-        return try Self.json(Replayed(replayed: try await self.found { try await self.webhookOperations.replay(id) }))
+        let replayed = try await self.found { try await self.webhookOperations.replay(id)?.count }
+        return try Self.json(Replayed(replayed: replayed))
     }
 
     private static func webhookID(_ context: GatewayRequestContext) throws -> String {

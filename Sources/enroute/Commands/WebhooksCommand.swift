@@ -225,7 +225,9 @@ struct WebhooksCommand: AsyncParsableCommand {
         func run() async throws {
             try await self.options.connected { webhooks in
                 let replayed = try self.options.found(try await webhooks.replay(self.id, only: self.event), self.id)
-                try self.options.say(Document(replayed: replayed), "\(replayed) events wait for delivery")
+                let hint = replayed.isOn ? "" : "; the webhook is off; switch it on with a successful test"
+                try self.options.say(
+                    Document(replayed: replayed.count), "\(replayed.count) events wait for delivery" + hint)
             }
         }
     }
