@@ -168,6 +168,33 @@ import Testing
         #expect(report?.jobs == ["b", "c"] && report?.fixes.count == 1)
     }
 
+    @Test func `one reading that is reported for two jobs in two calls is reported for both, in turn`() throws {
+        var queue = FixQueue()
+        var (jobs, ages): ([JobID], [Double]) = ([], [])
+        for now in stride(from: 0.0, to: 8_000, by: 1_000) {
+            for job: JobID in ["a", "b"] { try queue.add(.at(90_000 + now), jobs: [job]) }
+            let report = queue.next(at: Moment(now: now, wall: 100_000), clockOffset: 0)
+            jobs += report?.jobs ?? []
+            ages += report?.fixes.first.map { [Double($0.at) - 90_000 - now] } ?? []
+        }
+        #expect(jobs == ["a", "b", "a", "b", "a", "b", "a", "b"] && ages == Array(repeating: 0, count: 8))
+        // Unanswered ones are sent again after a reconnect, and a refusal of one does not count for the other.
+        #expect(queue.next(at: Moment(now: 8_000, wall: 100_000), clockOffset: 0)?.jobs == ["a"])
+        queue.refused("a")
+        queue.disconnected()
+        #expect(queue.next(at: Moment(now: 9_000, wall: 100_000), clockOffset: 0)?.jobs == ["b"])
+    }
+
+    @Test func `readings of many jobs without an answer are bounded`() throws {
+        var queue = FixQueue()
+        for count in 0..<100 {
+            try queue.add(.at(90_000 + Double(count)), jobs: [JobID("j\(count)")!])
+            _ = queue.next(at: Moment(now: Double(count) * 1_000, wall: 100_000), clockOffset: 0)
+        }
+        queue.disconnected()
+        #expect(queue.count == FixQueue.mostUnanswered)
+    }
+
     @Test func `unknown members are omitted and out-of-range ones corrected`() throws {
         var queue = FixQueue()
         try queue.add(.at(90_000.4, 41.123456789, 12, spd: .nan, hdg: -90), jobs: ["a"])

@@ -30,8 +30,8 @@ public struct RiderClient: Sendable {
     }
 
     /// Queues a reading for 1 to 10 jobs, in the order of their stops. It returns at once: the newest readings are sent first,
-    /// at the pace that the gateway asks for, over the socket while it is open and over REST in the background. `outcomes`
-    /// says what became of it.
+    /// at the pace that the gateway asks for, over the socket while it is open and over REST in the background. Readings for
+    /// other jobs are reported in turn, one report at a time. `outcomes` says what became of a report.
     ///
     /// - Parameters:
     ///   - fix: the reading.
@@ -51,7 +51,8 @@ public struct RiderClient: Sendable {
         _ = try await self.client.request(.presence(place, device: device))
     }
 
-    /// What became of reports.
+    /// What became of reports, for each of their jobs. A reading that is too old to be sent, or that a newer one for the same
+    /// jobs replaced before, has no outcome.
     public var outcomes: Signals<ReportOutcome> { Signals { await self.client.openOutcomes() } }
 
     /// How often the gateway wants reports, the current interval first. Configure the receiver by it.

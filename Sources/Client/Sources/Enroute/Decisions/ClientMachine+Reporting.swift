@@ -22,6 +22,8 @@ extension ClientMachine {
         guard let report = self.fixes.next(at: moment, clockOffset: self.connection.clock.offset) else { return }
         if self.connection.isOpen {
             self.send(.location(report), at: moment)
+            // Readings for other jobs may wait.
+            self.reportWhenDue(at: moment)
         } else {
             self.isPosting = true
             self.effects.append(.post(report))

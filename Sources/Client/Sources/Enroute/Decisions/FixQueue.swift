@@ -1,5 +1,5 @@
 // The queue of a rider's readings: bounded, newest first, no faster than the gateway asks for, and without readings that are
-// too old to be accepted. The same rules as in enroute-timing.js. All times are in ms.
+// too old to be accepted. All times are in ms.
 
 import Foundation
 
@@ -10,6 +10,8 @@ struct FixQueue {
     static let fixesPerReport = 5
     /// Age at which a gateway rejects a reading.
     static let lifetime = 55_000.0
+    /// How many reports of different jobs may be without an answer; the oldest ones are forgotten.
+    static let mostUnanswered = 20
     /// Jobs in one report.
     static let mostJobs = 10
     /// Between two reports, until the gateway asks for another interval.
@@ -25,18 +27,24 @@ struct FixQueue {
         var battery: Double?
         /// ms since the epoch, by the local clock.
         var at: Double
+        /// Grows with each reading that is queued.
+        var place = 0
+
+        func sharesJob(with other: Reading) -> Bool { self.jobs.contains(where: other.jobs.contains) }
     }
 
     private var waiting: [Reading] = []
     private var sequence: Int64 = 0
     private var sentAt = -Double.infinity
-    private var unanswered: (sequence: Int64, reading: Reading)?
+    private var lastPlace = 0
+    /// The newest reading of each list of jobs that was sent and not answered, by sequence.
+    private var unanswered: [(sequence: Int64, reading: Reading)] = []
     private(set) var interval = Self.firstInterval
 
     var count: Int { self.waiting.count }
 
     /// Whether a sent report is still unanswered.
-    var isUnanswered: Bool { self.unanswered != nil }
+    var isUnanswered: Bool { !self.unanswered.isEmpty }
 
     mutating func setInterval(seconds: Double) {
         guard seconds.isFinite else { return }
@@ -45,7 +53,7 @@ struct FixQueue {
 
     /// Adds a reading for jobs in the order of their stops.
     ///
-    /// - Throws: for no job or too many. A reading that no gateway accepts, or that is queued already, is left out.
+    /// - Throws: for no job or too many. A reading that no gateway accepts, or that is queued for the same jobs, is left out.
     mutating func add(_ fix: Fix, jobs: [JobID], battery: Double? = nil) throws(EnrouteError) {
         guard (1...Self.mostJobs).contains(jobs.count) else {
             throw EnrouteError(
@@ -53,9 +61,10 @@ struct FixQueue {
         }
         let at = fix.measuredAt.timeIntervalSince1970 * 1000
         guard fix.place.isValid, at.isFinite, abs(at) < 1e15 else { return }
-        guard !self.waiting.contains(where: { $0.at == at }) else { return }
-        self.waiting.append(Reading(jobs: jobs, fix: fix, battery: battery, at: at))
-        self.waiting.sort { $0.at > $1.at }
+        guard !self.waiting.contains(where: { $0.at == at && $0.jobs == jobs }) else { return }
+        self.lastPlace += 1
+        self.waiting.append(Reading(jobs: jobs, fix: fix, battery: battery, at: at, place: self.lastPlace))
+        self.waiting.sort { ($0.at, $1.place) > ($1.at, $0.place) }
         if self.waiting.count > Self.mostFixes { self.waiting.removeLast(self.waiting.count - Self.mostFixes) }
     }
 
@@ -64,47 +73,56 @@ struct FixQueue {
         self.waiting.isEmpty ? nil : max(0, self.sentAt + self.interval - now)
     }
 
-    /// Returns the report that is due: the newest readings. It empties the queue, because nobody needs the older ones.
+    /// Returns the report that is due: the newest readings of the jobs that wait longest. It removes older readings that share
+    /// a job with it, because nobody needs them. Readings for other jobs remain for the next reports.
     ///
     /// - Parameter clockOffset: how far the gateway's clock is ahead of the local one.
     mutating func next(at moment: Moment, clockOffset: Double) -> LocationReport? {
         guard self.due(at: moment.now) == 0 else { return nil }
         let correction = abs(clockOffset) > Self.clockTolerance ? clockOffset : 0
-        let fresh = self.waiting.filter { moment.wall - $0.at < Self.lifetime }
-        self.waiting = []
-        guard let newest = fresh.first else { return nil }
-        let sent = fresh.filter { $0.jobs == newest.jobs }.prefix(Self.fixesPerReport)
+        self.waiting.removeAll { moment.wall - $0.at >= Self.lifetime }
+        guard let first = self.waiting.min(by: { $0.place < $1.place }) else { return nil }
+        let newest = self.waiting.first { $0.sharesJob(with: first) } ?? first
+        let jobs = newest.jobs
+        let sent = self.waiting.filter { $0.jobs == jobs }.prefix(Self.fixesPerReport)
+        self.waiting.removeAll { $0.at <= newest.at && $0.sharesJob(with: newest) }
         self.sentAt = moment.now
         self.sequence += 1
-        self.unanswered = (self.sequence, newest)
+        self.unanswered.removeAll { $0.reading.jobs == jobs }
+        self.unanswered = self.unanswered.suffix(Self.mostUnanswered - 1) + [(self.sequence, newest)]
         return LocationReport(
-            jobs: newest.jobs, sequence: self.sequence, fixes: sent.map { $0.reported(correction) },
+            jobs: jobs, sequence: self.sequence, fixes: sent.map { $0.reported(correction) },
             battery: newest.battery.within(0...1))
     }
 
     /// The gateway accepted or rejected the report with this number and all earlier ones.
     mutating func answered(_ sequence: Int64) {
-        if let unanswered, sequence >= unanswered.sequence { self.unanswered = nil }
+        self.unanswered.removeAll { $0.sequence <= sequence }
     }
 
-    /// The connection is lost. A rider who stands still has no newer reading, so an unanswered one is sent again.
+    /// The gateway rejected a report for this job; `nil` if it did not name the job.
+    mutating func refused(_ job: JobID?) {
+        self.unanswered.removeAll { report in job.map { report.reading.jobs.contains($0) } ?? true }
+    }
+
+    /// The connection is lost. A rider who stands still has no newer reading, so unanswered ones are sent again.
     mutating func disconnected() {
         self.sentAt = -.infinity
         self.repeatUnanswered()
     }
 
-    /// Queues an unanswered reading again, at the usual pace.
+    /// Queues unanswered readings again, at the usual pace.
     mutating func repeatUnanswered() {
-        guard let reading = self.unanswered?.reading else { return }
-        self.unanswered = nil
-        // The reading was valid when it was queued first.
-        try? self.add(reading.fix, jobs: reading.jobs, battery: reading.battery)
+        let readings = self.unanswered.map(\.reading)
+        self.unanswered = []
+        // They were valid when they were queued first.
+        for reading in readings { try? self.add(reading.fix, jobs: reading.jobs, battery: reading.battery) }
     }
 
     /// Discards everything about a job.
     mutating func forget(_ job: JobID) {
         self.waiting.removeAll { $0.jobs.contains(job) }
-        if self.unanswered?.reading.jobs.contains(job) == true { self.unanswered = nil }
+        self.unanswered.removeAll { $0.reading.jobs.contains(job) }
     }
 }
 
