@@ -9,7 +9,7 @@ public struct LocationPlan: Hashable, Sendable {
     public let accuracy: Double
     /// Movements below this distance in m cause no reading.
     public let distanceFilter: Double
-    /// Without a reading for this time, request one: a receiver reports nothing while the phone does not move, and followers
+    /// Without a reading for this time, ask for one: a receiver reports nothing while the phone does not move, and followers
     /// see a rider as stale after 30 s.
     public let lookAgainAfter: Duration
 
@@ -24,6 +24,15 @@ public struct LocationPlan: Hashable, Sendable {
         default: (self.accuracy, self.distanceFilter) = (10, 25)
         }
         self.lookAgainAfter = max(Self.lookAgain, min(pace, .seconds(20)))
+    }
+
+    /// The distance filter in m of a receiver that has reported nothing for this time; `nil` for none.
+    ///
+    /// A rider at a red light does not move by the filter's distance, so the receiver is silent. Without a filter it reports
+    /// where the phone is. The first reading sets the filter again, so a rider who stands costs one reading in
+    /// `lookAgainAfter`.
+    func distanceFilter(after silence: Duration) -> Double? {
+        silence < self.lookAgainAfter ? self.distanceFilter : nil
     }
 }
 

@@ -29,6 +29,7 @@
         private let manager = CLLocationManager()
         private var jobs: [JobID] = []
         private var lastFixAt: ContinuousClock.Instant?
+        private var begunAt = ContinuousClock.now
         private var reported: UnavailableReason?
         private var tasks: [Task<Void, Never>] = []
         private var wasRefused = false
@@ -103,6 +104,7 @@
                 let modes = Bundle.main.object(forInfoDictionaryKey: "UIBackgroundModes") as? [String]
                 self.manager.allowsBackgroundLocationUpdates = modes?.contains("location") == true
             #endif
+            self.begunAt = .now
             self.configure()
             self.manager.startUpdatingLocation()
             self.tasks = [
@@ -133,13 +135,19 @@
         private func configure() {
             self.manager.desiredAccuracy =
                 self.plan.accuracy <= 5 ? kCLLocationAccuracyBest : kCLLocationAccuracyNearestTenMeters
-            self.manager.distanceFilter = self.plan.distanceFilter
+            self.manager.distanceFilter =
+                self.plan.distanceFilter(after: self.silence) ?? kCLDistanceFilterNone
         }
 
+        /// Since the last reading, or since reading began.
+        private var silence: Duration { .now - max(self.lastFixAt ?? self.begunAt, self.begunAt) }
+
+        /// Asks a silent receiver for a reading by removing its distance filter. `requestLocation()` must not be used while
+        /// the location is being updated, and stopping the updates in the background may suspend the app.
         private func lookAgain() {
-            if let lastFixAt, .now - lastFixAt < self.plan.lookAgainAfter { return }
+            guard self.plan.distanceFilter(after: self.silence) == nil else { return }
             if let reason = self.evidence.unavailableReason { self.report(reason) }
-            self.manager.requestLocation()
+            self.configure()
         }
 
         private func report(_ reason: UnavailableReason) {
@@ -160,8 +168,10 @@
 
         private func received(_ fixes: [Fix]) {
             guard !fixes.isEmpty else { return }
+            let wasSilent = self.plan.distanceFilter(after: self.silence) == nil
             self.lastFixAt = .now
             self.reported = nil
+            if wasSilent { self.configure() }
             self.perform(.fix)
             let (rider, jobs) = (self.rider, self.jobs)
             Task { for fix in fixes { await rider.report(fix, for: jobs) } }

@@ -6,6 +6,7 @@ public typealias CLLocationDegrees = Double
 public typealias CLLocationAccuracy = Double
 public typealias CLLocationDistance = Double
 public let kCLLocationAccuracyBest: CLLocationAccuracy = -1
+public let kCLDistanceFilterNone: CLLocationDistance = -1
 public let kCLLocationAccuracyNearestTenMeters: CLLocationAccuracy = 10
 
 public struct CLLocationCoordinate2D {
@@ -32,6 +33,7 @@ public struct CLError: Error {
     public var code: Code
 }
 
+/// Without `requestLocation()`, which must not be used while the location is being updated.
 open class CLLocationManager: NSObject {
     public weak var delegate: (any CLLocationManagerDelegate)?
     public class func locationServicesEnabled() -> Bool { fatalError() }
@@ -45,7 +47,6 @@ open class CLLocationManager: NSObject {
     public func requestWhenInUseAuthorization() {}
     public func startUpdatingLocation() {}
     public func stopUpdatingLocation() {}
-    public func requestLocation() {}
 }
 
 public protocol CLLocationManagerDelegate: AnyObject {

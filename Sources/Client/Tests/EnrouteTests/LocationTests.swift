@@ -78,6 +78,19 @@ import Testing
     }
 }
 
+extension LocationTests {
+    @Test func `a receiver has no distance filter while it is silent, so a rider who stands still is reported`() {
+        for seconds in 1...60 {
+            let plan = LocationPlan(pace: .seconds(seconds))
+            #expect(plan.distanceFilter(after: .zero) == plan.distanceFilter)
+            #expect(plan.distanceFilter(after: plan.lookAgainAfter - .milliseconds(1)) == plan.distanceFilter)
+            #expect(
+                plan.distanceFilter(after: plan.lookAgainAfter) == nil
+                    && plan.distanceFilter(after: .seconds(60)) == nil)
+        }
+    }
+}
+
 /// The values that an app draws.
 @Suite struct PresentationTests {
     private func view(_ arrival: Arrival?) -> JobView {
