@@ -53,6 +53,12 @@ package struct JobService: Sendable {
         }
     }
 
+    /// What a rider travels with; `nil` if it is unknown.
+    package func vehicle(of rider: PersonID?) -> EventLoopFuture<Vehicle?> {
+        guard let rider else { return self.loop.makeSucceededFuture(nil) }
+        return self.riders.card(of: rider).map { $0?.vehicle }
+    }
+
     /// The card of a job's rider, if followers may see it. Read after the record, from another slot: the record decides whose
     /// card it is, and a change of either makes followers read both again (decisions/rider-card.md).
     private func card(for record: JobRecord?) -> EventLoopFuture<RiderCard?> {

@@ -30,6 +30,29 @@ enum NavigationPlatform: String, CaseIterable, Sendable {
     }
 }
 
+/// How the rider travels, as far as navigation apps distinguish it.
+enum NavigationMode: Sendable {
+    case car, bicycle, foot
+
+    /// - Parameter vehicle: of the rider's card. Without one, the rider counts as driving a car.
+    init(_ vehicle: Vehicle?) {
+        switch vehicle {
+        case .foot: self = .foot
+        case .bicycle, .cargoBike: self = .bicycle
+        case .moped, .car, .van, .truck, nil: self = .car
+        }
+    }
+
+    /// The word in URLs of Google Maps.
+    fileprivate var google: String {
+        switch self {
+        case .car: "driving"
+        case .bicycle: "bicycling"
+        case .foot: "walking"
+        }
+    }
+}
+
 enum NavigationApp: String, CaseIterable, Sendable {
     case google, apple, waze
     /// The app that the user chooses on the phone.
@@ -44,20 +67,29 @@ enum NavigationApp: String, CaseIterable, Sendable {
         }
     }
 
-    /// Returns a URL for turn-by-turn navigation by car.
+    /// Returns a URL for turn-by-turn navigation.
     ///
-    /// - Returns: `nil` if the app does not exist on the platform.
-    func url(to place: DecimalCoordinate, on platform: NavigationPlatform) -> String? {
+    /// - Returns: `nil` if the app does not exist on the platform, or does not navigate this way: Waze is for cars.
+    func url(
+        to place: DecimalCoordinate, by mode: NavigationMode, on platform: NavigationPlatform
+    ) -> String? {
         let (lat, lon) = (place.latitude, place.longitude)
-        return switch (self, platform) {
-        case (.google, .ios): "comgooglemaps://?daddr=\(lat),\(lon)&directionsmode=driving"
-        case (.google, .android): "google.navigation:q=\(lat),\(lon)&mode=d"
+        switch (self, platform) {
+        case (.google, .ios): return "comgooglemaps://?daddr=\(lat),\(lon)&directionsmode=\(mode.google)"
+        case (.google, .android):
+            let letter = mode == .car ? "d" : mode == .bicycle ? "b" : "w"
+            return "google.navigation:q=\(lat),\(lon)&mode=\(letter)"
         case (.google, .web):
-            "https://www.google.com/maps/dir/?api=1&destination=\(lat)%2C\(lon)&travelmode=driving&dir_action=navigate"
-        case (.apple, .ios), (.apple, .web): "https://maps.apple.com/?daddr=\(lat),\(lon)&dirflg=d"
-        case (.waze, _): "https://waze.com/ul?ll=\(lat)%2C\(lon)&navigate=yes"
-        case (.geo, .android): "geo:\(lat),\(lon)"
-        case (.apple, .android), (.geo, .ios), (.geo, .web): nil
+            return "https://www.google.com/maps/dir/?api=1&destination=\(lat)%2C\(lon)&travelmode=\(mode.google)"
+                + "&dir_action=navigate"
+        case (.apple, .ios), (.apple, .web):
+            // Apple documents no flag for bicycles. Without a flag the app uses the way that its user chose last.
+            let flag = mode == .car ? "&dirflg=d" : mode == .foot ? "&dirflg=w" : ""
+            return "https://maps.apple.com/?daddr=\(lat),\(lon)\(flag)"
+        case (.waze, _):
+            return mode == .car ? "https://waze.com/ul?ll=\(lat)%2C\(lon)&navigate=yes" : nil
+        case (.geo, .android): return "geo:\(lat),\(lon)"
+        case (.apple, .android), (.geo, .ios), (.geo, .web): return nil
         }
     }
 }

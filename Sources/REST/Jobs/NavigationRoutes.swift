@@ -59,8 +59,10 @@ extension Routes {
             throw Problem(unresolvable: stop == .vendor ? "vendor address" : "address")
         }
         let place = DecimalCoordinate(coordinate)
-        let candidates = platform.apps.map { app in
-            let url = { (platform: NavigationPlatform) in app.url(to: place, on: platform) }
+        let mode = NavigationMode(try await self.result(of: self.jobs.vehicle(of: record.rider)))
+        let candidates = platform.apps.compactMap { app -> NavigationDocument.Candidate? in
+            let url = { (platform: NavigationPlatform) in app.url(to: place, by: mode, on: platform) }
+            guard url(platform) != nil else { return nil }
             return NavigationDocument.Candidate(
                 app: app.rawValue, label: app.label, ios: url(.ios), android: url(.android), web: url(.web))
         }

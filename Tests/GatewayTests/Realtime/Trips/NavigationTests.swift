@@ -17,11 +17,11 @@ import Testing
     private static let forms: [String] = {
         let (lat, lon) = (#"-?[0-9]{1,2}\.[0-9]{6}"#, #"-?[0-9]{1,3}\.[0-9]{6}"#)
         return [
-            "comgooglemaps://\\?daddr=\(lat),\(lon)&directionsmode=driving",
-            "google\\.navigation:q=\(lat),\(lon)&mode=d",
-            "https://www\\.google\\.com/maps/dir/\\?api=1&destination=\(lat)%2C\(lon)&travelmode=driving"
+            "comgooglemaps://\\?daddr=\(lat),\(lon)&directionsmode=(driving|bicycling|walking)",
+            "google\\.navigation:q=\(lat),\(lon)&mode=[dbw]",
+            "https://www\\.google\\.com/maps/dir/\\?api=1&destination=\(lat)%2C\(lon)&travelmode=(driving|bicycling|walking)"
                 + "&dir_action=navigate",
-            "https://maps\\.apple\\.com/\\?daddr=\(lat),\(lon)&dirflg=d",
+            "https://maps\\.apple\\.com/\\?daddr=\(lat),\(lon)(&dirflg=[dw])?",
             "https://waze\\.com/ul\\?ll=\(lat)%2C\(lon)&navigate=yes", "geo:\(lat),\(lon)",
         ]
     }()
@@ -30,9 +30,9 @@ import Testing
         try Self.forms.contains { url.wholeMatch(of: try Regex($0)) != nil }
     }
 
-    private static func urls(to place: Coordinate) -> [String] {
+    private static func urls(to place: Coordinate, by mode: NavigationMode = .car) -> [String] {
         NavigationApp.allCases.flatMap { app in
-            NavigationPlatform.allCases.compactMap { app.url(to: DecimalCoordinate(place), on: $0) }
+            NavigationPlatform.allCases.compactMap { app.url(to: DecimalCoordinate(place), by: mode, on: $0) }
         }
     }
 
@@ -89,6 +89,17 @@ import Testing
         }
     }
 
+    @Test(arguments: Vehicle.allCases) func `D10: links navigate the way that the rider travels`(vehicle: Vehicle) throws {
+        let urls = Self.urls(to: try #require(Coordinate(latitude: 41.9, longitude: 12.5)), by: NavigationMode(vehicle))
+        #expect(try urls.allSatisfy { try Self.isAllowed($0) })
+        let isByCar = urls.contains { $0.hasSuffix("&mode=d") }
+        #expect(isByCar == [.moped, .car, .van, .truck].contains(vehicle))
+        #expect(urls.contains { $0.contains("waze.com") } == isByCar)
+        #expect(urls.contains { $0.contains("driving") || $0.contains("dirflg=d") } == isByCar)
+        #expect(urls.contains { $0.hasSuffix("&mode=w") } == (vehicle == .foot))
+        #expect(urls.contains { $0.hasSuffix("&mode=b") } == [.bicycle, .cargoBike].contains(vehicle))
+    }
+
     // MARK: with a gateway
 
     private static func run(
@@ -140,6 +151,18 @@ import Testing
                 let bad = try await Self.navigate(gateway, query)
                 #expect(bad.status == 400)
             }
+        }
+    }
+
+    @Test func `D10: a rider whose card names a bicycle gets directions for bicycles`() async throws {
+        try await Self.run { gateway in
+            try await Self.write(gateway, #","vendor":{"lat":41.8,"lon":12.4}"#)
+            let rider = #"{"zone":"rome","approved":true,"capacity":3,"card":{"vehicle":"bicycle"}}"#
+            let described = try await gateway.rest("PUT", "/api/v1/riders/rider-1", by: "orders", .service, rider)
+            #expect([200, 201].contains(described.status), "\(described)")
+            let answer = try await Self.navigate(gateway, "to=vendor", agent: Self.pixel)
+            #expect(try Self.apps(answer) == ["google", "geo"])
+            #expect(answer.text.contains("mode=b") && !answer.text.contains("driving"))
         }
     }
 
