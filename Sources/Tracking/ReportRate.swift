@@ -27,8 +27,9 @@ package struct ReportRate: Hashable, Sendable {
     /// The possible intervals in seconds. With the longest, a position becomes stale when two reports in a row are
     /// lost.
     package static let steps = [1.0, 2, 3, 5, 8, 12, 20]
-    /// The longest interval while somebody follows and the battery is not low, in seconds.
-    static let longestFollowed = 8.0
+    /// The longest interval while somebody follows and the battery is not low, in seconds. The pages move a marker on for
+    /// this long after a position (track-movement.js), so with a longer interval it would stop and lurch.
+    static let longestFollowed = 5.0
     /// The acceptable lag: a share of the remaining distance, within these bounds in m.
     static let errorShare = 0.02
     static let errorMeters = 12.0...60.0

@@ -20,8 +20,14 @@ import Testing
     }
 
     @Test func `a standing rider reports rarely, but often enough not to become stale`() {
-        #expect(Self.first(speed: 0) == 8)
+        #expect(Self.first(speed: 0) == 5)
         #expect(ReportRate.steps.allSatisfy { UInt64.seconds($0) < ViewFacts.freshness })
+    }
+
+    @Test(arguments: [0, 1.5, 4.5, 9, 30])
+    func `D7: while somebody follows, a position arrives before the marker stops`(speed: Double) {
+        let reckonedSeconds = 5.0    // RECKONING in track-movement.js
+        #expect([nil, 100, 1200, 4000].allSatisfy { Self.first(toGo: $0, speed: speed) <= reckonedSeconds })
     }
 
     @Test func `a low battery halves the rate, and an almost empty one halves it again`() {
@@ -50,8 +56,8 @@ import Testing
             #expect(observe(30) == nil)
         }
         for _ in 0..<4 { #expect(observe(3) == nil) }
-        #expect(observe(3) == 8)
-        #expect(rate.interval == 8)
+        #expect(observe(3) == 5)
+        #expect(rate.interval == 5)
     }
 
     /// A phone that reads once a second and sends at the requested interval.

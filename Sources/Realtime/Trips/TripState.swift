@@ -45,6 +45,8 @@ struct TripState: Sendable {
     /// The straight distance in meters from the last position to the destination; `nil` if either is unknown.
     private(set) var metersToGo: Double?
     private(set) var speedMetersPerSecond = 0.0
+    /// The last position that Redis accepted, for phones that report no speed.
+    private var lastReading: Reading?
     /// The last position was received by at least one connection.
     private(set) var isFollowed = false
 
@@ -110,7 +112,7 @@ struct TripState: Sendable {
         self.validator.reset()
         self.unavailability.stopped()
         self.isStarted = false
-        (self.noticedReason, self.isFollowed, self.metersToGo) = (nil, false, nil)
+        (self.noticedReason, self.isFollowed, self.metersToGo, self.lastReading) = (nil, false, nil, nil)
     }
 
     /// Redis accepted a position, and `listeners` connections received it.
@@ -119,12 +121,24 @@ struct TripState: Sendable {
     package mutating func published(_ fix: Fix, listeners: Int, now: UInt64) -> ProximityState? {
         let reading = Reading(fix)
         self.isFollowed = listeners > 0
-        self.speedMetersPerSecond = reading.speedMetersPerSecond ?? 0
+        self.speedMetersPerSecond = reading.speedMetersPerSecond ?? self.speed(to: reading)
+        self.lastReading = reading
         self.metersToGo = self.geofence.map { reading.point.meters(to: $0.destination) }
         self.started(now: now)
         self.unavailability.accepted(now: now)
         return self.geofence?.observe(reading).map(ProximityState.init)
     }
+
+    /// The speed in m/s since the last position; 0 for the first one, and after a pause in which anything may have happened.
+    private func speed(to reading: Reading) -> Double {
+        guard let last = self.lastReading, reading.at > last.at, reading.at - last.at <= Self.longestDerived else {
+            return 0
+        }
+        return last.point.meters(to: reading.point) / (Double(reading.at - last.at) / 1000)
+    }
+
+    /// The longest time between two positions from which a speed is derived, ms.
+    private static let longestDerived: Int64 = 30_000
 
     // MARK: unavailable locations
 

@@ -45,6 +45,19 @@ import Testing
                 ], battery: battery))
     }
 
+    @Test func `D7: the speed of a phone that reports none is derived from its positions`() {
+        var trip = TripState(bounds: .init())
+        func speed(south meters: Double, at: Int64) -> Double {
+            let place = Coordinate(latitude: 41.9 - meters / Self.metersOfDegree, longitude: 12.5)!
+            _ = trip.published(Fix(at: at, place: place), listeners: 1, now: UInt64(at) * 1_000_000)
+            return trip.speedMetersPerSecond
+        }
+        #expect(speed(south: 4000, at: 1_000) == 0)
+        #expect(abs(speed(south: 3955, at: 6_000) - 9) < 0.1)
+        // After a pause nothing is known.
+        #expect(speed(south: 100, at: 600_000) == 0)
+    }
+
     @Test func `US-072: a rider reports rarely without followers, and often near the destination`() async throws {
         try await Self.run { gateway, job in
             try await gateway.connect("rider-1", .rider) { rider, answers in
