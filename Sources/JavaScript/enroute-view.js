@@ -15,7 +15,7 @@ const OVER = new Set(['paused', 'arrived', 'ended']);
 /** The view before the first snapshot. */
 export const unknownView = (job) => Object.freeze({
   job, known: false, kind: null, status: null, statusAt: null, steps: Object.freeze([]), tracking: 'waiting',
-  reason: null, text: null, unavailable: null, proximity: null, position: null, positionReceivedAt: null,
+  reason: null, text: null, unavailable: null, lastSeenAt: null, proximity: null, position: null, positionReceivedAt: null,
   positionReceivedAtWall: null, destination: null, geocoding: null, eta: null, ended: null, refused: null, epoch: null,
   id: null, travelDeadline: null, clockOffset: 0, vendor: null, vendorAddress: null,
   riderCard: null, display: null, metadata: null, newestID: null, doubted: null,
@@ -90,7 +90,7 @@ function snapshot(view, state, {now, wall}, isReset) {
     vendorAddress: state.vendorAddress ?? null, riderCard: freeze(state.riderCard), display: freeze(state.display),
     metadata: freeze(state.metadata),
     tracking: state.tracking, reason: state.reason ?? null, text: state.text ?? null,
-    unavailable: state.unavailable ?? null,
+    unavailable: state.unavailable ?? null, lastSeenAt: state.lastSeenAt ?? null,
     travelDeadline: state.travelDeadline ?? null, eta: freeze(state.eta), position,
     positionReceivedAt: keepsOurs ? view.positionReceivedAt : position && now - age,
     positionReceivedAtWall: keepsOurs ? view.positionReceivedAtWall : position && wall && wall - age,
@@ -147,7 +147,7 @@ function location(view, message, {now, wall}, fastest) {
     if (message.at - since < BELIEVED_AFTER) return unseen(view, {...heard, doubted: {since, last: freeze(message)}});
   }
   return changed(view, 'location', {
-    ...heard, position: freeze(message), positionReceivedAt: now, positionReceivedAtWall: wall, doubted: null,
+    ...heard, position: freeze(message), positionReceivedAt: now, positionReceivedAtWall: wall, doubted: null, lastSeenAt: null,
   });
 }
 

@@ -144,6 +144,8 @@ export interface View {
   readonly epoch: string | null;
   /** Id of the newest status. */
   readonly id: string | null;
+  /** When the rider last reported a position, if it is too old to be shown: ms since the epoch, by the gateway's clock. */
+  readonly lastSeenAt: number | null;
   readonly travelDeadline: number | null;
   /** The gateway's clock minus `Date.now()`, in ms. */
   readonly clockOffset: number;

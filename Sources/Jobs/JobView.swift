@@ -101,6 +101,13 @@ extension JobView {
         return view
     }
 
+    /// How the job ended, for a link that opens no session any longer: without places, people and the customer's details.
+    package var outcome: JobView {
+        var view = self.withoutPosition.withoutRider
+        (view.snapshot.destination, view.snapshot.geocoding, view.snapshot.display) = (nil, nil, nil)
+        return view
+    }
+
     /// - Parameters:
     ///   - card: of the job's rider, if its status shows the rider.
     ///   - now: ms since the epoch.
@@ -141,6 +148,14 @@ extension JobView {
         self.snapshot.display = record.display
         if record.rider != nil, record.status.showsRider { self.snapshot.riderCard = card }
         if isTracking, tracking != .live { self.snapshot.unavailable = notes.unavailable.map { TrackingTextKey($0) } }
+        if isTracking, tracking == .waiting { self.snapshot.lastSeenAt = Self.lastSeen(notes) }
+    }
+
+    /// When this rider last reported a position that is no longer stored. A position from before sharing started may be that
+    /// of another rider.
+    private static func lastSeen(_ notes: ValidationSummary) -> Int64? {
+        guard let seenAt = notes.seenAt, seenAt >= notes.sharingAt ?? 0 else { return nil }
+        return seenAt
     }
 
     /// The tracking state for operations staff. A rider whose travel mode is on and who has sent no position for as long as

@@ -10,6 +10,23 @@ from markers import RIDER
 from wire import Wire
 
 
+def test_d6_a_link_opened_after_the_delivery_shows_that_and_when_it_was_delivered(order_system, phone, small_phone, axe):
+    delivery = order_system.delivery("accepted", "preparing", "ready_for_pickup", "in_transit",
+                                     vendor={"name": "Da Gino"})
+    url = delivery.guest_url
+    delivery.status("delivered")
+    for page in (phone(url), small_phone(url, locale="de-DE")):
+        expect(page.locator("#headline")).to_have_text(re.compile("^(Delivered|Geliefert)$"))
+        expect(page.locator("#steps [aria-current=step] .state")).to_have_text(re.compile(r"^(At|Um) \d+:\d\d"))
+        expect(page.locator("#vendor")).to_have_text("Da Gino")
+        expect(page.locator("#tracking")).to_be_hidden()
+        # The refused session comes later and changes nothing.
+        page.wait_for_function("() => performance.now() - (window.waitsSince ??= performance.now()) > 1500")
+        expect(page.locator("#refusal")).to_be_hidden()
+        expect(page.locator("#offline")).to_be_hidden()
+        axe(page)
+
+
 def test_d14_after_a_change_of_the_rider_everybody_reads_that_another_one_is_coming(coming, phone):
     delivery, _ = coming(kind="delivery")
     page = phone(delivery.guest_url)

@@ -142,6 +142,16 @@ test('the title of the tab contains the arrival, as long as there is one', () =>
   assert.equal(seen(viewOf('delivery', 'delivered')).tab, 'Delivered');
 });
 
+test('D17: a rider who has been silent for long is not "lost for a moment": the page says since when', () => {
+  const silent = {lastSeenAt: WALL - 45 * 60_000, unavailable: 'unavailable_no_fix'};
+  assert.equal(seen(viewOf('delivery', 'in_transit', silent)).detail,
+    'Your rider\u2019s phone isn\u2019t sending its location. Last seen 45 minutes ago.');
+  assert.equal(seen(viewOf('service', 'on_the_way', silent), {language: 'de', locale: 'de-DE'}).detail,
+    'Das Telefon Ihres Technikers sendet keinen Standort. Zuletzt gesehen vor 45 Minuten.');
+  const started = viewOf('delivery', 'in_transit', {unavailable: 'unavailable_no_fix'});
+  assert.match(seen(started).detail, /^We've lost your rider's GPS signal/);
+});
+
 test('D14: after a change of the rider everybody reads and hears that another one is coming, until they are seen', () => {
   const waiting = viewOf('delivery', 'in_transit');
   const {detail, spoken} = seen(waiting, {isReassigned: true});

@@ -50,6 +50,9 @@ public struct Snapshot: Hashable, Sendable {
     public var reason: EndReason?
     /// The text that explains why there is no new location, if the reason is known.
     public var unavailable: TrackingTextKey?
+    /// When the rider's phone last reported a position, ms since the epoch, if travel mode is on and the position is too old to
+    /// be stored.
+    public var lastSeenAt: Int64?
     /// Until when travel mode may be on, ms since the epoch; `nil` before travel mode was first switched on.
     public var travelDeadline: Int64?
     /// The last known position as it was published, and its age when the snapshot was created.
@@ -171,6 +174,7 @@ extension Snapshot {
         writer.field("reason", self.reason?.rawValue)
         writer.field("text", self.tracking.text(self.reason).rawValue)
         writer.field("unavailable", self.unavailable?.rawValue)
+        writer.field("lastSeenAt", self.lastSeenAt)
         writer.field("travelDeadline", self.travelDeadline)
         writer.raw("position", self.position)
         writer.field("positionAgeMs", self.positionAgeMilliseconds)
@@ -200,6 +204,7 @@ extension Snapshot {
         var (position, age, missed) = ([UInt8]?.none, Int64?.none, [StatusEvent]())
         var eta: ArrivalEstimate?
         var (riderCard, display, metadata) = (RiderCard?.none, JobDisplay?.none, JobMetadata?.none)
+        var lastSeenAt: Int64?
         var (geocoding, vendor, vendorAddress) = (GeocodingState?.none, String?.none, String?.none)
         try reader.object { (name, reader) throws(BadMessage) in
             switch String(decoding: name, as: UTF8.self) {
@@ -222,6 +227,7 @@ extension Snapshot {
             case "tracking": tracking = TrackingState(rawValue: try reader.string())
             case "reason": reason = EndReason(rawValue: try reader.string())
             case "unavailable": unavailable = TrackingTextKey(rawValue: try reader.string())
+            case "lastSeenAt": lastSeenAt = try reader.integer()
             case "travelDeadline": deadline = try reader.integer()
             case "position": position = reader.null() ? nil : Array(try reader.value())
             case "positionAgeMs": age = try reader.integer()
@@ -238,7 +244,7 @@ extension Snapshot {
             id: try members.required(id, "id"), destination: destination, geocoding: geocoding,
             tracking: try members.required(tracking, "tracking"), reason: reason, travelDeadline: deadline,
             position: position, positionAgeMilliseconds: age, eta: eta, missed: missed)
-        self.unavailable = unavailable
+        (self.unavailable, self.lastSeenAt) = (unavailable, lastSeenAt)
         (self.vendor, self.vendorAddress) = (vendor, vendorAddress)
         (self.riderCard, self.display, self.metadata) = (riderCard, display, metadata)
     }

@@ -49,8 +49,8 @@ extension Routes {
         let grant = Grant(person: link.customer, role: .customer, job: job, link: id)
         guard !self.revocations.isRevoked(grant) else { throw Problem(Refused.noSuchJob) }
         let view = try await self.view(job, grant)
-        // A tracking link expires with its job, as it does for sessions.
-        guard view.record.status.end == nil else { throw Problem(Refused.noSuchJob) }
+        // After the job has ended, its link opens no session, but shows how it ended until the link expires.
+        guard view.record.status.end == nil else { return InitialView(job: job, view: view.outcome, isByLink: true) }
         // Without the position and the rider's card: only sessions count against the link's maximum number of viewers and are
         // recorded in the audit trail. The page opens a session a moment later.
         return InitialView(job: job, view: view.withoutPosition.withoutRider, isByLink: true)

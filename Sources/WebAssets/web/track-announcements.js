@@ -1,6 +1,6 @@
 // Decides what a screen reader announces: a new state, a location that became stale or live again, an arrival time that moved
-// by two minutes or more, an imminent arrival, and a late one. The initial content is not announced, because the reader reads the page
-// anyway. Positions and the countdown are never announced. The Announcer (page.js) decides how often.
+// by two minutes or more, an imminent arrival, and a late one. The initial content is not announced, because the reader reads
+// the page anyway. Positions and the countdown are never announced. The Announcer (page.js) decides how often.
 
 import {sentence} from './enroute-words.js';
 

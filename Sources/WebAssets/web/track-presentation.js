@@ -172,7 +172,13 @@ function detail(view, {kind, isMapped, isStale, isKept, isUnseen, isReassigned, 
   switch (view.tracking) {
     case 'arrived': return words.arrived[kind];
     case 'paused': case 'ended': return tracking(view.text ?? view.tracking);
-    case 'waiting': return isReassigned ? tracking('ended_reassigned') : tracking(unavailable ?? 'waiting');
+    case 'waiting':
+      if (isReassigned) return tracking('ended_reassigned');
+      // The position was deleted meanwhile, so "for a moment" would not be true.
+      if (view.lastSeenAt !== null && Number.isFinite(serverTime)) {
+        return `${words.silent[kind]} ${words.lastSeenAgo(agoText(Math.max(0, serverTime - view.lastSeenAt), locale))}`;
+      }
+      return tracking(unavailable ?? 'waiting');
     default: return tracking('unavailable_unknown');
   }
 }

@@ -43,10 +43,14 @@ export const words = {
     sinceTime: (time) => `Since ${time}`,
     atTime: (time) => `At ${time}`,
     afterStop: 'after another stop',
+    silent: {
+      service: 'Your technician’s phone isn’t sending its location.',
+      delivery: 'Your rider’s phone isn’t sending its location.',
+    },
     late: 'Running late – sorry!',
     refusals: {
       revoked: ['This is no longer shared with you.', 'If you still expect a visit or an order, ask for a new link.'],
-      expired: ['This tracking link has expired.', 'Links end with the delivery or visit. Ask for a new one if you need it.'],
+      expired: ['This tracking link has expired.', 'Links work for a few hours. Ask for a new one if you need it.'],
       unknown: [
         'We can’t find this order.',
         'The link may be incomplete, or the order may be over. Please open the link we sent you again.',
@@ -99,6 +103,10 @@ export const words = {
     sinceTime: (time) => `Seit ${time}`,
     atTime: (time) => `Um ${time}`,
     afterStop: 'nach einem anderen Halt',
+    silent: {
+      service: 'Das Telefon Ihres Technikers sendet keinen Standort.',
+      delivery: 'Das Telefon Ihres Fahrers sendet keinen Standort.',
+    },
     late: 'Leider verspätet',
     refusals: {
       revoked: [
@@ -107,7 +115,7 @@ export const words = {
       ],
       expired: [
         'Dieser Tracking-Link ist abgelaufen.',
-        'Links enden mit der Lieferung oder dem Termin. Fragen Sie bei Bedarf nach einem neuen.',
+        'Links gelten ein paar Stunden. Fragen Sie bei Bedarf nach einem neuen.',
       ],
       unknown: [
         'Wir finden diese Bestellung nicht.',

@@ -18,6 +18,8 @@ import {Announcements} from './track-announcements.js';
 import {RiderPanel} from './track-rider.js';
 import {words as allWords} from './track-words.js';
 
+/** Statuses in which a link shows no live state any longer. */
+const DONE_WITH = ['delivered', 'completed', 'cancelled'];
 const EVERY = 1_000;              // ms between two renderings, so that ages and arrival times count
 const ASK_TEXTS_AGAIN = 5_000;    // ms
 
@@ -49,6 +51,8 @@ let isUnseen = false;  // the first state of a tracking link has no position unt
 let isReassigned = false;    // another rider has taken over and was not seen yet
 let keptAt = null;     // ms since the epoch: when worker.js cached the state that is shown offline
 
+let isPast = false;    // a link shows how the job ended; there is nothing to follow
+let isAsking = false;  // the first state was requested, which may say so
 let wasHere = false;   // a session was open, so the view may stay while the session limit is reached
 
 /** What the close codes that end the session mean to the customer. An expired token asks to sign in again instead. */
@@ -59,6 +63,8 @@ const FULL = 4009;
 // ---- state ----
 
 function take(newer, change) {
+  // A link to a job that has ended opens no session.
+  if (isPast) return;
   view = newer;
   keptAt = null;
   isUnseen = false;
@@ -127,8 +133,12 @@ async function begin() {
   enroute.on('connection', connectionChanged);
   enroute.follow(job, take);
   const first = firstState(signIn.header);
+  isAsking = true;
   enroute.start();
   const answer = await first;
+  isAsking = false;
+  if (signIn.isGuest && answer?.snapshot && DONE_WITH.includes(answer.snapshot.status)) return showPast(answer);
+  render();
   // By now the socket may have delivered something newer.
   if (!answer || view.known || view.refused || refusal !== null) return;
   if (answer.snapshot) {
@@ -145,11 +155,19 @@ async function begin() {
   }
 }
 
+/** Shows how a job ended to somebody who opens its link afterwards: the status and its time, but no places. */
+function showPast({snapshot, names: rendered}) {
+  enroute.stop();
+  [names, refusal] = [rendered, null];
+  take(reduce(unknownView(job), {type: 'subscribed', snapshot}, performance.now(), {wall: Date.now()}).view, 'snapshot');
+  isPast = true;
+}
+
 // ---- rendering ----
 
 function render() {
   const isShown = view.known && view.refused === null && !isTakenAway(view);
-  const isRefused = refusal !== null && !isShown;
+  const isRefused = refusal !== null && !isShown && !isAsking;
   element('order').hidden = isRefused || (!view.known && !element('signin').hidden);
   renderRefusal(isRefused);
   if (element('order').hidden) {

@@ -152,6 +152,8 @@ import Testing
                 try await Self.jobs(gateway, in: "rome", "it has not begun") {
                     $0["job-1"]?["tracking"] as? String == "waiting"
                 }
+                let early = try await gateway.rest("GET", "/api/v1/jobs/job-1", by: "anna", .customer)
+                #expect(!early.text.contains("lastSeenAt"))
                 let before = WallClock.nowMilliseconds
                 try await gateway.connect("rider-1", .rider) { connection, messages in
                     try await connection.send(.travel(job: JobID("job-1")!, active: true))
@@ -168,9 +170,11 @@ import Testing
                 }
                 let lost = try await gateway.rest("GET", "/api/v1/zones/rome/jobs?tracking=lost", by: "olga", .ops)
                 #expect(try Self.rows(lost).keys.sorted() == ["job-1"])
-                // The customer sees the same state as before the first position.
+                // D17: The customer's page can say since when the phone is silent.
                 let read = try await gateway.rest("GET", "/api/v1/jobs/job-1", by: "anna", .customer)
                 #expect(read.text.contains(#""tracking":"waiting""#), "\(read)")
+                let seenAt = Int64(try #require(read.member("lastSeenAt", as: Int.self)))
+                #expect((before...WallClock.nowMilliseconds).contains(seenAt))
                 try await gateway.connect("rider-1", .rider) { connection, messages in
                     try await connection.send(.travel(job: JobID("job-1")!, active: false))
                     _ = try await messages.travelAnswer()

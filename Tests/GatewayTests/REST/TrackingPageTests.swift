@@ -96,6 +96,35 @@ import Testing
         }
     }
 
+    @Test func `D6: after the job has ended its link shows how, without places, until the link is revoked`()
+        async throws
+    {
+        try await Self.run { gateway, job in
+            let secret = try await Self.link(gateway, job)
+            let link = ["Authorization: Link \(secret)"]
+            for status in ["work_in_progress", "completed"] {
+                let told = try await gateway.rest(
+                    "POST", "/api/v1/jobs/\(job)/status", by: "orders", .service, #"{"status":"\#(status)"}"#)
+                #expect(told.status == 200)
+            }
+            let page = try await gateway.rest("GET", "/track/\(job)", as: nil, headers: link)
+            #expect(page.status == 200 && page.text.contains(StatusTexts.english[.completed].long.escaped))
+            let first = try Self.first(page)
+            #expect(first["status"]?.text == "completed" && first["statusAt"] != nil)
+            for member in ["destination", "display", "riderCard", "eta", "vendorAddress"] {
+                #expect(first[member] == nil, "\(member)")
+            }
+            #expect(first["position"] == .null && !page.text.contains("41.9"))
+            let foreign = try await gateway.travellingJob("job-2")
+            let other = try await gateway.rest("GET", "/track/\(foreign)", as: nil, headers: link)
+            #expect(other.status == 404)
+            _ = try await TrackingLinks(ledger: gateway.client, settings: gateway.settings.liveState)
+                .revoke(try #require(TrackingLinks.id(of: secret))).get()
+            let revoked = try await gateway.rest("GET", "/track/\(job)", as: nil, headers: link)
+            #expect(revoked.status == 404)
+        }
+    }
+
     @Test func `a page requested without credentials is the shell, even without Redis`() async throws {
         try await Self.run { gateway, job in
             let before = try await gateway.rest("GET", "/track/\(job)", as: nil)

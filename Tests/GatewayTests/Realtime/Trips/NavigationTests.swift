@@ -89,7 +89,9 @@ import Testing
         }
     }
 
-    @Test(arguments: Vehicle.allCases) func `D10: links navigate the way that the rider travels`(vehicle: Vehicle) throws {
+    @Test(arguments: Vehicle.allCases) func `D10: links navigate the way that the rider travels`(vehicle: Vehicle)
+        throws
+    {
         let urls = Self.urls(to: try #require(Coordinate(latitude: 41.9, longitude: 12.5)), by: NavigationMode(vehicle))
         #expect(try urls.allSatisfy { try Self.isAllowed($0) })
         let isByCar = urls.contains { $0.hasSuffix("&mode=d") }
