@@ -141,6 +141,15 @@ import Testing
         }
     }
 
+    @Test func `D35: pages are installed under the operator's name`() async throws {
+        let name = "ENROUTE_PAGES_NAME"
+        #expect(try await Self.settings([name: "Da Gino & Söhne"]).0.brand == "Da Gino & Söhne")
+        #expect(try await Self.settings([:]).0.brand == "Enroute")
+        for text in [String(repeating: "a", count: 41), "a\u{7}b"] {
+            await #expect(throws: (any Error).self, "\(text)") { try await Self.settings([name: text]) }
+        }
+    }
+
     @Test func `photos are loaded from named origins over TLS only`() async throws {
         let name = "ENROUTE_PAGES_PHOTO_ORIGINS"
         let (settings, _) = try await Self.settings([name: "https://photos.example,https://b.example:8443"])

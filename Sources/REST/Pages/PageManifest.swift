@@ -11,11 +11,11 @@ extension Pages {
     enum Installable: String, CaseIterable, Sendable {
         case track, rider, ops
 
-        fileprivate var name: String {
+        fileprivate func name(of brand: String) -> String {
             switch self {
-            case .track: "Enroute"
-            case .rider: "Enroute Rider"
-            case .ops: "Enroute Operations"
+            case .track: brand
+            case .rider: "\(brand) Rider"
+            case .ops: "\(brand) Operations"
             }
         }
 
@@ -52,6 +52,8 @@ extension Pages {
             }
             return Self.response(try self.manifest(of: page), "application/manifest+json; charset=utf-8")
         }
+        // Browsers request it for documents that name no icon, such as the API's answers.
+        router.get("favicon.ico") { request, _ in try self.asset("icon-192.png", request) }
         // The service worker needs the scope of the whole site, because every page uses it.
         router.get("worker.js") { request, _ in
             var response = try self.asset("worker.js", request)
@@ -62,9 +64,10 @@ extension Pages {
 
     private func manifest(of page: Installable) throws -> [UInt8] {
         if let own = self.files["\(page.rawValue).webmanifest"] { return own.bytes }
+        let name = page.name(of: self.settings.brand)
         return try JSONDocument.bytes(
             Manifest(
-                name: page.name, short_name: page.name, start_url: page.start, scope: page.scope,
+                name: name, short_name: name, start_url: page.start, scope: page.scope,
                 icons: [
                     .init(src: "/assets/icon-192.png", sizes: "192x192", purpose: "any"),
                     .init(src: "/assets/icon-512.png", sizes: "512x512", purpose: "any"),

@@ -9,6 +9,8 @@ package struct PageSettings: Sendable {
     package var leafletFolder = "/usr/share/javascript/leaflet"
     /// A folder with files that replace the built-in ones; `nil` for none.
     package var pagesFolder: String?
+    /// The operator's name, which installed pages have on the home screen.
+    package var brand = "Enroute"
     /// The URL at which people sign in, which the pages link to; `nil` if they can only sign in with a code.
     package var signInURL: String?
     /// The origins from which pages may load the photos of riders, `https://host[:port]`; none by default.

@@ -43,7 +43,7 @@ extension ProcessConfiguration {
             { _ = try self.arrivals() }, { _ = try self.liveState() }, { _ = try self.gatewayName() },
             { _ = try self.trustedProxies() }, { _ = try self.allowedOrigins() }, { _ = try self.pagesFolder() },
             { _ = try self.signInURL() }, { _ = try self.tiles() }, { _ = try self.photoOrigins() },
-            { _ = try self.frameAncestors() },
+            { _ = try self.frameAncestors() }, { _ = try self.brand() },
             { _ = try self.languages() }, { _ = try self.streets() },
         ]
         for part in parts { await attempt { try part() } }

@@ -71,6 +71,7 @@ extension ProcessConfiguration {
         settings.leafletFolder = self.text("ENROUTE_PAGES_LEAFLET_DIR") ?? settings.leafletFolder
         settings.pagesFolder = try self.pagesFolder()
         settings.frameAncestors = try self.frameAncestors()
+        settings.brand = try self.brand()
         settings.signInURL = try self.signInURL()
         settings.photoOrigins = try self.photoOrigins()
         settings.tiles = try self.tiles()

@@ -260,7 +260,7 @@ import Webhooks
         try await conversation.ask(404, try .good("readManifest").with { $0.path = "/manifest.webmanifest?page=none" })
         try await conversation.ask(404, try .good("readAsset").with { $0.path = "/assets/none.css" })
         for id in [
-            "openAPI", "asyncAPI", "readAsset", "readWorker", "readReference", "streets", "leafletScript",
+            "openAPI", "asyncAPI", "readAsset", "readIcon", "readWorker", "readReference", "streets", "leafletScript",
             "leafletStyle",
         ] {
             let answer = try await conversation.ask(200, try .good(id))

@@ -183,6 +183,7 @@ struct SampleRequest: Sendable {
         case "riderPage": .init("GET", "/rider")
         case "operationsPage": .init("GET", "/ops")
         case "readManifest": .init("GET", "/manifest.webmanifest?page=rider")
+        case "readIcon": .init("GET", "/favicon.ico")
         case "readWorker": .init("GET", "/worker.js")
         case "readReference": .init("GET", "/docs")
         case "readTile": .init("GET", "/assets/tiles/1/1/0")

@@ -99,6 +99,23 @@ import Testing
         }
     }
 
+    @Test func `D35: the operator's name is that of the installed pages, and browsers find an icon`() async throws {
+        try await within {
+            try await RunningGateway.run(isSecure: false, { $0.brand = "Da Gino" }) { gateway in
+                for (page, name) in [
+                    ("track", "Da Gino"), ("rider", "Da Gino Rider"), ("ops", "Da Gino Operations"),
+                ] {
+                    let manifest = try await gateway.rest("GET", "/manifest.webmanifest?page=\(page)", as: nil)
+                    #expect(manifest.member("name") == name && manifest.member("short_name") == name)
+                }
+                let icon = try await gateway.rest("GET", "/favicon.ico", as: nil)
+                #expect(icon.status == 200 && icon.headers["content-type"] == "image/png")
+                let root = try await gateway.rest("GET", "/", as: nil, headers: ["Accept: text/html"])
+                #expect(root.status == 404 && root.headers["content-type"] == "text/html; charset=utf-8")
+            }
+        }
+    }
+
     @Test func `a page that names its manifest itself is told which one, and a deployment may have its own`()
         async throws
     {

@@ -15,6 +15,13 @@ extension SettingsTable {
                     one file together with the modules it imports.
                     """),
             Setting(
+                "ENROUTE_PAGES_NAME", .text("1 to 40 characters"), default: .value(libraryDefaults.brand),
+                "Your name, which pages have on the home screen of a phone.",
+                details: """
+                    The customer's page is installed under this name, the others as `<name> Rider` and
+                    `<name> Operations`.
+                    """),
+            Setting(
                 "ENROUTE_PAGES_SIGN_IN_URL", .text("`https://…`; `http://…` for this machine only"),
                 "Page where people sign in.",
                 details: """
