@@ -20,6 +20,7 @@ extension EntityTag {
             snapshot.reason?.rawValue ?? "",
             snapshot.travelDeadline.map(String.init) ?? "", view.positionID.map(String.init) ?? "",
             eta, snapshot.geocoding?.rawValue ?? "", snapshot.unavailable?.rawValue ?? "",
+            snapshot.lastSeenAt.map(String.init) ?? "",
             text(snapshot.riderCard?.json), text(snapshot.display?.json), text(snapshot.metadata?.json),
         ]
         self.init("\(record.epoch).\(record.head)", digestOf: parts)
