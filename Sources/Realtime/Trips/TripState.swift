@@ -46,7 +46,7 @@ struct TripState: Sendable {
     private(set) var metersToGo: Double?
     private(set) var speedMetersPerSecond = 0.0
     /// The last position that Redis accepted, for phones that report no speed.
-    private var lastReading: Reading?
+    private var lastPlace: (at: Int64, point: Point)?
     /// The last position was received by at least one connection.
     private(set) var isFollowed = false
 
@@ -112,7 +112,7 @@ struct TripState: Sendable {
         self.validator.reset()
         self.unavailability.stopped()
         self.isStarted = false
-        (self.noticedReason, self.isFollowed, self.metersToGo, self.lastReading) = (nil, false, nil, nil)
+        (self.noticedReason, self.isFollowed, self.metersToGo, self.lastPlace) = (nil, false, nil, nil)
     }
 
     /// Redis accepted a position, and `listeners` connections received it.
@@ -121,8 +121,8 @@ struct TripState: Sendable {
     package mutating func published(_ fix: Fix, listeners: Int, now: UInt64) -> ProximityState? {
         let reading = Reading(fix)
         self.isFollowed = listeners > 0
-        self.speedMetersPerSecond = reading.speedMetersPerSecond ?? self.speed(to: reading)
-        self.lastReading = reading
+        self.speedMetersPerSecond = reading.speedMetersPerSecond ?? self.speed(to: reading.point, at: reading.at)
+        self.lastPlace = (reading.at, reading.point)
         self.metersToGo = self.geofence.map { reading.point.meters(to: $0.destination) }
         self.started(now: now)
         self.unavailability.accepted(now: now)
@@ -130,11 +130,9 @@ struct TripState: Sendable {
     }
 
     /// The speed in m/s since the last position; 0 for the first one, and after a pause in which anything may have happened.
-    private func speed(to reading: Reading) -> Double {
-        guard let last = self.lastReading, reading.at > last.at, reading.at - last.at <= Self.longestDerived else {
-            return 0
-        }
-        return last.point.meters(to: reading.point) / (Double(reading.at - last.at) / 1000)
+    private func speed(to point: Point, at: Int64) -> Double {
+        guard let last = self.lastPlace, at > last.at, at - last.at <= Self.longestDerived else { return 0 }
+        return last.point.meters(to: point) / (Double(at - last.at) / 1000)
     }
 
     /// The longest time between two positions from which a speed is derived, ms.
