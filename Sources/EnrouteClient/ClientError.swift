@@ -20,6 +20,8 @@ public enum ClientError: Error, Equatable, Sendable, CustomStringConvertible {
             "Invalid gateway URL \(url). Use wss://host[:port], or ws://host[:port] without TLS."
         case .unreachable(let url, let reason):
             "Cannot connect to \(url): \(reason). Check that a gateway is running there."
+        case .upgradeRefused(let status) where status >= 500: "The gateway is unavailable (HTTP \(status))."
+        case .upgradeRefused(429): "The gateway accepts no more connections from here at the moment (HTTP 429)."
         case .upgradeRefused(let status):
             "The gateway refused the connection with HTTP status \(status). Check the token and the URL."
         case .closed(let code, let reason): "The gateway closed the connection: \(code) \(reason)."

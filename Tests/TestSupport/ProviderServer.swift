@@ -47,9 +47,11 @@ package final class ProviderServer: Sendable {
 
     /// Runs a provider while `body` runs.
     ///
-    /// - Parameter certificate: `nil` for plain HTTP.
+    /// - Parameters:
+    ///   - port: 0 for a free one.
+    ///   - certificate: `nil` for plain HTTP.
     package static func running<Result: Sendable>(
-        _ behaviour: @escaping Behaviour, certificate: TestAuthority.Files? = nil,
+        port: Int = 0, _ behaviour: @escaping Behaviour, certificate: TestAuthority.Files? = nil,
         _ body: (ProviderServer) async throws -> Result
     ) async throws -> Result {
         let tls = try certificate.map { files in
@@ -61,6 +63,7 @@ package final class ProviderServer: Sendable {
         let box = NIOLockedValueBox(behaviour)
         let server = NIOLockedValueBox<ProviderServer?>(nil)
         let listener = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     if let tls { try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: tls)) }
@@ -72,7 +75,7 @@ package final class ProviderServer: Sendable {
                         })
                 }
             }
-            .bind(host: "127.0.0.1", port: 0).get()
+            .bind(host: "127.0.0.1", port: port).get()
         let running = ProviderServer(listener, box)
         server.withLockedValue { $0 = running }
         defer { server.withLockedValue { $0 = nil } }

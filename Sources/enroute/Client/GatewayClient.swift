@@ -130,7 +130,7 @@ struct GatewayRefusal: Error, CustomStringConvertible {
     var description: String {
         guard let problem, let code = problem.code else {
             return
-                "The server refused the request with HTTP status \(self.status), and not as a gateway does. Check the URL."
+                "The server answered HTTP \(self.status) without a problem document; it may not be a gateway. Check the URL."
         }
         let title = code.split(separator: "_").joined(separator: " ")
         var text = "\(title.prefix(1).uppercased())\(title.dropFirst()) (\(self.status)). "

@@ -17,7 +17,8 @@ struct JobFollower: Sendable {
         case moved(milliseconds: Int64)
     }
 
-    /// Returns when the job has ended.
+    /// Returns when the job has ended. A gateway that is unavailable or cannot be reached is tried again for ever, with a delay
+    /// of at most `ReconnectBackoff.longest`; only the first request must succeed.
     ///
     /// - Throws: `GatewayRefusal` or `Unavailable` when reconnecting would not help.
     func run() async throws {
@@ -44,9 +45,21 @@ struct JobFollower: Sendable {
                 }
                 Output.complain("enroute: \(error) Reconnecting.\n")
                 try await Task.sleep(for: backoff.next(madeProgress: since != before))
-                // A token may have expired, or the job may have been removed, while there was no connection.
-                if case .upgradeRefused = error { _ = try await self.client.send(.get, "jobs/\(self.job)") }
+                if case .upgradeRefused = error { try await self.explainRefusal() }
             }
+        }
+    }
+
+    /// A token may have expired, or the job may have been removed, while there was no connection.
+    ///
+    /// - Throws: `GatewayRefusal` if reconnecting would not help.
+    private func explainRefusal() async throws {
+        do {
+            _ = try await self.client.send(.get, "jobs/\(self.job)")
+        } catch let refusal as GatewayRefusal where refusal.isPassing {
+            // The next attempt follows: the gateway is busy or drains, or a balancer has no gateway.
+        } catch is Unavailable {
+            // As if the attempt to connect had failed.
         }
     }
 
