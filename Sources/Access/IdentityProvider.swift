@@ -90,7 +90,7 @@ package struct IdentityProvider: Sendable {
 
     // MARK: roles
 
-    /// - Throws: `missingClaim` or `unknownRole`.
+    /// - Throws: `missingClaim`, `unknownRole` or `unmappedRole`.
     func role(_ claims: ClaimSet) throws(TokenRefusal) -> Role {
         let values: [String]?
         if self.roles.isEmpty {
@@ -107,7 +107,7 @@ package struct IdentityProvider: Sendable {
             return role
         }
         guard let role = self.roles.first(where: { values.contains($0.value) })?.role ?? self.defaultRole else {
-            throw TokenRefusal(.unknownRole, claim: self.roleClaim)
+            throw TokenRefusal(.unmappedRole, claim: self.roleClaim)
         }
         return role
     }

@@ -8,6 +8,8 @@ package struct TokenRefusal: Error, Hashable, Sendable {
     package enum Reason: Hashable, Sendable, CaseIterable {
         case tooLong, malformed, repeatedMember, criticalHeader, wrongType, unknownKey, wrongAlgorithm, badSignature
         case missingClaim, wrongIssuer, wrongAudience, notYetValid, expired, badSubject, badTokenID, unknownRole
+        /// No entry of the role map matches.
+        case unmappedRole
         case badAuthorization, lifetimeTooLong
         /// The key is unknown, and the issuer could not be queried, or not again so soon.
         case keyUnavailable
@@ -55,9 +57,8 @@ package struct TokenRefusal: Error, Hashable, Sendable {
         case .expired: "It has expired. Get a new one."
         case .badSubject: "Its \(claim) must be \(Self.form)."
         case .badTokenID: "Its jti must be \(RevocationSubject.Kind.token.form), so that it can be revoked."
-        case .unknownRole:
-            "Its \(claim) contains no configured role, and none of "
-                + "\(Role.allCases.map(\.rawValue).joined(separator: ", "))."
+        case .unknownRole: "Its \(claim) must be one of \(Role.allCases.map(\.rawValue).joined(separator: ", "))."
+        case .unmappedRole: "Its \(claim) matches no entry of the role map."
         case .badAuthorization where self.claim == .authorization:
             "Its authorization must contain jobid, riderid or both, each \(Self.form)."
         case .badAuthorization: "Its \(claim) must be \(Self.form), and agree with authorization."
@@ -71,7 +72,8 @@ package struct TokenRefusal: Error, Hashable, Sendable {
         switch self.reason {
         case .missingClaim: "\(self.shortClaim) is missing"
         case .malformed where self.claim != nil: "\(self.shortClaim) has the wrong type"
-        case .wrongIssuer, .wrongAudience, .badSubject, .unknownRole, .badAuthorization: "\(self.shortClaim) is wrong"
+        case .wrongIssuer, .wrongAudience, .badSubject, .unknownRole, .unmappedRole, .badAuthorization:
+            "\(self.shortClaim) is wrong"
         case .badTokenID: "jti is wrong"
         case .lifetimeTooLong: "lifetime too long"
         case .notYetValid: "not valid yet"

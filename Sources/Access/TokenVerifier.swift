@@ -166,7 +166,9 @@ extension TokenRefusal {
         case .unknownKey: 1
         case .wrongIssuer: 2
         case .wrongAudience: 3
-        case .missingClaim, .malformed, .badSubject, .unknownRole, .badAuthorization, .badTokenID, .lifetimeTooLong: 4
+        case .missingClaim, .malformed, .badSubject, .unknownRole, .unmappedRole, .badAuthorization, .badTokenID,
+            .lifetimeTooLong:
+            4
         default: 0
         }
     }

@@ -86,13 +86,16 @@ import Testing
         #expect(try role(#"{"roles":"courier"}"#) == .rider)
         // The claim `role` has no effect now.
         for (json, reason) in [
-            (nil, .missingClaim), ("{}", .missingClaim), (#"{"roles":[]}"#, .unknownRole),
-            (#"{"roles":["ops"]}"#, .unknownRole), (#"{"roles":[1]}"#, .malformed), ("[]", .malformed),
+            (nil, .missingClaim), ("{}", .missingClaim), (#"{"roles":[]}"#, .unmappedRole),
+            (#"{"roles":["ops"]}"#, .unmappedRole), (#"{"roles":[1]}"#, .malformed), ("[]", .malformed),
             (#"{"roles":["courier"],"roles":["courier"]}"#, .repeatedMember),
         ] as [(String?, TokenRefusal.Reason)] {
             let refusal = Self.refusal(verifier, ["realm_access": json])
             #expect(refusal?.reason == reason && refusal?.claim?.description == "realm_access.roles", "\(json ?? "-")")
             #expect(refusal?.sentence.contains("realm_access.roles") == true || reason == .repeatedMember)
+            #expect(
+                reason != .unmappedRole
+                    || refusal?.sentence == "Its realm_access.roles matches no entry of the role map.")
         }
     }
 
@@ -100,7 +103,9 @@ import Testing
         let verifier = try await Self.verifier { $0.defaultRole = .customer }
         #expect(try Self.grant(verifier, ["role": nil]).role == .customer)
         // Without a map, a role that Enroute does not know is a mistake.
-        #expect(Self.refusal(verifier, ["role": #""admin""#])?.reason == .unknownRole)
+        let unknown = Self.refusal(verifier, ["role": #""admin""#])
+        #expect(unknown?.reason == .unknownRole)
+        #expect(unknown?.sentence == "Its role must be one of customer, rider, ops, service.")
         let mapped = try await Self.verifier {
             $0.defaultRole = .customer
             $0.roles = [IdentityProvider.RoleEntry("courier:rider")!]

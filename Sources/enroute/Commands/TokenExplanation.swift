@@ -131,7 +131,7 @@ struct TokenExplanation {
                 "If another claim than \($0) contains it, set ENROUTE_TOKEN_ROLE_CLAIM or ENROUTE_TOKEN_PERSON_CLAIM. A "
                     + "claim with several roles needs ENROUTE_TOKEN_ROLES."
             }
-        case .unknownRole:
+        case .unknownRole, .unmappedRole:
             "Map its values with ENROUTE_TOKEN_ROLES, such as courier:rider, or set ENROUTE_TOKEN_DEFAULT_ROLE."
         case .unknownKey, .badSignature, .wrongAlgorithm:
             "Check that ENROUTE_TOKEN_JWKS_URL or ENROUTE_TOKEN_PUBLIC_KEY_FILES belong to the issuer of this token, and "
