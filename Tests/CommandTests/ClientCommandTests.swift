@@ -43,6 +43,25 @@ import Testing
         }
     }
 
+    @Test func `with --json, commands that change something print the gateway's answer`() async throws {
+        _ = try await DevSession.run { dev in
+            let create = ["job", "create", "visit-1", "--customer", "anna", "--json"]
+            let created = try await Self.json(dev.enroute(create))
+            #expect(created["status"] as? String == "assigned" && created["epoch"] is String, "\(created)")
+            let changed = try await Self.json(dev.enroute(["job", "status", "visit-1", "on_the_way", "--json"]))
+            #expect(changed["status"] as? String == "on_the_way" && changed["id"] is String, "\(changed)")
+            let log = try await Self.json(dev.enroute(["job", "status", "visit-1", "--json"]))
+            let events = try #require(log["events"] as? [[String: Any]], "\(log)")
+            #expect(events.map { $0["status"] as? String } == ["assigned", "on_the_way"])
+            #expect(events.last?["id"] as? String == changed["id"] as? String)
+            for status in ["online", "offline"] {
+                let declared = try await Self.json(dev.enroute(["rider", status, "--json"]))
+                #expect(
+                    declared["status"] as? String == status && declared["rider"] as? String == "rider-1", "\(declared)")
+            }
+        }
+    }
+
     @Test func `refusals say what the problem document says, each with its exit code`() async throws {
         _ = try await DevSession.run { dev in
             _ = try await dev.enroute(["job", "create", "visit-1", "--customer", "anna"])
