@@ -196,6 +196,59 @@ import Testing
         }
     }
 
+    @Test func `a request that is repeated with its key creates a job or a link once`() async throws {
+        try await Stage.open { stage in
+            let service = try await stage.client(role: "service", "orders").rest
+            let (job, key) = (RESTClient.NewJob(Self.job, kind: .service, customer: "anna"), UUID().uuidString)
+            let first = try await service.createJob(job, idempotencyKey: key)
+            let second = try await service.createJob(job, idempotencyKey: key)
+            #expect(second.cursor == first.cursor)
+            let error = await #expect(throws: EnrouteError.self) { try await service.createJob(job) }
+            #expect(error?.code == .conflict)
+            let secret = UUID().uuidString
+            let link = try await service.createTrackingLink(for: Self.job, idempotencyKey: secret)
+            let again = try await service.createTrackingLink(for: Self.job, idempotencyKey: secret)
+            let another = try await service.createTrackingLink(for: Self.job)
+            #expect(again == link && another.id != link.id)
+        }
+    }
+
+    @Test func `status events and a view that are opened together start where the reader stopped`() async throws {
+        try await Stage.open { stage in
+            let service = try await stage.client(role: "service", "orders").rest
+            try await self.visit(service, status: .assigned)
+            let stored = try await service.job(Self.job).cursor
+            for status in [JobStatus.onTheWay, .workInProgress] {
+                try await service.changeStatus(of: Self.job, to: status)
+            }
+            for _ in 0..<5 {
+                let anna = try await stage.client(role: "customer", "anna")
+                try await self.opens(anna)
+                let views = await Seen(anna.job(Self.job))
+                let events = await Seen(anna.statusEvents(of: Self.job, after: stored))
+                try await until("the view and the events are known") {
+                    let (view, event) = (await views.last, await events.last)
+                    return view?.status == .workInProgress && event?.status == .workInProgress
+                }
+                #expect(await events.values.map(\.status) == [.onTheWay, .workInProgress])
+                #expect(await events.values.allSatisfy { !$0.followsGap })
+                await anna.stop()
+            }
+        }
+    }
+
+    @Test func `a zone with a space throws, and another one is watched`() async throws {
+        try await Stage.open { stage in
+            let client = try await stage.client(role: "service", "orders")
+            try await self.opens(client)
+            let munich = await Seen(client.pool(ofZone: "Munich Nord"))
+            try await until("it is refused") { await munich.isOver }
+            #expect(await munich.error?.code == .badRequest)
+            let rome = await Seen(client.pool(ofZone: "rome"))
+            try await until("it is watched") { await rome.last != nil }
+        }
+    }
+
     @Test func `a link viewer follows its job and no other one, and an invalid link is refused`() async throws {
         try await Stage.open { stage in
             let service = try await stage.client(role: "service", "orders").rest

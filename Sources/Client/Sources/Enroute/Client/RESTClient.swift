@@ -50,11 +50,16 @@ public struct RESTClient: Sendable {
 
     /// Creates a job. For services.
     ///
+    /// - Parameters:
+    ///   - job: the job.
+    ///   - idempotencyKey: 1 to 128 printable characters. The same key with the same job creates it once: a request that is
+    ///     repeated within 24 h after a lost answer returns the job instead of throwing `conflict`.
     /// - Returns: the job as a follower sees it.
     /// - Throws: `conflict` if the job exists.
     @discardableResult
-    public func createJob(_ job: NewJob) async throws(EnrouteError) -> JobView {
-        try await self.view(of: job.job, "POST", "/jobs", body: Self.encoded(job))
+    public func createJob(_ job: NewJob, idempotencyKey: String? = nil) async throws(EnrouteError) -> JobView {
+        try await self.view(
+            of: job.job, "POST", "/jobs", body: Self.encoded(job), headers: Self.headers(idempotencyKey))
     }
 
     /// Reads a job.
@@ -75,9 +80,8 @@ public struct RESTClient: Sendable {
         of job: JobID, to status: JobStatus, ifUnchangedSince cursor: StatusCursor? = nil,
         idempotencyKey: String? = nil
     ) async throws(EnrouteError) -> StatusEvent {
-        var headers: [String: String] = [:]
+        var headers = Self.headers(idempotencyKey)
         headers["If-Match"] = cursor.map { "\"\($0.id)\"" }
-        headers["Idempotency-Key"] = idempotencyKey
         let event: WireStatus = try await self.decoded(
             "POST", "/jobs/\(job.rawValue)/status", body: Self.encoded(["status": status.rawValue]), headers: headers)
         return StatusEvent(
@@ -85,11 +89,19 @@ public struct RESTClient: Sendable {
     }
 
     /// Creates a link by which customers follow the job without an account.
+    ///
+    /// - Parameters:
+    ///   - job: the job.
+    ///   - viewers: how many people may use the link at the same time, 1 to 100.
+    ///   - lifetime: when it expires, up to four hours.
+    ///   - idempotencyKey: 20 to 128 printable characters that nobody can guess, such as a UUID. The same key with the same
+    ///     request creates one link, which a request that is repeated within 24 h returns.
     public func createTrackingLink(
-        for job: JobID, viewers: Int = 5, lifetime: Duration = .seconds(14_400)
+        for job: JobID, viewers: Int = 5, lifetime: Duration = .seconds(14_400), idempotencyKey: String? = nil
     ) async throws(EnrouteError) -> TrackingLink {
         let body = ["viewers": viewers, "expiresInSeconds": Int(clamping: lifetime.components.seconds)]
-        return try await self.decoded("POST", "/jobs/\(job.rawValue)/links", body: Self.encoded(body))
+        return try await self.decoded(
+            "POST", "/jobs/\(job.rawValue)/links", body: Self.encoded(body), headers: Self.headers(idempotencyKey))
     }
 
     /// Sends any request to the REST API.
@@ -155,10 +167,14 @@ public struct RESTClient: Sendable {
         }
     }
 
-    private func view(of job: JobID, _ method: String, _ path: String, body: Data?) async throws(EnrouteError)
-        -> JobView
-    {
-        let snapshot: WireSnapshot = try await self.decoded(method, path, body: body)
+    private static func headers(_ idempotencyKey: String?) -> [String: String] {
+        idempotencyKey.map { ["Idempotency-Key": $0] } ?? [:]
+    }
+
+    private func view(
+        of job: JobID, _ method: String, _ path: String, body: Data?, headers: [String: String] = [:]
+    ) async throws(EnrouteError) -> JobView {
+        let snapshot: WireSnapshot = try await self.decoded(method, path, body: body, headers: headers)
         var followed = FollowedView(job: job)
         let now = Date().timeIntervalSince1970 * 1000
         _ = followed.apply(.subscribed(job, snapshot), at: Moment(now: now, wall: now))
