@@ -15,7 +15,7 @@ ENROUTE =
 
 .PHONY: help run deps packages build build-tests release install uninstall deb instructions twin test test-swift \
     test-javascript test-client test-conformance test-browser test-deploy test-beside test-hostile test-api test-benchmarks \
-    picture test-long long-failover long-histories long-seeds long-fuzz long-webhooks check check-deploy lint format bench bench-gate clean
+    picture test-long long-failover long-histories long-seeds long-fuzz long-webhooks long-freeze check check-deploy lint format bench bench-gate clean
 
 help: ## lists these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' Makefile
@@ -171,14 +171,18 @@ test-api: $(BUILT)
 	Tests/Interface/run .build/debug/enroute .build-api $(API)
 
 # What takes from minutes to hours, one after the other; each of these words is explained at its target below.
-LONG = failover histories seeds fuzz webhooks
+LONG = failover histories seeds fuzz webhooks freeze
 
-test-long: ## what takes long: LONG="failover histories seeds fuzz webhooks", all or some of them
+test-long: ## what takes long: LONG="failover histories seeds fuzz webhooks freeze", all or some of them
 	@for part in $(LONG); do $(MAKE) --no-print-directory long-$$part || exit 1; done
 
 # Sentinels and clusters fail over ten times each, and say how long it took: a quarter of an hour.
 long-failover: build-tests
 	ENROUTE_FAILOVERS=10 ENROUTE_REPORT=1 Tests/Swift/run --filter 'FailoverTests|GatewayOutageTests'
+
+# What enroute.js and the Swift client report while a gateway is frozen for 90 s of real time, side by side.
+long-freeze: build-tests
+	ENROUTE_FREEZE_SECONDS=90 Tests/Swift/run --filter FreezeReportTests
 
 # 100,000 changes of jobs while gateways are killed; two endpoints receive every event in order. Half an hour or more.
 long-webhooks: build
