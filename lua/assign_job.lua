@@ -52,7 +52,7 @@ end
 
 local record = redis.call('HMGET', KEYS[1],
   'status', 'rider', 'customer', 'fence', 'assigned_at', 'travel_deadline', 'deadline_of:' .. rider,
-  'revision', 'epoch', 'zone', 'travel_active')
+  'revision', 'epoch', 'zone', 'travel_active', 'version')
 if not record[1] then return {0} end
 local fence = tonumber(record[4] or '0')
 if record[2] == rider and record[3] == customer then
@@ -65,18 +65,29 @@ if fence ~= tonumber(expected) then return {-1, fence} end
 
 local time = redis.call('TIME')
 local now = string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000))
--- Identical in every script that changes a job: appends an event to the last key, the stream of all events.
+local job = string.match(KEYS[1], '{([%w_-]+)}$')
+local version = tonumber(record[12] or '') or 0
+-- Identical in every script that changes a job: appends an event to the last key, the stream of all events. The script stores
+-- `version` in the record, together with its other changes.
 local function append_event(kind, epoch, zone, at, data)
-  local version = redis.call('HINCRBY', KEYS[1], 'version', 1)
-  redis.call('XADD', KEYS[#KEYS], 'MAXLEN', '~', 50000, '*', 'id', (epoch or '') .. '.' .. version .. '.' .. now, 'type',
-    'enroute.job.' .. kind, 'time', at, 'subject', string.match(KEYS[1], '{([%w_-]+)}$'), 'epoch', epoch or '',
-    'version', version, 'zone', zone or '', 'data', '{' .. data .. '}')
+  version = version + 1
+  local number = string.format('%.0f', version)
+  redis.call('XADD', KEYS[#KEYS], 'MAXLEN', '~', 50000, '*', 'id', (epoch or '') .. '.' .. number .. '.' .. now, 'type',
+    'enroute.job.' .. kind, 'time', at, 'subject', job, 'epoch', epoch or '', 'version', number, 'zone', zone or '',
+    'data', '{' .. data .. '}')
 end
 
+local previous = record[2] ~= rider and record[2] or ''
+if previous ~= '' and record[11] == '1' then
+  append_event('travel.ended', record[9], record[10], now, '"rider":"' .. previous .. '","reason":"reassigned"')
+end
+append_event('assigned', record[9], record[10], now, '"customer":"' .. customer
+  .. (rider ~= '' and '","rider":"' .. rider or '') .. (previous ~= '' and '","previousRider":"' .. previous or '') .. '"')
 fence = fence + 1
 redis.call('HSET', KEYS[1], 'rider', rider, 'customer', customer, 'fence', fence,
   'assigned_at', occurred_at ~= '' and occurred_at or now,
-  'revision', string.format('%.0f', (tonumber(record[8] or '0') or 0) + 1))
+  'revision', string.format('%.0f', (tonumber(record[8] or '0') or 0) + 1),
+  'version', string.format('%.0f', version))
 if record[2] ~= rider then
   local used = record[6] or ''
   if used ~= '' then redis.call('HSET', KEYS[1], 'deadline_of:' .. record[2], used) end
@@ -84,10 +95,4 @@ if record[2] ~= rider then
 end
 redis.call('PEXPIRE', KEYS[1], retention)
 redis.call('SPUBLISH', KEYS[2], '{"type":"assigned"}')
-local previous = record[2] ~= rider and record[2] or ''
-if previous ~= '' and record[11] == '1' then
-  append_event('travel.ended', record[9], record[10], now, '"rider":"' .. previous .. '","reason":"reassigned"')
-end
-append_event('assigned', record[9], record[10], now, '"customer":"' .. customer
-  .. (rider ~= '' and '","rider":"' .. rider or '') .. (previous ~= '' and '","previousRider":"' .. previous or '') .. '"')
 return {1, fence}

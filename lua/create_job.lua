@@ -73,22 +73,27 @@ if existing[1] then return {0, existing[1], existing[2]} end
 
 local time = redis.call('TIME')
 local now = string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000))
--- Identical in every script that changes a job: appends an event to the last key, the stream of all events.
+local job = string.match(KEYS[1], '{([%w_-]+)}$')
+local version = 0
+-- Identical in every script that changes a job: appends an event to the last key, the stream of all events. The script stores
+-- `version` in the record, together with its other changes.
 local function append_event(kind, epoch, zone, at, data)
-  local version = redis.call('HINCRBY', KEYS[1], 'version', 1)
-  redis.call('XADD', KEYS[#KEYS], 'MAXLEN', '~', 50000, '*', 'id', (epoch or '') .. '.' .. version .. '.' .. now, 'type',
-    'enroute.job.' .. kind, 'time', at, 'subject', string.match(KEYS[1], '{([%w_-]+)}$'), 'epoch', epoch or '',
-    'version', version, 'zone', zone or '', 'data', '{' .. data .. '}')
+  version = version + 1
+  local number = string.format('%.0f', version)
+  redis.call('XADD', KEYS[#KEYS], 'MAXLEN', '~', 50000, '*', 'id', (epoch or '') .. '.' .. number .. '.' .. now, 'type',
+    'enroute.job.' .. kind, 'time', at, 'subject', job, 'epoch', epoch or '', 'version', number, 'zone', zone or '',
+    'data', '{' .. data .. '}')
 end
 
+append_event('created', epoch, zone, now, '"kind":"' .. kind .. '","status":"' .. status .. '","customer":"'
+  .. customer .. (rider ~= '' and '","rider":"' .. rider or '') .. '","actor":"' .. actor .. '"')
 redis.call('DEL', KEYS[2])
 local id = redis.call('XADD', KEYS[2], 'MAXLEN', 64, '*',
   'status', status, 'prev', '', 'at', now, 'actor', actor, 'source', 'create')
 redis.call('HSET', KEYS[1], 'kind', kind, 'customer', customer, 'rider', rider, 'zone', zone,
   'destination', destination, 'vendor', vendor, 'status', status, 'status_at', now, 'reached', status,
-  'epoch', epoch, 'head', id, 'display', display, 'metadata', metadata)
+  'epoch', epoch, 'head', id, 'display', display, 'metadata', metadata,
+  'version', string.format('%.0f', version))
 redis.call('PEXPIRE', KEYS[1], retention)
 redis.call('PEXPIRE', KEYS[2], retention)
-append_event('created', epoch, zone, now, '"kind":"' .. kind .. '","status":"' .. status .. '","customer":"'
-  .. customer .. (rider ~= '' and '","rider":"' .. rider or '') .. '","actor":"' .. actor .. '"')
 return {1, epoch, id}

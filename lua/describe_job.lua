@@ -52,7 +52,7 @@ if metadata ~= '' and not string.match(metadata, '^{.*}$') then
 end
 
 local record = redis.call('HMGET', KEYS[1], 'kind', 'status', 'zone', 'destination', 'vendor', 'display', 'metadata',
-  'revision', 'epoch')
+  'revision', 'epoch', 'version')
 if not record[1] then return {0} end
 if record[1] ~= kind then return {-1, record[1]} end
 if zone == '' then zone = record[3] or '' end
@@ -67,18 +67,23 @@ if string.find(',' .. ended .. ',', ',' .. record[2] .. ',', 1, true) then retur
 
 local time = redis.call('TIME')
 local now = string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000))
--- Identical in every script that changes a job: appends an event to the last key, the stream of all events.
+local job = string.match(KEYS[1], '{([%w_-]+)}$')
+local version = tonumber(record[10] or '') or 0
+-- Identical in every script that changes a job: appends an event to the last key, the stream of all events. The script stores
+-- `version` in the record, together with its other changes.
 local function append_event(kind, epoch, zone, at, data)
-  local version = redis.call('HINCRBY', KEYS[1], 'version', 1)
-  redis.call('XADD', KEYS[#KEYS], 'MAXLEN', '~', 50000, '*', 'id', (epoch or '') .. '.' .. version .. '.' .. now, 'type',
-    'enroute.job.' .. kind, 'time', at, 'subject', string.match(KEYS[1], '{([%w_-]+)}$'), 'epoch', epoch or '',
-    'version', version, 'zone', zone or '', 'data', '{' .. data .. '}')
+  version = version + 1
+  local number = string.format('%.0f', version)
+  redis.call('XADD', KEYS[#KEYS], 'MAXLEN', '~', 50000, '*', 'id', (epoch or '') .. '.' .. number .. '.' .. now, 'type',
+    'enroute.job.' .. kind, 'time', at, 'subject', job, 'epoch', epoch or '', 'version', number, 'zone', zone or '',
+    'data', '{' .. data .. '}')
 end
 
-redis.call('HSET', KEYS[1], 'zone', zone, 'destination', destination, 'vendor', vendor, 'display', display,
-  'metadata', metadata, 'revision', string.format('%.0f', (tonumber(record[8] or '0') or 0) + 1))
-redis.call('PEXPIRE', KEYS[1], retention)
-redis.call('SPUBLISH', KEYS[2], '{"type":"assigned"}')
 append_event('described', record[9], zone, now,
   zone ~= (record[3] or '') and '"previousZone":"' .. (record[3] or '') .. '"' or '')
+redis.call('HSET', KEYS[1], 'zone', zone, 'destination', destination, 'vendor', vendor, 'display', display,
+  'metadata', metadata, 'revision', string.format('%.0f', (tonumber(record[8] or '0') or 0) + 1),
+  'version', string.format('%.0f', version))
+redis.call('PEXPIRE', KEYS[1], retention)
+redis.call('SPUBLISH', KEYS[2], '{"type":"assigned"}')
 return {1}

@@ -1,6 +1,8 @@
 #!lua
 -- erase_job: delete everything that the ledger stores about a job: its record, its log and the list of its links.
 --
+-- The last event of the job says that it was erased, so that other systems can erase it too. It names nobody.
+--
 -- Only the fence stays, for some minutes and without anything about the job: an open_feed of the erased job that is still on
 -- its way must not open the feed of a job that is created with the same id. All other scripts treat such a record as missing.
 --
@@ -15,7 +17,7 @@
 -- ARGV[3]  fence_ms               ms for which the fence stays, 1 to 1,000,000,000,000
 -- Errors   'ERR erase_job: ...' on a bad argument; nothing is written.
 -- Returns  {1, keys} erased; `keys` keys were deleted   {0} no such job   {-1} the job has changed: read the record again
--- Cost     O(log entries + links) plus one SPUBLISH
+-- Cost     O(log entries + links) plus one XADD and one SPUBLISH
 
 if #KEYS ~= 5 or #ARGV ~= 3 then
   return redis.error_reply('ERR erase_job: takes 5 keys and 3 arguments')
@@ -31,18 +33,27 @@ if not lifetime or lifetime % 1 ~= 0 or lifetime < 1 or lifetime > 1e12 then
   return redis.error_reply('ERR erase_job: fence_ms must be 1 to 1000000000000')
 end
 
-local record = redis.call('HMGET', KEYS[1], 'epoch', 'fence', 'version', 'zone')
+local record = redis.call('HMGET', KEYS[1], 'epoch', 'fence', 'zone', 'version')
 if not record[1] then return {0} end
 if record[1] ~= epoch or tonumber(record[2] or '0') ~= tonumber(expected) then return {-1} end
+
+local time = redis.call('TIME')
+local now = string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000))
+local job = string.match(KEYS[1], '{([%w_-]+)}$')
+local version = tonumber(record[4] or '') or 0
+-- Identical in every script that changes a job: appends an event to the last key, the stream of all events. The script stores
+-- `version` in the record, together with its other changes.
+local function append_event(kind, epoch, zone, at, data)
+  version = version + 1
+  local number = string.format('%.0f', version)
+  redis.call('XADD', KEYS[#KEYS], 'MAXLEN', '~', 50000, '*', 'id', (epoch or '') .. '.' .. number .. '.' .. now, 'type',
+    'enroute.job.' .. kind, 'time', at, 'subject', job, 'epoch', epoch or '', 'version', number, 'zone', zone or '',
+    'data', '{' .. data .. '}')
+end
+
+append_event('erased', epoch, record[3], now, '')
 local keys = redis.call('DEL', KEYS[1], KEYS[2], KEYS[3])
 redis.call('HSET', KEYS[1], 'fence', string.format('%.0f', tonumber(expected) + 1))
 redis.call('PEXPIRE', KEYS[1], lifetime)
 redis.call('SPUBLISH', KEYS[4], '{"type":"erased"}')
-local time = redis.call('TIME')
-local now = string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000))
--- As append_event of the other scripts, but without the record, which must not come into being again.
-local version = (tonumber(record[3] or '') or 0) + 1
-redis.call('XADD', KEYS[5], 'MAXLEN', '~', 50000, '*', 'id', epoch .. '.' .. version .. '.' .. now, 'type',
-  'enroute.job.erased', 'time', now, 'subject', string.match(KEYS[1], '{([%w_-]+)}$'), 'epoch', epoch,
-  'version', version, 'zone', record[4] or '', 'data', '{}')
 return {1, keys}

@@ -92,7 +92,8 @@ if ends_job ~= '0' and ends_job ~= '1' then
   return redis.error_reply('ERR publish_status: ends_job must be 0 or 1')
 end
 
-local record = redis.call('HMGET', KEYS[1], 'status', 'epoch', 'head', party, 'zone', 'travel_active', 'rider')
+local record = redis.call('HMGET', KEYS[1], 'status', 'epoch', 'head', party, 'zone', 'travel_active', 'rider',
+  'version')
 local current, epoch, prev = record[1], record[2], record[3]
 if not current then return {0} end
 if party ~= '' and record[4] ~= actor then return {-3} end
@@ -111,12 +112,15 @@ if not string.find(',' .. from .. ',', ',' .. current .. ',', 1, true) then retu
 local time = redis.call('TIME')
 local now = string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000))
 local at = occurred_at ~= '' and occurred_at or now
--- Identical in every script that changes a job: appends an event to the last key, the stream of all events.
+local version = tonumber(record[8] or '') or 0
+-- Identical in every script that changes a job: appends an event to the last key, the stream of all events. The script stores
+-- `version` in the record, together with its other changes.
 local function append_event(kind, epoch, zone, at, data)
-  local version = redis.call('HINCRBY', KEYS[1], 'version', 1)
-  redis.call('XADD', KEYS[#KEYS], 'MAXLEN', '~', 50000, '*', 'id', (epoch or '') .. '.' .. version .. '.' .. now, 'type',
-    'enroute.job.' .. kind, 'time', at, 'subject', string.match(KEYS[1], '{([%w_-]+)}$'), 'epoch', epoch or '',
-    'version', version, 'zone', zone or '', 'data', '{' .. data .. '}')
+  version = version + 1
+  local number = string.format('%.0f', version)
+  redis.call('XADD', KEYS[#KEYS], 'MAXLEN', '~', 50000, '*', 'id', (epoch or '') .. '.' .. number .. '.' .. now, 'type',
+    'enroute.job.' .. kind, 'time', at, 'subject', job, 'epoch', epoch or '', 'version', number, 'zone', zone or '',
+    'data', '{' .. data .. '}')
 end
 
 local digest = tonumber(string.sub(redis.sha1hex(table.concat({prev, status, at, actor, request}, ' ')), 1, 8), 16)
@@ -125,19 +129,20 @@ local ms = now
 if tonumber(last_ms) >= tonumber(now) then ms, digest = last_ms, digest + last_sequence + 1 end
 local id = redis.call('XADD', KEYS[2], 'MAXLEN', 64, ms .. '-' .. string.format('%.0f', digest), 'status', status,
   'prev', prev, 'at', at, 'recorded', now, 'actor', actor, 'source', source, 'request', request)
-redis.call('HSET', KEYS[1], 'status', status, 'status_at', at, 'head', id)
-if is_step == '1' then redis.call('HSET', KEYS[1], 'reached', status) end
-if ends_travel == '1' then redis.call('HSET', KEYS[1], 'travel_active', '0') end
-redis.call('PEXPIRE', KEYS[1], retention)
-redis.call('PEXPIRE', KEYS[2], retention)
-if received ~= '' then received = ',"received":' .. received end
-if traceparent ~= '' then traceparent = ',"traceparent":"' .. traceparent .. '"' end
-redis.call('SPUBLISH', KEYS[3], '{"type":"status","job":"' .. job .. '","epoch":"' .. epoch .. '","prev":"' .. prev
-  .. '","id":"' .. id .. '","status":"' .. status .. '","at":' .. at .. received .. traceparent .. '}')
 append_event('status.changed', epoch, record[5], at, '"status":"' .. status .. '","previous":"' .. current
   .. '","actor":"' .. actor .. '","source":"' .. source .. '"')
 if ends_travel == '1' and record[6] == '1' then
   append_event('travel.ended', epoch, record[5], at, '"rider":"' .. (record[7] or '') .. '","reason":"status"')
 end
 if ends_job == '1' then append_event('closed', epoch, record[5], at, '"status":"' .. status .. '"') end
+local changes = {'status', status, 'status_at', at, 'head', id, 'version', string.format('%.0f', version)}
+if is_step == '1' then changes[9], changes[10] = 'reached', status end
+if ends_travel == '1' then changes[#changes + 1], changes[#changes + 2] = 'travel_active', '0' end
+redis.call('HSET', KEYS[1], unpack(changes))
+redis.call('PEXPIRE', KEYS[1], retention)
+redis.call('PEXPIRE', KEYS[2], retention)
+if received ~= '' then received = ',"received":' .. received end
+if traceparent ~= '' then traceparent = ',"traceparent":"' .. traceparent .. '"' end
+redis.call('SPUBLISH', KEYS[3], '{"type":"status","job":"' .. job .. '","epoch":"' .. epoch .. '","prev":"' .. prev
+  .. '","id":"' .. id .. '","status":"' .. status .. '","at":' .. at .. received .. traceparent .. '}')
 return {1, epoch, prev, id, tonumber(at)}

@@ -36,35 +36,40 @@ if not retention or retention % 1 ~= 0 or retention < 1 or retention > 1e12 then
 end
 
 local record = redis.call('HMGET', KEYS[1], 'rider', 'status', 'travel_deadline', 'fence',
-  'epoch', 'zone', 'travel_active')
+  'epoch', 'zone', 'travel_active', 'version')
 if not record[2] then return {0} end
 if record[1] ~= rider then return {-1} end
 if not string.find(',' .. allowed .. ',', ',' .. record[2] .. ',', 1, true) then return {-2, record[2]} end
 
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
--- Identical in every script that changes a job: appends an event to the last key, the stream of all events.
+local job = string.match(KEYS[1], '{([%w_-]+)}$')
+local version = tonumber(record[8] or '') or 0
+-- Identical in every script that changes a job: appends an event to the last key, the stream of all events. The script stores
+-- `version` in the record, together with its other changes.
 local function append_event(kind, epoch, zone, at, data)
-  local version = redis.call('HINCRBY', KEYS[1], 'version', 1)
-  redis.call('XADD', KEYS[#KEYS], 'MAXLEN', '~', 50000, '*', 'id', (epoch or '') .. '.' .. version .. '.' .. now, 'type',
-    'enroute.job.' .. kind, 'time', at, 'subject', string.match(KEYS[1], '{([%w_-]+)}$'), 'epoch', epoch or '',
-    'version', version, 'zone', zone or '', 'data', '{' .. data .. '}')
+  version = version + 1
+  local number = string.format('%.0f', version)
+  redis.call('XADD', KEYS[#KEYS], 'MAXLEN', '~', 50000, '*', 'id', (epoch or '') .. '.' .. number .. '.' .. now, 'type',
+    'enroute.job.' .. kind, 'time', at, 'subject', job, 'epoch', epoch or '', 'version', number, 'zone', zone or '',
+    'data', '{' .. data .. '}')
 end
 
 local deadline = tonumber(record[3] or '')
 if deadline and now >= deadline then
-  redis.call('HSET', KEYS[1], 'travel_active', '0')
   if record[7] == '1' then
     append_event('travel.ended', record[5], record[6], now, '"rider":"' .. rider .. '","reason":"time_limit"')
   end
+  redis.call('HSET', KEYS[1], 'travel_active', '0', 'version', string.format('%.0f', version))
   return {-3, deadline}
 end
 deadline = deadline or now + cap
 local fence = tonumber(record[4] or '0') + 1
-redis.call('HSET', KEYS[1], 'travel_active', '1', 'travel_deadline', string.format('%.0f', deadline), 'fence', fence)
-redis.call('PEXPIRE', KEYS[1], retention)
 if record[7] ~= '1' then
   append_event('travel.started', record[5], record[6], now, '"rider":"' .. rider .. '","deadline":'
     .. string.format('%.0f', deadline))
 end
+redis.call('HSET', KEYS[1], 'travel_active', '1', 'travel_deadline', string.format('%.0f', deadline), 'fence', fence,
+  'version', string.format('%.0f', version))
+redis.call('PEXPIRE', KEYS[1], retention)
 return {1, deadline, fence}

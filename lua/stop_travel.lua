@@ -28,22 +28,27 @@ if deadline ~= '' and not string.match(deadline, '^[1-9]%d%d%d%d%d%d%d%d%d%d%d%d
   return redis.error_reply("ERR stop_travel: deadline must be '' or ms since the epoch, 13 digits")
 end
 
-local record = redis.call('HMGET', KEYS[1], 'rider', 'status', 'travel_active', 'epoch', 'zone', 'travel_deadline')
+local record = redis.call('HMGET', KEYS[1], 'rider', 'status', 'travel_active', 'epoch', 'zone', 'travel_deadline',
+  'version')
 if not record[2] then return {0} end
 if rider ~= '' and record[1] ~= rider then return {-1} end
 if record[3] ~= '1' or deadline ~= '' and record[6] ~= deadline then return {2} end
 local time = redis.call('TIME')
 local now = string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000))
--- Identical in every script that changes a job: appends an event to the last key, the stream of all events.
+local job = string.match(KEYS[1], '{([%w_-]+)}$')
+local version = tonumber(record[7] or '') or 0
+-- Identical in every script that changes a job: appends an event to the last key, the stream of all events. The script stores
+-- `version` in the record, together with its other changes.
 local function append_event(kind, epoch, zone, at, data)
-  local version = redis.call('HINCRBY', KEYS[1], 'version', 1)
-  redis.call('XADD', KEYS[#KEYS], 'MAXLEN', '~', 50000, '*', 'id', (epoch or '') .. '.' .. version .. '.' .. now, 'type',
-    'enroute.job.' .. kind, 'time', at, 'subject', string.match(KEYS[1], '{([%w_-]+)}$'), 'epoch', epoch or '',
-    'version', version, 'zone', zone or '', 'data', '{' .. data .. '}')
+  version = version + 1
+  local number = string.format('%.0f', version)
+  redis.call('XADD', KEYS[#KEYS], 'MAXLEN', '~', 50000, '*', 'id', (epoch or '') .. '.' .. number .. '.' .. now, 'type',
+    'enroute.job.' .. kind, 'time', at, 'subject', job, 'epoch', epoch or '', 'version', number, 'zone', zone or '',
+    'data', '{' .. data .. '}')
 end
 
-redis.call('HSET', KEYS[1], 'travel_active', '0')
-redis.call('PEXPIRE', KEYS[1], retention)
 append_event('travel.ended', record[4], record[5], now, '"rider":"' .. (record[1] or '') .. '","reason":"'
   .. (deadline == '' and 'stopped' or 'time_limit') .. '"')
+redis.call('HSET', KEYS[1], 'travel_active', '0', 'version', string.format('%.0f', version))
+redis.call('PEXPIRE', KEYS[1], retention)
 return {1}

@@ -68,6 +68,45 @@ import Testing
         }
     }
 
+    @Test func `the last event of a job says that it was erased, and a new job with its id starts again`() async throws
+    {
+        try await Stage.set { stage in
+            let record = try await stage.createJob()
+            try await stage.publish(.accepted)
+            let erased = try await stage.ledger.erase(Stage.job, as: record).get().value
+            #expect(erased == .erased(keys: 2))
+            try await stage.createJob()
+            let events = try await self.events(stage)
+            #expect(events.map(\.kind) == [.created, .statusChanged, .erased, .created])
+            #expect(events.map(\.version) == [1, 2, 3, 1])
+            #expect(events[2].data == "{}" && events[2].zone == ZoneID("berlin"))
+            #expect(Set(events.map(\.id)).count == 4)
+        }
+    }
+
+    @Test func `events are removed after seven days, but never the newest of a shard`() async throws {
+        try await Stage.set { stage in
+            let streams = EventStreams(ledger: stage.client, settings: stage.settings)
+            let shards = (0..<EventStreams.shards).map { stage.keyspace.events(shard: $0) }
+            let quiet = try #require(shards.firstIndex { $0 != stage.eventStream })
+            try await stage.createJob()
+            try await stage.client.run("DEL", stage.eventStream)
+            let old = 1_763_856_000_000
+            for time in old...(old + 2) {
+                for shard in [stage.eventStream, shards[quiet]] {
+                    try await stage.client.run("XADD", shard, "\(time)-1", "f", "v")
+                }
+            }
+            try await stage.publish(.accepted)
+            try await streams.removeOld()
+            let stays = try await stage.client.run("XLEN", stage.eventStream)
+            #expect(stays == .integer(1))
+            let left = try await stage.client.run("XLEN", shards[quiet])
+            let newest = try await streams.newest(shard: quiet)
+            #expect(left == .integer(1) && newest == "\(old + 2)-1")
+        }
+    }
+
     @Test func `a shard holds about 50,000 events`() async throws {
         try await Stage.set { stage in
             try await stage.createJob()
@@ -117,7 +156,7 @@ import Testing
                 return rest[..<(rest.firstRange(of: "\n\n")?.lowerBound ?? rest.endIndex)]
             }
         }
-        #expect(parts.count == 6)
+        #expect(parts.count == 7)
         #expect(Set(parts).count == 1)
     }
 

@@ -22,6 +22,8 @@ package struct EventForwarder: Sendable {
     package static let riderInterval: Duration = .seconds(1)
     /// How often all outboxes are searched for events that their writer did not move.
     package static let sweepInterval: Duration = .seconds(30)
+    /// How often old events are removed from the stream, and from the lists of undelivered events.
+    package static let trimInterval: Duration = .seconds(60)
     /// How many outboxes are looked at, at the same time.
     private static let sweepBatch = 512
     /// Number of zones whose changes are copied at the same time, and maximum number of pages of changes of each.
@@ -59,7 +61,7 @@ package struct EventForwarder: Sendable {
     /// The work of the holder of the lease.
     private func copyAndSearch() async {
         let clock = ContinuousClock()
-        var (renewal, sweep) = (clock.now, clock.now)
+        var (renewal, sweep, trim) = (clock.now, clock.now, clock.now)
         var isHolder = false
         while !Task.isCancelled {
             if clock.now >= renewal {
@@ -71,9 +73,19 @@ package struct EventForwarder: Sendable {
                 try? await self.sweep()
                 sweep = clock.now + Self.sweepInterval
             }
+            if isHolder, clock.now >= trim {
+                try? await self.removeOld()
+                trim = clock.now + Self.trimInterval
+            }
             try? await Task.sleep(for: Self.riderInterval)
         }
         if isHolder { try? await self.lease.release() }
+    }
+
+    /// Removes events that are no longer needed.
+    package func removeOld() async throws {
+        try await self.streams.removeOld()
+        try await WebhookStore(ledger: self.streams.ledger, settings: self.streams.settings).removeOldDead()
     }
 
     // MARK: outboxes

@@ -14,6 +14,9 @@ package struct EventStreams: Sendable {
     package static let longest = 50_000
     /// Maximum number of entries in one page.
     package static let page = 100
+    /// How long a shard stores an event, except its newest one.
+    package static let lifetime: Duration = .seconds(7 * 86_400)
+    package static let shards = Keyspace.eventShards
 
     package init(ledger: RedisClient, settings: LiveStateSettings) { (self.ledger, self.settings) = (ledger, settings) }
 
@@ -74,6 +77,28 @@ package struct EventStreams: Sendable {
             "XRANGE", .text(self.keyspace.events(shard: shard)), "-", "+", "COUNT", "1",
         ]).get()
         return StreamEntry.all(answer).first?.id
+    }
+
+    /// Removes the events that are older than `lifetime`. The newest event of each shard stays: it is where readers continue.
+    package func removeOld() async throws {
+        let oldest = try await self.time() - Self.lifetime.milliseconds
+        for shard in 0..<Self.shards {
+            let newest = try await self.newest(shard: shard).split(separator: "-").first.flatMap { $0.timestamp } ?? 0
+            try await self.trim(self.keyspace.events(shard: shard), before: min(oldest, newest))
+        }
+    }
+
+    /// - Parameter id: ms since the epoch.
+    func trim(_ key: String, before id: Int64) async throws {
+        guard id > 0 else { return }
+        // Not `~`, which leaves the entries of a quiet stream.
+        _ = try await self.ledger.send(["XTRIM", .text(key), "MINID", .integer(id)]).get()
+    }
+
+    /// The time of the ledger, ms since the epoch.
+    func time() async throws -> Int64 {
+        let time = (try await self.ledger.send(["TIME"]).get().array ?? []).compactMap { $0.text?.unixSeconds }
+        return time.count == 2 ? time[0] * 1000 + time[1] / 1000 : 0
     }
 
     func entries(of key: String, after id: String) async throws -> [StreamEntry] {

@@ -23,6 +23,16 @@ package struct LedgerEvent: Sendable, Hashable {
         case riderUnreachableWithTask = "enroute.rider.unreachable_with_task"
         /// Sent only by a test of an endpoint; not in the stream.
         case test = "enroute.webhook.test"
+
+        /// Whether the subject is a job.
+        package var isAboutJob: Bool {
+            switch self {
+            case .created, .described, .statusChanged, .assigned, .travelStarted, .travelEnded, .trackingChanged,
+                .proximityChanged, .etaChanged, .closed, .erased:
+                true
+            case .riderAvailabilityChanged, .riderUnreachableWithTask, .test: false
+            }
+        }
     }
 
     /// Unique and stable: a repeat of the same event has the same id.

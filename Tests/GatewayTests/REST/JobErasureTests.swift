@@ -106,6 +106,13 @@ import Testing
             let entries = try await gateway.client.run("XRANGE", "audit", "-", "+").array ?? []
             let texts = entries.compactMap { $0.array?.last?.array?.compactMap(\.text) }
             #expect(texts.contains { $0.contains("request") && $0.contains("orders") && $0.contains("order-1") })
+            var told: [LedgerEvent] = []
+            for shard in 0..<EventStreams.shards {
+                told += try await gateway.ledger.events.read(shard: shard, after: "0-0").compactMap(\.event)
+                    .filter { $0.subject == "order-1" }
+            }
+            #expect(told.last?.kind == .erased && told.last?.data == "{}")
+            #expect(told.allSatisfy { !$0.data.contains("41.9") && !$0.data.contains("Third floor") })
             let again = try await Self.erase(gateway)
             #expect(again.status == 404)
             let read = try await gateway.rest("GET", Self.path, by: "anna", .customer)
