@@ -59,7 +59,7 @@ package enum Verb: Sendable, CaseIterable {
     case beAvailable, takeTask, readRiders, describeRider, forceOffline
     case navigate
     case explainJob, explainRider
-    case manageWebhooks, readWebhooks
+    case manageWebhooks, operateWebhooks, readWebhooks
 
     var isReading: Bool { self == .followJob || self == .readJob }
 }
@@ -95,8 +95,11 @@ extension Grant {
         case (.ops, .explainRider): self.job == nil
         case (.ops, .followPool), (.service, .followPool): self.job == nil
         case (.ops, .lookAtZones), (.service, .lookAtZones): self.job == nil
-        // Webhooks receive the events of all jobs.
-        case (.service, .manageWebhooks), (.service, .readWebhooks), (.ops, .readWebhooks): self.job == nil
+        // Webhooks receive the events of all jobs. Only services decide where events are sent; operations staff may send again
+        // what an endpoint has not received.
+        case (.service, .manageWebhooks), (.service, .operateWebhooks), (.ops, .operateWebhooks),
+            (.service, .readWebhooks), (.ops, .readWebhooks):
+            self.job == nil
         default: false
         }
     }

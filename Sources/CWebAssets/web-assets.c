@@ -54,6 +54,9 @@ static const unsigned char ops_panels_js[] = {
 static const unsigned char ops_table_js[] = {
 #embed "../WebAssets/web/ops-table.js"
 };
+static const unsigned char ops_webhooks_js[] = {
+#embed "../WebAssets/web/ops-webhooks.js"
+};
 static const unsigned char ops_words_js[] = {
 #embed "../WebAssets/web/ops-words.js"
 };
@@ -264,6 +267,7 @@ static const struct enroute_asset page_files[] = {
     ASSET("ops-list.js", ops_list_js),
     ASSET("ops-panels.js", ops_panels_js),
     ASSET("ops-table.js", ops_table_js),
+    ASSET("ops-webhooks.js", ops_webhooks_js),
     ASSET("ops-words.js", ops_words_js),
     ASSET("ops.css", ops_css),
     ASSET("ops.html", ops_html),

@@ -151,6 +151,7 @@ package struct WebhookDocument: Sendable, Encodable {
     package var failingSince: Int64?
     package var lastError: String?
     package var waiting: Int
+    package var undelivered: Int
     /// Only in the answer that creates it.
     package var secret: String?
     package var previousSecretExpiresAt: Int64?
@@ -164,7 +165,7 @@ package struct WebhookDocument: Sendable, Encodable {
         (self.createdAt, self.deliveredAt) = (webhook.createdAt, webhook.deliveredAt)
         self.failingSince = webhook.failingSince
         self.lastError = webhook.lastError.isEmpty ? nil : webhook.lastError
-        self.waiting = webhook.waiting
+        (self.waiting, self.undelivered) = (webhook.waiting, webhook.undelivered)
         self.secret = withSecret ? webhook.secrets.first?.text : nil
         self.previousSecretExpiresAt = withSecret ? webhook.secrets.dropFirst().first?.expiresAt : nil
     }

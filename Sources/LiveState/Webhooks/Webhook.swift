@@ -34,6 +34,8 @@ package struct Webhook: Sendable, Hashable {
     package var deliveredAt: Int64?
     /// Number of events that wait because an attempt failed.
     package var waiting: Int
+    /// Number of events that were given up.
+    package var undelivered = 0
     /// How far each shard of the stream was read.
     package var cursors: [Int: String]
 

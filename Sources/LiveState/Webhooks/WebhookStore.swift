@@ -17,6 +17,8 @@ package struct WebhookStore: Sendable {
     private static let longestSet = 1_000
     /// Maximum number of events that wait for one webhook. While it is reached, further events stay in the stream.
     package static let maxWaiting = 100_000
+    /// How long an undelivered event is stored.
+    package static let deadLifetime: Duration = .seconds(30 * 86_400)
     /// Maximum number of undelivered events in one page.
     package static let page = 100
     /// How many jobs' waiting events are removed with a webhook in one step.
@@ -74,8 +76,12 @@ package struct WebhookStore: Sendable {
             guard let name = items[index].text, let value = items[index + 1].text else { continue }
             fields[name] = value
         }
-        let webhook = Webhook(id: id, fields: fields)
-        if webhook == nil { self.ledger.refuse(key, by: "HGETALL") }
+        guard var webhook = Webhook(id: id, fields: fields) else {
+            self.ledger.refuse(key, by: "HGETALL")
+            return nil
+        }
+        let undelivered = try await self.ledger.send(["XLEN", .text(self.keyspace.dead(ofWebhook: id))]).get()
+        webhook.undelivered = Int(clamping: undelivered.integer ?? 0)
         return webhook
     }
 
@@ -311,6 +317,14 @@ package struct WebhookStore: Sendable {
             last = newest.id
         }
         return found
+    }
+
+    /// Removes the undelivered events that are older than `deadLifetime`.
+    package func removeOldDead() async throws {
+        let oldest = try await self.streams.time() - Self.deadLifetime.milliseconds
+        for id in try await self.ids() {
+            try await self.streams.trim(self.keyspace.dead(ofWebhook: id), before: oldest)
+        }
     }
 
     /// Lets an undelivered event wait for delivery again.

@@ -82,7 +82,7 @@ extension Routes {
     }
 
     @Sendable private func testWebhook(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
-        _ = try self.grant(request, context, .manageWebhooks)
+        _ = try self.grant(request, context, .operateWebhooks)
         let id = try Self.webhookID(context)
         return try Self.json(try await self.found { try await self.webhookOperations.test(id) })
     }
@@ -101,7 +101,7 @@ extension Routes {
     @Sendable private func replayWebhook(
         _ request: Request, _ context: GatewayRequestContext
     ) async throws -> Response {
-        _ = try self.grant(request, context, .manageWebhooks)
+        _ = try self.grant(request, context, .operateWebhooks)
         let id = try Self.webhookID(context)
         let replayed = try await self.found { try await self.webhookOperations.replay(id)?.count }
         return try Self.json(Replayed(replayed: replayed))

@@ -60,12 +60,17 @@ export class Poller {
   }
 
   /** @returns the answer of `GET /api/v1/<path>`. @throws RequestFailed */
-  async get(path) {
+  get(path) { return this.#request(path, 'GET'); }
+
+  /** @returns the answer of `POST /api/v1/<path>`, without a body. @throws RequestFailed */
+  post(path) { return this.#request(path, 'POST'); }
+
+  async #request(path, method) {
     const abort = new AbortController();
     const timer = setTimeout(() => abort.abort(), GIVE_UP);
     try {
       const answer = await fetch(`/api/v1/${path}`, {
-        headers: {Authorization: this.signIn.header ?? ''}, signal: abort.signal, cache: 'no-store',
+        method, headers: {Authorization: this.signIn.header ?? ''}, signal: abort.signal, cache: 'no-store',
       });
       if (!answer.ok) throw new RequestFailed(answer.status);
       return await answer.json();

@@ -13,10 +13,13 @@ import {JobPanel} from './ops-job.js';
 import {JobList, isWithoutRider, readQuery, writeQuery} from './ops-list.js';
 import {auditPanel, clear, gatewaysPanel, ridersPanel, shortAgo, verdictsPanel, zonesPanel} from './ops-panels.js';
 import {VirtualTable} from './ops-table.js';
+import {WebhooksPanel} from './ops-webhooks.js';
 import {words as allWords} from './ops-words.js';
 
 // Polling intervals in ms.
-const INTERVALS = {jobs: 2_000, job: 3_000, riders: 4_000, verdicts: 5_000, audit: 5_000, gateways: 5_000, zones: 8_000};
+const INTERVALS = {
+  jobs: 2_000, job: 3_000, riders: 4_000, verdicts: 5_000, audit: 5_000, gateways: 5_000, zones: 8_000, webhooks: 10_000,
+};
 const CLOCK = 10_000;       // ms between two renderings, so that ages count
 const QUIET = 4_000;        // ms between two announcements
 
@@ -45,6 +48,9 @@ const filter = new FilterForm({
   query: () => query, go: (change, how) => go(change, how),
 });
 const poller = new Poller({signIn, onState: connectionChanged});
+const webhooksPanel = new WebhooksPanel(element('webhooks'), {
+  words, poller, show: () => show(), say: (text) => announcer.say('webhook', text),
+});
 
 const statusText = (status) => texts?.statuses?.[status]?.short ?? status;
 const hrefOf = (change) => location.pathname + (writeQuery({...query, ...change}, location.search) || '');
@@ -166,6 +172,11 @@ poller.every(INTERVALS.gateways, async (isCurrent) => {
   show();
 });
 
+poller.every(INTERVALS.webhooks, async (isCurrent) => {
+  await webhooksPanel.ask(isCurrent);
+  if (isCurrent()) show();
+});
+
 const refreshJob = poller.every(INTERVALS.job, async (isCurrent) => {
   await jobPanel.ask(poller, isCurrent).catch((error) => { if (error.status !== 404) throw error; });
   show();
@@ -224,6 +235,7 @@ function render() {
   for (const [name, panel] of Object.entries(panels)) {
     if (known[name]) panel(element(name), known[name], {words, now: Date.now(), link: (job) => hrefOf({job})});
   }
+  webhooksPanel.render(Date.now());
   jobPanel.texts = texts;
   jobPanel.show(query.job && list.row(query.job), Date.now());
 }
