@@ -77,13 +77,28 @@ struct WebhooksCommand: AsyncParsableCommand {
             encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
             Output.say(String(decoding: try encoder.encode(document), as: UTF8.self) + "\n")
         }
+    }
 
-        func found<Value>(_ value: Value?, _ id: String) throws -> Value {
-            guard let value else {
-                Output.complain("enroute: There is no webhook \(id). List them with: enroute webhooks list\n")
-                throw ExitCode.failure
+    /// What the subcommands about one webhook share.
+    struct Target: ParsableArguments {
+        @Argument(help: "The id of the webhook.")
+        var id: String
+
+        @OptionGroup var options: Options
+
+        /// Carries out `request`, and reports its result.
+        ///
+        /// - Throws: `ExitCode.failure` when there is no such webhook.
+        func perform<Value>(
+            _ request: (WebhookOperations, String) async throws -> Value?, report: (Value) throws -> Void
+        ) async throws {
+            try await self.options.connected { webhooks in
+                guard let value = try await request(webhooks, self.id) else {
+                    Output.complain("enroute: There is no webhook \(self.id). List them with: enroute webhooks list\n")
+                    throw ExitCode.failure
+                }
+                try report(value)
             }
-            return value
         }
     }
 
@@ -138,7 +153,8 @@ struct WebhooksCommand: AsyncParsableCommand {
                     "on"
                 }
             let types = webhook.kinds.isEmpty ? "all events" : webhook.kinds.map(\.rawValue).joined(separator: ", ")
-            return "\(webhook.id)  \(webhook.url)\n    \(state); \(webhook.waiting) waiting; \(types)"
+            return
+                "\(webhook.id)  \(webhook.url)\n    \(state); \(webhook.waiting) waiting, \(webhook.undelivered) undelivered; \(types)"
         }
     }
 
@@ -146,15 +162,13 @@ struct WebhooksCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Sends a test event. If it is accepted, a webhook that is off is switched on.")
 
-        @Argument(help: "The id of the webhook.")
-        var id: String
-
-        @OptionGroup var options: Options
+        @OptionGroup var target: Target
 
         func run() async throws {
-            try await self.options.connected { webhooks in
-                let test = try self.options.found(try await webhooks.test(self.id), self.id)
-                try self.options.say(
+            try await self.target.perform {
+                try await $0.test($1)
+            } report: { test in
+                try self.target.options.say(
                     test,
                     test.delivered
                         ? "accepted in \(test.milliseconds) ms" : "not accepted: \(test.reason ?? "no reason is known")"
@@ -168,15 +182,13 @@ struct WebhooksCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Makes a new secret; the previous one signs too for 24 hours.")
 
-        @Argument(help: "The id of the webhook.")
-        var id: String
-
-        @OptionGroup var options: Options
+        @OptionGroup var target: Target
 
         func run() async throws {
-            try await self.options.connected { webhooks in
-                let webhook = try self.options.found(try await webhooks.rotate(self.id), self.id)
-                try self.options.say(
+            try await self.target.perform {
+                try await $0.rotate($1)
+            } report: { webhook in
+                try self.target.options.say(
                     WebhookDocument(webhook, withSecret: true), "secret \(webhook.secrets.first?.text ?? "")")
             }
         }
@@ -185,21 +197,19 @@ struct WebhooksCommand: AsyncParsableCommand {
     struct Undelivered: AsyncParsableCommand {
         static let configuration = CommandConfiguration(abstract: "Lists the oldest events that were given up.")
 
-        @Argument(help: "The id of the webhook.")
-        var id: String
-
         @Option(help: "Only events after this entry of the list.")
         var after: String?
 
-        @OptionGroup var options: Options
+        @OptionGroup var target: Target
 
         private struct Document: Encodable { var events: [UndeliveredDocument] }
 
         func run() async throws {
-            try await self.options.connected { webhooks in
-                let found = try await webhooks.undelivered(self.id, after: self.after)
-                let events = try self.options.found(found, self.id).map { UndeliveredDocument($0) }
-                try self.options.say(
+            try await self.target.perform {
+                try await $0.undelivered($1, after: self.after)
+            } report: { found in
+                let events = found.map { UndeliveredDocument($0) }
+                try self.target.options.say(
                     Document(events: events),
                     events.isEmpty
                         ? "Every event was delivered, or still waits."
@@ -212,21 +222,19 @@ struct WebhooksCommand: AsyncParsableCommand {
     struct Replay: AsyncParsableCommand {
         static let configuration = CommandConfiguration(abstract: "Delivers events again that were given up.")
 
-        @Argument(help: "The id of the webhook.")
-        var id: String
-
         @Option(help: "Only the event with this id. Without it: all, at most \(WebhookOperations.longestReplay).")
         var event: String?
 
-        @OptionGroup var options: Options
+        @OptionGroup var target: Target
 
         private struct Document: Encodable { var replayed: Int }
 
         func run() async throws {
-            try await self.options.connected { webhooks in
-                let replayed = try self.options.found(try await webhooks.replay(self.id, only: self.event), self.id)
+            try await self.target.perform {
+                try await $0.replay($1, only: self.event)
+            } report: { replayed in
                 let hint = replayed.isOn ? "" : "; the webhook is off; switch it on with a successful test"
-                try self.options.say(
+                try self.target.options.say(
                     Document(replayed: replayed.count), "\(replayed.count) events wait for delivery" + hint)
             }
         }
@@ -236,17 +244,15 @@ struct WebhooksCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Removes a webhook, with the events that wait for it.")
 
-        @Argument(help: "The id of the webhook.")
-        var id: String
-
-        @OptionGroup var options: Options
+        @OptionGroup var target: Target
 
         private struct Document: Encodable { var removed: String }
 
         func run() async throws {
-            try await self.options.connected { webhooks in
-                _ = try self.options.found(try await webhooks.remove(self.id) ? true : nil, self.id)
-                try self.options.say(Document(removed: self.id), "removed \(self.id)")
+            try await self.target.perform {
+                try await $0.remove($1) ? $1 : nil
+            } report: { id in
+                try self.target.options.say(Document(removed: id), "removed \(id)")
             }
         }
     }
