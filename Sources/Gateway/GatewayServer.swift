@@ -5,6 +5,7 @@ internal import ETA
 internal import HTTPValues
 internal import Hummingbird
 internal import HummingbirdCore
+internal import Jobs
 internal import EnrouteWire
 internal import LiveState
 package import Logging
@@ -116,8 +117,12 @@ package struct GatewayServer: Service, CustomStringConvertible {
         for (loop, state) in zip(loops, states) {
             services.append(try await loop.submit { state.value.services }.get())
         }
-        // The first event loop reads the zones for all operations pages, so they are read only once.
+        // The first event loop reads the zones for all operations pages and watchers, so they are read only once.
         var operations = OperationsQueries(services[0])
+        let zoneJobs = ZoneJobsFeed(services[0].zoneJobsReader, logger: self.logger)
+        for (loop, state) in zip(loops, states) {
+            try await loop.submit { state.value.zoneJobs.connect(to: zoneJobs) }.get()
+        }
         let healthReporter = HealthReporter(
             name: self.settings.name, gatewayLoops: gatewayLoops, registry: operations.registry)
         operations.healthSource = .init(id: healthReporter.id) { await healthReporter.health().health }
@@ -159,11 +164,14 @@ package struct GatewayServer: Service, CustomStringConvertible {
                 ManagementRoutes(gatewayLoops: gatewayLoops).router().buildResponder(), self.logger, nil),
             settings: self.settings, loops: connections.loops, mismatches: connections.mismatches,
             isManagement: true)
-        let consumer = self.settings.queue.map {
-            QueueConsumer(queue: $0, routes: routes[0], dependencies: routing.counts.services, logger: self.logger)
+        var background: [@Sendable () async -> Void] = [{ await zoneJobs.run() }]
+        if let queue = self.settings.queue {
+            let consumer = QueueConsumer(
+                queue: queue, routes: routes[0], dependencies: routing.counts.services, logger: self.logger)
+            background.append { await consumer.run() }
         }
         do {
-            try await self.serve(connections, management, gatewayLoops, healthReporter, consumer) {
+            try await self.serve(connections, management, gatewayLoops, healthReporter, background) {
                 guard self.settings.webhooks.isDelivering else { return nil }
                 try await webhooks.start().get()
                 return webhookService
@@ -190,7 +198,7 @@ package struct GatewayServer: Service, CustomStringConvertible {
     private func serve(
         _ connections: Connections, _ management: Connections, _ gatewayLoops: GatewayLoops,
         _ healthReporter: HealthReporter,
-        _ consumer: QueueConsumer?, _ startWebhooks: () async throws -> WebhookService?
+        _ background: [@Sendable () async -> Void], _ startWebhooks: () async throws -> WebhookService?
     ) async throws {
         // Only connections with HTTP requests need a task; WebSocket sessions run without one.
         let (http, arrivals) = AsyncStream.makeStream(
@@ -225,7 +233,7 @@ package struct GatewayServer: Service, CustomStringConvertible {
 
         let drained = await withDiscardingTaskGroup { group in
             if let keys = self.settings.issuerKeys { group.addTask { await keys.run() } }
-            if let consumer { group.addTask { await consumer.run() } }
+            for work in background { group.addTask { await work() } }
             group.addTask { await healthReporter.run() }
             if let webhooks { group.addTask { await webhooks.run() } }
             await self.onListening(ports)

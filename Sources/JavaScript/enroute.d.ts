@@ -185,6 +185,43 @@ export interface Pool {
 
 export interface Watch { readonly pool: Pool; stop(): void }
 
+/** An open job of a zone, without any position. Times are ms since the epoch. */
+export interface JobRow {
+  readonly job: string;
+  readonly kind: 'delivery' | 'service';
+  readonly status: Status;
+  readonly statusAt: number;
+  readonly customer: string;
+  readonly rider?: string;
+  /** What followers see; or `lost`: the rider shares its position but has been silent for 10 minutes. */
+  readonly tracking: Tracking | 'lost';
+  readonly reason?: EndReason;
+  /** Why there is no location while the rider shares its position. */
+  readonly unavailable?: UnavailableReason;
+  readonly seenAt?: number;
+  readonly proximity?: 'approaching' | 'arrived' | 'left';
+  readonly deadline?: number;
+  readonly arrivesAt?: number;
+  readonly followers: number;
+}
+
+export interface ZoneJobs {
+  readonly zone: string;
+  /** Whether the list is complete. */
+  readonly known: boolean;
+  readonly rows: ReadonlyMap<string, JobRow>;
+  readonly count: number;
+  readonly refused: {readonly code: string; readonly message: string} | null;
+}
+
+export interface JobsWatch { readonly jobs: ZoneJobs; stop(): void }
+
+/** A part of the list, or the jobs that have changed. */
+export interface JobsMessage {
+  readonly zone: string; readonly reset: boolean; readonly more: boolean; readonly count: number;
+  readonly jobs: readonly JobRow[]; readonly gone: readonly string[];
+}
+
 /** One reading of the phone's receiver. `at` is by `Date.now()`; the client corrects a clock that is wrong. */
 export interface Fix extends Place {
   readonly at: number;
@@ -241,6 +278,7 @@ export interface Events {
   eta: Eta & {readonly job: string};
   ended: {readonly job: string; readonly reason: EndReason};
   pool: {readonly zone: string};
+  jobs: JobsMessage;
   rider: {readonly zone: string; readonly rider: string};
 }
 
@@ -275,6 +313,8 @@ export class Enroute {
    * `'refused'`
    */
   watch(zone: string, listener?: (pool: Pool, change: object | 'pool' | 'refused') => void): Watch;
+  /** Watches the open jobs of a zone. @param listener receives them and the message that changed them, or `'refused'` */
+  watchJobs(zone: string, listener?: (jobs: ZoneJobs, change: JobsMessage | 'refused') => void): JobsWatch;
 
   /** Switches travel mode of a job on or off. @throws EnrouteError */
   travel(job: string, active: boolean): Promise<Ok>;

@@ -3,32 +3,22 @@
 // for nine times as long as the read took, within 1 to 5 s.
 
 package import EnrouteWire
-internal import HTTPValues
-package import LiveState
 internal import NIOCore
 
 /// Caches the zones that operations staff watch.
 package actor ZoneJobsCache {
-    private let jobs: JobService
-    private let registry: GatewayRegistry
-    private let isRevocationStateStale: @Sendable () async throws -> Bool
+    private let reader: ZoneJobsReader
     private var entries: [ZoneID: Entry] = [:]
-    private var readings: [ZoneID: EventLoopFuture<[ReadJob]>] = [:]
+    private var readings: [ZoneID: EventLoopFuture<[ZoneJobsReader.ReadJob]>] = [:]
 
     /// How long a result is served: this many times as long as the read took, within these limits.
     static let pauseFactor = 9
     static let pauses: ClosedRange<TimeAmount> = .seconds(1)...(.seconds(5))
-    /// Jobs that are read at the same time.
-    static let batchSize = 250
     /// A zone that was not requested for this long is dropped; beyond `maxZones`, the one that was requested longest ago.
     static let idleLifetime: TimeAmount = .seconds(60)
     package static let maxZones = 64
 
-    package init(
-        jobs: JobService, registry: GatewayRegistry, isRevocationStateStale: @escaping @Sendable () async throws -> Bool
-    ) {
-        (self.jobs, self.registry, self.isRevocationStateStale) = (jobs, registry, isRevocationStateStale)
-    }
+    package init(_ reader: ZoneJobsReader) { self.reader = reader }
 
     /// A zone's jobs at one moment, with their versions.
     package struct ZoneSnapshot: Sendable {
@@ -43,12 +33,6 @@ package actor ZoneJobsCache {
         var askedAt = NIODeadline.now()
     }
 
-    /// A job as it was read.
-    private struct ReadJob: Sendable {
-        var row: JobRow
-        package var verdicts: ValidationSummary
-    }
-
     /// - Throws: the errors of Redis.
     package func snapshot(of zone: ZoneID) async throws -> ZoneSnapshot {
         self.evict(except: zone)
@@ -56,7 +40,7 @@ package actor ZoneJobsCache {
         if let entry = self.entries[zone], .now() < entry.validUntil { return entry.snapshot }
         let started = NIODeadline.now()
         // The read always completes, because every request to Redis has a timeout.
-        let reading = self.readings[zone] ?? self.jobs.loop.makeFutureWithTask { try await self.read(zone) }
+        let reading = self.readings[zone] ?? self.reader.loop.makeFutureWithTask { try await self.reader.read(zone) }
         self.readings[zone] = reading
         do {
             let readJobs = try await reading.get()
@@ -72,7 +56,7 @@ package actor ZoneJobsCache {
         return self.entries[zone]?.snapshot ?? ZoneSnapshot()
     }
 
-    private func store(_ readJobs: [ReadJob], of zone: ZoneID, _ started: NIODeadline) {
+    private func store(_ readJobs: [ZoneJobsReader.ReadJob], of zone: ZoneID, _ started: NIODeadline) {
         var entry = self.entries[zone] ?? Entry()
         entry.snapshot.history.apply(readJobs.map(\.row))
         entry.snapshot.verdicts = Dictionary(readJobs.map { ($0.row.job, $0.verdicts) }) { $1 }
@@ -90,64 +74,6 @@ package actor ZoneJobsCache {
             let first = self.entries.filter({ $0.key != zone }).min(by: { $0.value.askedAt < $1.value.askedAt })
         {
             self.entries[first.key] = nil
-        }
-    }
-
-    // MARK: reading
-
-    private nonisolated func read(_ zone: ZoneID) async throws -> [ReadJob] {
-        let isRevocationStateStale = try await self.isRevocationStateStale()
-        let listing = self.jobs.ledger.listing
-        let listed = try await listing.jobIDs(in: zone).get()
-        let followers = try await self.registry.followers().get()
-        var readJobs: [ReadJob] = []
-        readJobs.reserveCapacity(listed.count)
-        for start in stride(from: 0, to: listed.count, by: Self.batchSize) {
-            let batch = listed[start..<min(start + Self.batchSize, listed.count)]
-            let open = try await listing.openJobs(batch, in: zone).get()
-            let looks = open.map {
-                self.readJob($0, followers: followers[$0.job] ?? 0, isRevocationStateStale: isRevocationStateStale)
-            }
-            readJobs += try await EventLoopFuture.whenAllSucceed(looks, on: self.jobs.loop).get()
-        }
-        return readJobs
-    }
-
-    private nonisolated func readJob(
-        _ open: ZoneJobs.OpenJob, followers: Int, isRevocationStateStale: Bool
-    ) -> EventLoopFuture<ReadJob> {
-        // No position has been shared for this job yet, so there is nothing to read at the live instance.
-        let live =
-            open.record.travelDeadline == nil
-            ? self.jobs.loop.makeSucceededFuture((JobFeed.State(), ValidationSummary()))
-            : self.jobs.feed.read(open.job).and(self.jobs.notes.read(open.job))
-        let (freshness, settings) = (self.jobs.freshness, self.jobs.settings)
-        return live.map { feed, notes in
-            let view = JobView(open.recovery, feed, notes, now: WallClock.nowMilliseconds, freshness: freshness)
-            let shown = isRevocationStateStale ? view.withoutPosition : view
-            let row = JobRow(
-                open, shown, shown.tracking(now: WallClock.nowMilliseconds, settings), notes, followers: followers)
-            return ReadJob(row: row, verdicts: notes)
-        }
-    }
-}
-
-extension JobRow {
-    fileprivate init(
-        _ open: ZoneJobs.OpenJob, _ view: JobView, _ tracking: JobTracking, _ notes: ValidationSummary, followers: Int
-    ) {
-        let record = open.record
-        self.init(
-            job: open.job, kind: record.kind, status: record.status, statusAt: record.statusAt,
-            customer: record.customer, rider: record.rider, tracking: tracking, reason: view.snapshot.reason,
-            proximity: view.isTracking ? notes.proximity : nil, deadline: view.deadline, followers: followers)
-        guard view.isTracking, tracking != .live else { return }
-        self.unavailable = notes.unavailable ?? (tracking == .stale || tracking == .lost ? .unknown : nil)
-        switch tracking {
-        // A position's id is the time at which Redis stored it, µs.
-        case .stale: self.seenAt = view.positionID.map { Int64(clamping: $0 / 1000) }
-        case .lost: self.seenAt = notes.seenAt
-        default: self.seenAt = nil
         }
     }
 }

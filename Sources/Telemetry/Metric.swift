@@ -22,7 +22,7 @@ package enum Metric: Int, CaseIterable, Sendable {
     case fixesDuplicate, fixesInaccurate, fixesImplausible, fixesWithoutTravel
     case revocationsApplied, sessionsRevoked, connectionsReset, positionsSuppressed
     case auditEntriesLost
-    case zoneRepairResyncs, zoneCheckResyncs, zoneMismatches
+    case zoneRepairResyncs, zoneCheckResyncs, zoneMismatches, zoneJobsResets
     case ridersUnreachable, ridersUnreachableWithTask, ridersExpired, offlineRefused, tasksReleased
     case jwksFetched, jwksFetchFailed
     case eventsApplied, eventsRepeated, eventsSuperseded
@@ -57,6 +57,7 @@ package enum Metric: Int, CaseIterable, Sendable {
         case .sessionsExpired: .sessionsExpired
         case .jobRepairResyncs, .jobCheckResyncs, .zoneRepairResyncs, .zoneCheckResyncs: .resyncs
         case .jobMismatches, .zoneMismatches: .resyncMismatches
+        case .zoneJobsResets: .zoneJobsResets
         case .redisOutages: .redisOutages
         case .positionsBuffered: .positionsBuffered
         case .fixesAccepted, .fixesHeld, .fixesOutOfRange, .fixesZeroZero, .fixesFuture, .fixesStale, .fixesOutOfOrder,
@@ -177,6 +178,7 @@ package enum Metric: Int, CaseIterable, Sendable {
         case acceptPauses = "enroute_accept_pauses_total"
         case resyncs = "enroute_resyncs_total"
         case resyncMismatches = "enroute_resync_mismatches_total"
+        case zoneJobsResets = "enroute_zone_jobs_resets_total"
         case redisOutages = "enroute_loop_redis_outages_total"
         case positionsBuffered = "enroute_positions_buffered_total"
         case locationsValidated = "enroute_locations_validated_total"
@@ -219,6 +221,8 @@ package enum Metric: Int, CaseIterable, Sendable {
             case .acceptPauses: "Times the gateway stopped accepting connections because it was overloaded."
             case .resyncs: "Snapshots of followed jobs and watched zones read again from Redis, by reason."
             case .resyncMismatches: "Periodic checks that found followers or watchers behind the state in Redis."
+            case .zoneJobsResets:
+                "Times the list of a zone's jobs was sent again because its watcher was too slow for the changes."
             case .redisOutages: "Redis outages reported to clients; every event loop counts each outage."
             case .positionsBuffered:
                 "Positions buffered because Redis was unavailable; only the newest of each job is sent later."

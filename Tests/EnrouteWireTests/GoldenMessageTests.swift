@@ -85,6 +85,11 @@ import Testing
         kind: .assigned, status: .online, isReachable: true, isApproved: true, tasks: 1, capacity: 1,
         isAvailable: false, job: JobID("order-3"), at: 1_795_248_618_000)
 
+    private static let row = JobRow(
+        job: JobID("order-7")!, kind: .delivery, status: .inTransit, statusAt: 1_795_248_617_611,
+        customer: PersonID("anna")!, rider: PersonID("rider-1")!, tracking: .stale, unavailable: .lowBattery,
+        seenAt: 1_795_248_657_611, deadline: 1_795_263_017_611, arrivesAt: 1_795_249_337_630, followers: 2)
+
     private static let refusals = [
         Refusal(
             replyTo: "subscribe", job: visit, code: .notFound,
@@ -135,6 +140,10 @@ import Testing
                     zone: rome, version: 1_795_248_617_626_123,
                     .riders([PoolMember(rider: PersonID("rider-7")!, heartbeat: 1_795_248_617_626)], count: 1))),
             .pool(PoolView(zone: rome, version: 1_795_248_618_000_456, .changes([change]))),
+        ],
+        "jobs": [
+            .jobs(ZoneJobsView(zone: rome, isReset: true, count: 1, jobs: [row])),
+            .jobs(ZoneJobsView(zone: rome, count: 0, gone: [JobID("order-7")!])),
         ],
         "rider": [.rider(change)], "degraded": [.degraded], "restored": [.restored],
         "ok": [

@@ -41,18 +41,21 @@ public struct JobRow: Hashable, Sendable {
     public var proximity: ProximityState?
     /// Until when the rider may share its position, ms since the epoch; `nil` while it does not.
     public var deadline: Int64?
+    /// The arrival time that followers see, ms since the epoch; `nil` while they see none.
+    public var arrivesAt: Int64?
     /// Followers on all gateways, a few seconds old.
     public var followers: Int
 
     public init(
         job: JobID, kind: JobKind, status: JobStatus, statusAt: Int64, customer: PersonID, rider: PersonID? = nil,
         tracking: JobTracking, reason: EndReason? = nil, unavailable: UnavailableReason? = nil, seenAt: Int64? = nil,
-        proximity: ProximityState? = nil, deadline: Int64? = nil, followers: Int = 0
+        proximity: ProximityState? = nil, deadline: Int64? = nil, arrivesAt: Int64? = nil, followers: Int = 0
     ) {
         (self.job, self.kind, self.status, self.statusAt) = (job, kind, status, statusAt)
         (self.customer, self.rider) = (customer, rider)
         (self.tracking, self.reason, self.unavailable, self.seenAt) = (tracking, reason, unavailable, seenAt)
-        (self.proximity, self.deadline, self.followers) = (proximity, deadline, followers)
+        (self.proximity, self.deadline, self.arrivesAt) = (proximity, deadline, arrivesAt)
+        self.followers = followers
     }
 }
 
@@ -95,7 +98,7 @@ public struct JobRows: Hashable, Sendable {
 }
 
 extension JobRow {
-    fileprivate func write(to writer: inout JSONWriter) {
+    func write(to writer: inout JSONWriter) {
         writer.object { writer in
             writer.field("job", self.job.text)
             writer.field("kind", self.kind.rawValue)
@@ -109,6 +112,7 @@ extension JobRow {
             writer.field("seenAt", self.seenAt)
             writer.field("proximity", self.proximity?.rawValue)
             writer.field("deadline", self.deadline)
+            writer.field("arrivesAt", self.arrivesAt)
             writer.field("followers", Int64(self.followers))
         }
     }

@@ -43,6 +43,9 @@ public enum ClientMessage: Hashable, Sendable {
     /// Watches the rider pool of a zone, from the last version that was seen.
     case watch(zone: ZoneID, since: Int64?)
     case unwatch(zone: ZoneID)
+    /// Watches the open jobs of a zone.
+    case watchJobs(zone: ZoneID)
+    case unwatchJobs(zone: ZoneID)
     /// Declares whether the rider works, on this device.
     case availability(Availability, device: DeviceID?)
     /// Reports that the rider is reachable, and optionally where.
@@ -67,8 +70,8 @@ public enum ClientMessage: Hashable, Sendable {
         case .unsubscribe: "unsubscribe"
         case .location: "location"
         case .travel: "travel"
-        case .watch: "watch"
-        case .unwatch: "unwatch"
+        case .watch, .watchJobs: "watch"
+        case .unwatch, .unwatchJobs: "unwatch"
         case .availability: "availability"
         case .presence: "presence"
         case .unavailable: "unavailable"
@@ -139,12 +142,7 @@ extension ClientMessage {
                 writer.field("job", job.text)
                 writer.field("active", active)
             }
-        case .watch(let zone, let since):
-            return JSONWriter.message("watch") { writer in
-                writer.field("zone", zone.text)
-                writer.field("since", since)
-            }
-        case .unwatch(let zone): return JSONWriter.message("unwatch") { $0.field("zone", zone.text) }
+        case .watch, .watchJobs, .unwatch, .unwatchJobs: return self.watching
         case .availability, .presence, .unavailable: return self.riderMessage
         case .refresh(let token): return JSONWriter.message("refresh") { $0.field("token", token) }
         case .ping: return JSONWriter.message("ping") { _ in }

@@ -69,6 +69,8 @@ public enum ServerMessage: Hashable, Sendable {
     /// The rider pool of a zone, or the changes that were missed.
     case pool(PoolView)
     case rider(RiderChange)
+    /// The open jobs of a zone, or their changes.
+    case jobs(ZoneJobsView)
     case degraded
     case restored
     /// `ref` is that of the message that is answered.
@@ -118,6 +120,7 @@ extension ServerMessage {
         case .rate, .proximity, .unavailable: return self.guidance
         case .pool(let view): return view.encoded
         case .rider(let change): return change.encoded
+        case .jobs(let view): return view.encoded
         case .degraded: return JSONWriter.message("degraded") { _ in }
         case .restored: return JSONWriter.message("restored") { _ in }
         case .ok(let replyTo, let job, let sequence, let deadline, let ref):
@@ -165,6 +168,7 @@ extension ServerMessage {
             case "location": .location(try Location(from: &reader))
             case "pool": .pool(try PoolView(from: &reader))
             case "rider": .rider(try RiderChange(from: &reader))
+            case "jobs": .jobs(try ZoneJobsView(from: &reader))
             default: nil
             }
         if let own {

@@ -102,9 +102,13 @@ package struct ZoneJobs: Sendable {
         package var recovery: JobLedger.Recovery { .init(record: self.record, isReset: false, missed: []) }
     }
 
-    /// Reads jobs of a zone's list. Returns those that are open and in the zone, and removes the others from the list. Sends
-    /// one HMGET for each job at the same time, so callers should pass a few hundred jobs per call.
-    package func openJobs(_ jobs: ArraySlice<JobID>, in zone: ZoneID) -> EventLoopFuture<[OpenJob]> {
+    /// Reads jobs of a zone's list. Returns those that are open and in the zone. Sends one HMGET for each job at the same time,
+    /// so callers should pass a few hundred jobs per call.
+    ///
+    /// - Parameter isListed: whether the jobs are from the list. Then the others are removed from it.
+    package func openJobs(
+        _ jobs: ArraySlice<JobID>, in zone: ZoneID, isListed: Bool = true
+    ) -> EventLoopFuture<[OpenJob]> {
         let answers = jobs.map { job in
             self.ledger.send(JobRecord.query(JobRecord.briefFields, of: self.keyspace.job(job)))
         }
@@ -122,7 +126,7 @@ package struct ZoneJobs: Sendable {
                     others.append(.text(job.text))
                 }
             }
-            if !others.isEmpty {
+            if isListed, !others.isEmpty {
                 let list = RedisCommand.Word.text(self.keyspace.jobs(in: zone))
                 _ = self.ledger.send(RedisCommand([.text("ZREM"), list] + others))
             }
@@ -134,4 +138,6 @@ package struct ZoneJobs: Sendable {
 extension JobLedger {
     /// The zone lists of its jobs.
     package var listing: ZoneJobs { ZoneJobs(ledger: self.ledger, settings: self.settings) }
+    /// The stream of all events.
+    package var events: EventStreams { EventStreams(ledger: self.ledger, settings: self.settings) }
 }

@@ -33,8 +33,7 @@ package struct OperationsQueries: Sendable {
         self.listing = services.jobs.ledger.listing
         self.riders = services.jobs.riders
         (self.streams, self.registry) = (services.streams, services.registry)
-        self.zoneJobs = ZoneJobsCache(
-            jobs: services.jobs, registry: services.registry, isRevocationStateStale: services.isRevocationStateStale)
+        self.zoneJobs = ZoneJobsCache(services.zoneJobsReader)
     }
 
     struct Zone: Sendable {

@@ -30,6 +30,11 @@ package struct LoopServices: Sendable {
     package let audit: @Sendable (AuditEntry) -> Void
     /// Whether the loop's revocation state is stale. If so, no position may be shown.
     package let isRevocationStateStale: @Sendable () async throws -> Bool
+
+    package var zoneJobsReader: ZoneJobsReader {
+        ZoneJobsReader(
+            jobs: self.jobs, registry: self.registry, isRevocationStateStale: self.isRevocationStateStale)
+    }
 }
 
 extension LoopState {

@@ -21,6 +21,7 @@ package final class LoopState {
     package let logger: Logger
     package let sockets = TLSLoop()
     package let relay: LoopRelay
+    package let zoneJobs: ZoneJobsRelay
     package let publisher: LocationPublisher
     package let notes: ValidationSummaryStore
     /// The trips of riders who report by REST.
@@ -115,6 +116,7 @@ package final class LoopState {
         self.live = client(settings.live, ofLive, faultMonitors.live, durations.liveCommand)
         self.ledger = client(settings.ledger, ofLedger, faultMonitors.ledger, durations.ledgerCommand)
         self.writes = client(settings.ledger, ofLedger, faultMonitors.ledger, durations.ledgerCommand)
+        self.zoneJobs = ZoneJobsRelay(eventLoop: eventLoop, index: index, loops: loops, counts: self.counts)
         self.publisher = LocationPublisher(live: self.live, settings: state)
         self.notes = ValidationSummaryStore(live: self.live, settings: state)
         self.links = TrackingLinks(ledger: self.ledger, writes: self.writes, settings: state)
@@ -286,6 +288,7 @@ package final class LoopState {
         self.pulse.beat(now: now.uptimeNanoseconds, tick: UInt64(Deadlines.tick.nanoseconds))
         self.deadlines.advance(to: now)
         self.relay.tick()
+        self.zoneJobs.tick()
         self.places.tick()
         self.revocationReader.tick()
         self.trail.tick()

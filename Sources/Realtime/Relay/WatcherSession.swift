@@ -1,4 +1,4 @@
-// The rider pools that one session watches, for services that assign tasks and for operations staff. Subscribing works as for
+// The zones whose rider pools one session watches, for services that assign tasks and for operations staff. Subscribing works as for
 // jobs and misses no message: subscribe and await the acknowledgement, read, send the view, then the changes that arrived in
 // the meantime and are newer, then further changes.
 
@@ -54,8 +54,10 @@ final class WatchedZone {
 /// The zones one session watches. Confined to the session's loop.
 final class WatcherSession {
     unowned let session: Session
-    private let loop: LoopState
+    let loop: LoopState
     private var watched: [ZoneID: WatchedZone] = [:]
+    /// The zones whose jobs it watches (WatchedJobs.swift).
+    var watchedJobs: [ZoneID: WatchedJobs] = [:]
 
     init(session: Session, loop: LoopState) {
         self.session = session
@@ -66,17 +68,13 @@ final class WatcherSession {
 
     /// - Parameter version: the newest version of the zone that the client has seen; `nil` to start with the whole pool.
     func watch(_ zone: ZoneID, since version: Int64?, _ grant: Grant, _ ref: MessageRef?) {
-        let most = self.loop.settings.limits.watchedZones
         guard grant.allows(.followPool) else {
             return self.refuse(zone, .forbidden, "Only services and operations staff can watch pools.", ref)
         }
         guard self.watched[zone] == nil else {
             return self.refuse(zone, .badRequest, "This connection already watches the zone.", ref)
         }
-        guard self.watched.count < most else {
-            return self.refuse(
-                zone, .limitExceeded, "A connection can watch at most \(most) zones. Unwatch another zone first.", ref)
-        }
+        guard self.hasRoom(for: zone, ref) else { return }
         self.session.widenOutbox(to: self.loop.settings.limits.poolQueueBytes)
         let watched = WatchedZone(zone: zone, since: version, session: self.session, ref: ref)
         self.watched[zone] = watched
@@ -84,6 +82,15 @@ final class WatcherSession {
         self.relay.follow(watched).flatMap {
             bound.value.0.watcher.relay.read(zone, since: version)
         }.whenComplete { bound.value.0.watcher.firstViewRead(bound.value.1, $0) }
+    }
+
+    /// - Returns: `false` after a refusal, because the connection watches as many zones as it may.
+    func hasRoom(for zone: ZoneID, _ ref: MessageRef?) -> Bool {
+        let most = self.loop.settings.limits.watchedZones
+        if self.watched.count + self.watchedJobs.count < most { return true }
+        self.refuse(
+            zone, .limitExceeded, "A connection can watch at most \(most) zones. Unwatch another zone first.", ref)
+        return false
     }
 
     private func firstViewRead(_ watched: WatchedZone, _ result: Result<PoolView, any Error>) {
@@ -107,6 +114,7 @@ final class WatcherSession {
 
     /// The grant was renewed. A narrower grant may not allow watching pools.
     func reauthorizeAll() {
+        self.reauthorizeJobs()
         guard self.session.grant?.allows(.followPool) != true else { return }
         for watched in Array(self.watched.values) {
             self.unwatch(watched)
@@ -114,14 +122,17 @@ final class WatcherSession {
         }
     }
 
-    func unwatchAll() { for watched in Array(self.watched.values) { self.unwatch(watched) } }
+    func unwatchAll() {
+        for watched in Array(self.watched.values) { self.unwatch(watched) }
+        for watched in Array(self.watchedJobs.values) { self.unwatch(watched) }
+    }
 
     private func unwatch(_ watched: WatchedZone) {
         self.watched[watched.zone] = nil
         self.relay.unfollow(watched)
     }
 
-    private func refuse(_ zone: ZoneID, _ code: ErrorCode, _ message: String, _ ref: MessageRef?) {
+    func refuse(_ zone: ZoneID, _ code: ErrorCode, _ message: String, _ ref: MessageRef?) {
         let retryIn: Int64? = code == .unavailable ? .random(in: 500...3000) : nil
         self.session.send(
             .error(

@@ -298,6 +298,9 @@ package final class Session: ChannelInboundHandler {
         self.close(.slowConsumer, "send queue full")
     }
 
+    /// Nothing waits for the socket.
+    var hasSentEverything: Bool { !self.socket.isWaiting && self.outbox.isEmpty }
+
     func widenOutbox(to bytes: Int) { self.changeOutbox { $0.widen(to: bytes) } }
 
     func dropQueuedPosition(of job: JobID) { self.changeOutbox { $0.drop(job) } }

@@ -134,8 +134,8 @@ extension DisclosureTests.Seen {
         case .error(let refusal):
             (job, isRefusal) = (refusal.job, refusal.code == .notFound)
             self.refused += 1
-        // Messages about riders, which customers must not receive.
-        case .pool, .rider: self.foreign.append("\(message)")
+        // Messages about zones, which customers must not receive.
+        case .pool, .rider, .jobs: self.foreign.append("\(message)")
         case .welcome, .degraded, .restored, .pong, .goaway, .rate: break
         }
         if let job, !isRefusal, !job.text.hasPrefix("job-\(person)-") { self.foreign.append("\(message)") }

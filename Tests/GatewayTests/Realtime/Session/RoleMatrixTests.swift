@@ -35,6 +35,7 @@ import Testing
         .explainJob: [.ops],
         .explainRider: [.ops],
         .manageWebhooks: [.service],
+        .operateWebhooks: [.ops, .service],
         .readWebhooks: [.ops, .service],
     ]
 
@@ -87,6 +88,7 @@ import Testing
             (.readRiders, .rest("GET", "/api/v1/riders/rider-9", nil, 404)),
             (.readRiders, .rest("GET", "/api/v1/zones/rome/riders/available", nil, 200)),
             (.lookAtZones, .rest("GET", "/api/v1/zones", nil, 200)),
+            (.lookAtZones, .socket(.watchJobs(zone: ZoneID("zone-1")!))),
             (.lookAtZones, .rest("GET", "/api/v1/zones/rome/jobs", nil, 200)),
             (.lookAtZones, .rest("GET", "/api/v1/zones/rome/riders", nil, 200)),
             (.lookAtZones, .rest("GET", "/api/v1/zones/rome/verdicts", nil, 200)),
@@ -101,8 +103,8 @@ import Testing
             (.manageWebhooks, .rest("POST", "/api/v1/webhooks", #"{"url":"http://a.example"}"#, 422)),
             (.manageWebhooks, .rest("DELETE", "/api/v1/webhooks/wh_1", nil, 404)),
             (.manageWebhooks, .rest("POST", "/api/v1/webhooks/wh_1/secret", nil, 404)),
-            (.manageWebhooks, .rest("POST", "/api/v1/webhooks/wh_1/test", nil, 404)),
-            (.manageWebhooks, .rest("POST", "/api/v1/webhooks/wh_1/replay", nil, 404)),
+            (.operateWebhooks, .rest("POST", "/api/v1/webhooks/wh_1/test", nil, 404)),
+            (.operateWebhooks, .rest("POST", "/api/v1/webhooks/wh_1/replay", nil, 404)),
             (.describeRider, .rest("PUT", "/api/v1/riders/rider-2", #"{"zone":"rome","approved":true}"#, 201)),
             (.describeRider, .rest("DELETE", "/api/v1/riders/rider-2", nil, 204)),
             (.forceOffline, .rest("PATCH", "/api/v1/riders/rider-9/status", #"{"status":"offline"}"#, 404)),
@@ -202,7 +204,7 @@ extension GatewayConnection.Messages.AsyncIterator {
     mutating func answer() async throws -> ErrorCode? {
         try await self.first { message -> ErrorCode?? in
             switch message {
-            case .ok, .subscribed, .pool: .some(nil)
+            case .ok, .subscribed, .pool, .jobs: .some(nil)
             case .error(let refusal): .some(refusal.code)
             default: nil
             }

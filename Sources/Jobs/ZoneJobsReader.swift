@@ -1,0 +1,116 @@
+// Reads the open jobs of a zone as operations staff see them: from their records, and from the live instance if their riders
+// have shared positions.
+
+package import EnrouteWire
+internal import HTTPValues
+package import LiveState
+internal import NIOCore
+
+/// Reads jobs in batches, on one event loop. Safe to use from any thread.
+package struct ZoneJobsReader: Sendable {
+    private let jobs: JobService
+    private let registry: GatewayRegistry
+    private let isRevocationStateStale: @Sendable () async throws -> Bool
+
+    /// Jobs that are read at the same time.
+    static let batchSize = 250
+
+    package init(
+        jobs: JobService, registry: GatewayRegistry, isRevocationStateStale: @escaping @Sendable () async throws -> Bool
+    ) {
+        (self.jobs, self.registry, self.isRevocationStateStale) = (jobs, registry, isRevocationStateStale)
+    }
+
+    var loop: any EventLoop { self.jobs.loop }
+    var events: EventStreams { self.jobs.ledger.events }
+
+    /// A job as it was read.
+    package struct ReadJob: Sendable {
+        package var row: JobRow
+        package var verdicts: ValidationSummary
+    }
+
+    /// The open jobs of a zone.
+    ///
+    /// - Parameter others: jobs that may be in the zone although they are not on its list yet.
+    /// - Throws: the errors of Redis.
+    package func read(_ zone: ZoneID, and others: Set<JobID> = []) async throws -> [ReadJob] {
+        let isStale = try await self.isRevocationStateStale()
+        let listed = try await self.jobs.ledger.listing.jobIDs(in: zone).get()
+        let followers = try await self.registry.followers().get()
+        let count = { @Sendable (job: JobID) in followers[job] ?? 0 }
+        let read = try await self.read(
+            listed, in: zone, isListed: true, isRevocationStateStale: isStale, followers: count)
+        let unlisted = Array(others.subtracting(listed))
+        return try await read
+            + self.read(unlisted, in: zone, isListed: false, isRevocationStateStale: isStale, followers: count)
+    }
+
+    /// Those of these jobs that are open and in the zone.
+    ///
+    /// - Parameter followers: the number of followers to show for a job.
+    /// - Throws: the errors of Redis.
+    package func read(
+        _ jobs: [JobID], in zone: ZoneID, followers: @Sendable (JobID) -> Int
+    ) async throws -> [ReadJob] {
+        let isStale = try await self.isRevocationStateStale()
+        return try await self.read(
+            jobs, in: zone, isListed: false, isRevocationStateStale: isStale, followers: followers)
+    }
+
+    private func read(
+        _ jobs: [JobID], in zone: ZoneID, isListed: Bool, isRevocationStateStale: Bool,
+        followers: @Sendable (JobID) -> Int
+    ) async throws -> [ReadJob] {
+        var readJobs: [ReadJob] = []
+        readJobs.reserveCapacity(jobs.count)
+        for start in stride(from: 0, to: jobs.count, by: Self.batchSize) {
+            let batch = jobs[start..<min(start + Self.batchSize, jobs.count)]
+            let open = try await self.jobs.ledger.listing.openJobs(batch, in: zone, isListed: isListed).get()
+            let looks = open.map {
+                self.readJob($0, followers: followers($0.job), isRevocationStateStale: isRevocationStateStale)
+            }
+            readJobs += try await EventLoopFuture.whenAllSucceed(looks, on: self.loop).get()
+        }
+        return readJobs
+    }
+
+    private func readJob(
+        _ open: ZoneJobs.OpenJob, followers: Int, isRevocationStateStale: Bool
+    ) -> EventLoopFuture<ReadJob> {
+        // No position has been shared for this job yet, so there is nothing to read at the live instance.
+        let live =
+            open.record.travelDeadline == nil
+            ? self.jobs.loop.makeSucceededFuture((JobFeed.State(), ValidationSummary()))
+            : self.jobs.feed.read(open.job).and(self.jobs.notes.read(open.job))
+        let (freshness, settings) = (self.jobs.freshness, self.jobs.settings)
+        return live.map { feed, notes in
+            let view = JobView(open.recovery, feed, notes, now: WallClock.nowMilliseconds, freshness: freshness)
+            let shown = isRevocationStateStale ? view.withoutPosition : view
+            let row = JobRow(
+                open, shown, shown.tracking(now: WallClock.nowMilliseconds, settings), notes, followers: followers)
+            return ReadJob(row: row, verdicts: notes)
+        }
+    }
+}
+
+extension JobRow {
+    fileprivate init(
+        _ open: ZoneJobs.OpenJob, _ view: JobView, _ tracking: JobTracking, _ notes: ValidationSummary, followers: Int
+    ) {
+        let record = open.record
+        self.init(
+            job: open.job, kind: record.kind, status: record.status, statusAt: record.statusAt,
+            customer: record.customer, rider: record.rider, tracking: tracking, reason: view.snapshot.reason,
+            proximity: view.isTracking ? notes.proximity : nil, deadline: view.deadline,
+            arrivesAt: view.snapshot.eta?.arrivesAt, followers: followers)
+        guard view.isTracking, tracking != .live else { return }
+        self.unavailable = notes.unavailable ?? (tracking == .stale || tracking == .lost ? .unknown : nil)
+        switch tracking {
+        // A position's id is the time at which Redis stored it, µs.
+        case .stale: self.seenAt = view.positionID.map { Int64(clamping: $0 / 1000) }
+        case .lost: self.seenAt = notes.seenAt
+        default: self.seenAt = nil
+        }
+    }
+}
