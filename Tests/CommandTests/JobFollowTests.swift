@@ -1,3 +1,4 @@
+import Embedded
 import EnrouteClient
 import Foundation
 import Subprocess
@@ -45,7 +46,7 @@ import Testing
             try await LossyProxy.running(to: .tcp(port: port)) { proxy in
                 let proxyPort = try #require(proxy.endpoint.port)
                 let url = "http://127.0.0.1:\(proxyPort)"
-                let follow = { [settings] in
+                let follow: @Sendable () async throws -> CommandTests.Outcome = {
                     try await CommandTests.run(
                         ["job", "follow", "visit-1"], environment: settings.merging(["ENROUTE_CLIENT_URL": url]) { $1 })
                 }
