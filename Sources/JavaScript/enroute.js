@@ -131,18 +131,12 @@ export class Enroute {
     this.#gateway.send({type: 'subscribe', job, ...(known && {since: {epoch, id}})});
   }
 
-<<<<<<< Sources/JavaScript/enroute.js
   watch(zone, listener = () => {}) {
-    if (this.#pools.has(zone)) throw new Error(`The zone ${zone} is already watched. Stop that watch first.`);
-    const watched = {pool: unknownPool(zone), listener, isAnswered: false};
-    this.#pools.set(zone, watched);
-=======
-  watch(zone, listener = (_pool, _change) => {}) {
     const watched = this.#startWatching({zone, isJobs: false, view: unknownPool(zone), listener});
     return {get pool() { return watched.view; }, stop: () => this.#stopWatching(watched)};
   }
 
-  watchJobs(zone, listener = (_jobs, _change) => {}) {
+  watchJobs(zone, listener = () => {}) {
     const watched = this.#startWatching({zone, isJobs: true, view: unknownJobs(zone), listener});
     return {get jobs() { return watched.view; }, stop: () => this.#stopWatching(watched)};
   }
@@ -151,7 +145,6 @@ export class Enroute {
     const key = watchKey(watched);
     if (this.#watches.has(key)) throw new Error(`The zone ${watched.zone} is already watched. Stop that watch first.`);
     this.#watches.set(key, watched);
->>>>>>> /tmp/t-events/theirs
     this.#watch(watched);
     return watched;
   }
