@@ -243,24 +243,3 @@ function afterChanges(pool, changes, version) {
   }
   return Object.freeze({...pool, known: true, refused: null, version, riders, count: Math.max(0, count)});
 }
-
-// ---- the open jobs of a zone ----
-
-/** The jobs before the first message. `rows` contains them by id. */
-export const unknownJobs = (zone) => Object.freeze({zone, known: false, rows: new Map(), count: 0, refused: null});
-
-/**
- * Returns the open jobs of a zone after a message, and what changed: the message or `'refused'`. They are `known` once the list
- * is complete.
- *
- * @param {object} jobs
- * @param {object} message `jobs` or `error`, about the zone
- */
-export function reduceJobs(jobs, message) {
-  if (message.type === 'error') return {jobs: Object.freeze({...jobs, refused: refusal(message)}), change: 'refused'};
-  const rows = new Map(message.reset ? [] : jobs.rows);
-  for (const row of message.jobs) rows.set(row.job, Object.freeze(row));
-  for (const job of message.gone) rows.delete(job);
-  const {more, count} = message;
-  return {jobs: Object.freeze({...jobs, known: !more, rows, count, refused: null}), change: message};
-}

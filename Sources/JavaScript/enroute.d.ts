@@ -205,17 +205,6 @@ export interface JobRow {
   readonly followers: number;
 }
 
-export interface ZoneJobs {
-  readonly zone: string;
-  /** Whether the list is complete. */
-  readonly known: boolean;
-  readonly rows: ReadonlyMap<string, JobRow>;
-  readonly count: number;
-  readonly refused: {readonly code: string; readonly message: string} | null;
-}
-
-export interface JobsWatch { readonly jobs: ZoneJobs; stop(): void }
-
 /** A part of the list, or the jobs that have changed. */
 export interface JobsMessage {
   readonly zone: string; readonly reset: boolean; readonly more: boolean; readonly count: number;
@@ -278,6 +267,7 @@ export interface Events {
   eta: Eta & {readonly job: string};
   ended: {readonly job: string; readonly reason: EndReason};
   pool: {readonly zone: string};
+  /** The open jobs of a zone. The client does not send the `watch` for it. */
   jobs: JobsMessage;
   rider: {readonly zone: string; readonly rider: string};
 }
@@ -313,8 +303,6 @@ export class Enroute {
    * `'refused'`
    */
   watch(zone: string, listener?: (pool: Pool, change: object | 'pool' | 'refused') => void): Watch;
-  /** Watches the open jobs of a zone. @param listener receives them and the message that changed them, or `'refused'` */
-  watchJobs(zone: string, listener?: (jobs: ZoneJobs, change: JobsMessage | 'refused') => void): JobsWatch;
 
   /** Switches travel mode of a job on or off. @throws EnrouteError */
   travel(job: string, active: boolean): Promise<Ok>;

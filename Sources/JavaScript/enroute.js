@@ -8,7 +8,7 @@
 import {GatewayConnection, TokenRenewal} from './enroute-connection.js';
 import {FixQueue, JOB_NAME, closeMeaning, isPlace} from './enroute-timing.js';
 import {ANSWER_WITHIN, EnrouteError, request, unreachable} from './enroute-rest.js';
-import {reduce, reduceJobs, reducePool, unknownJobs, unknownPool, unknownView} from './enroute-view.js';
+import {reduce, reducePool, unknownPool, unknownView} from './enroute-view.js';
 
 /** ms until a subscription is repeated, unless the gateway names a time. */
 const ASK_AGAIN_AFTER = 1_000;
@@ -20,15 +20,11 @@ const CONGESTION_PAUSE = 500;
 /** The client refuses an invalid job name itself, because the gateway would close the connection for a malformed message. */
 const noSuchJob = {type: 'error', code: 'not_found', message: 'This is not a valid job name.'};
 
-/** The `ref` of a `watch` for jobs. */
-const WATCH_JOBS = 'jobs';
-const watchKey = ({zone, isJobs}) => `${isJobs ? 'jobs of' : 'zone'} ${zone}`;
-
 export {EnrouteError};
 
 export class Enroute {
   #options; #gateway; #listeners = new Map(); #pending = new Map();
-  #follows = new Map(); #watches = new Map(); #retries = new Map();
+  #follows = new Map(); #pools = new Map(); #retries = new Map();
   #fixes = new FixQueue(); #report; #renewal; #last = {};
 
   /** @param {import('./enroute').EnrouteOptions} options */
@@ -132,37 +128,25 @@ export class Enroute {
   }
 
   watch(zone, listener = () => {}) {
-    const watched = this.#startWatching({zone, isJobs: false, view: unknownPool(zone), listener});
-    return {get pool() { return watched.view; }, stop: () => this.#stopWatching(watched)};
-  }
-
-  watchJobs(zone, listener = () => {}) {
-    const watched = this.#startWatching({zone, isJobs: true, view: unknownJobs(zone), listener});
-    return {get jobs() { return watched.view; }, stop: () => this.#stopWatching(watched)};
-  }
-
-  #startWatching(watched) {
-    const key = watchKey(watched);
-    if (this.#watches.has(key)) throw new Error(`The zone ${watched.zone} is already watched. Stop that watch first.`);
-    this.#watches.set(key, watched);
+    if (this.#pools.has(zone)) throw new Error(`The zone ${zone} is already watched. Stop that watch first.`);
+    const watched = {pool: unknownPool(zone), listener, isAnswered: false};
+    this.#pools.set(zone, watched);
     this.#watch(watched);
-    return watched;
-  }
-
-  #stopWatching(watched) {
-    const {zone, isJobs, view} = watched;
-    if (this.#watches.get(watchKey(watched)) !== watched) return;
-    this.#watches.delete(watchKey(watched));
-    if (!view.refused) this.#gateway.send({type: 'unwatch', zone, ...(isJobs && {jobs: true})});
+    return {
+      get pool() { return watched.pool; },
+      stop: () => {
+        if (this.#pools.get(zone) !== watched) return;
+        this.#pools.delete(zone);
+        if (!watched.pool.refused) this.#gateway.send({type: 'unwatch', zone});
+      },
+    };
   }
 
   #watch(watched) {
-    const {zone, isJobs, view: {version, refused}} = watched;
-    if (refused || this.#watches.get(watchKey(watched)) !== watched) return;
+    const {zone, version, refused} = watched.pool;
+    if (refused || this.#pools.get(zone) !== watched) return;
     watched.isAnswered = false;
-    // A refusal repeats the `ref`, so it differs from that of a pool.
-    const what = isJobs ? {jobs: true, ref: WATCH_JOBS} : version !== null && {since: version};
-    this.#gateway.send({type: 'watch', zone, ...what});
+    this.#gateway.send({type: 'watch', zone, ...(version !== null && {since: version})});
   }
 
   // ---- travelling ----
@@ -273,7 +257,7 @@ export class Enroute {
         else this.#settle(message);
         break;
       case 'error': this.#refused(message); return;
-      case 'pool': case 'rider': case 'jobs': this.#updateZone(message); break;
+      case 'pool': case 'rider': this.#updateZone(message); break;
       default: if (message.job !== undefined) this.#updateJob(message);
     }
     this.#emit(message.type, message);
@@ -283,7 +267,7 @@ export class Enroute {
     this.#updateClock();
     this.#renewal.plan(this.serverTime);
     for (const follow of this.#follows.values()) this.#subscribe(follow);
-    for (const watched of this.#watches.values()) this.#watch(watched);
+    for (const watched of this.#pools.values()) this.#watch(watched);
     this.#reportWhenDue();
   }
 
@@ -306,19 +290,13 @@ export class Enroute {
     if (change !== null) for (const listener of [...follow.listeners]) this.#call(listener, view, change);
   }
 
-  /** The watch that a message is about. */
-  #watchedBy({type, zone, ref}) {
-    return this.#watches.get(watchKey({zone, isJobs: type === 'jobs' || ref === WATCH_JOBS}));
-  }
-
   #updateZone(message) {
-    const watched = this.#watchedBy(message);
+    const watched = this.#pools.get(message.zone);
     if (!watched) return;
     watched.isAnswered = true;
-    const {pool, jobs, change} = watched.isJobs
-      ? reduceJobs(watched.view, message) : reducePool(watched.view, message);
-    watched.view = pool ?? jobs;
-    if (change !== null) this.#call(watched.listener, watched.view, change);
+    const {pool, change} = reducePool(watched.pool, message);
+    watched.pool = pool;
+    if (change !== null) this.#call(watched.listener, pool, change);
   }
 
   #refused(message) {
@@ -330,9 +308,9 @@ export class Enroute {
       if (message.retry) return this.#retryLater(`job ${message.job}`, message, () => this.#subscribe(follow));
       return this.#publishView(follow, reduce(follow.view, message, this.#options.now()));
     }
-    if (message.replyTo === 'watch' && unanswered(this.#watchedBy(message))) {
-      const watched = this.#watchedBy(message);
-      if (message.retry) return this.#retryLater(watchKey(watched), message, () => this.#watch(watched));
+    if (message.replyTo === 'watch' && unanswered(this.#pools.get(message.zone))) {
+      const watched = this.#pools.get(message.zone);
+      if (message.retry) return this.#retryLater(`zone ${message.zone}`, message, () => this.#watch(watched));
       return this.#updateZone(message);
     }
     if (message.replyTo === 'location') this.#fixes.answered(Infinity);
@@ -346,7 +324,7 @@ export class Enroute {
 
   #resubscribeUnanswered() {
     for (const follow of this.#follows.values()) if (!follow.isAnswered) this.#subscribe(follow);
-    for (const watched of this.#watches.values()) if (!watched.isAnswered) this.#watch(watched);
+    for (const watched of this.#pools.values()) if (!watched.isAnswered) this.#watch(watched);
   }
 
   #retryLater(name, {retryInMs = ASK_AGAIN_AFTER}, action) {

@@ -236,26 +236,6 @@ test('a listener that throws does not affect the others', async () => {
   assert.deepEqual([seen, reported], [1, ['mine']]);
 });
 
-test('the jobs of a zone are watched, also after a reconnect and beside its pool', async () => {
-  const {enroute, peer, comeBack} = await open();
-  const told = [];
-  const watch = enroute.watchJobs('rome', (jobs, change) => told.push([jobs.known, jobs.rows.size, change.reset ?? change]));
-  assert.throws(() => enroute.watchJobs('rome'), /already/);
-  enroute.watch('rome');
-  assert.deepEqual(peer.heard()[0], {type: 'watch', zone: 'rome', jobs: true, ref: 'jobs'});
-  const part = (more) => ({type: 'jobs', zone: 'rome', reset: false, more: false, count: 2, jobs: [], gone: [], ...more});
-  peer.says(part({reset: true, more: true, jobs: [{job: 'a'}]}));
-  peer.says(part({jobs: [{job: 'b'}]}));
-  peer.says(part({jobs: [{job: 'b', status: 'delivered'}], gone: ['a']}));
-  assert.deepEqual(told, [[false, 1, true], [true, 2, false], [true, 1, false]]);
-  assert.equal(watch.jobs.rows.get('b').status, 'delivered');
-  const next = await comeBack();
-  assert.deepEqual(next.heard().find(({jobs}) => jobs), {type: 'watch', zone: 'rome', jobs: true, ref: 'jobs'});
-  next.says(refusal('watch', 'forbidden', {zone: 'rome', ref: 'jobs'}));
-  assert.equal(watch.jobs.refused.code, 'forbidden');
-  assert.equal(told.at(-1)[2], 'refused');
-});
-
 test('a zone is watched from its last known version', async () => {
   const {enroute, peer, comeBack} = await open();
   const told = [];

@@ -120,7 +120,7 @@ const HEARING = {
   unavailable: [({view, told}) => [view.unavailable, told.reason], ({view}) => [view.unavailable]],
   rate: [({told}) => [told.intervalSeconds], ({told}) => [told.intervalSeconds]],
   pool: [({pool}) => [pool.version, pool.count, [...pool.riders.keys()]], ({pool}) => [pool.version, pool.count]],
-  jobs: [({jobs}) => [jobs.known, jobs.count, jobs.rows.get('order-7').arrivesAt], ({jobs}) => [jobs.rows.size]],
+  jobs: [({told}) => [told.reset, told.count, told.jobs[0].arrivesAt], ({told}) => [told.gone]],
   rider: [({pool}) => [pool.version, pool.riders.get('rider-7').tasks, pool.count]],
   welcome: [({told, enroute}) => [told.session, enroute.connection.state]],
   degraded: [({enroute}) => [enroute.connection.degraded]], restored: [({enroute}) => [enroute.connection.degraded]],
@@ -146,7 +146,7 @@ const HEARD = {
   unavailable: [['unavailable_network', 'network'], ['unavailable_hidden']],
   rate: [[2.5], [8]],
   pool: [[1795248617626123, 1, ['rider-7']], [1795248618000456, 0]], rider: [[1795248618000456, 1, 0]],
-  jobs: [[true, 1, 1795249337630], [0]],
+  jobs: [[true, 1, 1795249337630], [['order-7']]],
   welcome: [['1f-3', 'open']], degraded: [[true]], restored: [[false]],
   ok: [[1795263017611], [17], ['availability']],
   error: [
@@ -170,7 +170,6 @@ for (const [kind, lines] of Object.entries(server)) {
     const isRefused = kind === 'error' && message.replyTo === 'subscribe';
     const follow = enroute.follow('visit-1');
     const watch = enroute.watch('rome');
-    const zone = enroute.watchJobs('rome');
     if (!isRefused) peer.says(kind === 'status' ? earlier : first('subscribed'));
     if (!(message.replyTo === 'watch')) peer.says(first('pool'));
     // An answer needs a request.
@@ -179,7 +178,7 @@ for (const [kind, lines] of Object.entries(server)) {
     question[message.replyTo]?.().then((ok) => { answer = ok; }, (refused) => { error = refused; });
     peer.onmessage({data: line});
     await settled();
-    const seen = {view: follow.view, foreign: follow.view, pool: watch.pool, jobs: zone.jobs, enroute, told, answer, error};
+    const seen = {view: follow.view, foreign: follow.view, pool: watch.pool, enroute, told, answer, error};
     assert.deepEqual(HEARING[kind][index](seen), HEARD[kind][index]);
     enroute.stop();
   }));
