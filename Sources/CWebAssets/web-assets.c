@@ -120,6 +120,9 @@ static const unsigned char rider_sharing_js[] = {
 static const unsigned char rider_sheet_js[] = {
 #embed "../WebAssets/web/rider-sheet.js"
 };
+static const unsigned char rider_steps_js[] = {
+#embed "../WebAssets/web/rider-steps.js"
+};
 static const unsigned char rider_unavailability_js[] = {
 #embed "../WebAssets/web/rider-unavailability.js"
 };
@@ -289,6 +292,7 @@ static const struct enroute_asset page_files[] = {
     ASSET("rider-permission.js", rider_permission_js),
     ASSET("rider-sharing.js", rider_sharing_js),
     ASSET("rider-sheet.js", rider_sheet_js),
+    ASSET("rider-steps.js", rider_steps_js),
     ASSET("rider-unavailability.js", rider_unavailability_js),
     ASSET("rider-tasks.js", rider_tasks_js),
     ASSET("rider-travel.js", rider_travel_js),
