@@ -149,8 +149,6 @@ export const MOST_FIXES = 20;
 export const FIXES_PER_REPORT = 5;
 /** Age in ms at which a gateway rejects a reading. */
 export const FIX_LIFETIME = 55_000;
-/** How many reports of different jobs may be without an answer; the oldest ones are forgotten. */
-export const MOST_UNANSWERED = 20;
 /** Jobs in one report. */
 export const MOST_JOBS = 10;
 /** Seconds between two reports until the gateway asks for another interval. */
@@ -158,7 +156,7 @@ export const FIRST_INTERVAL = 1;
 /** ms that the local clock may be off before reports use the gateway's clock. */
 export const CLOCK_TOLERANCE = 2_000;
 
-/** Characters and length of the name of a job or a zone. */
+/** Characters and length of a job name. */
 export const JOB_NAME = /^[A-Za-z0-9_-]{1,64}$/;
 
 /** Whether these are valid coordinates. Receivers report (0, 0) when they have no position. */
@@ -176,9 +174,7 @@ export class FixQueue {
   #seq = 0;
   #sentAt = -Infinity;
   #interval = FIRST_INTERVAL * 1000;
-  /** The newest reading of each list of jobs that was sent and not answered, by `seq`. */
-  #unanswered = [];
-  #lastPlace = 0;
+  #unanswered = null;
 
   /** Number of queued readings. */
   get count() { return this.#waiting.length; }
@@ -199,9 +195,9 @@ export class FixQueue {
     if (invalid !== undefined) throw new RangeError(`Invalid job name: ${invalid}. Use 1 to 64 letters, digits, _ and -.`);
     // A gateway rejects these, and a reading with the same time adds nothing.
     if (!isPlace(fix) || !Number.isFinite(fix.at)) return;
-    if (this.#waiting.some((waiting) => waiting.fix.at === fix.at && isFor(waiting, jobs))) return;
-    this.#waiting.push({jobs: [...jobs], fix, place: ++this.#lastPlace});
-    this.#waiting.sort((a, b) => b.fix.at - a.fix.at || a.place - b.place);
+    if (this.#waiting.some((waiting) => waiting.fix.at === fix.at)) return;
+    this.#waiting.push({jobs: [...jobs], fix});
+    this.#waiting.sort((a, b) => b.fix.at - a.fix.at);
     this.#waiting.length = Math.min(this.#waiting.length, MOST_FIXES);
   }
 
@@ -211,8 +207,7 @@ export class FixQueue {
   }
 
   /**
-   * Returns the report that is due: the newest readings of the jobs that wait longest. It removes older readings that share a
-   * job with it, because nobody needs them. Readings for other jobs remain for the next reports.
+   * Returns the report that is due: the newest readings. It empties the queue, because nobody needs the older ones.
    *
    * @param {number} now ms of the monotonic clock
    * @param {{wall: number, clockOffset: number}} clock local wall clock, and how far the gateway's clock is ahead of it, in ms
@@ -221,17 +216,14 @@ export class FixQueue {
   next(now, {wall, clockOffset}) {
     if (this.due(now) !== 0) return null;
     const correction = Math.abs(clockOffset) > CLOCK_TOLERANCE ? clockOffset : 0;
-    this.#waiting = this.#waiting.filter(({fix}) => wall - fix.at < FIX_LIFETIME);
-    if (this.#waiting.length === 0) return null;
-    const first = this.#waiting.reduce((earliest, other) => (other.place < earliest.place ? other : earliest));
-    const newest = this.#waiting.find((waiting) => shareJob(waiting, first));
-    const {jobs} = newest;
-    const sent = this.#waiting.filter((waiting) => isFor(waiting, jobs)).slice(0, FIXES_PER_REPORT);
-    this.#waiting = this.#waiting.filter((waiting) => waiting.fix.at > newest.fix.at || !shareJob(waiting, newest));
+    const fresh = this.#waiting.filter(({fix}) => wall - fix.at < FIX_LIFETIME);
+    this.#waiting = [];
+    if (fresh.length === 0) return null;
+    const {jobs} = fresh[0];
+    const sent = fresh.filter((other) => other.jobs.join() === jobs.join()).slice(0, FIXES_PER_REPORT);
     this.#sentAt = now;
     this.#seq += 1;
-    const others = this.#unanswered.filter((report) => !isFor(report, jobs)).slice(1 - MOST_UNANSWERED);
-    this.#unanswered = [...others, {seq: this.#seq, jobs, fix: sent[0].fix}];
+    this.#unanswered = {seq: this.#seq, jobs, fix: sent[0].fix};
     const fixes = sent.map(({fix}) => withoutGaps(fix, correction));
     const {battery} = sent[0].fix;
     const report = {type: 'location', ...(jobs.length === 1 ? {job: jobs[0]} : {jobs}), seq: this.#seq, fixes};
@@ -239,35 +231,25 @@ export class FixQueue {
   }
 
   /** Whether a sent report is still unanswered. */
-  get isUnanswered() { return this.#unanswered.length > 0; }
+  get isUnanswered() { return this.#unanswered !== null; }
 
   /** The gateway accepted or rejected the report with this number and all earlier ones. */
-  answered(seq) { this.#unanswered = this.#unanswered.filter((report) => report.seq > seq); }
+  answered(seq) { if (this.#unanswered && seq >= this.#unanswered.seq) this.#unanswered = null; }
 
-  /** The gateway rejected a report for this job; `undefined` if it did not name the job. */
-  refused(job) {
-    this.#unanswered = this.#unanswered.filter(({jobs}) => job !== undefined && !jobs.includes(job));
-  }
-
-  /** The connection is lost. A rider who stands still has no newer reading, so unanswered ones are sent again. */
+  /** The connection is lost. A rider who stands still has no newer reading, so an unanswered one is sent again. */
   disconnected() {
     const lost = this.#unanswered;
-    this.#unanswered = [];
+    this.#unanswered = null;
     this.#sentAt = -Infinity;
-    for (const {jobs, fix} of lost) this.add(jobs, fix);
+    if (lost) this.add(lost.jobs, lost.fix);
   }
 
   /** Discards everything about a job. */
   forget(job) {
     this.#waiting = this.#waiting.filter(({jobs}) => !jobs.includes(job));
-    this.#unanswered = this.#unanswered.filter(({jobs}) => !jobs.includes(job));
+    if (this.#unanswered?.jobs.includes(job)) this.#unanswered = null;
   }
 }
-
-/** Whether a reading is for these jobs, in this order. */
-const isFor = (reading, jobs) => reading.jobs.join() === jobs.join();
-
-const shareJob = (one, other) => one.jobs.some((job) => other.jobs.includes(job));
 
 const within = (value, least, most) => Number.isFinite(value) && value >= least && value <= most;
 

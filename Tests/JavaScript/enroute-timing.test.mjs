@@ -138,33 +138,6 @@ test('a report for several jobs keeps their order and uses the jobs of the newes
   assert.deepEqual([report.jobs, 'job' in report, report.fixes.length], [['b', 'c'], false, 1]);
 });
 
-test('one reading that is published for two jobs in two calls is reported for both, in turn', () => {
-  const queue = new FixQueue();
-  const seen = [];
-  for (let now = 0; now < 8_000; now += 1_000) {
-    for (const job of ['a', 'b']) queue.add([job], fix(90_000 + now));
-    const report = queue.next(now, clock);
-    seen.push([report.job, report.fixes[0].at - 90_000 - now]);
-  }
-  assert.deepEqual(seen.map(([job]) => job).join(''), 'abababab');
-  assert.ok(seen.every(([, age]) => age === 0), `${seen}`);
-  // Unanswered ones are sent again after a reconnect, and a refusal of one does not count for the other.
-  assert.equal(queue.next(8_000, clock).job, 'a');
-  queue.refused('a');
-  queue.disconnected();
-  assert.equal(queue.next(9_000, clock).job, 'b');
-});
-
-test('readings of many jobs without an answer are bounded', () => {
-  const queue = new FixQueue();
-  for (let count = 0; count < 100; count++) {
-    queue.add([`j${count}`], fix(90_000 + count));
-    queue.next(count * 1_000, clock);
-  }
-  queue.disconnected();
-  assert.equal(queue.count, 20);
-});
-
 test('a position is reported for 1 to 10 jobs', () => {
   const queue = new FixQueue();
   assert.throws(() => queue.add([], fix(1)), /1 to 10 jobs/);
