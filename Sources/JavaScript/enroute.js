@@ -128,7 +128,7 @@ export class Enroute {
   }
 
   watch(zone, listener = () => {}) {
-    if (this.#pools.has(zone)) throw new Error(`The zone ${zone} is already watched. Stop that watch first.`);
+    if (this.#pools.has(zone)) throw new Error(`The zone ${zone} is already watched.`);
     const watched = {pool: unknownPool(zone), listener, isAnswered: false};
     this.#pools.set(zone, watched);
     this.#watch(watched);
