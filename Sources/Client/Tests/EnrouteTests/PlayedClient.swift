@@ -15,6 +15,8 @@ struct PlayedClient {
     var states: [ConnectionState] = []
     var views: [JobView] = []
     var events: [StatusEvent] = []
+    /// The statuses that each reader received.
+    private var readers: [Int: [String]] = [:]
     var pools: [Pool] = []
     var finished: [Int: EnrouteError?] = [:]
     var answers: [Int: Result<WireOk, EnrouteError>] = [:]
@@ -121,7 +123,9 @@ struct PlayedClient {
             self.note(self.text(state))
         case .fetchNewerToken: self.newerTokens += 1
         case .view(_, let view): self.views.append(view)
-        case .status(_, let event): self.events.append(event)
+        case .status(let reader, let event):
+            self.events.append(event)
+            self.readers[reader, default: []].append(event.status.rawValue)
         case .pool(_, let pool): self.pools.append(pool)
         case .finish(let consumer, let error): self.finished[consumer] = .some(error)
         case .answer(let request, let result): self.answers[request] = result
@@ -148,6 +152,8 @@ struct PlayedClient {
         case .stopped: "stopped"
         }
     }
+
+    func events(of reader: Int) -> [String] { self.readers[reader] ?? [] }
 
     func error(of request: Int) -> EnrouteError? {
         if case .failure(let error)? = self.answers[request] { error } else { nil }

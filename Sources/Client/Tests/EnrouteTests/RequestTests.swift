@@ -126,8 +126,6 @@ import Testing
         #expect(client.sent("subscribe").count == 1)
         client.pass(1)
         #expect(client.sent("subscribe").count == 2)
-        client.says(refusal("bad_request", false))
-        #expect(client.finished.isEmpty)
         client.says(refusal("not_found", false))
         #expect(client.finished[1]??.code == .notFound && client.machine.follows.isEmpty)
     }
@@ -139,6 +137,56 @@ import Testing
         client.says(#"{"type":"error","replyTo":"","code":"rate_limited","message":"no","retry":true,"retryInMs":500}"#)
         client.pass(500)
         #expect(client.sent("subscribe").count == 2 && client.sent("watch").count == 2)
+        // If the first ones had arrived after all, the gateway refuses the repetitions, and only these.
+        for _ in 0..<2 {
+            #expect(client.finished.isEmpty)
+            client.says(Self.badRequest("subscribe", #""job":"visit-1""#))
+            client.says(Self.badRequest("watch", #""zone":"rome""#))
+        }
+        #expect(client.finished[1]??.code == .badRequest && client.finished[2]??.code == .badRequest)
+    }
+
+    private static func badRequest(_ type: String, _ subject: String) -> String {
+        #"{"type":"error","replyTo":"\#(type)",\#(subject),"code":"bad_request","message":"no","retry":false}"#
+    }
+
+    @Test func `a refusal that no repetition explains ends the sequence`() {
+        var client = PlayedClient.open()
+        client.change { $0.follow(Self.job, viewer: 1, at: $1) }
+        client.change { $0.watch("rome", consumer: 2, at: $1) }
+        client.says(Self.badRequest("subscribe", #""job":"visit-1""#))
+        client.says(Self.badRequest("watch", #""zone":"rome""#))
+        #expect(client.finished[1]??.code == .badRequest && client.finished[2]??.code == .badRequest)
+        #expect(client.machine.follows.isEmpty && client.machine.watches.isEmpty)
+    }
+
+    @Test func `an invalid zone or cursor ends the sequence without a message`() {
+        var client = PlayedClient.open()
+        for zone in ["Munich Nord", "", "a/b", String(repeating: "a", count: 65)] {
+            client.finished = [:]
+            client.change { $0.watch(zone, consumer: 1, at: $1) }
+            #expect(client.finished[1]??.code == .badRequest, "\(zone)")
+        }
+        for (epoch, id) in [
+            ("e 1", "1-0"), ("", "1-0"), ("e", ""), ("e", "1"), ("e", "1-"), ("e", "a-0"), ("e", "1-0-0"),
+        ] {
+            client.finished = [:]
+            client.change { $0.follow(Self.job, reader: 1, after: StatusCursor(epoch: epoch, id: id), at: $1) }
+            #expect(client.finished[1]??.code == .badRequest, "\(epoch) \(id)")
+        }
+        #expect(client.sent("watch").isEmpty && client.sent("subscribe").isEmpty && client.machine.follows.isEmpty)
+    }
+
+    @Test func `a reading for two jobs that is reported in two calls has an outcome for both`() {
+        var client = PlayedClient.open()
+        let at = client.moment.wall
+        for job: JobID in [Self.job, "visit-2"] {
+            client.change { $0.report(.at(at), jobs: [job], battery: nil, at: $1) }
+        }
+        client.says(#"{"type":"ok","replyTo":"location","job":"visit-1","seq":1}"#)
+        client.pass(1_000)
+        client.says(#"{"type":"ok","replyTo":"location","job":"visit-2","seq":2}"#)
+        #expect(client.sent("location").count == 2 && client.outcomes == [.accepted(Self.job), .accepted("visit-2")])
     }
 
     @Test func `two followers share a subscription, and the last one ends it`() {
@@ -210,20 +258,60 @@ import Testing
         client.says(Self.snapshot(5))
         client.change { $0.follow(Self.job, reader: 2, after: StatusCursor(epoch: "e1", id: "3-0"), at: $1) }
         #expect(client.sent("unsubscribe").count == 1)
-        client.says(Self.snapshot(5, missed: 4...5))
-        #expect(client.events.map(\.status.rawValue) == ["s5", "s4", "s5"])
+        // Messages of the first subscription that are still on their way.
+        client.says(Self.event(6))
+        client.says(Self.snapshot(6, isReset: true))
+        client.says(Self.unsubscribed)
+        client.says(Self.snapshot(6, missed: 4...6))
+        client.says(Self.event(7))
+        #expect(client.events(of: 1) == ["s5", "s6", "s7"] && client.events(of: 2) == ["s4", "s5", "s6", "s7"])
+        #expect(client.events.allSatisfy { !$0.followsGap })
     }
 
-    @Test func `a reader that joins before the first answer misses nothing`() {
+    private static let unsubscribed = #"{"type":"ok","replyTo":"unsubscribe","job":"visit-1"}"#
+
+    @Test func `a reader that is opened together with a view gets the events after its cursor`() {
         var client = PlayedClient.open()
         client.change { $0.follow(Self.job, viewer: 1, at: $1) }
         client.change { $0.follow(Self.job, reader: 2, after: StatusCursor(epoch: "e1", id: "3-0"), at: $1) }
-        #expect(client.sent("subscribe").last?.contains(#""since":{"epoch":"e1","id":"3-0"}"#) == true)
-        for text in [Self.snapshot(5), Self.event(6), Self.snapshot(6, missed: 4...6), Self.event(7)] {
-            client.says(text)
-        }
-        #expect(client.events.map(\.status.rawValue) == ["s4", "s5", "s6", "s7"])
-        #expect(client.events.allSatisfy { !$0.followsGap })
+        client.change { $0.follow(Self.job, reader: 3, after: StatusCursor(epoch: "e1", id: "4-0"), at: $1) }
+        client.change { $0.follow(Self.job, reader: 4, after: nil, at: $1) }
+        #expect(client.sent("subscribe").count == 1)
+        client.says(Self.snapshot(5))
+        client.says(Self.event(6))
+        #expect(client.views.map(\.status.rawValue) == ["s5", "s6"] && client.events(of: 4) == ["s5"])
+        #expect(client.sent("unsubscribe").count == 1)
+        #expect(client.sent("subscribe").last?.contains(#""id":"3-0""#) == true)
+        client.says(Self.unsubscribed)
+        client.says(Self.snapshot(6, missed: 4...6))
+        #expect(client.events(of: 2) == ["s4", "s5", "s6"] && client.events(of: 3) == ["s5", "s6"])
+        #expect(client.events(of: 4) == ["s5", "s6"] && client.events.allSatisfy { !$0.followsGap })
+        #expect(client.sent("subscribe").count == 2)
+    }
+
+    @Test func `a reader that was opened in time is part of the first subscription`() {
+        var client = self.reading(after: StatusCursor(epoch: "e1", id: "2-0"))
+        client.change { $0.follow(Self.job, reader: 2, after: StatusCursor(epoch: "e1", id: "4-0"), at: $1) }
+        client.says(Self.snapshot(5, missed: 3...5))
+        #expect(client.sent("subscribe").count == 1 && client.sent("unsubscribe").isEmpty)
+        #expect(client.events(of: 1) == ["s3", "s4", "s5"] && client.events(of: 2) == ["s5"])
+    }
+
+    @Test func `an unsubscribe that the gateway dropped is sent again with its subscribe`() {
+        var client = self.reading(after: nil)
+        client.says(Self.snapshot(5))
+        client.change { $0.follow(Self.job, reader: 2, after: StatusCursor(epoch: "e1", id: "3-0"), at: $1) }
+        client.says(
+            #"{"type":"error","replyTo":"unsubscribe","job":"visit-1","code":"rate_limited","message":"no","retry":true,"retryInMs":500}"#
+        )
+        client.says(
+            #"{"type":"error","replyTo":"subscribe","job":"visit-1","code":"bad_request","message":"no","retry":false}"#
+        )
+        client.pass(500)
+        #expect(client.sent("unsubscribe").count == 2 && client.finished.isEmpty)
+        client.says(Self.unsubscribed)
+        client.says(Self.snapshot(5, missed: 4...5))
+        #expect(client.events(of: 2) == ["s4", "s5"])
     }
 
     @Test func `in random losses every reader sees each status once and in order`() {

@@ -120,12 +120,13 @@ public actor EnrouteClient {
     /// - Parameters:
     ///   - id: the job.
     ///   - cursor: the cursor of the last event that was handled, also one that was stored in an earlier launch. Without it,
-    ///     the sequence starts with the current status.
+    ///     the sequence starts with the current status. A damaged one ends the sequence with `badRequest`.
     public nonisolated func statusEvents(of id: JobID, after cursor: StatusCursor? = nil) -> Updates<StatusEvent> {
         Updates { await self.openStatusEvents(of: id, after: cursor) }
     }
 
-    /// The riders of a zone, whole after each change. For services and operations.
+    /// The riders of a zone, whole after each change. For services and operations. It throws `badRequest` unless the zone has 1
+    /// to 64 letters, digits, `_` and `-`.
     public nonisolated func pool(ofZone zone: String) -> Updates<Pool> { Updates { await self.openPool(of: zone) } }
 
     /// What a rider does.

@@ -10,10 +10,22 @@ extension ClientMachine {
         var readers: [Int: StatusReader] = [:]
         /// Whether the gateway answered the last `subscribe`.
         var isAnswered = false
-        /// How many answers of this connection are still to come for a `subscribe` that a later one replaced. Until the answer
-        /// to the last one, readers read nothing: it contains all that they need.
-        var replacedAnswers = 0
-        var isReplaced = false
+        /// The event from which the last `subscribe` resumed.
+        var asked: StatusCursor?
+        /// Readers of older events than the last `subscribe` asked for. They read nothing until the gateway is asked again.
+        var late: Set<Int> = []
+        /// Whether the `ok` of an `unsubscribe` is due, before which messages belong to the earlier subscription.
+        var isLeaving = false
+        /// How many times `subscribe` was repeated without knowing whether the first one arrived. The gateway refuses a
+        /// repetition with `bad_request`.
+        var repetitions = 0
+
+        /// Whether an answer to the last `subscribe` contains all that a reader with this cursor missed.
+        func isAsked(after cursor: StatusCursor?) -> Bool {
+            guard let cursor, cursor != self.asked else { return true }
+            guard let asked, asked.epoch == cursor.epoch else { return false }
+            return StatusID(asked.id) < StatusID(cursor.id)
+        }
 
         var consumers: [Int] { (Array(self.viewers) + Array(self.readers.keys)).sorted() }
 
@@ -36,6 +48,8 @@ extension ClientMachine {
         var pool: WatchedPool
         var consumers: Set<Int> = []
         var isAnswered = false
+        /// As for a job.
+        var repetitions = 0
     }
 
     // MARK: jobs
@@ -50,6 +64,10 @@ extension ClientMachine {
     }
 
     mutating func follow(_ job: JobID, reader: Int, after cursor: StatusCursor?, at moment: Moment) {
+        guard cursor?.isValid != false else {
+            self.effects.append(.finish(consumer: reader, .invalidCursor))
+            return
+        }
         var reading = StatusReader(after: cursor)
         guard let follow = self.follows[job] else {
             self.follows[job] = Follow(view: FollowedView(job: job), readers: [reader: reading])
@@ -57,45 +75,73 @@ extension ClientMachine {
         }
         if let view = follow.view.view { self.deliver(reading.read(view), to: reader) }
         self.follows[job]?.readers[reader] = reading
-        // The reader wants older events than the subscription delivers: subscribe again from there. Without a connection, the
-        // next one subscribes for all readers.
-        guard self.connection.isOpen, let cursor, cursor != follow.view.view?.cursor else { return }
-        if !follow.isAnswered, self.timers[.job(job)] == nil {
-            self.follows[job]?.replacedAnswers += 1
-            self.follows[job]?.isReplaced = true
-        }
-        self.send(.unsubscribe(job), at: moment)
-        self.subscribe(job, at: moment)
+        // Without a connection nothing was asked yet, and the next `subscribe` includes the reader.
+        guard self.connection.isOpen, let cursor else { return }
+        if follow.isAnswered ? cursor == follow.view.view?.cursor : follow.isAsked(after: cursor) { return }
+        self.follows[job]?.late.insert(reader)
+        if follow.isAnswered { self.subscribe(job, at: moment) }
     }
 
     mutating func unfollow(_ job: JobID, consumer: Int, at moment: Moment) {
         guard self.follows[job] != nil else { return }
         self.follows[job]?.viewers.remove(consumer)
         self.follows[job]?.readers[consumer] = nil
+        self.follows[job]?.late.remove(consumer)
         guard self.follows[job]?.consumers.isEmpty == true else { return }
         self.follows[job] = nil
         self.timers[.job(job)] = nil
         self.send(.unsubscribe(job), at: moment)
     }
 
+    /// Subscribes to a job on a new connection.
+    mutating func subscribeFirst(_ job: JobID, at moment: Moment) {
+        self.follows[job]?.late = []
+        self.follows[job]?.isLeaving = false
+        self.follows[job]?.repetitions = 0
+        self.subscribe(job, at: moment)
+    }
+
+    /// Subscribes to a job, from the oldest event that a consumer has. If a reader is late, the current subscription ends first.
     mutating func subscribe(_ job: JobID, at moment: Moment) {
-        guard let follow = self.follows[job] else { return }
-        self.follows[job]?.isAnswered = false
-        self.send(.subscribe(job, since: follow.since), at: moment)
+        guard var follow = self.follows[job] else { return }
+        if !follow.late.isEmpty {
+            follow.late = []
+            follow.isLeaving = true
+            self.send(.unsubscribe(job), at: moment)
+        }
+        follow.isAnswered = false
+        follow.asked = follow.since
+        self.follows[job] = follow
+        self.send(.subscribe(job, since: follow.asked), at: moment)
+    }
+
+    /// The gateway ended the earlier subscription: from now on, messages belong to the last one.
+    mutating func unsubscribed(_ job: JobID) { self.follows[job]?.isLeaving = false }
+
+    /// The gateway did not end the earlier subscription, so it refuses the last one, too. Both messages are sent again.
+    mutating func unsubscribeRefused(_ job: JobID, tryAgainAt due: Double) {
+        guard let follow = self.follows[job], follow.isLeaving else { return }
+        self.follows[job]?.late.formUnion(follow.readers.keys)
+        self.follows[job]?.repetitions += 1
+        self.timers[.job(job)] = due
     }
 
     mutating func update(_ job: JobID, _ message: ServerMessage, at moment: Moment) {
         guard var follow = self.follows[job] else { return }
         switch message {
+        // Of the earlier subscription: the answer to the last one is still due.
+        case .subscribed where follow.isLeaving, .reset where follow.isLeaving: break
         case .subscribed(_, let snapshot), .reset(_, let snapshot):
-            if follow.replacedAnswers > 0 {
-                follow.replacedAnswers -= 1
-                break
+            follow.isAnswered = true
+            for reader in follow.readers.keys where !follow.late.contains(reader) {
+                self.deliver(follow.readers[reader]?.read(snapshot) ?? [], to: reader)
             }
-            (follow.isAnswered, follow.isReplaced) = (true, false)
-            for reader in follow.readers.keys { self.deliver(follow.readers[reader]?.read(snapshot) ?? [], to: reader) }
-        case .status(_, let status) where !follow.isReplaced:
-            for reader in follow.readers.keys { self.deliver(follow.readers[reader]?.read(status) ?? [], to: reader) }
+        // The answer that is due contains this status, too.
+        case .status where follow.isLeaving: break
+        case .status(_, let status):
+            for reader in follow.readers.keys where !follow.late.contains(reader) {
+                self.deliver(follow.readers[reader]?.read(status) ?? [], to: reader)
+            }
         default: break
         }
         let change = follow.view.apply(message, at: moment, fastest: self.fastest)
@@ -104,7 +150,8 @@ extension ClientMachine {
         if change != nil, let view = follow.view.view {
             for viewer in follow.viewers.sorted() { self.effects.append(.view(consumer: viewer, view)) }
         }
-        if follow.view.ended != nil { self.finish(job, nil) }
+        if follow.view.ended != nil { return self.finish(job, nil) }
+        if follow.isAnswered, !follow.late.isEmpty { self.subscribe(job, at: moment) }
     }
 
     mutating func updateClock() {
@@ -130,6 +177,10 @@ extension ClientMachine {
     // MARK: zones
 
     mutating func watch(_ zone: String, consumer: Int, at moment: Moment) {
+        guard JobID.isValid(zone) else {
+            self.effects.append(.finish(consumer: consumer, .invalidZone(zone)))
+            return
+        }
         guard let watch = self.watches[zone] else {
             self.watches[zone] = Watch(pool: WatchedPool(zone: zone), consumers: [consumer])
             return self.watch(zone, at: moment)
@@ -172,8 +223,30 @@ extension ClientMachine {
     // MARK: all of them
 
     mutating func resubscribeUnanswered(at moment: Moment) {
-        for (job, follow) in self.follows where !follow.isAnswered { self.subscribe(job, at: moment) }
-        for (zone, watch) in self.watches where !watch.isAnswered { self.watch(zone, at: moment) }
+        for (job, follow) in self.follows where !follow.isAnswered {
+            self.follows[job]?.repetitions += 1
+            if follow.isLeaving { self.follows[job]?.late.formUnion(follow.readers.keys) }
+            self.subscribe(job, at: moment)
+        }
+        for (zone, watch) in self.watches where !watch.isAnswered {
+            self.watches[zone]?.repetitions += 1
+            self.watch(zone, at: moment)
+        }
+    }
+
+    /// Whether a `bad_request` answers a `subscribe` or `watch` that was repeated although the first one had arrived. The first
+    /// one is still valid.
+    mutating func isAnswerToRepetition(_ refusal: WireError) -> Bool {
+        guard refusal.code == EnrouteError.Code.badRequest.rawValue else { return false }
+        if refusal.replyTo == "subscribe", let job = refusal.job, let follow = self.follows[job] {
+            self.follows[job]?.repetitions = max(0, follow.repetitions - 1)
+            return follow.isAnswered || follow.repetitions > 0
+        }
+        if refusal.replyTo == "watch", let zone = refusal.zone, let watch = self.watches[zone] {
+            self.watches[zone]?.repetitions = max(0, watch.repetitions - 1)
+            return watch.isAnswered || watch.repetitions > 0
+        }
+        return false
     }
 
     /// A session that may not reconnect must not show what it saw.

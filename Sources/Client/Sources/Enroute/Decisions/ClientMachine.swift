@@ -147,6 +147,8 @@ struct ClientMachine {
             if ok.replyTo == "location" {
                 self.fixes.answered(ok.seq ?? 0)
                 if let job = ok.job { self.effects.append(.outcome(.accepted(job))) }
+            } else if ok.replyTo == "unsubscribe" {
+                if let job = ok.job { self.unsubscribed(job) }
             } else if let id = ok.ref.flatMap({ Int($0) }) {
                 self.settle(id, .success(ok))
             }
@@ -160,20 +162,21 @@ struct ClientMachine {
     private mutating func welcomed(at moment: Moment) {
         self.updateClock()
         self.planRenewal(at: moment)
-        for job in self.follows.keys {
-            self.follows[job]?.replacedAnswers = 0
-            self.follows[job]?.isReplaced = false
-            self.subscribe(job, at: moment)
+        for job in self.follows.keys { self.subscribeFirst(job, at: moment) }
+        for zone in self.watches.keys {
+            self.watches[zone]?.repetitions = 0
+            self.watch(zone, at: moment)
         }
-        for zone in self.watches.keys { self.watch(zone, at: moment) }
         self.reportWhenDue(at: moment)
     }
 
     private mutating func refused(_ refusal: WireError, at moment: Moment) {
         let error = refusal.error
         let again = moment.now + (refusal.retryInMs.map { max(0, $0) } ?? Self.askAgainAfter)
-        // The client subscribed twice because the first answer was late. The first subscription is still valid.
-        if refusal.code == "bad_request", ["subscribe", "watch"].contains(refusal.replyTo) { return }
+        if self.isAnswerToRepetition(refusal) { return }
+        if refusal.replyTo == "unsubscribe", let job = refusal.job {
+            return self.unsubscribeRefused(job, tryAgainAt: again)
+        }
         if refusal.replyTo == "subscribe", let job = refusal.job, self.follows[job]?.isAnswered == false {
             if error.isRetryable { self.timers[.job(job)] = again } else { self.refuse(job, error) }
             return
@@ -183,7 +186,7 @@ struct ClientMachine {
             return
         }
         if refusal.replyTo == "location" {
-            self.fixes.answered(.max)
+            self.fixes.refused(refusal.job)
             self.effects.append(.outcome(.refused(refusal.job, error)))
             return
         }

@@ -41,6 +41,16 @@ struct StatusReader {
     }
 }
 
+extension StatusCursor {
+    /// Whether a gateway accepts it. One that was stored may have been damaged.
+    var isValid: Bool {
+        let numbers = self.id.split(separator: "-", omittingEmptySubsequences: false)
+        let digits = UInt8(ascii: "0")...UInt8(ascii: "9")
+        return JobID.isValid(self.epoch) && numbers.count == 2
+            && numbers.allSatisfy { (1...20).contains($0.utf8.count) && $0.utf8.allSatisfy(digits.contains) }
+    }
+}
+
 /// The id of a status event: `<ms>-<count>`, compared by both numbers.
 struct StatusID: Comparable {
     private let time: UInt64

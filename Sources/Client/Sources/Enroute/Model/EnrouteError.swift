@@ -61,6 +61,13 @@ public struct EnrouteError: Error, Hashable, Sendable {
         (self.tasks, self.reason, self.jobStatus, self.httpStatus) = (tasks, reason, jobStatus, httpStatus)
     }
 
+    static func invalidZone(_ zone: String) -> EnrouteError {
+        EnrouteError(.badRequest, "\(zone.debugDescription) is not a zone. Use 1 to 64 letters, digits, _ and -.")
+    }
+
+    static let invalidCursor = EnrouteError(
+        .badRequest, "The cursor is none of a gateway. Pass one that an event contained, unchanged.")
+
     static func unreachable(_ message: String) -> EnrouteError { EnrouteError(.network, message, isRetryable: true) }
 }
 

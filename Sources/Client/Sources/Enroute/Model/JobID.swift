@@ -6,12 +6,17 @@ public struct JobID: RawRepresentable, Hashable, Sendable, Codable {
 
     /// Returns `nil` if the text is not a valid id.
     public init?(rawValue: String) {
-        guard (1...64).contains(rawValue.utf8.count), rawValue.utf8.allSatisfy(Self.isAllowed) else { return nil }
+        guard Self.isValid(rawValue) else { return nil }
         self.rawValue = rawValue
     }
 
     /// Returns `nil` if the text is not a valid id.
     public init?(_ text: String) { self.init(rawValue: text) }
+
+    /// Whether the text has the form of the protocol's identifiers: of jobs, and of zones and epochs.
+    static func isValid(_ text: String) -> Bool {
+        (1...64).contains(text.utf8.count) && text.utf8.allSatisfy(Self.isAllowed)
+    }
 
     private static func isAllowed(_ byte: UInt8) -> Bool {
         switch byte {
