@@ -182,7 +182,12 @@ public struct RESTClient: Sendable {
         return view
     }
 
-    private static func encoded(_ value: some Encodable) -> Data? { try? JSONEncoder().encode(value) }
+    /// With sorted members: a request that is repeated with its key must have the same bytes.
+    private static func encoded(_ value: some Encodable) -> Data? {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys]
+        return try? encoder.encode(value)
+    }
 
     private struct Problem: Decodable {
         let code: String?
