@@ -152,7 +152,6 @@ import Testing
                 let statuses: [JobStatus] = [.accepted, .preparing, .readyForPickup, .inTransit, .delivered]
                 for status in statuses { try await Self.change(gateway, to: status) }
                 var received: [ServerMessage] = []
-                // The end is sent after everything else.
                 repeat { received.append(try #require(try await messages.next())) } while received.last?.isEnd == false
                 #expect(received.count { if case .status = $0 { true } else { false } } == statuses.count)
                 #expect(!received.contains { if case .reset = $0 { true } else { false } }, "\(received)")
