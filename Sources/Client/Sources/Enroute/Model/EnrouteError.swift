@@ -66,7 +66,7 @@ public struct EnrouteError: Error, Hashable, Sendable {
     }
 
     static let invalidCursor = EnrouteError(
-        .badRequest, "The cursor is none of a gateway. Pass one that an event contained, unchanged.")
+        .badRequest, "This cursor does not come from a gateway. Pass one that an event contained, unchanged.")
 
     static func unreachable(_ message: String) -> EnrouteError { EnrouteError(.network, message, isRetryable: true) }
 }
