@@ -185,6 +185,11 @@ EVENTS = [
           (rate("enroute_events_processed_total", by="outcome"), "{{outcome}}"),
           (rate("enroute_events_refused_total", by="reason"), "refused {{reason}}"),
           alerts=("EnrouteEventsRefused", "EnrouteEventQueueDown")),
+    lines("Webhooks", "Deliveries of events to other systems by outcome, and what was not delivered.", "ops",
+          (rate("enroute_webhook_deliveries_total", by="outcome"), "{{outcome}}"),
+          (rate("enroute_webhooks_switched_off_total"), "switched off"), (rate("enroute_webhooks_full_total"), "full"),
+          (rate("enroute_webhook_gaps_total"), "trimmed before delivery"),
+          alerts=("EnrouteWebhooksUndelivered",)),
     lines("Token keys", "Requests for the issuer's keys (JWKS).", "ops",
           (rate("enroute_jwks_fetches_total", by="outcome"), "{{outcome}}"), alerts=("EnrouteKeysNotRefreshed",)),
 ]

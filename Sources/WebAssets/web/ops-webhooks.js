@@ -82,7 +82,9 @@ export class WebhooksPanel {
     const {host} = new URL(webhook.url);
     const button = (name, text, action, more = {}) => {
       const made = make('button', {
-        type: 'button', class: 'plain', 'aria-label': `${text}: ${host}`, disabled: webhook.isBusy, ...more,
+        // Not `disabled`, which would take the focus away.
+        type: 'button', class: 'plain', 'aria-label': `${text}: ${host}`,
+        'aria-disabled': String(Boolean(webhook.isBusy)), ...more,
       }, text);
       made.dataset.place = `${name} ${webhook.id}`;
       made.dataset.action = name;
