@@ -90,7 +90,8 @@ def scripts(enroute):
     script("riders.py", "--riders", "50", "--questions", "100")
     script("fleet/checker.py")
     script("fleet/clients.py")
-    script("twin.py", f"{os.path.dirname(enroute)}/../debug.yaml")
+    # Not a path with "..": the folder of a build is a symbolic link.
+    script("twin.py", os.path.normpath(f"{os.path.dirname(enroute)}/../debug.yaml"))
 
 
 def fleet(enroute, folder):
