@@ -34,7 +34,7 @@ export async function request({fetch, rest, timers, credential}, method, path, {
   try {
     signedIn = await credential();
   } catch (error) {
-    throw unreachable(`No credential is available right now: ${error?.message ?? error}`);
+    throw unreachable(`No credential is available: ${error?.message ?? error}`);
   }
   const abort = new AbortController();
   const timer = timers.setTimeout(() => abort.abort(), ANSWER_WITHIN);
@@ -56,7 +56,8 @@ export async function request({fetch, rest, timers, credential}, method, path, {
     timers.clearTimeout(timer);
   }
   let answer = text;
-  try { answer = text === '' ? null : JSON.parse(text); } catch { /* Not JSON: returned as text. */ }
+  // Other text than JSON is returned as it is.
+  try { answer = text === '' ? null : JSON.parse(text); } catch {}
   if (response.ok || response.status === 304) return {status: response.status, headers: response.headers, body: answer};
   const problem = answer !== null && typeof answer === 'object' ? answer : {};
   const after = Number(response.headers.get('Retry-After'));

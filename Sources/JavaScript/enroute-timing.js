@@ -156,7 +156,7 @@ export const FIRST_INTERVAL = 1;
 /** ms that the local clock may be off before reports use the gateway's clock. */
 export const CLOCK_TOLERANCE = 2_000;
 
-/** Characters and length of a job name. */
+/** Characters and length of the name of a job or a zone. */
 export const JOB_NAME = /^[A-Za-z0-9_-]{1,64}$/;
 
 /** Whether these are valid coordinates. Receivers report (0, 0) when they have no position. */
@@ -174,7 +174,7 @@ export class FixQueue {
   #seq = 0;
   #sentAt = -Infinity;
   #interval = FIRST_INTERVAL * 1000;
-  #unanswered = null;
+  #unanswered = [];
 
   /** Number of queued readings. */
   get count() { return this.#waiting.length; }
@@ -195,10 +195,9 @@ export class FixQueue {
     if (invalid !== undefined) throw new RangeError(`Invalid job name: ${invalid}. Use 1 to 64 letters, digits, _ and -.`);
     // A gateway rejects these, and a reading with the same time adds nothing.
     if (!isPlace(fix) || !Number.isFinite(fix.at)) return;
-    if (this.#waiting.some((waiting) => waiting.fix.at === fix.at)) return;
-    this.#waiting.push({jobs: [...jobs], fix});
-    this.#waiting.sort((a, b) => b.fix.at - a.fix.at);
-    this.#waiting.length = Math.min(this.#waiting.length, MOST_FIXES);
+    const key = jobs.join();
+    if (this.#waiting.some((other) => other.fix.at === fix.at && other.key === key)) return;
+    this.#waiting = [...this.#waiting, {key, jobs: [...jobs], fix}].slice(-MOST_FIXES);
   }
 
   /** ms until the next report is due, by the monotonic clock; `null` if the queue is empty. */
@@ -207,7 +206,8 @@ export class FixQueue {
   }
 
   /**
-   * Returns the report that is due: the newest readings. It empties the queue, because nobody needs the older ones.
+   * Returns the report that is due: the newest readings for the jobs whose reading waits longest. It removes all readings for
+   * these jobs, because nobody needs the older ones. So readings for different jobs are reported in turn.
    *
    * @param {number} now ms of the monotonic clock
    * @param {{wall: number, clockOffset: number}} clock local wall clock, and how far the gateway's clock is ahead of it, in ms
@@ -217,37 +217,38 @@ export class FixQueue {
     if (this.due(now) !== 0) return null;
     const correction = Math.abs(clockOffset) > CLOCK_TOLERANCE ? clockOffset : 0;
     const fresh = this.#waiting.filter(({fix}) => wall - fix.at < FIX_LIFETIME);
-    this.#waiting = [];
+    this.#waiting = fresh.filter((other) => other.key !== fresh[0].key);
     if (fresh.length === 0) return null;
-    const {jobs} = fresh[0];
-    const sent = fresh.filter((other) => other.jobs.join() === jobs.join()).slice(0, FIXES_PER_REPORT);
+    const {key, jobs} = fresh[0];
+    const sent = fresh.filter((other) => other.key === key).sort((a, b) => b.fix.at - a.fix.at).slice(0, FIXES_PER_REPORT);
     this.#sentAt = now;
-    this.#seq += 1;
-    this.#unanswered = {seq: this.#seq, jobs, fix: sent[0].fix};
+    const seq = ++this.#seq;
+    this.#unanswered = [...this.#unanswered, {...sent[0], seq}].slice(-MOST_FIXES);
     const fixes = sent.map(({fix}) => withoutGaps(fix, correction));
     const {battery} = sent[0].fix;
-    const report = {type: 'location', ...(jobs.length === 1 ? {job: jobs[0]} : {jobs}), seq: this.#seq, fixes};
+    const report = {type: 'location', ...(jobs.length === 1 ? {job: jobs[0]} : {jobs}), seq, fixes};
     return within(battery, 0, 1) ? {...report, battery} : report;
   }
 
   /** Whether a sent report is still unanswered. */
-  get isUnanswered() { return this.#unanswered !== null; }
+  get isUnanswered() { return this.#unanswered.length > 0; }
 
   /** The gateway accepted or rejected the report with this number and all earlier ones. */
-  answered(seq) { if (this.#unanswered && seq >= this.#unanswered.seq) this.#unanswered = null; }
+  answered(seq) { this.#unanswered = this.#unanswered.filter((other) => other.seq > seq); }
 
-  /** The connection is lost. A rider who stands still has no newer reading, so an unanswered one is sent again. */
+  /** The connection is lost. A rider who stands still has no newer reading, so the unanswered ones are sent again. */
   disconnected() {
-    const lost = this.#unanswered;
-    this.#unanswered = null;
+    const all = [...this.#unanswered, ...this.#waiting];
+    this.#waiting = this.#unanswered = [];
     this.#sentAt = -Infinity;
-    if (lost) this.add(lost.jobs, lost.fix);
+    for (const {jobs, fix} of all) this.add(jobs, fix);
   }
 
   /** Discards everything about a job. */
   forget(job) {
-    this.#waiting = this.#waiting.filter(({jobs}) => !jobs.includes(job));
-    if (this.#unanswered?.jobs.includes(job)) this.#unanswered = null;
+    const isOther = ({jobs}) => !jobs.includes(job);
+    this.#waiting = this.#waiting.filter(isOther);
+    this.#unanswered = this.#unanswered.filter(isOther);
   }
 }
 

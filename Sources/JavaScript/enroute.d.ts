@@ -300,7 +300,7 @@ export class Enroute {
   follow(job: string, listener?: (view: View, change: Change) => void): Follow;
   /**
    * Watches a zone's pool of riders. @param listener receives the pool and what changed: a rider's change, `'pool'` or
-   * `'refused'`
+   * `'refused'` @throws EnrouteError if the zone is not 1 to 64 letters, digits, `_` and `-`
    */
   watch(zone: string, listener?: (pool: Pool, change: object | 'pool' | 'refused') => void): Watch;
 

@@ -17,8 +17,8 @@ const MOST_TIMED_OUT = 16;
 /** ms until a report is tried again while the socket still buffers the previous one. */
 const CONGESTION_PAUSE = 500;
 
-/** The client refuses an invalid job name itself, because the gateway would close the connection for a malformed message. */
-const noSuchJob = {type: 'error', code: 'not_found', message: 'This is not a valid job name.'};
+/** The client refuses a bad name itself, because the gateway would close the connection for a malformed message. */
+const badName = {type: 'error', code: 'not_found', message: 'This is not a valid id.'};
 
 export {EnrouteError};
 
@@ -47,7 +47,7 @@ export class Enroute {
       url: absolute(url).replace(/^http/, 'ws'), rest: absolute(rest).replace(/^ws/, 'http'),
     };
     if (!this.#options.WebSocket) {
-      throw new TypeError('This environment has no WebSocket. Pass a class as the option `WebSocket`.');
+      throw new TypeError('There is no WebSocket. Pass a class as the option `WebSocket`.');
     }
     this.#gateway = new GatewayConnection(
       this.#options, (message) => this.#received(message), () => this.#connectionChanged(), () => this.#expectsMessages());
@@ -104,7 +104,7 @@ export class Enroute {
       follow = {view: this.#timed(unknownView(job)), listeners: new Set(), isAnswered: false};
       this.#follows.set(job, follow);
       if (JOB_NAME.test(job)) this.#subscribe(follow);
-      else queueMicrotask(() => this.#publishView(follow, reduce(follow.view, noSuchJob, this.#options.now())));
+      else queueMicrotask(() => this.#publishView(follow, reduce(follow.view, badName, this.#options.now())));
     } else if (follow.view.known) {
       queueMicrotask(() => { if (follow.listeners.has(listener)) this.#call(listener, follow.view, 'snapshot'); });
     }
@@ -128,6 +128,7 @@ export class Enroute {
   }
 
   watch(zone, listener = () => {}) {
+    if (!JOB_NAME.test(zone)) throw new EnrouteError(badName);
     if (this.#pools.has(zone)) throw new Error(`The zone ${zone} is already watched.`);
     const watched = {pool: unknownPool(zone), listener, isAnswered: false};
     this.#pools.set(zone, watched);
@@ -193,7 +194,7 @@ export class Enroute {
   /** Sends a message and waits for its answer. The gateway answers requests of one kind about one job in order. */
   #request(message) {
     return new Promise((resolve, reject) => {
-      if (message.job !== undefined && !JOB_NAME.test(message.job)) return reject(new EnrouteError(noSuchJob));
+      if (message.job !== undefined && !JOB_NAME.test(message.job)) return reject(new EnrouteError(badName));
       if (!this.#gateway.send(message)) return reject(unreachable('There is no connection to the gateway.'));
       const key = `${message.type} ${message.job ?? ''}`;
       const request = {resolve, reject};
@@ -280,7 +281,7 @@ export class Enroute {
   #updateJob(message) {
     const follow = this.#follows.get(message.job);
     if (!follow) return;
-    if (message.type === 'subscribed' || message.type === 'reset') follow.isAnswered = true;
+    if (/subscribed|reset/.test(message.type)) follow.isAnswered = true;
     const {now, wall, fastest} = this.#options;
     this.#publishView(follow, reduce(follow.view, message, now(), {fastest, wall: wall()}));
   }
@@ -301,8 +302,8 @@ export class Enroute {
 
   #refused(message) {
     const unanswered = (waiting) => waiting && !waiting.isAnswered;
-    // The client subscribed twice because the first answer was late. The first subscription is still valid.
-    if (message.code === 'bad_request' && ['subscribe', 'watch'].includes(message.replyTo)) return;
+    // The client subscribed twice because a message was dropped. The first subscription is still valid.
+    if (message.code === 'bad_request' && this.#retries.has('all') && /subscribe|watch/.test(message.replyTo)) return;
     if (message.replyTo === 'subscribe' && unanswered(this.#follows.get(message.job))) {
       const follow = this.#follows.get(message.job);
       if (message.retry) return this.#retryLater(`job ${message.job}`, message, () => this.#subscribe(follow));

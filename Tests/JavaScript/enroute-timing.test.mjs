@@ -130,12 +130,42 @@ test('a reading at (0, 0) is ignored, and an invalid job name throws', () => {
   assert.throws(() => queue.add(['no/such'], fix(1)), RangeError);
 });
 
-test('a report for several jobs keeps their order and uses the jobs of the newest reading', () => {
+test('a report for several jobs keeps their order, and each list of jobs has a report of its own', () => {
   const queue = new FixQueue();
-  queue.add(['a', 'b'], fix(90_000));
+  queue.add(['b', 'a'], fix(90_000));
   queue.add(['b', 'c'], fix(91_000));
   const report = queue.next(0, clock);
-  assert.deepEqual([report.jobs, 'job' in report, report.fixes.length], [['b', 'c'], false, 1]);
+  assert.deepEqual([report.jobs, 'job' in report, report.fixes.length], [['b', 'a'], false, 1]);
+  assert.deepEqual(queue.next(9_000, clock).jobs, ['b', 'c']);
+});
+
+test('one reading that is published for two jobs in two calls is reported for both, in turn', () => {
+  const queue = new FixQueue();
+  const seen = [];
+  for (let now = 0; now < 8_000; now += 1_000) {
+    for (const job of ['a', 'b']) queue.add([job], fix(90_000 + now));
+    const report = queue.next(now, clock);
+    seen.push([report.job, report.fixes[0].at - 90_000 - now]);
+  }
+  assert.deepEqual(seen.map(([job]) => job).join(''), 'abababab');
+  assert.ok(seen.every(([, age]) => age === 0), `${seen}`);
+  // Without a reconnect between them, an answer counts for all earlier reports.
+  queue.answered(7);
+  queue.disconnected();
+  assert.deepEqual([queue.next(9_000, clock).job, queue.next(10_000, clock).job], ['b', 'a']);
+});
+
+test('readings of many jobs without an answer are bounded', () => {
+  const queue = new FixQueue();
+  for (let count = 0; count < 100; count++) {
+    queue.add([`j${count}`], fix(90_000 + count));
+    queue.next(count * 1_000, clock);
+  }
+  queue.add(['newest'], fix(91_000));
+  queue.disconnected();
+  assert.equal(queue.count, MOST_FIXES);
+  const next = Array.from({length: MOST_FIXES}, (_, index) => queue.next((200 + index) * 1_000, clock).job);
+  assert.equal(next.at(-1), 'newest');
 });
 
 test('a position is reported for 1 to 10 jobs', () => {

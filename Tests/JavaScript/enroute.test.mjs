@@ -142,6 +142,16 @@ test('a message dropped by the rate limit is repeated if it was a subscription',
   assert.ok(b.view.known);
 });
 
+test('an invalid zone throws, and every refusal but that of a repetition is reported', async () => {
+  const {enroute, peer} = await open();
+  assert.throws(() => enroute.watch('Munich Nord'), {name: 'EnrouteError', code: 'not_found'});
+  assert.deepEqual(peer.heard(), []);
+  const rome = enroute.watch('rome');
+  const job = enroute.follow('a');
+  peer.says(refusal('watch', 'bad_request', {zone: 'rome'}), refusal('subscribe', 'bad_request', {job: 'a'}));
+  assert.deepEqual([rome.pool.refused?.code, job.view.refused?.code], ['bad_request', 'bad_request']);
+});
+
 test('many messages are sent no faster than the gateway accepts', async () => {
   const {enroute, peer, clock} = await open();
   for (let count = 0; count < 100; count++) enroute.follow(`j${count}`);
