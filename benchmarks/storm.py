@@ -5,7 +5,7 @@ Only Python's standard library.
 
     storm.py ENROUTE [--clients 10000] [--processes 2] [--results results]
 """
-import argparse, asyncio, heapq, itertools, json, multiprocessing, os, random, resource, selectors, signal, socket, ssl
+import argparse, asyncio, heapq, itertools, json, multiprocessing, os, random, resource, select, selectors, signal, socket, ssl
 import statistics, subprocess, sys, tempfile, time
 
 FOLDER = os.path.dirname(os.path.abspath(__file__))
@@ -97,18 +97,10 @@ class Client:
 
     def is_lost(self):
         """Whether the peer is gone, without letting libssl see it: it would forget the session of a connection that ended
-        without close_notify, which browsers and phones do not."""
-        try:
-            return self.plain_peek() == b""
-        except BlockingIOError:
-            return False
-        except OSError:
-            return True
-
-    def plain_peek(self):
-        with socket.socket(fileno=os.dup(self.socket.fileno())) as plain:
-            plain.setblocking(False)
-            return plain.recv(1, socket.MSG_PEEK)
+        without close_notify, which browsers and phones do not. Data that nobody has read may still wait in the socket."""
+        poll = select.poll()
+        poll.register(self.socket, select.POLLRDHUP)
+        return bool(poll.poll(0))
 
     def close(self):
         try:
@@ -139,7 +131,10 @@ class Worker:
     def storm(self, port, resumes):
         """Waits until the connections are lost, and returns what reconnecting was like."""
         self.refused, waiting, lost = {}, {c.socket.fileno(): c for c in self.clients}, []
+        end = time.monotonic() + LIVE_WITHIN
         while waiting:
+            if time.monotonic() > end:
+                raise TimeoutError(f"{len(waiting)} of {len(self.clients)} clients did not notice the loss of their gateway")
             for key, _ in self.selector.select(0.05):
                 client = waiting.get(key.fd)
                 if client is not None and client.is_lost():
