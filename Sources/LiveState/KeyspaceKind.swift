@@ -8,7 +8,7 @@ extension Keyspace {
             "eta_budget", verdicts
         case feed, events
         case ticket, signIn = "sign_in", link, viewers
-        case rider, tasks, request, idempotency, home, zones
+        case rider, tasks, request, idempotency, home, moving, zones
         case available, due, taskOwners = "task_owners", changeLog = "change_log", changes, places
         case placesSeen = "places_seen"
         case jobs, zonesOfJobs = "zones_of_jobs", jobLinks = "job_links"
@@ -39,6 +39,7 @@ extension Keyspace {
         case "request": .request
         case "idempotency": .idempotency
         case "home": .home
+        case "moving": .moving
         case "ticket": .ticket
         case "signin": .signIn
         case "budget": .etaBudget

@@ -46,6 +46,7 @@ import Testing
             for (name, word) in names { #expect(name == prefix + word) }
             #expect(Set(names.map { HashSlot.of($0.0) }).count == 1)
             #expect(keyspace.home(of: rider) == prefix + "home:{rider-1}")
+            #expect(keyspace.moving(rider) == prefix + "moving:{rider-1}")
             #expect(keyspace.zones == prefix + "zones")
             #expect(keyspace.jobs(in: zone) == prefix + "zone:{berlin}:jobs")
             #expect(keyspace.zonesOfJobs == prefix + "zones:jobs")
@@ -117,6 +118,7 @@ import Testing
             (.signIn, keyspace.signIn("0a")), (.link, keyspace.link("0a")), (.viewers, keyspace.viewers(ofLink: "0a")),
             (.rider, keyspace.rider(rider, in: zone)), (.tasks, keyspace.tasks(of: rider, in: zone)),
             (.request, keyspace.request("r:1", of: rider, in: zone)), (.home, keyspace.home(of: rider)),
+            (.moving, keyspace.moving(rider)),
             (.idempotency, keyspace.idempotency("0a")), (.zones, keyspace.zones),
             (.available, keyspace.available(in: zone)), (.due, keyspace.due(in: zone)),
             (.taskOwners, keyspace.taskOwners(in: zone)), (.changeLog, keyspace.changeLog(of: zone)),

@@ -71,7 +71,7 @@ import Testing
             "job:{J}:events", "control",
             "link:{L}", "link:{L}:viewers", "idempotency:{N}", "access", "audit", "rider:{Z}:R", "rider:{Z}:R:tasks",
             "riders:{Z}:available", "riders:{Z}:due", "riders:{Z}:tasks", "riders:{Z}:audit", "riders:{Z}:changes",
-            "request:{Z}:R:<id>", "home:{R}", "zones", "riders:{Z}:geo", "riders:{Z}:seen",
+            "request:{Z}:R:<id>", "home:{R}", "moving:{R}", "zones", "riders:{Z}:geo", "riders:{Z}:seen",
         ] {
             #expect(readme.contains("`\(key)`"), "\(key)")
         }

@@ -135,7 +135,9 @@ import Testing
         #expect(try await riders.read(rider, in: zone).get()?.status == .offline)
         #expect(try await riders.zones().get() == [zone])
         let hamburg = ZoneID("hamburg")!
-        _ = try await riders.describe(rider, in: hamburg, isApproved: true, capacity: 1, by: ZoneStage.service).get()
+        _ = try await riders.describe(
+            rider, in: hamburg, isApproved: true, capacity: 1, card: RiderCard(name: "Rosa"), by: ZoneStage.service
+        ).get()
         #expect(try await riders.zone(of: rider).get() == hamburg)
         _ = try await riders.describe(rider, in: zone, isApproved: true, capacity: 1, by: ZoneStage.service).get()
     }

@@ -160,6 +160,7 @@ package struct AccessProbe: Sendable, Hashable {
         let (pool, due) = (keyspace.available(in: Self.zone), keyspace.due(in: Self.zone))
         let (log, changes) = (keyspace.changeLog(of: Self.zone), keyspace.changes(in: Self.zone))
         let (owners, home) = (keyspace.taskOwners(in: Self.zone), keyspace.home(of: Self.rider))
+        let moving = keyspace.moving(Self.rider)
         let request = keyspace.request("0", of: Self.rider, in: Self.zone)
         return [
             ["hmget", rider, "f"], ["hset", rider, "f", "v"], ["del", rider], ["hgetall", tasks], ["hkeys", tasks],
@@ -169,7 +170,8 @@ package struct AccessProbe: Sendable, Hashable {
             ["zrem", due, "r"], ["zrangebyscore", due, "-inf", "1"], ["xadd", log, "*", "f", "v"],
             ["xrange", log, "-", "+"], ["xrevrange", log, "+", "-"], ["spublish", changes, ""],
             ["ssubscribe", changes], ["get", request], ["set", request, "v", "px", "1"], ["get", home],
-            ["set", home, "v"], ["sadd", keyspace.zones, "z"], ["smembers", keyspace.zones],
+            ["set", home, "v"], ["get", moving], ["set", moving, "v", "px", "1"], ["del", moving],
+            ["sadd", keyspace.zones, "z"], ["smembers", keyspace.zones],
             ["zrange", due, "0", "1"], ["zcard", due],
         ]
             + [keyspace.jobs(in: Self.zone), keyspace.zonesOfJobs].flatMap { list in

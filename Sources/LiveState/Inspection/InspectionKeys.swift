@@ -66,9 +66,8 @@ extension Keyspace {
         case .travel, .position, .eta, .etaLease, .stopsBefore, .etaBudget, .verdicts, .feed, .ticket, .signIn, .places,
             .placesSeen, .gateways, .gateway, .followed, .ridersConnected:
             .live
-        case .job, .log, .events, .link, .viewers, .rider, .tasks, .request, .idempotency, .home, .zones, .available,
-            .due,
-            .taskOwners, .changeLog, .changes, .jobs, .zonesOfJobs, .jobLinks, .riderJobs,
+        case .job, .log, .events, .link, .viewers, .rider, .tasks, .request, .idempotency, .home, .moving, .zones,
+            .available, .due, .taskOwners, .changeLog, .changes, .jobs, .zonesOfJobs, .jobLinks, .riderJobs,
             .customerJobs, .stream, .control, .eventStream, .outbox, .webhooks, .webhook:
             .ledger
         case .other: nil

@@ -1,6 +1,6 @@
 // Registration of riders by the service: zone, approval, capacity and card. The zone of a rider is stored beside the zones, in
 // a slot of its own. To move, a rider is removed from one zone and then described in the other; a caller that is interrupted in
-// between repeats the call.
+// between repeats the call. Its card is kept beside the rider's zone until the move is complete.
 
 package import EnrouteWire
 package import NIOCore
@@ -63,11 +63,34 @@ extension Riders {
             known in
             // A repeated request must not move back a rider that has moved on since.
             if known != .null { return self.describeInZone(rider, in: zone, profile, requester) }
-            return self.zone(of: rider).flatMap { former in
-                guard let former, former != zone else {
-                    return self.register(rider, in: zone, profile, requester)
+            return self.residence(of: rider).flatMap { residence in
+                var profile = profile
+                profile.card = profile.card ?? residence.card
+                let description = switch residence.zone {
+                case .some(let former) where former != zone:
+                    self.move(rider, from: former, to: zone, profile, requester)
+                default: self.register(rider, in: zone, profile, requester)
                 }
-                return self.move(rider, from: former, to: zone, profile, requester)
+                guard residence.isMoving else { return description }
+                return description.flatMap { self.finishMove(of: rider, $0) }
+            }
+        }
+    }
+
+    /// Where a rider is registered, and what an interrupted move left.
+    private struct Residence: Sendable {
+        var zone: ZoneID?
+        var isMoving: Bool
+        /// The card of a rider whose move was interrupted; the record that had it may be gone.
+        var card: RiderCard?
+    }
+
+    private func residence(of rider: PersonID) -> EventLoopFuture<Residence> {
+        self.zone(of: rider).flatMap { zone in
+            let key = self.keyspace.moving(rider)
+            return self.ledger.send(["GET", .text(key)]).map { answer in
+                let card = self.ledger.value(answer, of: key, by: "GET") { RiderCard(stored: $0.text ?? "") }
+                return Residence(zone: zone, isMoving: answer != .null, card: card)
             }
         }
     }
@@ -76,18 +99,34 @@ extension Riders {
         _ rider: PersonID, from former: ZoneID, to zone: ZoneID, _ profile: Profile, _ requester: Requester
     ) -> EventLoopFuture<Durable<Description>> {
         // Removal deletes the card with the record, so a card that is kept moves with the rider.
-        guard profile.card == nil else { return self.moveWithCard(rider, from: former, to: zone, profile, requester) }
+        guard profile.card == nil else { return self.leave(former, for: zone, rider, profile, requester) }
         return self.read(rider, in: former).flatMap { record in
+            guard let card = record?.card else { return self.leave(former, for: zone, rider, profile, requester) }
             var profile = profile
-            profile.card = record?.card
-            return self.moveWithCard(rider, from: former, to: zone, profile, requester)
+            profile.card = card
+            let moved = profile
+            // Whoever repeats the call after an interruption finds the card here.
+            return self.writes.send([
+                "SET", .text(self.keyspace.moving(rider)), .bytes(card.json), "PX", .integer(Self.longestMoveMs),
+            ]).flatMap { _ in self.leave(former, for: zone, rider, moved, requester) }
+                .flatMap { self.finishMove(of: rider, $0) }
         }
     }
 
-    private func moveWithCard(
-        _ rider: PersonID, from former: ZoneID, to zone: ZoneID, _ profile: Profile, _ requester: Requester
+    /// How long the card of an interrupted move is kept for the caller's next attempt.
+    package static let longestMoveMs = 3_600_000
+
+    private func finishMove(
+        of rider: PersonID, _ description: Durable<Description>
     ) -> EventLoopFuture<Durable<Description>> {
-        self.remove(rider, from: former, because: "moves to \(zone)", by: requester).flatMap { removal in
+        guard description.value != .otherRequest else { return self.eventLoop.makeSucceededFuture(description) }
+        return self.writes.send(["DEL", .text(self.keyspace.moving(rider))]).map { _ in description }
+    }
+
+    private func leave(
+        _ former: ZoneID, for zone: ZoneID, _ rider: PersonID, _ profile: Profile, _ requester: Requester
+    ) -> EventLoopFuture<Durable<Description>> {
+        self.removeRecord(of: rider, from: former, because: "moves to \(zone)", by: requester).flatMap { removal in
             switch removal.value {
             case .removed, .noSuchRider: return self.register(rider, in: zone, profile, requester)
             case .activeTasks(let jobs):
@@ -139,6 +178,14 @@ extension Riders {
     /// - Parameter reason: shown to people, at most 200 bytes without control characters.
     package func remove(
         _ rider: PersonID, from zone: ZoneID, because reason: String, by requester: Requester
+    ) -> EventLoopFuture<Durable<Removal>> {
+        // A card that an interrupted move left goes with the rider.
+        self.writes.send(["DEL", .text(self.keyspace.moving(rider))])
+            .flatMap { _ in self.removeRecord(of: rider, from: zone, because: reason, by: requester) }
+    }
+
+    private func removeRecord(
+        of rider: PersonID, from zone: ZoneID, because reason: String, by requester: Requester
     ) -> EventLoopFuture<Durable<Removal>> {
         self.change(
             Scripts.removeRider, rider, zone, requester, keys: [self.keyspace.due(in: zone)], [.text(reason)]

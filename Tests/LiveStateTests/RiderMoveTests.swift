@@ -1,0 +1,77 @@
+import EnrouteWire
+import LiveState
+import Redis
+import TestSupport
+import Testing
+
+/// A rider moves between zones in several steps, because zones are in different slots. Any step can be the last one.
+@Suite struct RiderMoveTests {
+    private static let hamburg = ZoneID("hamburg")!
+    private static let card = RiderCard(name: "Rosa")
+
+    private static func describe(
+        _ stage: ZoneStage, in zone: ZoneID, _ card: RiderCard? = nil
+    ) async throws {
+        _ = try await stage.riders.describe(
+            ZoneStage.rider, in: zone, isApproved: true, capacity: 1, card: card, by: ZoneStage.service
+        ).get()
+    }
+
+    private static func leftCard(_ stage: ZoneStage) async throws -> Int64 {
+        try await stage.client.run("PTTL", stage.keyspace.moving(ZoneStage.rider)).integer ?? 0
+    }
+
+    /// The rider has left its zone when a key of the wrong type stops what follows.
+    private static func interruptMove(_ stage: ZoneStage, at obstacle: String) async throws {
+        try await stage.client.run("DEL", obstacle)
+        try await stage.client.run("SET", obstacle, "in the way")
+        await #expect(throws: (any Error).self) { try await Self.describe(stage, in: Self.hamburg) }
+        try await stage.client.run("DEL", obstacle)
+        #expect(try await stage.record() == nil)
+    }
+
+    @Test(arguments: ["zones", "riders:{hamburg}:available"])
+    func `a move that is repeated after a failure keeps the card`(obstacle: String) async throws {
+        try await ZoneStage.set { stage in
+            try await Self.describe(stage, in: ZoneStage.zone, Self.card)
+            try await Self.interruptMove(stage, at: obstacle)
+            let left = try await Self.leftCard(stage)
+            #expect(left > 0 && left <= Int64(Riders.longestMoveMs))
+            try await Self.describe(stage, in: Self.hamburg)
+            #expect(try await stage.riders.read(ZoneStage.rider, in: Self.hamburg).get()?.card == Self.card)
+            #expect(try await Self.leftCard(stage) == -2)
+        }
+    }
+
+    @Test func `a new card replaces the card of an interrupted move`() async throws {
+        try await ZoneStage.set { stage in
+            try await Self.describe(stage, in: ZoneStage.zone, Self.card)
+            try await Self.interruptMove(stage, at: "zones")
+            try await Self.describe(stage, in: Self.hamburg, RiderCard(name: "Ugo"))
+            #expect(try await stage.riders.read(ZoneStage.rider, in: Self.hamburg).get()?.card?.name == "Ugo")
+            #expect(try await Self.leftCard(stage) == -2)
+        }
+    }
+
+    @Test func `the card of an interrupted move is deleted with the rider`() async throws {
+        try await ZoneStage.set { stage in
+            try await Self.describe(stage, in: ZoneStage.zone, Self.card)
+            try await Self.interruptMove(stage, at: "zones")
+            _ = try await stage.riders.remove(
+                ZoneStage.rider, from: ZoneStage.zone, because: "left", by: ZoneStage.service
+            ).get()
+            #expect(try await Self.leftCard(stage) == -2)
+            try await Self.describe(stage, in: Self.hamburg)
+            #expect(try await stage.riders.read(ZoneStage.rider, in: Self.hamburg).get()?.card == nil)
+        }
+    }
+
+    @Test func `a malformed card of an interrupted move is ignored`() async throws {
+        try await ZoneStage.set { stage in
+            try await stage.client.run("SET", stage.keyspace.moving(ZoneStage.rider), "{")
+            try await Self.describe(stage, in: Self.hamburg)
+            #expect(try await stage.riders.read(ZoneStage.rider, in: Self.hamburg).get()?.card == nil)
+            #expect(try await Self.leftCard(stage) == -2)
+        }
+    }
+}
