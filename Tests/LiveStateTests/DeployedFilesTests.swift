@@ -143,7 +143,8 @@ import Testing
         #expect(names.count >= 6)
         let kinds = [
             "job:", "jobs:", "link:", "ticket:", "signin:", "idempotency:", "budget:", "rider:", "riders:", "request:",
-            "home:", "moving:", "zones", "zone:", "gateway", "control", "access", "audit", "events:", "outbox:", "webhook",
+            "home:", "moving:", "zones", "zone:", "gateway", "control", "access", "audit", "events:", "outbox:",
+            "webhook",
         ]
         #expect(names.allSatisfy { name in kinds.contains { name.hasPrefix("staging:" + $0) } })
     }

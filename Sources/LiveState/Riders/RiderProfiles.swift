@@ -66,11 +66,12 @@ extension Riders {
             return self.residence(of: rider).flatMap { residence in
                 var profile = profile
                 profile.card = profile.card ?? residence.card
-                let description = switch residence.zone {
-                case .some(let former) where former != zone:
-                    self.move(rider, from: former, to: zone, profile, requester)
-                default: self.register(rider, in: zone, profile, requester)
-                }
+                let description =
+                    switch residence.zone {
+                    case .some(let former) where former != zone:
+                        self.move(rider, from: former, to: zone, profile, requester)
+                    default: self.register(rider, in: zone, profile, requester)
+                    }
                 guard residence.isMoving else { return description }
                 return description.flatMap { self.finishMove(of: rider, $0) }
             }
