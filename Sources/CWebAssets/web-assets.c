@@ -33,6 +33,15 @@ static const unsigned char docs_html[] = {
 static const unsigned char docs_js[] = {
 #embed "../WebAssets/web/docs.js"
 };
+static const unsigned char map_features_js[] = {
+#embed "../WebAssets/web/map-features.js"
+};
+static const unsigned char map_labels_js[] = {
+#embed "../WebAssets/web/map-labels.js"
+};
+static const unsigned char map_streets_js[] = {
+#embed "../WebAssets/web/map-streets.js"
+};
 static const unsigned char notice_html[] = {
 #embed "../WebAssets/web/notice.html"
 };
@@ -146,6 +155,21 @@ static const unsigned char rider_js[] = {
 };
 static const unsigned char track_first_js[] = {
 #embed "../WebAssets/web/track-first.js"
+};
+static const unsigned char track_celebration_js[] = {
+#embed "../WebAssets/web/track-celebration.js"
+};
+static const unsigned char track_promise_js[] = {
+#embed "../WebAssets/web/track-promise.js"
+};
+static const unsigned char track_share_js[] = {
+#embed "../WebAssets/web/track-share.js"
+};
+static const unsigned char track_start_js[] = {
+#embed "../WebAssets/web/track-start.js"
+};
+static const unsigned char track_story_js[] = {
+#embed "../WebAssets/web/track-story.js"
 };
 static const unsigned char track_base_map_js[] = {
 #embed "../WebAssets/web/track-base-map.js"
@@ -263,6 +287,9 @@ static const struct enroute_asset page_files[] = {
     ASSET("docs.css", docs_css),
     ASSET("docs.html", docs_html),
     ASSET("docs.js", docs_js),
+    ASSET("map-features.js", map_features_js),
+    ASSET("map-labels.js", map_labels_js),
+    ASSET("map-streets.js", map_streets_js),
     ASSET("notice.html", notice_html),
     ASSET("ops-polling.js", ops_polling_js),
     ASSET("ops-filter.js", ops_filter_js),
@@ -302,6 +329,11 @@ static const struct enroute_asset page_files[] = {
     ASSET("rider.js", rider_js),
     ASSET("track-first.js", track_first_js),
     ASSET("track-base-map.js", track_base_map_js),
+    ASSET("track-celebration.js", track_celebration_js),
+    ASSET("track-promise.js", track_promise_js),
+    ASSET("track-share.js", track_share_js),
+    ASSET("track-start.js", track_start_js),
+    ASSET("track-story.js", track_story_js),
     ASSET("track-icons.js", track_icons_js),
     ASSET("track-map.js", track_map_js),
     ASSET("track-movement.js", track_movement_js),

@@ -59,6 +59,16 @@ package struct JobService: Sendable {
         return self.riders.card(of: rider).map { $0?.vehicle }
     }
 
+    /// The name on the card of the rider who came, for a customer who opens the page afterwards.
+    ///
+    /// - Returns: `nil` before the job has ended, if it was cancelled, and without a card.
+    package func nameOfRider(after record: JobRecord) -> EventLoopFuture<String?> {
+        guard record.status.end == .completed, let rider = record.rider else {
+            return self.loop.makeSucceededFuture(nil)
+        }
+        return self.riders.card(of: rider).map { $0?.name }
+    }
+
     /// The card of a job's rider, if followers may see it. Read after the record, from another slot: the record decides whose
     /// card it is, and a change of either makes followers read both again (decisions/rider-card.md).
     private func card(for record: JobRecord?) -> EventLoopFuture<RiderCard?> {

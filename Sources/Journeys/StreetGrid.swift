@@ -59,13 +59,4 @@ package struct StreetGrid: Sendable {
     package var streets: [[Place]] {
         self.corners + (self.corners.first?.indices.map { column in self.corners.map { $0[column] } } ?? [])
     }
-
-    /// The streets as GeoJSON (RFC 7946): a FeatureCollection of LineStrings, longitude first.
-    package var geoJSON: String {
-        let features = self.streets.map { street in
-            let line = street.map { "[\($0.longitude),\($0.latitude)]" }.joined(separator: ",")
-            return #"{"type":"Feature","properties":{},"geometry":{"type":"LineString","coordinates":[\#(line)]}}"#
-        }
-        return #"{"type":"FeatureCollection","features":[\#(features.joined(separator: ","))]}"#
-    }
 }

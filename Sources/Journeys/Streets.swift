@@ -1,9 +1,13 @@
-// Streets for maps without tiles: a GeoJSON file, validated so that a page can rely on it.
+// The map for pages without tiles: a GeoJSON file with streets, and areas if it has them, validated so that a page can rely on
+// it. Pages receive how to draw each feature and its name, nothing else.
 
 internal import Foundation
 
 /// GeoJSON street files (RFC 7946).
 package enum Streets {
+    /// Longest name in characters. Longer ones are not drawn.
+    package static let longestName = 60
+
     private struct Collection: Codable {
         var type: String
         /// The attribution that the data's licence requires to be shown.
@@ -13,58 +17,103 @@ package enum Streets {
 
     private struct Feature: Codable {
         var type = "Feature"
-        var properties: [String: String] = [:]
+        var properties: Properties
         var geometry: Geometry
 
         enum CodingKeys: String, CodingKey { case type, properties, geometry }
 
         init(from decoder: any Decoder) throws {
-            // The names and classes of streets are not drawn, so customers do not download them.
-            self.geometry = try decoder.container(keyedBy: CodingKeys.self).decode(Geometry.self, forKey: .geometry)
+            let container = try decoder.container(keyedBy: CodingKeys.self)
+            // A feature without a geometry is valid GeoJSON.
+            self.geometry = try container.decodeIfPresent(Geometry.self, forKey: .geometry) ?? Geometry()
+            let texts = try container.decodeIfPresent([String: Text].self, forKey: .properties)?.compactMapValues(
+                \.value)
+            self.properties = Properties(texts ?? [:], isArea: self.geometry.isArea)
+        }
+    }
+
+    /// A property that is a text; other values are ignored.
+    private struct Text: Decodable {
+        var value: String?
+
+        init(from decoder: any Decoder) throws { self.value = try? decoder.singleValueContainer().decode(String.self) }
+    }
+
+    private struct Properties: Encodable {
+        var `class`: MapClass?
+        var name: String?
+
+        init(_ texts: [String: String], isArea: Bool) {
+            self.class = isArea ? MapClass(area: texts) : MapClass(line: texts)
+            guard let name = texts["name"]?.trimmingCharacters(in: .whitespaces), !name.isEmpty,
+                name.count <= Streets.longestName,
+                !name.unicodeScalars.contains(where: { $0.properties.generalCategory == .control })
+            else { return }
+            self.name = name
         }
     }
 
     private struct Geometry: Codable {
-        var type: String
-        var line: [[Double]]?
-        var lines: [[[Double]]]?
+        var type = ""
+        /// The lines, or the rings of the areas: coordinates by position.
+        var lines: [[[Double]]] = []
 
         enum CodingKeys: String, CodingKey { case type, coordinates }
 
+        init() {}
+
         init(from decoder: any Decoder) throws {
             let container = try decoder.container(keyedBy: CodingKeys.self)
-            self.type = try container.decode(String.self, forKey: .type)
-            switch self.type {
-            case "LineString": self.line = try container.decode([[Double]].self, forKey: .coordinates)
-            case "MultiLineString": self.lines = try container.decode([[[Double]]].self, forKey: .coordinates)
+            switch try container.decode(String.self, forKey: .type) {
+            case "LineString":
+                (self.type, self.lines) = ("LineString", [try container.decode([[Double]].self, forKey: .coordinates)])
+            case "MultiLineString":
+                self.lines = try container.decode([[[Double]]].self, forKey: .coordinates)
+                self.type = "MultiLineString"
+            case "Polygon":
+                (self.type, self.lines) = ("Polygon", try container.decode([[[Double]]].self, forKey: .coordinates))
+            case "MultiPolygon":
+                // All rings as one area, which a map fills by the even-odd rule.
+                self.lines = try container.decode([[[[Double]]]].self, forKey: .coordinates).flatMap(\.self)
+                self.type = "Polygon"
             default: break
             }
+            self.lines = self.lines.map { line in line.map { $0.prefix(2).map(Self.rounded) } }
         }
 
         func encode(to encoder: any Encoder) throws {
             var container = encoder.container(keyedBy: CodingKeys.self)
             try container.encode(self.type, forKey: .type)
-            if let line { try container.encode(line, forKey: .coordinates) }
-            if let lines { try container.encode(lines, forKey: .coordinates) }
+            if self.type == "LineString" {
+                try container.encode(self.lines.first ?? [], forKey: .coordinates)
+            } else {
+                try container.encode(self.lines, forKey: .coordinates)
+            }
         }
+
+        var isArea: Bool { self.type == "Polygon" }
 
         var isDrawable: Bool {
-            let all = (self.lines ?? []) + (self.line.map { [$0] } ?? [])
-            return !all.isEmpty
-                && all.joined().allSatisfy { $0.count >= 2 && abs($0[0]) <= 180 && abs($0[1]) <= 90 }
+            !self.lines.isEmpty
+                && self.lines.joined().allSatisfy { $0.count == 2 && abs($0[0]) <= 180 && abs($0[1]) <= 90 }
         }
+
+        /// Five decimals are a metre, which is less than a pixel.
+        private static func rounded(_ degrees: Double) -> Double { (degrees * 100_000).rounded() / 100_000 }
     }
 
-    /// Reads `path` (also `.gz`): a FeatureCollection, of which only the lines and `attribution` are kept.
+    /// Reads `path` (also `.gz`): a FeatureCollection, of which the lines, the areas of water, parks and buildings, their names
+    /// and `attribution` are kept.
     ///
-    /// - Returns: compact GeoJSON.
+    /// - Returns: compact GeoJSON. Each feature has a `class`, a `MapClass`; a `MultiPolygon` becomes a `Polygon` of all its
+    ///   rings.
     package static func load(path: String) throws(JourneyError) -> [UInt8] {
         let data = try RecordingFile.bytes(path)
         guard var collection = try? JSONDecoder().decode(Collection.self, from: data),
             collection.type == "FeatureCollection"
         else { throw .malformed(line: 1, reason: "\(path) is not a GeoJSON FeatureCollection of streets") }
-        collection.features.removeAll { !$0.geometry.isDrawable }
-        guard !collection.features.isEmpty else {
+        collection.features.removeAll { !$0.geometry.isDrawable || $0.properties.class == nil }
+        guard collection.features.contains(where: { !$0.geometry.isArea }) else {
             throw .malformed(line: 1, reason: "\(path) contains no LineString with longitudes and latitudes")
         }
         guard let bytes = try? JSONEncoder().encode(collection) else {

@@ -56,7 +56,7 @@ def test_point_13_the_page_of_a_cancelled_order_meets_WCAG(dark, order_system, p
     page = phone(delivery.guest_url, dark=dark)
     expect(page.locator("#steps [aria-current=step]")).to_be_visible()
     delivery.status("cancelled")
-    expect(page.locator("#headline")).to_have_text("Your visit was cancelled")
+    expect(page.locator("#headline")).to_have_text("Your order was cancelled")
     axe(page)
 
 

@@ -83,6 +83,17 @@ def test_D5_a_missing_script_shows_a_message_after_6_s_and_reloads_after_20_s(or
 
 
 @pytest.mark.lean
+@pytest.mark.parametrize("path", ["/assets/track-start.js", "/assets/leaflet/leaflet.js"])
+def test_D5_a_page_that_was_opened_by_a_link_loads_whichever_file_is_lost(path, coming, devices):
+    job, _ = coming()
+    page = devices.open(None, width=390, height=844, is_phone=True)
+    losing(path, 1)(page)
+    page.goto(job.guest_url)
+    expect(page.locator("#map .rider")).to_be_visible()
+    expect(page.locator("#rescue")).to_have_count(0)
+
+
+@pytest.mark.lean
 def test_D5_without_the_map_library_the_page_shows_everything_else(coming, order_system, devices):
     job, _ = coming()
     page = devices.open(None, width=390, height=844, is_phone=True)

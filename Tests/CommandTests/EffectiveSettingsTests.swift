@@ -143,10 +143,49 @@ import Testing
 
     @Test func `D35: pages are installed under the operator's name`() async throws {
         let name = "ENROUTE_PAGES_NAME"
-        #expect(try await Self.settings([name: "Da Gino & Söhne"]).0.brand == "Da Gino & Söhne")
-        #expect(try await Self.settings([:]).0.brand == "Enroute")
+        #expect(try await Self.settings([name: "Da Gino & Söhne"]).0.brand.name == "Da Gino & Söhne")
+        #expect(try await Self.settings([:]).0.brand.name == nil)
         for text in [String(repeating: "a", count: 41), "a\u{7}b"] {
             await #expect(throws: (any Error).self, "\(text)") { try await Self.settings([name: text]) }
+        }
+    }
+
+    @Test func `the pages have the operator's colours if their contrast is sufficient`() async throws {
+        let (light, dark) = ("ENROUTE_PAGES_ACCENT", "ENROUTE_PAGES_ACCENT_DARK")
+        let (settings, _) = try await Self.settings([light: "B00020", dark: "ff8a80"])
+        #expect(settings.brand.accent?.colour.css == "#b00020" && settings.brand.darkAccent?.colour.css == "#ff8a80")
+        #expect(try await Self.settings([:]).0.brand.accent == nil)
+        for (name, text) in [(light, "ff8a80"), (dark, "b00020"), (light, "red"), (light, "12345"), (dark, "12345g")] {
+            await #expect(throws: (any Error).self, "\(name)=\(text)") { try await Self.settings([name: text]) }
+        }
+    }
+
+    @Test func `the support link is a page, an address or a telephone number`() async throws {
+        let name = "ENROUTE_PAGES_SUPPORT_URL"
+        for text in ["https://shop.example/help?a=1", "mailto:help@shop.example", "tel:+390612345"] {
+            #expect(try await Self.settings([name: text]).0.brand.supportURL == text)
+        }
+        for text in [
+            "http://shop.example", "javascript:alert(1)", "https://", "mailto:", "help", "https://a:b@shop.example",
+        ] {
+            await #expect(throws: (any Error).self, "\(text)") { try await Self.settings([name: text]) }
+        }
+    }
+
+    @Test func `the logo is a small image`() async throws {
+        let name = "ENROUTE_PAGES_LOGO_FILE"
+        let folder = FileManager.default.temporaryDirectory.appending(path: "enroute-logo-\(UUID())")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        func file(_ name: String, _ bytes: Int) throws -> String {
+            let path = folder.appending(path: name)
+            try Data(repeating: 60, count: bytes).write(to: path)
+            return path.path
+        }
+        let logo = try await Self.settings([name: try file("logo.SVG", 10)]).0.brand.logo
+        #expect(logo?.mediaType == "image/svg+xml" && logo?.bytes.count == 10)
+        for path in [try file("logo.gif", 10), try file("large.png", 100_001), try file("empty.png", 0), "/no.svg"] {
+            await #expect(throws: (any Error).self, "\(path)") { try await Self.settings([name: path]) }
         }
     }
 

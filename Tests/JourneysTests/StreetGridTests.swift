@@ -42,7 +42,60 @@ import Testing
         #expect(String(decoding: bytes, as: UTF8.self).components(separatedBy: "LineString").count == 29)
     }
 
+    private struct Map: Decodable {
+        struct Feature: Decodable {
+            struct Properties: Decodable { var `class`: String, name: String? }
+            struct Geometry: Decodable { var type: String }
+            var properties: Properties
+            var geometry: Geometry
+        }
+        var features: [Feature]
+        var attribution: String?
+    }
+
+    private static func map(_ text: String) throws -> Map {
+        let bytes = try withFile("a.geojson", Data(text.utf8)) { try Streets.load(path: $0) }
+        return try JSONDecoder().decode(Map.self, from: Data(bytes))
+    }
+
+    @Test func `a generated town has streets of several classes with names, and areas between them`() throws {
+        let map = try Self.map(StreetGrid.generate(seed: 1).geoJSON)
+        let streets = map.features.filter { $0.geometry.type == "LineString" }
+        #expect(streets.count == 28 && streets.allSatisfy { $0.properties.name != nil })
+        #expect(Set(streets.map(\.properties.class)) == ["major", "medium", "minor"])
+        let areas = Set(map.features.filter { $0.geometry.type == "Polygon" }.map(\.properties.class))
+        #expect(areas == ["water", "park", "building"])
+        #expect(StreetGrid.generate(seed: 1).geoJSON == StreetGrid.generate(seed: 1).geoJSON)
+    }
+
+    @Test func `streets keep their class and name, areas their class, and everything else is left out`() throws {
+        func feature(_ properties: String, _ type: String, _ coordinates: String) -> String {
+            #"{"type":"Feature","properties":\#(properties),"geometry":{"type":"\#(type)","coordinates":\#(coordinates)}}"#
+        }
+        let line = "[[12.5,41.9],[12.51,41.9]]"
+        let ring = "[[12.5,41.9],[12.51,41.9],[12.5,41.91]]"
+        let long = String(repeating: "n", count: Streets.longestName + 1)
+        let features = [
+            feature(#"{"highway":"primary","name":" Via Appia ","lanes":2,"osm":{"id":1}}"#, "LineString", line),
+            feature(#"{"kind":"street","name":"\#(long)"}"#, "MultiLineString", "[\(line)]"),
+            feature("null", "LineString", line), feature(#"{"railway":"tram"}"#, "LineString", line),
+            feature(#"{"natural":"water"}"#, "MultiPolygon", "[[\(ring)],[\(ring)]]"),
+            feature(#"{"building":"yes","name":"Home"}"#, "Polygon", "[\(ring)]"),
+            feature(#"{"building":"no","landuse":"grass"}"#, "Polygon", "[\(ring)]"),
+            feature(#"{"landuse":"residential"}"#, "Polygon", "[\(ring)]"),
+            feature("{}", "Point", "[12.5,41.9]"), #"{"type":"Feature","properties":{},"geometry":null}"#,
+        ]
+        let map = try Self.map(
+            #"{"type":"FeatureCollection","attribution":"me","features":[\#(features.joined(separator: ","))]}"#)
+        #expect(
+            map.features.map(\.properties.class)
+                == ["major", "minor", "minor", "rail", "water", "building", "park"])
+        #expect(map.features.map(\.properties.name) == ["Via Appia", nil, nil, nil, nil, "Home", nil])
+        #expect(map.features[4].geometry.type == "Polygon" && map.attribution == "me")
+    }
+
     @Test(arguments: [
+        #"{"type":"FeatureCollection","features":[{"geometry":{"type":"Polygon","coordinates":[[[0,0],[1,1],[1,0]]]}}]}"#,
         "", "{}", #"{"type":"FeatureCollection","features":[]}"#,
         #"{"type":"FeatureCollection","features":[{"geometry":{"type":"LineString","coordinates":[[500,0],[1,1]]}}]}"#,
     ])

@@ -33,13 +33,15 @@ extension Pages {
             var purpose: String
         }
 
+        static let themeColour = "#0b5cad"
+
         var name: String
         var short_name: String
         var start_url: String?
         var scope: String
         var display = "standalone"
         var background_color = "#ffffff"
-        var theme_color = "#0b5cad"
+        var theme_color: String
         var icons: [Icon]
     }
 
@@ -64,10 +66,11 @@ extension Pages {
 
     private func manifest(of page: Installable) throws -> [UInt8] {
         if let own = self.files["\(page.rawValue).webmanifest"] { return own.bytes }
-        let name = page.name(of: self.settings.brand)
+        let name = page.name(of: self.settings.brand.name ?? PageSettings.defaultName)
         return try JSONDocument.bytes(
             Manifest(
                 name: name, short_name: name, start_url: page.start, scope: page.scope,
+                theme_color: self.settings.brand.accent?.colour.css ?? Manifest.themeColour,
                 icons: [
                     .init(src: "/assets/icon-192.png", sizes: "192x192", purpose: "any"),
                     .init(src: "/assets/icon-512.png", sizes: "512x512", purpose: "any"),

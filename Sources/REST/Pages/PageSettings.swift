@@ -9,8 +9,10 @@ package struct PageSettings: Sendable {
     package var leafletFolder = "/usr/share/javascript/leaflet"
     /// A folder with files that replace the built-in ones; `nil` for none.
     package var pagesFolder: String?
-    /// The operator's name, which installed pages have on the home screen.
-    package var brand = "Enroute"
+    /// Name, logo, colours and support link of the operator.
+    package var brand = PageBrand()
+    /// The name of installed pages if the operator sets none.
+    package static let defaultName = "Enroute"
     /// The URL at which people sign in, which the pages link to; `nil` if they can only sign in with a code.
     package var signInURL: String?
     /// The origins from which pages may load the photos of riders, `https://host[:port]`; none by default.

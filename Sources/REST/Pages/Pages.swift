@@ -16,6 +16,9 @@ package struct Pages: Sendable {
     /// The files of Leaflet that existed when the gateway started.
     private let leaflet: [String: PageFiles.File]
     private let streets: PageFiles.File?
+    private let logo: PageFiles.File?
+    /// The texts by language, compressed once.
+    private let texts: [String: PageFiles.File]
 
     private static let leafletTypes = ["leaflet.js": "text/javascript", "leaflet.css": "text/css"]
     /// The same scripts without comments and blanks, a third of the bytes; Debian's package has both.
@@ -29,6 +32,11 @@ package struct Pages: Sendable {
                 Self.leaflet(name, settings).map { (name, $0) }
             })
         self.streets = settings.streets.map { PageFiles.File(lasting: $0, mediaType: "application/geo+json") }
+        self.logo = settings.brand.logo?.file
+        self.texts = Dictionary(
+            uniqueKeysWithValues: settings.languages.all.map { texts in
+                (texts.language, PageFiles.File(lasting: texts.json, mediaType: "application/json"))
+            })
     }
 
     /// Returns the missing files of Leaflet. Without them, the pages have no map.
@@ -59,7 +67,7 @@ package struct Pages: Sendable {
         router.get("assets/{file}") { request, context in
             try self.asset(context.parameters.require("file"), request)
         }
-        router.get("api/v1/texts") { request, _ in Self.texts(self.settings.languages, request) }
+        router.get("api/v1/texts") { request, _ in self.texts(request) }
         router.get("assets/streets.geojson") { request, _ in
             self.streets.map { Self.response($0, request) } ?? Response(status: .noContent)
         }
@@ -90,6 +98,7 @@ package struct Pages: Sendable {
     func template(_ file: PageFiles.File, _ name: String, _ language: String) -> PageTemplate {
         var page = PageTemplate(file.bytes)
         page.setLanguage(language)
+        page.show(self.settings.brand, hasName: name == "track")
         if let url = self.settings.signInURL {
             page.addToHead(#"<meta name="enroute-sign-in" content="\#(url.escaped)">"#)
         }
@@ -122,7 +131,7 @@ package struct Pages: Sendable {
     /// Returns a file of the pages. Browsers must revalidate built-in files by their entity tags, so that a page never mixes
     /// files of two versions of the gateway. Files from the deployment's folder are sent each time.
     func asset(_ name: String, _ request: Request) throws -> Response {
-        guard let file = self.files[name] else {
+        guard let file = name == "logo" ? self.logo : self.files[name] else {
             throw Problem(.notFound, status: 404, detail: "No page asset has this name.")
         }
         return Self.response(file, request)
@@ -150,12 +159,15 @@ package struct Pages: Sendable {
 
     /// Returns the texts of all statuses in the language of the query parameter `language`, or else in the best match for
     /// `Accept-Language`.
-    private static func texts(_ languages: StatusLanguages, _ request: Request) -> Response {
-        let asked = request.uri.queryParameters["language"].flatMap { languages[String($0)] }
-        let texts = asked ?? languages.best(accepting: request.headers[.acceptLanguage] ?? "")
-        var response = Self.response(texts.json, "application/json; charset=utf-8")
+    private func texts(_ request: Request) -> Response {
+        let asked = request.uri.queryParameters["language"].flatMap { self.settings.languages[String($0)] }
+        let texts = asked ?? self.settings.languages.best(accepting: request.headers[.acceptLanguage] ?? "")
+        let taken = request.headers[values: .acceptEncoding].joined(separator: ",")
+        let gzip = PageCompression.isTaken(by: taken) ? self.texts[texts.language]?.gzip?.bytes : nil
+        var response = Self.response(gzip ?? texts.json, "application/json; charset=utf-8")
+        if gzip != nil { response.headers[.contentEncoding] = "gzip" }
         response.headers[.contentLanguage] = texts.language
-        response.headers[.vary] = "Accept-Language"
+        response.headers[.vary] = "Accept-Language, Accept-Encoding"
         return response
     }
 

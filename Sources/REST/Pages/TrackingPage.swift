@@ -19,7 +19,7 @@ extension Routes {
         router.get("track/{job}") { request, context in
             guard request.headers[.authorization] != nil else { return pages.shell("track", request) }
             do {
-                return pages.tracking(try await self.initialView(request, context), request)
+                return try pages.tracking(try await self.initialView(request, context), request)
             } catch let error as any HTTPResponseError {
                 let problem = error as? Problem ?? Problem(error.status)
                 // A request for a page gets an error page, regardless of its Accept header.
@@ -36,7 +36,8 @@ extension Routes {
         guard credentials.count == 2, credentials[0].lowercased() == "link" else {
             let grant = try self.grant(request, context, .readJob)
             let job: JobID = try Self.identifier(context.parameters.require("job"), "job")
-            return InitialView(job: job, view: try await self.view(job, grant), isByLink: false)
+            let view = try await self.view(job, grant)
+            return InitialView(job: job, view: view, facts: try await self.facts(job, view), isByLink: false)
         }
         let address = try self.visitor(request, context)
         let job: JobID = try Self.identifier(context.parameters.require("job"), "job")
@@ -49,18 +50,47 @@ extension Routes {
         let grant = Grant(person: link.customer, role: .customer, job: job, link: id)
         guard !self.revocations.isRevoked(grant) else { throw Problem(Refused.noSuchJob) }
         let view = try await self.view(job, grant)
+        let facts = try await self.facts(job, view)
         // After the job has ended, its link opens no session, but shows how it ended until the link expires.
-        guard view.record.status.end == nil else { return InitialView(job: job, view: view.outcome, isByLink: true) }
+        guard view.record.status.end == nil else {
+            return InitialView(job: job, view: view.outcome, facts: facts, isByLink: true)
+        }
         // Without the position and the rider's card: only sessions count against the link's maximum number of viewers and are
         // recorded in the audit trail. The page opens a session a moment later.
-        return InitialView(job: job, view: view.withoutPosition.withoutRider, isByLink: true)
+        return InitialView(job: job, view: view.withoutPosition.withoutRider, facts: facts, isByLink: true)
     }
+
+    private func facts(_ job: JobID, _ view: JobView) async throws -> PageFacts {
+        let record = view.record
+        let log = try await self.result(of: self.jobs.ledger.log(of: job))
+        return PageFacts(
+            // A status that was left and reached again counts from the last time.
+            times: log.reduce(into: [:]) { $0[$1.status.rawValue] = $1.at },
+            shop: record.status.end == nil
+                ? record.vendor?.place.map { .init(lat: $0.latitude, lon: $0.longitude) } : nil,
+            rider: try await self.result(of: self.jobs.nameOfRider(after: record)))
+    }
+}
+
+/// What the page shows besides the snapshot.
+private struct PageFacts: Encodable {
+    struct Place: Encodable {
+        var lat, lon: Double
+    }
+
+    /// When each status started, ms since the epoch.
+    var times: [String: Int64]
+    /// Where the order comes from, until the job ends.
+    var shop: Place?
+    /// The name of the rider who came, once the job has ended.
+    var rider: String?
 }
 
 /// The state of a job that the page shows before its session is open.
 private struct InitialView {
     var job: JobID
     var view: JobView
+    var facts: PageFacts
     /// Whether the client used a tracking link. The view contains no position then.
     var isByLink: Bool
 }
@@ -74,7 +104,7 @@ extension Problem {
 
 extension Pages {
     /// Returns the tracking page with the current state of a job.
-    fileprivate func tracking(_ first: InitialView, _ request: Request) -> Response {
+    fileprivate func tracking(_ first: InitialView, _ request: Request) throws -> Response {
         guard let file = self.files["track.html"] else { preconditionFailure("track.html is built in") }
         let (texts, snapshot) = (self.language(request), first.view.snapshot)
         var page = self.template(file, "track", texts.language)
@@ -82,6 +112,7 @@ extension Pages {
         page.fill("detail", with: Self.detail(snapshot, texts, isByLink: first.isByLink).escaped)
         page.fill("steps", with: Self.steps(snapshot, texts))
         page.add(json: snapshot.json(job: first.job), as: "first")
+        page.add(json: try JSONDocument.bytes(first.facts), as: "more")
         var response = Self.response(page.bytes, file.contentType, caching: "no-store")
         response.headers[.contentLanguage] = texts.language
         return response

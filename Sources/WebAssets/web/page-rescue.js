@@ -73,6 +73,13 @@
     }
   }
 
+  // A part that a script adds may get lost after `load`.
+  let isRepaired = false;
+  addEventListener('error', ({target}) => {
+    if (!isReady() || isRepaired || !target?.dataset?.makes) return;
+    isRepaired = true;
+    setTimeout(reloadLostParts, PAUSES[0]);
+  }, {capture: true});
   // At `load` every file has arrived and run, or is lost.
   if (document.readyState === 'complete') checkLoaded();
   else addEventListener('load', checkLoaded);

@@ -13,6 +13,7 @@ export class Announcements {
   #isArriving = false;
   #isLate = false;
   #isStale = false;
+  #apology = null;
 
   /**
    * @param say `(topic, text)`: announces a text, replacing an unspoken one of the same topic
@@ -28,6 +29,9 @@ export class Announcements {
     if (this.#state !== null && this.#state !== presentation.spoken) this.say('state', presentation.spoken);
     const isFirst = this.#state === null;
     this.#state = presentation.spoken;
+    const {apology = ''} = presentation;
+    if (apology && !this.#apology && !isFirst) this.say('apology', apology);
+    this.#apology = apology;
     this.#updatePosition(presentation, isFirst);
     this.#updateArrival(presentation, isFirst);
   }

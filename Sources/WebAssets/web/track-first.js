@@ -2,14 +2,15 @@
 // the page requests its own address with the credential and takes the state from the answer.
 
 const FIRST = 'script#first[type="application/json"]';
+const MORE = 'script#more[type="application/json"]';
 const GIVE_UP = 8_000;    // ms: by then the socket has delivered the state
 
 /** What an HTTP status means: a key of `words.refusals`, or that signing in is needed. */
 const REFUSED = {401: 'signIn', 403: 'unknown', 404: 'unknown', 410: 'unknown', 429: 'limited', 503: 'down'};
 
-function read(root) {
+function read(root, what) {
   try {
-    return JSON.parse(root.querySelector(FIRST)?.textContent ?? 'null');
+    return JSON.parse(root.querySelector(what)?.textContent ?? 'null');
   } catch {
     return null;
   }
@@ -29,26 +30,36 @@ function namesOn(root, {status}) {
 }
 
 const stateOn = (root, age) => {
-  const snapshot = read(root);
-  return snapshot && {snapshot, age, names: namesOn(root, snapshot)};
+  const snapshot = read(root, FIRST);
+  return snapshot && {snapshot, age, names: namesOn(root, snapshot), more: read(root, MORE) ?? {}};
 };
 
 /** The state in the page as loaded, read before any script changes it. */
 const here = stateOn(document, Math.round(performance.now()));
 
+/** The request that track-start.js has sent already with the same credential, once. */
+function started(header) {
+  const {enrouteStarted} = globalThis;
+  delete globalThis.enrouteStarted;
+  return enrouteStarted?.header === header ? enrouteStarted.answer : null;
+}
+
 /**
  * @param header for `Authorization`
- * @returns `{snapshot, age, names}` with the age of the state in ms and texts in the form of `GET texts`; `{refusal}`; or
- *     null if there was no answer
+ * @returns `{snapshot, age, names, more}` with the age of the state in ms, texts in the form of `GET texts`, and what the
+ *     snapshot does not contain (`Story`); `{refusal}`; or null if there was no answer
  */
 export async function firstState(header) {
   if (here) return here;
   const abort = new AbortController();
-  const timer = setTimeout(() => abort.abort(), GIVE_UP);
+  let timer;
+  const tooLate = new Promise((_, reject) => {
+    timer = setTimeout(() => { abort.abort(); reject(new Error('no answer')); }, GIVE_UP);
+  });
   try {
-    const answer = await fetch(location.pathname + location.search, {
+    const answer = await Promise.race([started(header) ?? fetch(location.pathname + location.search, {
       headers: {Authorization: header, Accept: 'text/html'}, signal: abort.signal, cache: 'no-store',
-    });
+    }), tooLate]);
     if (!answer.ok) return {refusal: REFUSED[answer.status] ?? (answer.status >= 500 ? 'down' : 'other')};
     // A state from the service worker's cache is as old as its header says.
     const keptAt = Number(answer.headers.get('Enroute-Kept')) || Date.now();

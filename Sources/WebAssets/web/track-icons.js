@@ -25,6 +25,11 @@ export const homeIcon = svg('0 0 40 48', 40,
   '<path class="pin" d="M20 46.5C9.5 34.5 4 27 4 19.5a16 16 0 1 1 32 0c0 7.5-5.5 15-16 27z"/><path class="glyph"'
   + ' d="M20 9.5 10.5 17.8l1.4 1.5.9-.8V27h5.4v-5.5h3.6V27h5.4v-8.5l.9.8 1.4-1.5z"/>', 48);
 
+/** Where the order comes from: a pin with a bag. */
+export const shopIcon = svg('0 0 40 48', 34,
+  '<path class="pin" d="M20 46.5C9.5 34.5 4 27 4 19.5a16 16 0 1 1 32 0c0 7.5-5.5 15-16 27z"/><path class="glyph"'
+  + ' d="M12.5 15.5h15l1 12h-17z"/><path class="line" d="M16.5 18v-4a3.5 3.5 0 0 1 7 0v4"/>', 41);
+
 const ring = '<circle class="ring" cx="12" cy="12" r="9.5"/>';
 const disc = '<circle class="fill" cx="12" cy="12" r="11"/>';
 const mark = (path) => `<path class="mark" d="${path}"/>`;

@@ -4,7 +4,7 @@
 
 import {colour, wantsStillness} from './page.js';
 import {BaseMap} from './track-base-map.js';
-import {homeIcon, riderIcon} from './track-icons.js';
+import {homeIcon, riderIcon, shopIcon} from './track-icons.js';
 import {Movement} from './track-movement.js';
 
 const CLOSEST = 17;             // highest zoom level that the camera chooses
@@ -36,7 +36,7 @@ const ownCanvas = (options) => {
 export class TrackMap {
   #map = null;
   #rider = null;
-  #home = null;
+  #pins = {home: null, shop: null};
   #way = null;
   #baseMap = null;
   #follows = true;
@@ -62,21 +62,33 @@ export class TrackMap {
   }
 
   get isOpen() { return this.#map !== null; }
+  get hasRider() { return this.#rider !== null; }
 
-  /** Shows the map with the kind of vehicle and the destination. Unchanged parts stay. */
-  open(kind, destination) {
+  /** Shows the map with the kind of vehicle, the destination and where the order comes from. Unchanged parts stay. */
+  open(kind, destination, shop = null) {
     // If Leaflet failed to load, the sentence below the map says where the rider is.
     if (!globalThis.L) return;
     if (!this.#map) this.#build(kind);
-    const there = this.#home?.getLatLng();
-    if (destination?.lat === there?.lat && destination?.lon === there?.lng) return;
-    this.#home?.remove();
-    this.#home = destination ? L.marker([destination.lat, destination.lon], {
-      icon: L.divIcon({className: 'home', html: homeIcon, iconSize: [40, 48], iconAnchor: [20, 47]}),
-      alt: this.words.homeOnMap, keyboard: false, interactive: false,
-    }).addTo(this.#map) : null;
-    if (!this.movement.isEmpty) this.#fit(false);
+    const home = {className: 'home', html: homeIcon, iconSize: [40, 48], iconAnchor: [20, 47]};
+    const store = {className: 'shop', html: shopIcon, iconSize: [34, 41], iconAnchor: [17, 40]};
+    const isNewHome = this.#pin('home', destination, home, this.words.homeOnMap);
+    const isNewShop = this.#pin('shop', shop, store, this.words.shopOnMap);
+    if (!isNewHome && !isNewShop) return;
+    this.#fit(false);
+    const pins = Object.values(this.#pins).filter(Boolean).map((pin) => pin.getLatLng());
+    this.#baseMap.avoid(pins.map(({lat, lng}) => [lat, lng]));
   }
+
+  /** Puts a pin to a place, or removes it. @returns whether that changed anything */
+  #pin = (name, place, icon, alt) => {
+    const there = this.#pins[name]?.getLatLng();
+    if (place?.lat === there?.lat && place?.lon === there?.lng) return false;
+    this.#pins[name]?.remove();
+    this.#pins[name] = place ? L.marker([place.lat, place.lon], {
+      icon: L.divIcon(icon), alt, keyboard: false, interactive: false,
+    }).addTo(this.#map) : null;
+    return true;
+  };
 
   /** Takes a position. The first one is shown immediately; the marker moves to the following ones. @param age ms */
   take(position, {age = 0, atOnce = false} = {}) {
@@ -103,7 +115,8 @@ export class TrackMap {
       this.#map.off();
     }
     this.#isZooming = false;
-    [this.#map, this.#rider, this.#home, this.#way, this.#frame, this.#baseMap] = [null, null, null, null, null, null];
+    [this.#map, this.#rider, this.#way, this.#frame, this.#baseMap] = [null, null, null, null, null];
+    this.#pins = {home: null, shop: null};
     this.#follows = true;
     this.follow.hidden = true;
     this.movement.forget();
@@ -175,8 +188,8 @@ export class TrackMap {
 
   /** Draws a straight line to the destination. It does not pretend to be a route. */
   #drawWay = (place) => {
-    if (!this.#home) { this.#way?.remove(); this.#way = null; return; }
-    const line = [[place.lat, place.lon], this.#home.getLatLng()];
+    if (!this.#pins.home) { this.#way?.remove(); this.#way = null; return; }
+    const line = [[place.lat, place.lon], this.#pins.home.getLatLng()];
     if (this.#way) this.#way.setLatLngs(line);
     else {
       const style = {color: colour('--route'), weight: 3, dashArray: '1 9', lineCap: 'round', interactive: false};
@@ -194,16 +207,18 @@ export class TrackMap {
     this.#frame = requestAnimationFrame(step);
   };
 
+  /** What the camera keeps in view: the rider and the destination, and before the trip where the order comes from. */
   #bounds = () => {
-    const place = this.movement.at(this.now());
-    const bounds = L.latLngBounds([[place.lat, place.lon]]);
-    return this.#home ? bounds.extend(this.#home.getLatLng()) : bounds;
+    const place = this.movement.isEmpty ? null : this.movement.at(this.now());
+    const shown = [this.#pins.home, place ? null : this.#pins.shop].filter(Boolean).map((pin) => pin.getLatLng());
+    return L.latLngBounds(place ? [[place.lat, place.lon], ...shown] : shown);
   };
 
   #fit = (isAnimated) => {
-    if (!this.#map || this.movement.isEmpty) return;
+    const bounds = this.#map && this.#bounds();
+    if (!bounds?.isValid()) return;
     this.#lookedAt = 0;
-    this.#map.fitBounds(this.#bounds(), {
+    this.#map.fitBounds(bounds, {
       ...FREE, maxZoom: CLOSEST, animate: isAnimated && !wantsStillness(), duration: 0.6,
     });
   };

@@ -3,6 +3,8 @@
 // page.
 
 import {distance} from './enroute-view.js';
+import {apologyText, outcome, windowText} from './track-promise.js';
+import {DONE} from './track-story.js';
 import {agoText, arrival, arrivalText, clockText, distanceText, mapText, updatedText} from './enroute-words.js';
 
 /** Age in ms from which a position is stale, even if the gateway has not said so. */
@@ -14,11 +16,11 @@ export const AT_THE_DOOR = 100;
 
 const TRAVELLING = ['on_the_way', 'in_transit'];
 const SEEN = ['live', 'stale'];
+/** Statuses before the trip, in which the map shows where the order comes from. */
+const BEFORE = ['pending_vendor_acceptance', 'accepted', 'preparing', 'ready_for_pickup', 'allocation_failed', 'assigned'];
 /** Statuses whose label is the headline, because it says everything. */
 const BRIEF = ['delivered', 'completed'];
 const TONES = {delivered: 'good', completed: 'good', cancelled: 'bad', allocation_failed: 'warn'};
-const DONE = ['delivered', 'completed'];
-
 /** Reasons for the end of following that the job's status does not explain. */
 const TAKEN_AWAY = ['revoked', 'reassigned'];
 
@@ -52,19 +54,23 @@ export const isTracked = (view) =>
 export const positionAge = ({positionReceivedAt, positionReceivedAtWall}, {now, wall}) =>
   Math.max(0, now - positionReceivedAt, positionReceivedAtWall === null ? 0 : wall - positionReceivedAtWall);
 
+/** A page that knows only the view. */
+const NOTHING = {times: {}, shop: null, rider: null};
+
 /**
  * Returns everything that the page shows.
  *
  * @param view of enroute.js
- * @param moment `{now, wall, isLost, isKept, isUnseen, isReassigned, locale, timeZone}`: ms of the monotonic clock; ms since
+ * @param moment `{now, wall, isLost, isKept, isUnseen, isReassigned, story, locale, timeZone}`: ms of the monotonic clock; ms since
  *     the epoch; whether the connection is lost; whether the view comes from the cache; whether it lacks the position because
- *     no session is open yet; whether another rider has taken over and was not seen yet; and for Intl
+ *     no session is open yet; whether another rider has taken over and was not seen yet; what happened so far
+ *     (`Story`); and for Intl
  * @param texts of `GET texts`, null while they are not loaded
  * @param words of this page, in its language
  */
 export function presentation(view, moment, texts, words) {
   const {
-    now, wall, isLost = false, isKept = false, isUnseen = false, isReassigned = false, locale, timeZone,
+    now, wall, isLost = false, isKept = false, isUnseen = false, isReassigned = false, locale, timeZone, story = NOTHING,
   } = moment;
   const kind = view.kind ?? 'delivery';
   const clock = (at) => clockText(at, locale, timeZone);
@@ -76,28 +82,41 @@ export function presentation(view, moment, texts, words) {
   const when = arrival(eta, serverTime);
   const isEtaQuiet = ['recalculating', 'unavailable', 'afterStop'].includes(when.kind);
   const isLate = eta?.state === 'ok' && serverTime - eta.arrivesAt >= LATE_AFTER && !isAtTheDoor(view);
+  const range = windowText(view.display?.window, {wall, clockOffset: view.clockOffset, locale, timeZone});
+  const isStillAwaited = isAwaited(view) && !isAtTheDoor(view);
+  const apology = isStillAwaited ? apologyText(view, {eta, serverTime, isLate}, clock, words) : '';
+  const expected = isStillAwaited && !isMapped && !apology && range ? words.expected(range) : '';
+  const isPreviewed = !isMapped && BEFORE.includes(view.status) && Boolean(view.destination && story.shop);
   const etaLine = isLate ? words.late
-    : etaText(eta, when, {serverTime, locale, timeZone, clockOffset: view.clockOffset}, words);
+    : expected || etaText(eta, when, {serverTime, locale, timeZone, clockOffset: view.clockOffset}, words);
   const title = view.kind ? words.title[kind] : words.brand;
   const head = headline(view, kind, texts, words);
   return {
-    kind, isMapped, isStale, isLate, title, headline: head,
+    kind, isMapped, isPreviewed, isStale, isLate, title, headline: head, apology,
+    clock: when.kind === 'within' && !isLate ? clock(eta.arrivesAt - view.clockOffset) : '',
+    isExpected: Boolean(expected), isOver: DONE.includes(view.status) || view.status === 'cancelled',
+    isDone: DONE.includes(view.status),
     // Most people have the page in a tab that they do not look at.
     tab: etaLine && !isEtaQuiet ? `${etaLine} · ${title}` : head,
-    detail: detail(view, {kind, isMapped, isStale, isKept, isUnseen, isReassigned, serverTime, age, locale}, texts, words),
+    detail: DONE.includes(view.status)
+      ? [outcome(view, {kind, story, locale}, words), statusText(view.status, texts)?.next ?? ''].join(' ').trim()
+      : detail(view, {kind, isMapped, isStale, isKept, isUnseen, isReassigned, serverTime, age, locale},
+      texts, words),
     tone: TONES[view.status] ?? null,
     isOld: isStale || isLost,
     age: !isMapped ? '' : isStale ? updatedText(Math.max(STALE_AFTER, age), locale)
       : isLost ? updatedText(age, locale) : words.live,
     eta: etaLine, isEtaQuiet: isLate || isEtaQuiet,
     mapDescription: isMapped && view.destination
-      ? mapDescription(view, {kind, isStale, eta: isLate ? null : eta, serverTime, locale, timeZone}, words) : '',
-    steps: steps(view, clock, texts, words),
+      ? mapDescription(view, {kind, isStale, eta: isLate ? null : eta, serverTime, locale, timeZone}, words)
+      : isPreviewed ? words.fromShop(
+        view.vendor ?? words.shop, distanceText(distance(story.shop, view.destination), locale, {spoken: true})) : '',
+    steps: steps(view, story.times, clock, texts, words),
     who: whoIsComing(view, kind, words),
     facts: {
       name: words.order[kind], job: view.display?.orderNumber ?? view.job, vendor: view.vendor ?? '',
       items: (view.display?.items ?? []).join('\n'), note: view.display?.note ?? '',
-      window: windowText(view.display?.window, {wall, clockOffset: view.clockOffset, locale, timeZone}),
+      window: range,
       arrival: eta?.state === 'ok' && eta.arrivesAt > serverTime ? clock(eta.arrivesAt - view.clockOffset) : '',
       since: view.statusAt ? sinceText(view.statusAt - view.clockOffset, wall, locale, timeZone) : '',
     },
@@ -108,7 +127,7 @@ export function presentation(view, moment, texts, words) {
   };
 }
 
-const isAtTheDoor = ({position, destination}) => Boolean(destination) && distance(position, destination) <= AT_THE_DOOR;
+const isAtTheDoor = ({position, destination}) => Boolean(destination && position) && distance(position, destination) <= AT_THE_DOOR;
 
 /**
  * Returns who is coming, or null. A contact is a link only if it is a telephone number or an https address, whatever the
@@ -126,15 +145,9 @@ function whoIsComing({riderCard: card}, kind, words) {
   };
 }
 
-/** The promised window, with the date unless it is today. */
-function windowText(window, {wall, clockOffset, locale, timeZone}) {
-  if (!window) return '';
-  const [from, until] = [window.from - clockOffset, window.until - clockOffset];
-  const day = (time) => new Intl.DateTimeFormat('en-CA', {timeZone}).format(time);
-  const isToday = day(from) === day(wall) && day(until) === day(wall);
-  const style = {timeStyle: 'short', timeZone, ...(isToday ? {} : {dateStyle: 'medium'})};
-  return new Intl.DateTimeFormat(locale, style).formatRange(from, until);
-}
+/** Whether somebody is still to come. */
+const isAwaited = ({status, tracking, ended}) =>
+  !ended && tracking !== 'arrived' && (BEFORE.includes(status) || TRAVELLING.includes(status));
 
 /** The translation of a status, or its readable key until the translations are loaded. */
 const statusText = (status, texts) => texts?.statuses[status] ?? null;
@@ -198,7 +211,7 @@ function mapDescription(view, {kind, isStale, eta, serverTime, locale, timeZone}
 }
 
 /** The steps. A cancelled job ends with a step of its own, and so does a status that holds it up. */
-function steps(view, clock, texts, words) {
+function steps(view, times, clock, texts, words) {
   const time = view.statusAt ? clock(view.statusAt - view.clockOffset) : null;
   const since = time ? words.sinceTime(time) : words.states.active;
   const label = (status) => statusText(status, texts)?.short ?? readable(status);
@@ -206,9 +219,14 @@ function steps(view, clock, texts, words) {
   // The first step that a cancellation ended had been reached, so it is not struck out. It was not completed either.
   const reached = view.steps.findIndex(({state}) => state === 'cancelled');
   const list = view.steps.map(({status, state}, place) => {
-    if (place === reached) return {status, state: 'complete', label: label(status), note: '', isCurrent: false};
+    if (place === reached) {
+      const note = times[status] ? clock(times[status] - view.clockOffset) : '';
+      return {status, state: 'complete', label: label(status), note, isCurrent: false};
+    }
     const isCurrent = state === 'active' && !isHeldUp;
-    return {status, state, label: label(status), note: isCurrent ? since : words.states[state], isCurrent};
+    const note = isCurrent ? since
+      : state === 'complete' && times[status] ? clock(times[status] - view.clockOffset) : words.states[state];
+    return {status, state, label: label(status), note, isCurrent};
   });
   if (DONE.includes(view.status) && list.length) {
     Object.assign(list[list.length - 1], {isCurrent: true, note: time ? words.atTime(time) : words.states.complete});

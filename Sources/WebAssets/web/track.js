@@ -15,7 +15,10 @@ import {
   PASSING, isTakenAway, isTracked, presentation, positionAge, refusalOnceOpen, refusalWithoutRoom,
 } from './track-presentation.js';
 import {Announcements} from './track-announcements.js';
+import {celebrate} from './track-celebration.js';
 import {RiderPanel} from './track-rider.js';
+import {ShareButton} from './track-share.js';
+import {Story} from './track-story.js';
 import {words as allWords} from './track-words.js';
 
 /** Statuses in which a link shows no live state any longer. */
@@ -24,6 +27,7 @@ const EVERY = 1_000;              // ms between two renderings, so that ages and
 const ASK_TEXTS_AGAIN = 5_000;    // ms
 
 const element = (id) => document.getElementById(id);
+const setting = (name) => document.querySelector(`meta[name="enroute-${name}"]`)?.content;
 const words = inLanguage(allWords);
 const job = decodeURIComponent(location.pathname.split('/').pop());
 
@@ -33,6 +37,8 @@ const map = new TrackMap(element('map'), {follow: element('follow'), words});
 // An operator's own page may lack elements of a newer version.
 const rider = element('who') && new RiderPanel(element('who'));
 const announcer = new Announcer(element('announcer'));
+const share = new ShareButton(element('share'), {words, say: (text) => announcer.say('share', text, {isUrgent: true})});
+const story = new Story();
 // Arrival times change often and wait for the announcer's quiet time. Everything else is announced immediately (CUS-027).
 const announcements = new Announcements(
   (topic, text) => announcer.say(topic, text, {isUrgent: topic !== 'arrival'}), (topic) => announcer.unsay(topic));
@@ -67,24 +73,26 @@ function take(newer, change) {
   if (isPast) return;
   view = newer;
   keptAt = null;
+  if (story.take(view) && wasHere) celebrate(element('summary'));
   isUnseen = false;
   if (view.refused && !isSignInNeeded()) refusal ??= refusalOf(view.refused.code);
   // The gateway sends this once; the snapshot that follows only says that no location is shared.
   if (change === 'tracking' && view.text === 'ended_reassigned') isReassigned = true;
   else if (isTracked(view)) isReassigned = false;
+  if (isTakenAway(view) || view.refused) story.forget();
   if (isTakenAway(view)) refusal = 'revoked';
   else if (view.known && !view.refused) refusal = null;
   if (!isTracked(view)) {
     shownID = null;
   } else if (view.position.id !== shownID || change === 'reset') {
-    map.open(view.kind, view.destination);
+    map.open(view.kind, view.destination, story.shop);
     map.take(view.position, {
       age: positionAge(view, {now: performance.now(), wall: Date.now()}),
       atOnce: change === 'reset' || (change === 'snapshot' && shownID === null),
     });
     shownID = view.position.id;
   } else {
-    map.open(view.kind, view.destination);
+    map.open(view.kind, view.destination, story.shop);
   }
   render();
 }
@@ -121,6 +129,24 @@ async function connectionChanged(connection) {
   render();
 }
 
+/**
+ * Loads the map library after everything that comes before the map, unless track-start.js does. page-rescue.js loads it again
+ * if it gets lost.
+ */
+function loadMapLibrary() {
+  const isStarted = 'enrouteStarted' in globalThis || document.querySelector('script[data-makes]');
+  if (!isStarted) document.head.append(make('script', {src: '/assets/leaflet/leaflet.js', 'data-makes': 'L'}));
+  document.addEventListener('load', ({target}) => { if (target.dataset?.makes === 'L') render(); }, {capture: true});
+}
+
+/** Opens the map for the current position if it could not be opened when the position came. */
+function openMap() {
+  map.open(view.kind, view.destination, story.shop);
+  if (!map.isOpen || !isTracked(view) || map.hasRider) return;
+  const age = positionAge(view, {now: performance.now(), wall: Date.now()});
+  map.take(view.position, {age, atOnce: true});
+}
+
 async function loadTexts() {
   texts = await statusTexts(language);
   if (texts) render();
@@ -137,7 +163,10 @@ async function begin() {
   enroute.start();
   const answer = await first;
   isAsking = false;
-  if (signIn.isGuest && answer?.snapshot && DONE_WITH.includes(answer.snapshot.status)) return showPast(answer);
+  const isOver = signIn.isGuest && DONE_WITH.includes(answer?.snapshot?.status);
+  // The session of a link whose job has ended is refused, perhaps before this answer.
+  if (isOver || (answer?.snapshot && !view.refused && !isTakenAway(view))) story.read(answer.more);
+  if (isOver) return showPast(answer);
   render();
   // By now the socket may have delivered something newer.
   if (!answer || view.known || view.refused || refusal !== null) return;
@@ -178,17 +207,23 @@ function render() {
   // Until the texts are loaded, keep what the server rendered.
   if (view.known && !texts && !names) return;
   const moment = {
-    now: performance.now(), wall: Date.now(), isLost: banner.isLost, isKept: keptAt !== null, isUnseen, isReassigned, locale,
+    now: performance.now(), wall: Date.now(), isLost: banner.isLost, isKept: keptAt !== null, isUnseen, isReassigned, story,
+    locale,
   };
   const seen = presentation(view, moment, texts ?? names, words);
   document.title = seen.tab;
   document.body.classList.toggle('is-tracked', seen.isMapped);
-  if (!seen.isMapped) hideMap();
-  else element('tracking').hidden = false;
-  put(element('title'), seen.title);
+  document.body.classList.toggle('has-map', seen.isMapped || seen.isPreviewed);
+  // A preview shows no rider: where they were is not shown any longer.
+  if (!seen.isMapped && (!seen.isPreviewed || map.hasRider)) hideMap();
+  if (seen.isMapped || seen.isPreviewed) element('tracking').hidden = false;
+  if (seen.isPreviewed || (seen.isMapped && !map.isOpen)) openMap();
+  put(element('title'), setting('name') ?? seen.title);
   put(element('headline'), seen.headline);
   put(element('eta'), seen.eta);
   element('eta').classList.toggle('is-quiet', seen.isEtaQuiet);
+  element('eta').classList.toggle('is-range', seen.isExpected);
+  for (const id of ['clock', 'apology']) if (element(id)) put(element(id), seen[id]);
   put(element('detail'), seen.detail);
   put(element('age'), seen.age);
   element('age').classList.toggle('is-stale', seen.isOld);
@@ -197,6 +232,8 @@ function render() {
   if (seen.tone) element('summary').dataset.tone = seen.tone;
   else delete element('summary').dataset.tone;
   rider?.show(seen.who);
+  share.show(signIn.isGuest && view.known && !seen.isOver, seen.title);
+  showSupport(element('support'), seen.isDone ? words.wrong : words.support);
   renderSteps(seen.steps);
   renderFacts(seen.facts);
   if (texts) announcements.update(seen);
@@ -210,6 +247,14 @@ function hideMap() {
   place.hidden = true;
   map.close();
   if (hadFocus) element('headline').focus({preventScroll: true});
+}
+
+/** Links to the operator's support, if there is one (ENROUTE_PAGES_SUPPORT_URL). */
+function showSupport(link, text) {
+  const url = setting('support');
+  if (!link || !url || !/^(https|mailto|tel):/.test(url)) return;
+  if (!link.href) link.href = url;
+  put(link, text);
 }
 
 let drawnSteps = '';
@@ -249,6 +294,9 @@ function renderRefusal(isRefused) {
     again.addEventListener('click', () => location.reload());
     place.append(again);
   }
+  const support = make('a', {class: 'button', rel: 'noreferrer noopener', hidden: true});
+  showSupport(support, words.support);
+  place.append(support);
   document.title = what;
   announcer.say('state', what, {isUrgent: true});
 }
@@ -258,7 +306,8 @@ onThemeChange(() => map.repaint());
 setInterval(render, EVERY);
 document.addEventListener('visibilitychange', () => { if (!document.hidden) render(); });
 reconnectOnTouch(enroute);
-keepForLater();
 render();
+loadMapLibrary();
 begin();
+keepForLater();
 document.documentElement.dataset.ready = '';

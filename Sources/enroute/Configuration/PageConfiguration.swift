@@ -56,17 +56,6 @@ extension ProcessConfiguration {
         return text
     }
 
-    func brand() throws -> String {
-        guard let text = self.text("ENROUTE_PAGES_NAME") else { return PageSettings().brand }
-        let hasControls = text.unicodeScalars.contains { $0.properties.generalCategory == .control }
-        guard (1...40).contains(text.count), !hasControls else {
-            throw ConfigurationError(
-                description: "ENROUTE_PAGES_NAME is \(text.debugDescription); it must have 1 to 40 characters and no "
-                    + "control characters.")
-        }
-        return text
-    }
-
     /// Only hosts over TLS: a photo over plain HTTP would be blocked as mixed content.
     func photoOrigins() throws -> [String] {
         let origins = self.list("ENROUTE_PAGES_PHOTO_ORIGINS")

@@ -55,6 +55,67 @@ import Testing
         }
     }
 
+    private static func more(_ page: RESTResponse) throws -> JSONValue {
+        let json = try #require(
+            page.text.firstMatch(of: /<script type="application\/json" id="more">(.*?)<\/script>/)?.1)
+        return try JSONValue(json: Array(json.utf8))
+    }
+
+    @Test func `the page knows the time of each step and where the order comes from, and later who brought it`()
+        async throws
+    {
+        try await Self.run { gateway, _ in
+            func post(_ path: String, _ body: String) async throws {
+                let answer = try await gateway.rest("POST", "/api/v1/\(path)", by: "orders", .service, body)
+                #expect((200...299).contains(answer.status), "\(answer.text)")
+            }
+            try await post(
+                "jobs",
+                #"{"job":"order-more","kind":"delivery","customer":"anna","rider":"rosa-1","destination":{"lat":41.9,"#
+                    + #""lon":12.5},"vendor":{"name":"Da Gino","lat":41.91,"lon":12.51}}"#)
+            _ = try await gateway.rest(
+                "PUT", "/api/v1/riders/rosa-1", by: "orders", .service,
+                #"{"zone":"rome","approved":true,"capacity":3,"card":{"name":"Rosa"}}"#)
+            try await post("jobs/order-more/status", #"{"status":"accepted"}"#)
+            let before = try await gateway.rest("GET", "/track/order-more", by: "anna", .customer)
+            let early = try Self.more(before)
+            let times = try #require(early["times"]?.object)
+            #expect(Set(times.keys) == ["pending_vendor_acceptance", "accepted"])
+            #expect(early["shop"]?["lat"]?.number == 41.91 && early["rider"] == nil)
+            for status in ["preparing", "ready_for_pickup", "in_transit", "delivered"] {
+                try await post("jobs/order-more/status", #"{"status":"\#(status)"}"#)
+            }
+            let after = try Self.more(try await gateway.rest("GET", "/track/order-more", by: "anna", .customer))
+            #expect(after["times"]?.object?.count == 6)
+            // After the end the page contains no place.
+            #expect(after["shop"] == nil && after["rider"]?.text == "Rosa")
+        }
+    }
+
+    @Test func `pages have the operator's logo, colours and support link, and the customer's page the name`()
+        async throws
+    {
+        try await Self.run {
+            $0.brand.name = "Da <Gino>"
+            $0.brand.supportURL = "https://a.example/?a=1&b"
+            $0.brand.accent = PageAccent(PageColour(red: 0xB0, green: 0, blue: 0x20), .light)
+            $0.brand.logo = .init(Array("<svg/>".utf8), mediaType: "image/svg+xml")
+        } _: { gateway, job in
+            let page = try await gateway.rest("GET", "/track/\(job)", as: nil)
+            #expect(page.text.contains(">Da &lt;Gino&gt;</span>"))
+            #expect(page.text.contains(#"<meta name="enroute-support" content="https://a.example/?a=1&amp;b">"#))
+            #expect(page.text.contains("--accent: #b00020;"))
+            let rider = try await gateway.rest("GET", "/rider", as: nil)
+            #expect(rider.text.contains("--accent: #b00020;") && !rider.text.contains("Gino"))
+            let logo = try await gateway.rest("GET", "/assets/logo", as: nil)
+            #expect(logo.status == 200 && logo.headers["content-type"] == "image/svg+xml" && logo.text == "<svg/>")
+        }
+        try await Self.run { gateway, _ in
+            let logo = try await gateway.rest("GET", "/assets/logo", as: nil)
+            #expect(logo.status == 404)
+        }
+    }
+
     @Test func `the steps are a list with one current item`() async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "enroute-pages-\(UUID())")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

@@ -101,7 +101,7 @@ import Testing
 
     @Test func `D35: the operator's name is that of the installed pages, and browsers find an icon`() async throws {
         try await within {
-            try await RunningGateway.run(isSecure: false, { $0.brand = "Da Gino" }) { gateway in
+            try await RunningGateway.run(isSecure: false, { $0.brand.name = "Da Gino" }) { gateway in
                 for (page, name) in [
                     ("track", "Da Gino"), ("rider", "Da Gino Rider"), ("ops", "Da Gino Operations"),
                 ] {

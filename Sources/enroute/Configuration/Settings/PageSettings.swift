@@ -15,12 +15,31 @@ extension SettingsTable {
                     one file together with the modules it imports.
                     """),
             Setting(
-                "ENROUTE_PAGES_NAME", .text("1 to 40 characters"), default: .value(libraryDefaults.brand),
-                "Your name, which pages have on the home screen of a phone.",
+                "ENROUTE_PAGES_NAME", .text("1 to 40 characters"), default: .value(REST.PageSettings.defaultName),
+                "Your name, on the customer’s page and on the home screen of a phone.",
                 details: """
                     The customer's page is installed under this name, the others as `<name> Rider` and
                     `<name> Operations`.
                     """),
+            Setting(
+                "ENROUTE_PAGES_LOGO_FILE", .text("path of a .svg, .png or .webp file of at most 100 kB"),
+                "Your logo, in the bar of the pages.",
+                details: "It is shown 28 px high, on a white bar and on a dark one."),
+            Setting(
+                "ENROUTE_PAGES_ACCENT", .text("`rrggbb`, six hexadecimal digits"), default: .described("blue"),
+                "Your colour for buttons, links, the arrival time and the rider on the map.",
+                details: """
+                    Text in this colour must have a contrast of 4.5 to 1 on the pages (WCAG 2.1); the gateway does not start
+                    with a colour that is too light. Leave the `#` out in a settings file, where it starts a comment.
+                    """),
+            Setting(
+                "ENROUTE_PAGES_ACCENT_DARK", .text("`rrggbb`, six hexadecimal digits"),
+                default: .described("light blue"),
+                "The same for dark pages.", details: "It must be light enough to be read on a dark page."),
+            Setting(
+                "ENROUTE_PAGES_SUPPORT_URL", .text("`https://…`, `mailto:…` or `tel:…`"),
+                "Where customers get help: the customer’s page links to it.",
+                details: "Without it the page offers no help."),
             Setting(
                 "ENROUTE_PAGES_SIGN_IN_URL", .text("`https://…`; `http://…` for this machine only"),
                 "Page where people sign in.",
@@ -52,7 +71,13 @@ extension SettingsTable {
                     """),
             Setting(
                 "ENROUTE_PAGES_STREETS_FILE", .text("path of a GeoJSON file, also with .gz"),
-                "Streets to draw on a map without tiles."),
+                "Streets to draw on a map without tiles.",
+                details: """
+                    Streets are drawn by their class and with their names, and water, parks and buildings below them, if the
+                    file contains them: OpenStreetMap's tags (`highway`, `waterway`, `railway`, `natural`, `leisure`,
+                    `landuse`, `building`, `name`), or the `class` or `kind` of a vector tile schema. Everything else in the
+                    file is left out.
+                    """),
             Setting(
                 "ENROUTE_PAGES_LEAFLET_DIR", .text("path of a directory"),
                 default: .value(libraryDefaults.leafletFolder), "Directory of Leaflet's files.",

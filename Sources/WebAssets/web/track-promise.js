@@ -1,0 +1,45 @@
+// What was promised and how it turned out: the promised window, an apology when it cannot be kept, who came and how long it
+// took. Nothing here uses a document or a clock.
+
+/** ms by which an expected arrival may be after the promised time before the page apologizes. */
+export const SLACK = 60_000;
+/** Longest time in ms that is told: an order for tomorrow did not take a day. */
+export const LONGEST_TOLD = 3 * 3_600_000;
+
+/** ms around now in which a time needs no date, although midnight may be between. */
+const NEAR = 12 * 3_600_000;
+
+/** The promised window, with the date unless it is today or near. */
+export function windowText(window, {wall, clockOffset, locale, timeZone}) {
+  if (!window) return '';
+  const [from, until] = [window.from - clockOffset, window.until - clockOffset];
+  const day = (time) => new Intl.DateTimeFormat('en-CA', {timeZone}).format(time);
+  const isToday = day(from) === day(wall) && day(until) === day(wall);
+  const isNear = isToday || (Math.abs(from - wall) < NEAR && Math.abs(until - wall) < NEAR);
+  const format = new Intl.DateTimeFormat(locale, {timeStyle: 'short', timeZone, ...(isNear ? {} : {dateStyle: 'medium'})});
+  // Across midnight `formatRange` would add dates.
+  const range = isNear && !isToday && day(from) !== day(until)
+    ? `${format.format(from)} – ${format.format(until)}` : format.formatRange(from, until);
+  // A short range stays on one line.
+  return isNear ? range.replace(/[ \u2009]/g, '\u00a0') : range;
+}
+
+/** Admits that the promised time has passed or cannot be kept; empty while it can. */
+export function apologyText(view, {eta, serverTime, isLate}, clock, words) {
+  const until = view.display?.window?.until;
+  if (!until) return '';
+  const expected = eta?.state === 'ok' && !isLate ? Math.max(eta.arrivesAt, serverTime) : serverTime;
+  return expected > until + SLACK ? words.apology(clock(until - view.clockOffset)) : '';
+}
+
+/** Says who came and how long it took, as far as it is known. */
+export function outcome(view, {kind, story, locale}, words) {
+  const [from, to] = kind === 'delivery' ? ['pending_vendor_acceptance', 'delivered'] : ['work_in_progress', 'completed'];
+  const took = story.times[to] - story.times[from];
+  const time = took >= 60_000 && took <= LONGEST_TOLD ? durationText(took, locale) : '';
+  const which = story.rider && time ? 'both' : story.rider ? 'name' : time ? 'time' : null;
+  return which ? words.outcome[kind][which](...[story.rider, time].filter(Boolean)) : '';
+}
+
+const durationText = (ms, locale) =>
+  new Intl.NumberFormat(locale, {style: 'unit', unit: 'minute', unitDisplay: 'long'}).format(Math.round(ms / 60_000));

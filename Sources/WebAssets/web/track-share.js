@@ -1,0 +1,51 @@
+// Sharing the page: with the system's sheet where there is one, otherwise by copying the link.
+
+const SAID_FOR = 2_500;    // ms for which the button says that the link was copied
+
+export class ShareButton {
+  #isCopied = false;
+
+  /**
+   * @param button may be missing on an operator's own page.
+   * @param say announces a text.
+   * @param url what to share.
+   * @param system `navigator`
+   */
+  constructor(button, {words, say, url = () => location.href, system = navigator,
+    later = (act, ms) => setTimeout(act, ms)}) {
+    Object.assign(this, {button, words, say, url, system, later});
+    button?.addEventListener('click', () => this.share());
+  }
+
+  /** @param isOffered whether this person may share what they see */
+  show(isOffered, title) {
+    if (!this.button) return;
+    this.title = title;
+    this.button.hidden = !isOffered || !(this.system.share || this.system.clipboard);
+    const text = this.#isCopied ? this.words.copied : this.words.share;
+    if (this.button.textContent !== text) this.button.textContent = text;
+  }
+
+  async share() {
+    const what = {title: this.title, url: this.url()};
+    try {
+      if (this.system.share) return void await this.system.share(what);
+    } catch (error) {
+      // The person closed the sheet.
+      if (error?.name === 'AbortError') return;
+    }
+    try {
+      await this.system.clipboard.writeText(what.url);
+    } catch {
+      this.say(this.words.notCopied);
+      return;
+    }
+    this.#isCopied = true;
+    this.button.textContent = this.words.copied;
+    this.say(this.words.copied);
+    this.later(() => {
+      this.#isCopied = false;
+      this.button.textContent = this.words.share;
+    }, SAID_FOR);
+  }
+}

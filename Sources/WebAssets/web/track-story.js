@@ -1,0 +1,39 @@
+// What happened so far: the time of each step, where the order comes from, and who brought it. The server renders it into the
+// page beside the snapshot; messages add to it while the page is open. Nothing here uses a document or a clock.
+
+/** Statuses of a job that was done. */
+export const DONE = ['delivered', 'completed'];
+
+export class Story {
+  /** When each status started, ms since the epoch by the gateway's clock. */
+  times = {};
+  /** Where the order comes from: `{lat, lon}`. */
+  shop = null;
+  /** The name of the rider who is coming, or came. */
+  rider = null;
+  #status = null;
+
+  /** Takes what the server rendered: `{times?, shop?, rider?}`. What messages said is newer. */
+  read({times = {}, shop = null, rider = null} = {}) {
+    this.times = {...times, ...this.times};
+    this.shop = shop ?? this.shop;
+    this.rider ??= rider;
+  }
+
+  /** Takes a view. @returns whether the job was done just now, before the customer's eyes */
+  take(view) {
+    if (!view.known) return false;
+    const before = this.#status;
+    this.#status = view.status;
+    if (view.statusAt) this.times = {...this.times, [view.status]: view.statusAt};
+    for (const {status, at} of view.missed ?? []) this.times[status] ??= at;
+    // The card is gone once the job has ended; a reassignment brings another one.
+    if (view.riderCard) this.rider = view.riderCard.name ?? null;
+    return before !== null && !DONE.includes(before) && DONE.includes(view.status);
+  }
+
+  /** Forgets everything when the job is no longer shared. */
+  forget() {
+    [this.times, this.shop, this.rider, this.#status] = [{}, null, null, null];
+  }
+}

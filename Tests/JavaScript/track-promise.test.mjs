@@ -1,0 +1,73 @@
+// What was promised, how it turned out, and what happened so far.
+
+import assert from 'node:assert/strict';
+import {test} from 'node:test';
+import {LONGEST_TOLD, SLACK, apologyText, outcome} from '../../Sources/WebAssets/web/track-promise.js';
+import {Story} from '../../Sources/WebAssets/web/track-story.js';
+import {words as allWords} from '../../Sources/WebAssets/web/track-words.js';
+
+const UNTIL = Date.UTC(2026, 10, 21, 15, 0);
+const clock = (at) => new Date(at).toISOString().slice(11, 16);
+const view = (more) => ({clockOffset: 0, display: {window: {from: UNTIL - 900_000, until: UNTIL}}, ...more});
+const apology = (now, more = {}) => apologyText(view(), {eta: null, serverTime: now, isLate: false, ...more}, clock, allWords.en);
+
+test('the page apologizes once the promised time has passed, and not before', () => {
+  assert.equal(apology(UNTIL), '');
+  assert.equal(apology(UNTIL + SLACK), '');
+  assert.equal(apology(UNTIL + SLACK + 1), 'We’re sorry – this is taking longer than promised (by 15:00).');
+  assert.equal(apologyText({clockOffset: 0, display: null}, {eta: null, serverTime: UNTIL * 2}, clock, allWords.en), '');
+});
+
+test('an arrival that is expected after the promised time is admitted before it has passed', () => {
+  const eta = (minutes) => ({state: 'ok', arrivesAt: UNTIL + minutes * 60_000});
+  assert.match(apology(UNTIL - 600_000, {eta: eta(5)}), /taking longer/);
+  assert.equal(apology(UNTIL - 600_000, {eta: eta(-1)}), '');
+  // An estimate that has passed says nothing about the arrival.
+  assert.match(apology(UNTIL + 600_000, {eta: eta(-1), isLate: true}), /taking longer/);
+});
+
+test('the end says who came and how long it took, as far as it is known', () => {
+  const told = (story, kind = 'delivery', language = 'en') =>
+    outcome({}, {kind, story: {times: {}, rider: null, ...story}, locale: language}, allWords[language]);
+  const times = {pending_vendor_acceptance: UNTIL, delivered: UNTIL + 34 * 60_000};
+  assert.equal(told({times, rider: 'Rosa'}), 'Brought by Rosa, 34 minutes after you ordered.');
+  assert.equal(told({rider: 'Rosa'}), 'Brought by Rosa.');
+  assert.equal(told({times}), 'Here 34 minutes after you ordered.');
+  assert.equal(told({}), '');
+  assert.equal(told({times: {...times, delivered: UNTIL + LONGEST_TOLD + 1}}), '');
+  assert.equal(told({times: {...times, delivered: UNTIL - 1}}), '');
+  assert.equal(told({times: {work_in_progress: UNTIL, completed: UNTIL + 45 * 60_000}, rider: 'Max'}, 'service', 'de'),
+    'Erledigt von Max in 45 Minuten.');
+});
+
+const seen = (status, more = {}) => ({known: true, status, statusAt: UNTIL, ...more});
+
+test('times come from the page and from messages, and messages are newer', () => {
+  const story = new Story();
+  story.take(seen('preparing', {statusAt: 9}));
+  story.read({times: {accepted: 1, preparing: 2}, shop: {lat: 1, lon: 2}, rider: null});
+  assert.deepEqual(story.times, {accepted: 1, preparing: 9});
+  assert.deepEqual(story.shop, {lat: 1, lon: 2});
+  story.read({});
+  assert.deepEqual(story.shop, {lat: 1, lon: 2});
+});
+
+test('the name of the rider stays when the card goes with the end, and another rider brings another name', () => {
+  const story = new Story();
+  story.take(seen('in_transit', {riderCard: {name: 'Rosa'}}));
+  story.take(seen('delivered'));
+  assert.equal(story.rider, 'Rosa');
+  story.take(seen('in_transit', {riderCard: {name: 'Max'}}));
+  assert.equal(story.rider, 'Max');
+  story.forget();
+  assert.deepEqual([story.rider, story.shop, story.times], [null, null, {}]);
+});
+
+test('only a delivery that happens while the page is open is celebrated, once', () => {
+  const story = new Story();
+  assert.equal(story.take(seen('in_transit')), false);
+  assert.equal(story.take(seen('delivered')), true);
+  assert.equal(story.take(seen('delivered')), false);
+  assert.equal(new Story().take(seen('delivered')), false);
+  assert.equal(story.take({known: false}), false);
+});
