@@ -136,6 +136,17 @@ test('the last state is cached without locations, per person and with its time',
   await assert.rejects(world.get('/track/j1', {authorization: `Link ${'0'.repeat(32)}`}));
 });
 
+test('of what the page shows besides the snapshot only the times of the steps are cached', async () => {
+  const more = {times: {accepted: 1795248617611}, shop: {lat: 41.7654, lon: 12.6543}, rider: 'Ugo'};
+  const world = worker(() => new Response(`<html><script type="application/json" id="first">${
+    JSON.stringify(snapshot)}</script><script type="application/json" id="more">${JSON.stringify(more)}</script></html>`));
+  await (await world.get('/track/j1', {authorization: ANNA})).text();
+  for (const secret of ['41.7654', '12.6543', 'Ugo']) assert.ok(!world.caches.text.includes(secret), secret);
+  world.network = offline;
+  const kept = await (await world.get('/track/j1', {authorization: ANNA})).text();
+  assert.ok(kept.includes('id="more">{"times":{"accepted":1795248617611}}</script>'));
+});
+
 test('a cached state replaces a gateway error, and a refusal deletes it', async () => {
   const world = worker(() => page());
   const link = {authorization: `Link ${'a'.repeat(32)}`};
