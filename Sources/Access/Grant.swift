@@ -90,6 +90,8 @@ extension Grant {
         case (.service, .followJob), (.service, .readJob), (.service, .createJob), (.service, .eraseJob): true
         case (.service, .readVerdicts): true
         case (.service, .assignJob), (.service, .createLink), (.service, .revokeGrant), (.service, .sendEvents): true
+        // Dispatchers decide who gets a job, and send customers their links.
+        case (.ops, .assignJob), (.ops, .createLink): true
         // Explanations name everybody who follows a job, so only operations staff read them.
         case (.ops, .explainJob): true
         case (.ops, .explainRider): self.job == nil

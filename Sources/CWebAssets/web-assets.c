@@ -45,6 +45,39 @@ static const unsigned char map_streets_js[] = {
 static const unsigned char notice_html[] = {
 #embed "../WebAssets/web/notice.html"
 };
+static const unsigned char ops_actions_js[] = {
+#embed "../WebAssets/web/ops-actions.js"
+};
+static const unsigned char ops_attention_js[] = {
+#embed "../WebAssets/web/ops-attention.js"
+};
+static const unsigned char ops_canvas_js[] = {
+#embed "../WebAssets/web/ops-canvas.js"
+};
+static const unsigned char ops_desk_css[] = {
+#embed "../WebAssets/web/ops-desk.css"
+};
+static const unsigned char ops_desk_words_js[] = {
+#embed "../WebAssets/web/ops-desk-words.js"
+};
+static const unsigned char ops_feed_js[] = {
+#embed "../WebAssets/web/ops-feed.js"
+};
+static const unsigned char ops_field_js[] = {
+#embed "../WebAssets/web/ops-field.js"
+};
+static const unsigned char ops_map_js[] = {
+#embed "../WebAssets/web/ops-map.js"
+};
+static const unsigned char ops_places_js[] = {
+#embed "../WebAssets/web/ops-places.js"
+};
+static const unsigned char ops_queue_js[] = {
+#embed "../WebAssets/web/ops-queue.js"
+};
+static const unsigned char ops_views_js[] = {
+#embed "../WebAssets/web/ops-views.js"
+};
 static const unsigned char ops_polling_js[] = {
 #embed "../WebAssets/web/ops-polling.js"
 };
@@ -291,6 +324,17 @@ static const struct enroute_asset page_files[] = {
     ASSET("map-labels.js", map_labels_js),
     ASSET("map-streets.js", map_streets_js),
     ASSET("notice.html", notice_html),
+    ASSET("ops-actions.js", ops_actions_js),
+    ASSET("ops-attention.js", ops_attention_js),
+    ASSET("ops-canvas.js", ops_canvas_js),
+    ASSET("ops-desk.css", ops_desk_css),
+    ASSET("ops-desk-words.js", ops_desk_words_js),
+    ASSET("ops-feed.js", ops_feed_js),
+    ASSET("ops-field.js", ops_field_js),
+    ASSET("ops-map.js", ops_map_js),
+    ASSET("ops-places.js", ops_places_js),
+    ASSET("ops-queue.js", ops_queue_js),
+    ASSET("ops-views.js", ops_views_js),
     ASSET("ops-polling.js", ops_polling_js),
     ASSET("ops-filter.js", ops_filter_js),
     ASSET("ops-job.js", ops_job_js),

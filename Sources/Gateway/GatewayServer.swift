@@ -121,7 +121,10 @@ package struct GatewayServer: Service, CustomStringConvertible {
         var operations = OperationsQueries(services[0])
         let zoneJobs = ZoneJobsFeed(services[0].zoneJobsReader, logger: self.logger)
         for (loop, state) in zip(loops, states) {
-            try await loop.submit { state.value.zoneJobs.connect(to: zoneJobs) }.get()
+            try await loop.submit {
+                state.value.zoneJobs.connect(to: zoneJobs)
+                state.value.zonePlaces.connect(to: zoneJobs)
+            }.get()
         }
         let healthReporter = HealthReporter(
             name: self.settings.name, gatewayLoops: gatewayLoops, registry: operations.registry)

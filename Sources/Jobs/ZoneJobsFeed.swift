@@ -3,7 +3,8 @@
 // The stream of all events names the jobs that have changed, on any gateway, and only these are read again. Rows are therefore
 // always as the records say, and a repeated or missing event does no harm (decisions/zone-jobs-feed.md). Two timers cover what
 // has no event: jobs whose riders share positions are read every few seconds, because their tracking states change with time,
-// and the whole zone every half minute, because records expire.
+// and the whole zone every half minute, because records expire. While somebody watches the places of a zone, these jobs and
+// the last places of its riders are read every second.
 
 package import EnrouteWire
 internal import LiveState
@@ -16,7 +17,7 @@ internal import Telemetry
 package final class ZoneJobsFeed: Sendable {
     private let reader: ZoneJobsReader
     private let logger: Logger
-    private let wanted = Mutex<[ZoneID: [Int: Receiver]]>([:])
+    private let wanted = Mutex<[ZoneID: [Int: Subscription]]>([:])
     private let wakes: AsyncStream<Void>
     private let waker: AsyncStream<Void>.Continuation
 
@@ -25,6 +26,8 @@ package final class ZoneJobsFeed: Sendable {
     /// How often jobs whose riders share positions are read, and the whole zone; longer when a read takes long.
     static let sharingInterval: TimeAmount = .seconds(5)
     static let wholeInterval: TimeAmount = .seconds(30)
+    /// How often both are read, and the last places of riders, while somebody watches the places of the zone.
+    static let placesInterval: TimeAmount = .seconds(1)
     /// A pause is at least this many times as long as the read before it.
     static let pauseFactor = 9
     /// Zones that are read at the same time.
@@ -44,11 +47,22 @@ package final class ZoneJobsFeed: Sendable {
         /// All open jobs of the zone. Always first.
         case all([JobID: JobRow])
         case changes(ZoneRows.Changes)
+        /// All places of the zone. First, for a receiver of places, which receives no jobs.
+        case allPlaces([PlaceKey: ZonePlace])
+        case places(ZonePlaces.Changes)
         /// The zone could not be read for the first time. Nothing follows.
         case failed(Refused)
     }
 
     package typealias Receiver = @Sendable (Update) -> Void
+
+    /// What a receiver wants of a zone.
+    package enum Content: Sendable { case jobs, places }
+
+    struct Subscription: Sendable {
+        var content: Content
+        var receiver: Receiver
+    }
 
     // MARK: receivers
 
@@ -56,10 +70,13 @@ package final class ZoneJobsFeed: Sendable {
     ///
     /// - Parameter number: unique among all calls.
     /// - Returns: `false` if too many zones are watched.
-    package func watch(_ zone: ZoneID, as number: Int, _ receiver: @escaping Receiver) -> Bool {
+    package func watch(
+        _ zone: ZoneID, _ content: Content = .jobs, as number: Int, _ receiver: @escaping Receiver
+    ) -> Bool {
+        let subscription = Subscription(content: content, receiver: receiver)
         let isWanted = self.wanted.withLock { wanted in
             guard wanted[zone] != nil || wanted.count < Self.maxZones else { return false }
-            wanted[zone, default: [:]][number] = receiver
+            wanted[zone, default: [:]][number] = subscription
             return true
         }
         if isWanted { self.waker.yield() }
@@ -93,69 +110,18 @@ package final class ZoneJobsFeed: Sendable {
         var cursors: [Int: String] = [:]
     }
 
-    /// What has to be read of a zone.
-    private enum Due: Sendable {
-        /// The list of the zone, and these jobs: a gateway lists a job some time after it has written it.
-        case whole(and: Set<JobID>)
-        /// These jobs, with the number of followers of each: counting them costs a read for every gateway, so their number is as
-        /// old as the last read of the whole zone.
-        case some([JobID: Int], includesSharing: Bool)
-    }
-
     private struct Reading: Sendable {
         var zone: ZoneID
-        var due: Due
-        var result: Result<[JobRow], Refused>
+        var due: ReadZone.Due
+        var result: Result<[ZoneJobsReader.ReadJob], Refused>
         var took: TimeAmount
     }
 
-    private struct ReadZone {
-        var rows = ZoneRows()
-        var isLoaded = false
-        /// The receivers that have all rows.
-        var served: Set<Int> = []
-        var changed: Set<JobID> = []
-        var wholeAt = NIODeadline.distantPast
-        var sharingAt = NIODeadline.distantPast
-
-        var due: Due? {
-            let now = NIODeadline.now()
-            if now >= self.wholeAt { return .whole(and: self.changed.union(self.rows.rows.keys)) }
-            var jobs = self.changed
-            let includesSharing = now >= self.sharingAt
-            if includesSharing { jobs.formUnion(self.rows.sharing) }
-            guard !jobs.isEmpty else { return nil }
-            let followers = jobs.map { ($0, self.rows.rows[$0]?.followers ?? 0) }
-            return .some(Dictionary(uniqueKeysWithValues: followers), includesSharing: includesSharing)
-        }
-
-        /// - Returns: what the receivers that have all rows need.
-        mutating func apply(_ read: [JobRow], _ due: Due, took: TimeAmount) -> ZoneRows.Changes {
-            let (now, pause) = (NIODeadline.now(), took * ZoneJobsFeed.pauseFactor)
-            self.changed = []
-            switch due {
-            case .whole:
-                self.isLoaded = true
-                self.wholeAt = now + max(pause, ZoneJobsFeed.wholeInterval)
-                self.sharingAt = now + max(pause, ZoneJobsFeed.sharingInterval)
-                return self.rows.replace(by: read)
-            case .some(let jobs, let includesSharing):
-                if includesSharing { self.sharingAt = now + max(pause, ZoneJobsFeed.sharingInterval) }
-                return self.rows.update(Array(jobs.keys), by: read)
-            }
-        }
-
-        /// Sends all rows to the receivers that have none.
-        mutating func serveNew(_ receivers: [Int: Receiver]) {
-            guard self.isLoaded else { return }
-            for (number, receiver) in receivers where !self.served.contains(number) { receiver(.all(self.rows.rows)) }
-            self.served = Set(receivers.keys)
-        }
-    }
-
-    private func serve(_ wanted: [ZoneID: [Int: Receiver]], _ turn: inout Turn) async {
+    private func serve(_ wanted: [ZoneID: [Int: Subscription]], _ turn: inout Turn) async {
         turn.zones = turn.zones.filter { wanted[$0.key] != nil }
-        for zone in wanted.keys where turn.zones[zone] == nil { turn.zones[zone] = ReadZone() }
+        for (zone, receivers) in wanted {
+            turn.zones[zone, default: ReadZone()].isMapped = receivers.values.contains { $0.content == .places }
+        }
         await self.readEvents(&turn)
         let due = turn.zones.compactMap { zone, state in state.due.map { (zone, $0) } }
         for start in stride(from: 0, to: due.count, by: Self.concurrentReads) {
@@ -167,19 +133,27 @@ package final class ZoneJobsFeed: Sendable {
             }
             for reading in readings { Self.apply(reading, &turn, wanted[reading.zone] ?? [:]) }
         }
-        for (zone, receivers) in wanted { turn.zones[zone]?.serveNew(receivers) }
+        for zone in wanted.keys where turn.zones[zone]?.isRidersDue == true { await self.readRiders(zone, &turn) }
+        for (zone, receivers) in wanted { turn.zones[zone]?.serve(receivers) }
     }
 
-    private func read(_ zone: ZoneID, _ due: Due) async -> Reading {
+    /// Reads the last places of the zone's riders. If Redis does not answer, the map shows the former ones.
+    private func readRiders(_ zone: ZoneID, _ turn: inout Turn) async {
         let started = NIODeadline.now()
-        let result: Result<[JobRow], Refused>
+        let places = try? await self.reader.riderPlaces(in: zone)
+        turn.zones[zone]?.applyRiders(places, took: .now() - started)
+    }
+
+    private func read(_ zone: ZoneID, _ due: ReadZone.Due) async -> Reading {
+        let started = NIODeadline.now()
+        let result: Result<[ZoneJobsReader.ReadJob], Refused>
         do {
             let read =
                 switch due {
                 case .whole(let others): try await self.reader.read(zone, and: others)
                 case .some(let jobs, _): try await self.reader.read(Array(jobs.keys), in: zone) { jobs[$0] ?? 0 }
                 }
-            result = .success(read.map(\.row))
+            result = .success(read)
         } catch {
             self.logger.debug(
                 "reading a zone's jobs failed",
@@ -189,18 +163,20 @@ package final class ZoneJobsFeed: Sendable {
         return Reading(zone: zone, due: due, result: result, took: .now() - started)
     }
 
-    private static func apply(_ reading: Reading, _ turn: inout Turn, _ receivers: [Int: Receiver]) {
+    private static func apply(_ reading: Reading, _ turn: inout Turn, _ receivers: [Int: Subscription]) {
         switch reading.result {
-        case .success(let rows):
-            guard let changes = turn.zones[reading.zone]?.apply(rows, reading.due, took: reading.took),
+        case .success(let read):
+            guard let changes = turn.zones[reading.zone]?.apply(read, reading.due, took: reading.took),
                 let served = turn.zones[reading.zone]?.served, !changes.isEmpty
             else { return }
-            for (number, receiver) in receivers where served.contains(number) { receiver(.changes(changes)) }
+            for (number, receiver) in receivers where receiver.content == .jobs && served.contains(number) {
+                receiver.receiver(.changes(changes))
+            }
         case .failure(let refused):
             // Nobody waits for a zone that is loaded: its rows are shown until it can be read again.
             turn.zones[reading.zone]?.wholeAt = .distantPast
             guard turn.zones[reading.zone]?.isLoaded == false else { return }
-            for (_, receiver) in receivers { receiver(.failed(refused)) }
+            for (_, receiver) in receivers { receiver.receiver(.failed(refused)) }
         }
     }
 

@@ -10,15 +10,18 @@ internal import NIOCore
 package struct ZoneJobsReader: Sendable {
     private let jobs: JobService
     private let registry: GatewayRegistry
+    private let places: GeoIndex
     private let isRevocationStateStale: @Sendable () async throws -> Bool
 
     /// Jobs that are read at the same time.
     static let batchSize = 250
 
     package init(
-        jobs: JobService, registry: GatewayRegistry, isRevocationStateStale: @escaping @Sendable () async throws -> Bool
+        jobs: JobService, registry: GatewayRegistry, places: GeoIndex,
+        isRevocationStateStale: @escaping @Sendable () async throws -> Bool
     ) {
-        (self.jobs, self.registry, self.isRevocationStateStale) = (jobs, registry, isRevocationStateStale)
+        (self.jobs, self.registry, self.places) = (jobs, registry, places)
+        self.isRevocationStateStale = isRevocationStateStale
     }
 
     var loop: any EventLoop { self.jobs.loop }
@@ -28,6 +31,18 @@ package struct ZoneJobsReader: Sendable {
     package struct ReadJob: Sendable {
         package var row: JobRow
         package var verdicts: ValidationSummary
+        /// Where it ends and its rider is. Only for those who watch the places of the zone.
+        package var place: ZonePlace
+    }
+
+    /// The last places of the zone's riders; none while the revocation state is stale.
+    ///
+    /// - Throws: the errors of Redis.
+    package func riderPlaces(in zone: ZoneID) async throws -> [ZonePlace] {
+        guard try await !self.isRevocationStateStale() else { return [] }
+        return try await self.places.all(in: zone, now: WallClock.nowMilliseconds).get().map { rider, seen in
+            ZonePlace(rider: rider, position: seen.place, at: seen.at)
+        }
     }
 
     /// The open jobs of a zone.
@@ -89,8 +104,19 @@ package struct ZoneJobsReader: Sendable {
             let shown = isRevocationStateStale ? view.withoutPosition : view
             let row = JobRow(
                 open, shown, shown.tracking(now: WallClock.nowMilliseconds, settings), notes, followers: followers)
-            return ReadJob(row: row, verdicts: notes)
+            return ReadJob(row: row, verdicts: notes, place: ZonePlace(open, shown))
         }
+    }
+}
+
+extension ZonePlace {
+    /// The rider's position as followers see it: none before it is shared, and none that has expired.
+    fileprivate init(_ open: ZoneJobs.OpenJob, _ view: JobView) {
+        self.init(job: open.job, rider: open.record.rider, destination: open.record.destination)
+        guard let bytes = view.snapshot.position,
+            let fix = bytes.withUnsafeBytes({ PublishedLocation.fix(of: $0) })
+        else { return }
+        (self.position, self.heading, self.at) = (fix.place, fix.headingDegrees, fix.at)
     }
 }
 
@@ -103,7 +129,7 @@ extension JobRow {
             job: open.job, kind: record.kind, status: record.status, statusAt: record.statusAt,
             customer: record.customer, rider: record.rider, tracking: tracking, reason: view.snapshot.reason,
             proximity: view.isTracking ? notes.proximity : nil, deadline: view.deadline,
-            arrivesAt: view.snapshot.eta?.arrivesAt, followers: followers)
+            arrivesAt: view.snapshot.eta?.arrivesAt, promisedBy: record.display?.window?.until, followers: followers)
         guard view.isTracking, tracking != .live else { return }
         self.unavailable = notes.unavailable ?? (tracking == .stale || tracking == .lost ? .unknown : nil)
         switch tracking {

@@ -150,6 +150,9 @@ package struct Routes: Sendable {
             throw Self.unprocessable(
                 "The body must contain rider, customer or both. To remove the rider from the job, use DELETE.")
         }
+        guard grant.role != .ops || body.customer == nil else {
+            throw Problem(.forbidden, status: 403, detail: "Operations staff can change only the rider of a job.")
+        }
         let rider: PersonID?? = try body.rider.map { try Self.name($0, "rider") }
         let customer: PersonID? = try body.customer.map { try Self.name($0, "customer") }
         let holder: PersonID? = try body.insteadOf.map { try Self.name($0, "insteadOf") }

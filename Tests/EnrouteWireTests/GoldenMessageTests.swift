@@ -88,7 +88,8 @@ import Testing
     private static let row = JobRow(
         job: JobID("order-7")!, kind: .delivery, status: .inTransit, statusAt: 1_795_248_617_611,
         customer: PersonID("anna")!, rider: PersonID("rider-1")!, tracking: .stale, unavailable: .lowBattery,
-        seenAt: 1_795_248_657_611, deadline: 1_795_263_017_611, arrivesAt: 1_795_249_337_630, followers: 2)
+        seenAt: 1_795_248_657_611, deadline: 1_795_263_017_611, arrivesAt: 1_795_249_337_630,
+        promisedBy: 1_795_249_200_000, followers: 2)
 
     private static let refusals = [
         Refusal(
@@ -144,6 +145,23 @@ import Testing
         "jobs": [
             .jobs(ZoneJobsView(zone: rome, isReset: true, count: 1, jobs: [row])),
             .jobs(ZoneJobsView(zone: rome, count: 0, gone: [JobID("order-7")!])),
+        ],
+        "places": [
+            .places(
+                ZonePlacesView(
+                    zone: rome, isReset: true,
+                    places: [
+                        ZonePlace(
+                            job: JobID("order-7")!, rider: PersonID("rider-1")!,
+                            destination: Coordinate(latitude: 41.91, longitude: 12.5)!,
+                            position: Coordinate(latitude: 41.9028, longitude: 12.4964)!, heading: 47,
+                            at: 1_795_248_617_626),
+                        ZonePlace(
+                            rider: PersonID("rider-7")!, position: Coordinate(latitude: 41.9, longitude: 12.49)!,
+                            at: 1_795_248_617_611),
+                    ])),
+            .places(
+                ZonePlacesView(zone: rome, goneJobs: [JobID("order-7")!], goneRiders: [PersonID("rider-7")!])),
         ],
         "rider": [.rider(change)], "degraded": [.degraded], "restored": [.restored],
         "ok": [

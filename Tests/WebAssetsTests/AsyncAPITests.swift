@@ -37,7 +37,7 @@ import Testing
     private static func key(_ message: ClientMessage) -> String {
         switch message {
         case .auth, .subscribe, .subscribeAll, .unsubscribe, .travel, .availability, .presence, .watch, .unwatch,
-            .watchJobs, .unwatchJobs, .refresh, .ping:
+            .watchJobs, .unwatchJobs, .watchPlaces, .unwatchPlaces, .refresh, .ping:
             message.type
         case .location: "report"
         case .unavailable: "reportUnavailable"
@@ -60,6 +60,7 @@ import Testing
         case .pool: "pool"
         case .rider: "rider"
         case .jobs: "jobs"
+        case .places: "places"
         case .degraded: "degraded"
         case .restored: "restored"
         case .ok: "ok"
@@ -76,7 +77,7 @@ import Testing
     ]
     private static let serverKinds: Set = [
         "welcome", "subscribed", "reset", "status", "location", "tracking", "eta", "ended", "degraded", "restored",
-        "ok", "error", "pong", "goaway", "pool", "jobs", "rider", "rate", "proximity", "unavailable",
+        "ok", "error", "pong", "goaway", "pool", "jobs", "places", "rider", "rate", "proximity", "unavailable",
     ]
 
     @Test func `the document lists every message of both directions, with an example`() throws {

@@ -43,19 +43,22 @@ public struct JobRow: Hashable, Sendable {
     public var deadline: Int64?
     /// The arrival time that followers see, ms since the epoch; `nil` while they see none.
     public var arrivesAt: Int64?
+    /// The end of the promised time, ms since the epoch; `nil` if nothing was promised.
+    public var promisedBy: Int64?
     /// Followers on all gateways, a few seconds old.
     public var followers: Int
 
     public init(
         job: JobID, kind: JobKind, status: JobStatus, statusAt: Int64, customer: PersonID, rider: PersonID? = nil,
         tracking: JobTracking, reason: EndReason? = nil, unavailable: UnavailableReason? = nil, seenAt: Int64? = nil,
-        proximity: ProximityState? = nil, deadline: Int64? = nil, arrivesAt: Int64? = nil, followers: Int = 0
+        proximity: ProximityState? = nil, deadline: Int64? = nil, arrivesAt: Int64? = nil,
+        promisedBy: Int64? = nil, followers: Int = 0
     ) {
         (self.job, self.kind, self.status, self.statusAt) = (job, kind, status, statusAt)
         (self.customer, self.rider) = (customer, rider)
         (self.tracking, self.reason, self.unavailable, self.seenAt) = (tracking, reason, unavailable, seenAt)
         (self.proximity, self.deadline, self.arrivesAt) = (proximity, deadline, arrivesAt)
-        self.followers = followers
+        (self.promisedBy, self.followers) = (promisedBy, followers)
     }
 }
 
@@ -113,6 +116,7 @@ extension JobRow {
             writer.field("proximity", self.proximity?.rawValue)
             writer.field("deadline", self.deadline)
             writer.field("arrivesAt", self.arrivesAt)
+            writer.field("promisedBy", self.promisedBy)
             writer.field("followers", Int64(self.followers))
         }
     }

@@ -74,7 +74,7 @@ extension JobRow {
         var (customer, rider, tracking) = (PersonID?.none, PersonID?.none, JobTracking?.none)
         var (reason, unavailable) = (EndReason?.none, UnavailableReason?.none)
         var (proximity, followers) = (ProximityState?.none, Int64?.none)
-        var (seenAt, deadline, arrivesAt) = (Int64?.none, Int64?.none, Int64?.none)
+        var (seenAt, deadline, arrivesAt, promisedBy) = (Int64?.none, Int64?.none, Int64?.none, Int64?.none)
         try reader.object { (name, reader) throws(BadMessage) in
             switch String(decoding: name, as: UTF8.self) {
             case "job":
@@ -92,6 +92,7 @@ extension JobRow {
             case "proximity": proximity = ProximityState(rawValue: try reader.string())
             case "deadline": deadline = try reader.integer()
             case "arrivesAt": arrivesAt = try reader.integer()
+            case "promisedBy": promisedBy = try reader.integer()
             case "followers": followers = try reader.integer()
             default: try reader.value()
             }
@@ -101,7 +102,7 @@ extension JobRow {
             status: try members.required(status, "status"), statusAt: try members.required(statusAt, "statusAt"),
             customer: try members.required(customer, "customer"), rider: rider,
             tracking: try members.required(tracking, "tracking"), reason: reason, unavailable: unavailable,
-            seenAt: seenAt, proximity: proximity, deadline: deadline, arrivesAt: arrivesAt,
+            seenAt: seenAt, proximity: proximity, deadline: deadline, arrivesAt: arrivesAt, promisedBy: promisedBy,
             followers: Int(clamping: try members.required(followers, "followers")))
     }
 }

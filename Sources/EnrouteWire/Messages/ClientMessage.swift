@@ -46,6 +46,9 @@ public enum ClientMessage: Hashable, Sendable {
     /// Watches the open jobs of a zone.
     case watchJobs(zone: ZoneID)
     case unwatchJobs(zone: ZoneID)
+    /// Watches where the riders of a zone are and where its jobs end.
+    case watchPlaces(zone: ZoneID)
+    case unwatchPlaces(zone: ZoneID)
     /// Declares whether the rider works, on this device.
     case availability(Availability, device: DeviceID?)
     /// Reports that the rider is reachable, and optionally where.
@@ -70,8 +73,8 @@ public enum ClientMessage: Hashable, Sendable {
         case .unsubscribe: "unsubscribe"
         case .location: "location"
         case .travel: "travel"
-        case .watch, .watchJobs: "watch"
-        case .unwatch, .unwatchJobs: "unwatch"
+        case .watch, .watchJobs, .watchPlaces: "watch"
+        case .unwatch, .unwatchJobs, .unwatchPlaces: "unwatch"
         case .availability: "availability"
         case .presence: "presence"
         case .unavailable: "unavailable"
@@ -142,7 +145,7 @@ extension ClientMessage {
                 writer.field("job", job.text)
                 writer.field("active", active)
             }
-        case .watch, .watchJobs, .unwatch, .unwatchJobs: return self.watching
+        case .watch, .watchJobs, .watchPlaces, .unwatch, .unwatchJobs, .unwatchPlaces: return self.watching
         case .availability, .presence, .unavailable: return self.riderMessage
         case .refresh(let token): return JSONWriter.message("refresh") { $0.field("token", token) }
         case .ping: return JSONWriter.message("ping") { _ in }

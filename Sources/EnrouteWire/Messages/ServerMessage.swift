@@ -71,6 +71,8 @@ public enum ServerMessage: Hashable, Sendable {
     case rider(RiderChange)
     /// The open jobs of a zone, or their changes.
     case jobs(ZoneJobsView)
+    /// Where the riders of a zone are and where its jobs end, or their changes.
+    case places(ZonePlacesView)
     case degraded
     case restored
     /// `ref` is that of the message that is answered.
@@ -121,6 +123,7 @@ extension ServerMessage {
         case .pool(let view): return view.encoded
         case .rider(let change): return change.encoded
         case .jobs(let view): return view.encoded
+        case .places(let view): return view.encoded
         case .degraded: return JSONWriter.message("degraded") { _ in }
         case .restored: return JSONWriter.message("restored") { _ in }
         case .ok(let replyTo, let job, let sequence, let deadline, let ref):
@@ -169,6 +172,7 @@ extension ServerMessage {
             case "pool": .pool(try PoolView(from: &reader))
             case "rider": .rider(try RiderChange(from: &reader))
             case "jobs": .jobs(try ZoneJobsView(from: &reader))
+            case "places": .places(try ZonePlacesView(from: &reader))
             default: nil
             }
         if let own {

@@ -80,7 +80,10 @@ extension JobRecord {
     /// The fields without those that only the job's own readers need: its revision, its display and its metadata.
     static let briefFields = Self.fields.prefix(14)
 
-    /// Reads fields of a record without a script: `Self.fields` or `Self.briefFields`.
+    /// The fields that lists of jobs need: all but the metadata.
+    static let listedFields = Self.fields.prefix(16)
+
+    /// Reads fields of a record without a script: `Self.fields`, `Self.listedFields` or `Self.briefFields`.
     static func query<Names: Sequence<String>>(_ fields: Names, of key: String) -> RedisCommand {
         RedisCommand([.text("HMGET"), .text(key)] + fields.map { .text($0) })
     }
@@ -97,10 +100,10 @@ extension JobRecord {
         return zip(Self.fields, values).allSatisfy { name, value in name == "fence" || value == .null }
     }
 
-    /// - Parameter fields: the seventeen fields of `state` in the reply of recover_job, or the first fourteen.
+    /// - Parameter fields: the seventeen fields of `state` in the reply of recover_job, or the first fourteen or sixteen.
     init?(_ fields: [RESPValue]) {
         let texts = fields.compactMap(\.text)
-        guard texts.count == fields.count, [14, 17].contains(texts.count), let kind = JobKind(rawValue: texts[0]),
+        guard texts.count == fields.count, [14, 16, 17].contains(texts.count), let kind = JobKind(rawValue: texts[0]),
             let customer = PersonID(texts[1]),
             let rider = optional(texts[2], { PersonID($0) }), let zone = optional(texts[3], { ZoneID($0) }),
             let status = JobStatus(rawValue: texts[6]), let statusAt = texts[7].timestamp, texts[8].isNonce,
@@ -127,12 +130,14 @@ extension JobRecord {
         guard texts[4].isEmpty || self.destination != nil || self.geocoded != nil,
             texts[5].isEmpty || self.vendor != nil
         else { return nil }
-        guard texts.count == 17 else { return }
+        guard texts.count >= 16 else { return }
         guard let revision = optional(texts[14], \.fence) else { return nil }
         self.revision = revision ?? 0
         self.display = Array(texts[15].utf8).withUnsafeBytes { JobDisplay(json: $0) }
+        guard texts[15].isEmpty || self.display != nil else { return nil }
+        guard texts.count == 17 else { return }
         self.metadata = Array(texts[16].utf8).withUnsafeBytes { JobMetadata(json: $0) }
-        guard texts[15].isEmpty || self.display != nil, texts[16].isEmpty || self.metadata != nil else { return nil }
+        guard texts[16].isEmpty || self.metadata != nil else { return nil }
     }
 
     /// The coordinates of a stored destination.

@@ -54,6 +54,12 @@ package struct AuditEntry: Sendable, Hashable {
         AuditEntry(.audit, type: "stopped", ["job": job.text, "rider": rider.text, "reason": reason.rawValue])
     }
 
+    /// Somebody watches where the riders of a zone are.
+    package static func watched(_ zone: ZoneID, by person: PersonID, role: String) -> AuditEntry {
+        AuditEntry(
+            .access, type: "watched", ["zone": zone.text, "person": person.text, "role": role, "position": "shown"])
+    }
+
     /// Operations staff read an explanation, which names people.
     ///
     /// - Parameters:

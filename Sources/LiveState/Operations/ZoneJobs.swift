@@ -110,7 +110,7 @@ package struct ZoneJobs: Sendable {
         _ jobs: ArraySlice<JobID>, in zone: ZoneID, isListed: Bool = true
     ) -> EventLoopFuture<[OpenJob]> {
         let answers = jobs.map { job in
-            self.ledger.send(JobRecord.query(JobRecord.briefFields, of: self.keyspace.job(job)))
+            self.ledger.send(JobRecord.query(JobRecord.listedFields, of: self.keyspace.job(job)))
         }
         return EventLoopFuture.whenAllSucceed(answers, on: self.ledger.eventLoop).map { answers in
             var open: [OpenJob] = []

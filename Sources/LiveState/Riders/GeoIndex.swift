@@ -55,6 +55,51 @@ package struct GeoIndex: Sendable {
         }.map { _ in }
     }
 
+    /// Where a rider was, and when that was stored, ms since the epoch.
+    package struct SeenPlace: Sendable, Hashable {
+        package var place: Coordinate
+        package var at: Int64
+    }
+
+    /// Maximum number of riders in the answer of `all`.
+    package static let maxListed = 5_000
+
+    /// The places of a zone's riders that have not expired, at most `maxListed`.
+    ///
+    /// - Parameter now: ms since the epoch.
+    package func all(in zone: ZoneID, now: Int64) -> EventLoopFuture<[PersonID: SeenPlace]> {
+        let (places, seen) = (self.keyspace.places(in: zone), self.keyspace.placesSeen(in: zone))
+        let oldest = String(now - self.lifetime.milliseconds)
+        let limit: [RedisCommand.Word] = ["WITHSCORES", "LIMIT", 0, .integer(Self.maxListed)]
+        let times = self.live.send(
+            RedisCommand([.text("ZRANGEBYSCORE"), .text(seen), .text(oldest), .text("+inf")] + limit))
+        let cells = self.live.send(
+            RedisCommand([.text("ZRANGEBYSCORE"), .text(places), .text("-inf"), .text("+inf")] + limit))
+        return times.and(cells).map { times, cells in
+            let at = self.scores(times, of: seen) { Int64($0).flatMap { $0.isTimestamp ? $0 : nil } }
+            let found = self.scores(cells, of: places) { UInt64($0).flatMap { GeoCell($0)?.center } }
+            return found.reduce(into: [:]) { all, entry in
+                if let at = at[entry.key] { all[entry.key] = SeenPlace(place: entry.value, at: at) }
+            }
+        }
+    }
+
+    /// The members of a sorted set with their scores.
+    private func scores<Score>(
+        _ answer: RESPValue, of key: String, _ read: (String) -> Score?
+    ) -> [PersonID: Score] {
+        let texts = (answer.array ?? []).map { $0.text ?? "" }
+        var found: [PersonID: Score] = [:]
+        for index in stride(from: 0, to: texts.count - 1, by: 2) {
+            guard let rider = PersonID(texts[index]), let score = read(texts[index + 1]) else {
+                self.live.refuse(key, by: "ZRANGEBYSCORE")
+                continue
+            }
+            found[rider] = score
+        }
+        return found
+    }
+
     /// Maximum number of riders that one search returns.
     package static let maxResults = 500
 

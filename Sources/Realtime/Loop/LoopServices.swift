@@ -33,7 +33,8 @@ package struct LoopServices: Sendable {
 
     package var zoneJobsReader: ZoneJobsReader {
         ZoneJobsReader(
-            jobs: self.jobs, registry: self.registry, isRevocationStateStale: self.isRevocationStateStale)
+            jobs: self.jobs, registry: self.registry, places: self.riders.places,
+            isRevocationStateStale: self.isRevocationStateStale)
     }
 }
 

@@ -22,6 +22,7 @@ package final class LoopState {
     package let sockets = TLSLoop()
     package let relay: LoopRelay
     package let zoneJobs: ZoneJobsRelay
+    package let zonePlaces: ZonePlacesRelay
     package let publisher: LocationPublisher
     package let notes: ValidationSummaryStore
     /// The trips of riders who report by REST.
@@ -117,6 +118,7 @@ package final class LoopState {
         self.ledger = client(settings.ledger, ofLedger, faultMonitors.ledger, durations.ledgerCommand)
         self.writes = client(settings.ledger, ofLedger, faultMonitors.ledger, durations.ledgerCommand)
         self.zoneJobs = ZoneJobsRelay(eventLoop: eventLoop, index: index, loops: loops, counts: self.counts)
+        self.zonePlaces = ZonePlacesRelay(eventLoop: eventLoop, index: index, loops: loops, counts: self.counts)
         self.publisher = LocationPublisher(live: self.live, settings: state)
         self.notes = ValidationSummaryStore(live: self.live, settings: state)
         self.links = TrackingLinks(ledger: self.ledger, writes: self.writes, settings: state)
@@ -289,6 +291,7 @@ package final class LoopState {
         self.deadlines.advance(to: now)
         self.relay.tick()
         self.zoneJobs.tick()
+        self.zonePlaces.tick()
         self.places.tick()
         self.revocationReader.tick()
         self.trail.tick()

@@ -58,6 +58,8 @@ final class WatcherSession {
     private var watched: [ZoneID: WatchedZone] = [:]
     /// The zones whose jobs it watches (WatchedJobs.swift).
     var watchedJobs: [ZoneID: WatchedJobs] = [:]
+    /// The zones whose places it watches (ZonePlacesRelay.swift).
+    var watchedPlaces: [ZoneID: WatchedPlaces] = [:]
 
     init(session: Session, loop: LoopState) {
         self.session = session
@@ -87,7 +89,7 @@ final class WatcherSession {
     /// - Returns: `false` after a refusal, because the connection watches as many zones as it may.
     func hasRoom(for zone: ZoneID, _ ref: MessageRef?) -> Bool {
         let most = self.loop.settings.limits.watchedZones
-        if self.watched.count + self.watchedJobs.count < most { return true }
+        if self.watched.count + self.watchedJobs.count + self.watchedPlaces.count < most { return true }
         self.refuse(
             zone, .limitExceeded, "A connection can watch at most \(most) zones. Unwatch another zone first.", ref)
         return false
@@ -115,6 +117,7 @@ final class WatcherSession {
     /// The grant was renewed. A narrower grant may not allow watching pools.
     func reauthorizeAll() {
         self.reauthorizeJobs()
+        self.reauthorizePlaces()
         guard self.session.grant?.allows(.followPool) != true else { return }
         for watched in Array(self.watched.values) {
             self.unwatch(watched)
@@ -125,6 +128,7 @@ final class WatcherSession {
     func unwatchAll() {
         for watched in Array(self.watched.values) { self.unwatch(watched) }
         for watched in Array(self.watchedJobs.values) { self.unwatch(watched) }
+        for watched in Array(self.watchedPlaces.values) { self.unwatch(watched) }
     }
 
     private func unwatch(_ watched: WatchedZone) {

@@ -82,6 +82,7 @@ package final class ZoneJobsRelay {
         case .failed(let refused):
             for watcher in watchers { watcher.session.watcher.failed(watcher, refused) }
             return
+        case .allPlaces, .places: return
         }
         for watcher in watchers { self.send(watcher) }
     }

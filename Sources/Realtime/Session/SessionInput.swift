@@ -172,6 +172,8 @@ extension Session {
         case .unwatch(let zone): self.watcher.unwatch(zone, ref)
         case .watchJobs(let zone): self.watcher.watchJobs(zone, grant, ref)
         case .unwatchJobs(let zone): self.watcher.unwatchJobs(zone, ref)
+        case .watchPlaces(let zone): self.watcher.watchPlaces(zone, grant, ref)
+        case .unwatchPlaces(let zone): self.watcher.unwatchPlaces(zone, ref)
         case .availability(let status, let device): self.rider.setAvailability(status, device, grant, ref)
         case .presence(let place, let device): self.rider.presence.presenceReported(at: place, device, grant, ref)
         case .unavailable(let job, let reason): self.rider.guidance.reported(reason, for: job, grant, ref)

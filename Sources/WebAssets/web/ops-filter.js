@@ -7,7 +7,7 @@ import {needs, unavailableReasons, statuses, trackings} from './ops-list.js';
 const TYPING = 250;    // ms after the last key press
 
 /** These keep their button even without a job. */
-const ALWAYS = ['attention', 'lost', 'stale', 'live'];
+const ALWAYS = ['attention', 'live'];
 const number = new Intl.NumberFormat(locale);
 
 export class FilterForm {

@@ -3,9 +3,17 @@
 
 import {locale, make} from './page.js';
 import {clockText} from './enroute-words.js';
+import {TARGETS, lateness, overdue} from './ops-attention.js';
 import {replace, shortAgo} from './ops-panels.js';
 
 const number = new Intl.NumberFormat(locale);
+const minutes = (ms) => number.format(Math.max(1, Math.round(ms / 60_000)));
+
+/** Since when a job has its status, and the target if it has one. */
+const sinceText = (row, now, words) => {
+  const [at, target] = [clockText(row.statusAt, locale), TARGETS[row.status]];
+  return target ? words.sinceTarget(at, minutes(now - row.statusAt), minutes(target)) : at;
+};
 
 export class JobPanel {
   #log = null;
@@ -14,9 +22,9 @@ export class JobPanel {
   #job = null;
   #isEntered = false;
 
-  /** @param texts of statuses, or null; `close()` closes the panel. */
-  constructor(panel, {words, close}) {
-    Object.assign(this, {panel, words, close, texts: null});
+  /** @param texts of statuses, or null; `close()` closes the panel; `actions`: what can be done with the job. */
+  constructor(panel, {words, close, actions}) {
+    Object.assign(this, {panel, words, close, actions, texts: null});
   }
 
   /** The open job. The log and verdicts are those of the previous job until new ones arrive. */
@@ -27,6 +35,7 @@ export class JobPanel {
     this.#job = job;
     this.#log = this.#verdicts = this.#details = null;
     this.panel.hidden = job === null;
+    this.actions.open(job);
   }
 
   /** Requests what the list does not contain. */
@@ -42,19 +51,20 @@ export class JobPanel {
   focus() { this.#isEntered = true; }
 
   /** @param row of the list, or null if the job is not (or no longer) open in this zone. */
-  show(row, now) {
+  show(row, now, zone) {
     const [job, words] = [this.#job, this.words];
     if (!job) return;
     const facts = [...(row ? this.#facts(row, now) : []), ...this.#written()];
     const entries = (this.#log?.events ?? []).slice().reverse();
     const counts = this.#verdicts?.counts ?? [];
-    replace(this.panel, [job, facts, entries, counts, Boolean(row)], () => {
+    replace(this.panel, [job, facts, entries, counts, Boolean(row), this.actions.state], () => {
       const button = make('button', {type: 'button', class: 'plain'}, words.close);
       button.dataset.place = 'close';
       button.addEventListener('click', () => this.close());
       return [
         make('div', {class: 'head'}, make('h2', {id: 'job-title'}, job), button),
         ...(row ? [] : [make('p', {class: 'quiet'}, words.gone)]),
+        ...this.actions.elements(row, zone),
         make('dl', {class: 'facts'}, ...facts.flatMap(([name, value, kind]) => [
           make('dt', {}, name), make('dd', {'data-kind': kind}, value)])),
         ...(entries.length === 0 ? [] : [
@@ -96,7 +106,10 @@ export class JobPanel {
     return [
       [words.kind, words.kinds[row.kind] ?? row.kind],
       [words.status, this.#status(row.status)],
-      [words.columns.since, `${clockText(row.statusAt, locale)}`],
+      [words.columns.since, sinceText(row, now, words), overdue(row, now) > 0 && TARGETS[row.status] > 0 ? 'bad' : undefined],
+      row.promisedBy && [words.promisedBy, clockText(row.promisedBy, locale)],
+      row.arrivesAt && [words.expected, clockText(row.arrivesAt, locale)],
+      lateness(row, now)?.state === 'late' && [words.columns.due, words.lateBy(minutes(lateness(row, now).by)), 'bad'],
       [words.columns.tracking, tracking, row.tracking],
       row.unavailable && [words.unavailable, `${words.reasons[row.unavailable] ?? row.unavailable} (${row.unavailable})`],
       row.seenAt && [words.columns.seen, shortAgo(Math.floor((now - row.seenAt) / 5_000) * 5_000)],

@@ -1,12 +1,15 @@
 // The open jobs of a zone, filtered and sorted: pure, so that it runs without a page. Answers of `GET zones/{zone}/jobs` (all
 // jobs or only changes) keep the list up to date. The filters are stored in the address.
 
+import {isWithoutRider, lateness, needOf, queue, reasons} from './ops-attention.js';
+
 /** The sort keys, by column. Names are ASCII and there may be thousands, so texts compare by code unit. */
 const ORDERS = {
   job: (row) => row.job,
   status: (row) => row.status,
   since: (row) => row.statusAt,
-  tracking: (row) => urgency(row),
+  tracking: (row, now, silent) => urgency(row, now, silent),
+  due: (row, now) => row.promisedBy ?? (row.arrivesAt ? Math.max(now, row.arrivesAt) : Infinity),
   unavailable: (row) => row.unavailable ?? '~',
   seen: (row) => row.seenAt ?? Infinity,
   rider: (row) => row.rider ?? '~',
@@ -19,29 +22,17 @@ const RANKS = {lost: 0, stale: 1, paused: 2, waiting: 3, live: 4, arrived: 5, en
 
 export const trackings = Object.keys(RANKS);
 
-/** Statuses in which somebody should be on the way or at work, so a job without a rider cannot proceed. */
-const NEEDS_RIDER = ['ready_for_pickup', 'in_transit', 'assigned', 'on_the_way', 'work_in_progress'];
-
-/** The job cannot proceed because nobody has it. */
-export const isWithoutRider = (row) => !row.rider && NEEDS_RIDER.includes(row.status);
-
-/** What staff have to look after, most urgent first. */
-const NEEDS = {
-  failed: (row) => row.status === 'allocation_failed',
-  no_rider: isWithoutRider,
-  lost: (row) => row.tracking === 'lost',
-  stale: (row) => row.tracking === 'stale',
+/** Jobs that need somebody come first, then the others by their tracking state. */
+const urgency = (row, now, silent) => {
+  const need = needOf(row, now, silent);
+  return need ? reasons.indexOf(need) : 10 + (RANKS[row.tracking] ?? 9);
 };
 
-/** Jobs that need somebody come first, then the others by their tracking state. */
-export function urgency(row) {
-  const need = Object.values(NEEDS).findIndex((isSo) => isSo(row));
-  return need >= 0 ? need : 10 + (RANKS[row.tracking] ?? 9);
-}
-
 /** The filters for jobs that need somebody. */
-export const needs = ['attention', 'no_rider'];
-const isNeeded = (row, need) => (need === 'no_rider' ? NEEDS.no_rider(row) || NEEDS.failed(row) : urgency(row) < 10);
+export const needs = ['attention', 'no_rider', 'late'];
+const isNeeded = (row, need, now, silent) => (
+  need === 'no_rider' ? isWithoutRider(row) || row.status === 'allocation_failed'
+    : need === 'late' ? lateness(row, now)?.state === 'late' : needOf(row, now, silent) !== null);
 export const statuses = [
   'pending_vendor_acceptance', 'accepted', 'preparing', 'ready_for_pickup', 'in_transit', 'allocation_failed',
   'assigned', 'on_the_way', 'work_in_progress',
@@ -50,10 +41,13 @@ export const unavailableReasons = [
   'no_fix', 'permission_denied', 'services_disabled', 'hidden', 'low_battery', 'navigation_handoff', 'network', 'unknown',
 ];
 
-const FILTERS = {q: null, need: needs, status: statuses, tracking: trackings, unavailable: unavailableReasons};
+/** The views of the page: the desk, and the engineering figures. */
+export const tabs = ['system'];
+
+const FILTERS = {tab: tabs, q: null, need: needs, status: statuses, tracking: trackings, unavailable: unavailableReasons};
 export const usualSort = 'tracking';
 
-/** Reads the address: `{zone, job, q, need, status, tracking, unavailable, sort, down}`, without invalid values. */
+/** Reads the address: `{zone, job, tab, q, need, status, tracking, unavailable, sort, down}`, without invalid values. */
 export function readQuery(search) {
   const parameters = new URLSearchParams(search);
   const name = (key) => (/^[A-Za-z0-9_-]{1,64}$/.test(parameters.get(key) ?? '') ? parameters.get(key) : null);
@@ -88,6 +82,8 @@ export class JobList {
   /** The version from which to request changes; null requests all jobs. */
   version = null;
   isKnown = false;
+  /** Riders with a task who cannot be reached. */
+  silent = new Set();
 
   get size() { return this.#rows.size; }
   row(job) { return this.#rows.get(job) ?? null; }
@@ -107,41 +103,41 @@ export class JobList {
     return isNews;
   }
 
-  /** Returns the rows that match the filters, sorted, with the name as the last key. */
-  rows(query) {
-    const fits = matcher(query);
+  /** Returns the rows that match the filters, sorted, with the name as the last key. @param now ms since the epoch */
+  rows(query, now = Date.now()) {
+    const fits = matcher(query, now, this.silent);
     const found = [];
     for (const row of this.#rows.values()) if (fits(row)) found.push(row);
-    return ordered(found, query);
+    return ordered(found, query, now, this.silent);
   }
 
   /** Counts the jobs in each tracking state and with each need, ignoring these two filters. */
-  counts(query) {
-    const fits = matcher({...query, tracking: '', need: ''});
+  counts(query, now = Date.now()) {
+    const fits = matcher({...query, tracking: '', need: ''}, now, this.silent);
     const counts = Object.fromEntries([...trackings, ...needs].map((name) => [name, 0]));
     for (const row of this.#rows.values()) {
       if (!fits(row)) continue;
       counts[row.tracking] += 1;
-      for (const need of needs) if (isNeeded(row, need)) counts[need] += 1;
+      for (const need of needs) if (isNeeded(row, need, now, this.silent)) counts[need] += 1;
     }
     return counts;
   }
 
-  /** How many jobs of the zone need somebody, whatever the filters. */
-  get attention() { return [...this.#rows.values()].filter((row) => isNeeded(row, 'attention')).length; }
+  /** Returns the jobs that need somebody, whatever the filters: `{row, reason, since}`, the most urgent first. */
+  queue(now = Date.now()) { return queue(this.#rows.values(), now, this.silent); }
 }
 
-function matcher({q, need, status, tracking, unavailable}) {
+function matcher({q, need, status, tracking, unavailable}, now, silent) {
   const wanted = q.trim().toLowerCase();
-  return (row) => (!need || isNeeded(row, need)) && (!status || row.status === status) && (!tracking || row.tracking === tracking)
+  return (row) => (!need || isNeeded(row, need, now, silent)) && (!status || row.status === status) && (!tracking || row.tracking === tracking)
     && (!unavailable || row.unavailable === unavailable)
     && (!wanted || [row.job, row.rider ?? '', row.customer].some((name) => name.toLowerCase().includes(wanted)));
 }
 
 /** Sorts with keys that are computed once per row. */
-function ordered(rows, {sort, down}) {
+function ordered(rows, {sort, down}, now, silent) {
   const key = ORDERS[sort];
-  const keyed = rows.map((row) => ({row, key: key(row)}));
+  const keyed = rows.map((row) => ({row, key: key(row, now, silent)}));
   const sign = down ? -1 : 1;
   keyed.sort((one, other) => {
     if (one.key !== other.key) return one.key < other.key ? -sign : sign;

@@ -7,11 +7,11 @@ const GIVE_UP = 15_000;      // ms to wait for an answer
 const AGAIN = 3_000;         // ms before a retry
 const REFUSED_AGAIN = 10_000;   // ms before a retry after 401, 403 and 429
 
-/** A request without a usable answer: `status` of HTTP, or 0 if there was no answer. */
+/** A request without a usable answer: `status` of HTTP, or 0 if there was no answer, and the `code` of the problem, if any. */
 export class RequestFailed extends Error {
-  constructor(status) {
-    super(`status ${status}`);
-    this.status = status;
+  constructor(status, code = '') {
+    super(`status ${status} ${code}`);
+    [this.status, this.code] = [status, code];
   }
 }
 
@@ -60,20 +60,27 @@ export class Poller {
   }
 
   /** @returns the answer of `GET /api/v1/<path>`. @throws RequestFailed */
-  get(path) { return this.#request(path, 'GET'); }
+  get(path) { return this.request('GET', path); }
 
   /** @returns the answer of `POST /api/v1/<path>`, without a body. @throws RequestFailed */
-  post(path) { return this.#request(path, 'POST'); }
+  post(path) { return this.request('POST', path); }
 
-  async #request(path, method) {
+  /** @param body is sent as JSON, if there is one. @returns the answer; null if it is empty. @throws RequestFailed */
+  async request(method, path, body) {
     const abort = new AbortController();
     const timer = setTimeout(() => abort.abort(), GIVE_UP);
     try {
       const answer = await fetch(`/api/v1/${path}`, {
-        method, headers: {Authorization: this.signIn.header ?? ''}, signal: abort.signal, cache: 'no-store',
+        method, headers: {
+          Authorization: this.signIn.header ?? '', ...(body && {'Content-Type': 'application/json'}),
+        },
+        ...(body && {body: JSON.stringify(body)}), signal: abort.signal, cache: 'no-store',
       });
-      if (!answer.ok) throw new RequestFailed(answer.status);
-      return await answer.json();
+      if (!answer.ok) {
+        const problem = await answer.json().catch(() => null);
+        throw new RequestFailed(answer.status, String(problem?.code ?? ''));
+      }
+      return answer.status === 204 ? null : await answer.json();
     } catch (error) {
       throw error instanceof RequestFailed ? error : new RequestFailed(0);
     } finally {

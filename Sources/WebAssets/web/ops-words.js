@@ -1,6 +1,8 @@
 // The texts of the operations page, by language. Verdicts keep the names that the protocol gives them, so that staff can look
 // them up; reasons and changes are translated.
 
+import {desk} from './ops-desk-words.js';
+
 export const words = {
   en: {
     title: 'Operations',
@@ -12,9 +14,10 @@ export const words = {
     tracking: 'Tracking', unavailable: 'No signal because',
     columns: {
       job: 'Job', status: 'Status', since: 'Since', tracking: 'Tracking', unavailable: 'No signal because', seen: 'Last seen',
-      rider: 'Rider', customer: 'Customer', followers: 'Followers',
+      rider: 'Rider', due: 'Due', customer: 'Customer', followers: 'Followers',
     },
-    needs: {attention: 'Needs you', no_rider: 'No rider'},
+    needs: {attention: 'Needs you', no_rider: 'No rider', late: 'Late'},
+    ...desk.en,
     trackings: {
       lost: 'lost', stale: 'stale', paused: 'paused', waiting: 'waiting', live: 'live', arrived: 'arrived', ended: 'ended',
     },
@@ -76,9 +79,10 @@ export const words = {
     tracking: 'Tracking', unavailable: 'Kein Signal, weil',
     columns: {
       job: 'Auftrag', status: 'Status', since: 'Seit', tracking: 'Tracking', unavailable: 'Kein Signal, weil',
-      seen: 'Zuletzt gesehen', rider: 'Fahrer', customer: 'Kunde', followers: 'Zuschauer',
+      seen: 'Zuletzt gesehen', rider: 'Fahrer', customer: 'Kunde', due: 'Fällig', followers: 'Zuschauer',
     },
-    needs: {attention: 'Zu klären', no_rider: 'Ohne Fahrer'},
+    needs: {attention: 'Zu klären', no_rider: 'Ohne Fahrer', late: 'Verspätet'},
+    ...desk.de,
     trackings: {
       lost: 'verloren', stale: 'veraltet', paused: 'pausiert', waiting: 'wartet', live: 'live', arrived: 'angekommen',
       ended: 'beendet',

@@ -1,6 +1,6 @@
 // The operations page shows one zone. The address stores the zone and all filters, so links and the back button work.
-// ops-polling.js requests, ops-list.js filters and sorts, ops-table.js and ops-panels.js render. This file connects them:
-// every change is rendered once, in the next animation frame.
+// ops-polling.js and ops-feed.js request, ops-list.js filters and sorts, ops-map.js, ops-table.js and ops-panels.js render. This
+// file connects them: every change is rendered once, in the next animation frame.
 
 import {
   Announcer, ConnectionBanner, inLanguage, language, languageSwitch, locale, make, put,
@@ -8,11 +8,18 @@ import {
 import {SignIn} from './page-sign-in.js';
 import {clockText} from './enroute-words.js';
 import {Poller, updateList, isMissed} from './ops-polling.js';
+import {JobActions} from './ops-actions.js';
+import {isWithoutRider, lateness, overdue, silentRiders} from './ops-attention.js';
+import {PlacesFeed} from './ops-feed.js';
 import {FilterForm} from './ops-filter.js';
 import {JobPanel} from './ops-job.js';
-import {JobList, isWithoutRider, readQuery, writeQuery} from './ops-list.js';
+import {JobList, readQuery, writeQuery} from './ops-list.js';
+import {FleetMap} from './ops-map.js';
 import {auditPanel, clear, gatewaysPanel, ridersPanel, shortAgo, verdictsPanel, zonesPanel} from './ops-panels.js';
+import {PlaceBook} from './ops-places.js';
+import {QueueCard} from './ops-queue.js';
 import {VirtualTable} from './ops-table.js';
+import {ViewsBar} from './ops-views.js';
 import {WebhooksPanel} from './ops-webhooks.js';
 import {words as allWords} from './ops-words.js';
 
@@ -32,7 +39,9 @@ let list = new JobList();
 let zones = null;
 let texts = null;
 let known = {};             // the last answers other than jobs: riders, gateways, verdicts, audit
+let places = new PlaceBook();
 let isDirty = false;        // the list or a filter changed since the last rendering
+let isMoved = false;        // the places, or what decides how they look, changed since the map was drawn
 let frame = null;
 let answeredAt = null;      // ms since the epoch
 
@@ -42,14 +51,38 @@ const banner = new ConnectionBanner(element('offline'), {
   hasState: () => list.isKnown, lastMessageAt: () => answeredAt,
   say: (text) => announcer.say('connection', text, {isUrgent: true}),
 });
-const jobPanel = new JobPanel(element('job'), {words, close: () => closeJob()});
+const say = (topic) => (text) => announcer.say(topic, text);
+const poller = new Poller({signIn, onState: connectionChanged});
+const actions = new JobActions({
+  words, request: (...all) => poller.request(...all), place: (job) => places.job(job)?.destination ?? null,
+  changed: () => { refreshJobs(); refreshJob(); }, say: say('action'), show: () => show(),
+});
+const jobPanel = new JobPanel(element('job'), {words, close: () => closeJob(), actions});
+const queueCard = new QueueCard(element('queue'), {words, link: (job) => hrefOf({job}), say: say('queue')});
+const views = new ViewsBar(element('views'), {
+  words, query: () => query, say: say('views'),
+  open: (search) => {
+    const {zone, job, tab} = query;
+    go({...readQuery(search), zone, job, tab});
+  },
+});
 const filter = new FilterForm({
   form: element('filter'), trackings: element('trackings'), clear: element('filter-clear'), words,
   query: () => query, go: (change, how) => go(change, how),
 });
-const poller = new Poller({signIn, onState: connectionChanged});
 const webhooksPanel = new WebhooksPanel(element('webhooks'), {
-  words, poller, show: () => show(), say: (text) => announcer.say('webhook', text),
+  words, poller, show: () => show(), say: say('webhook'),
+});
+const map = new FleetMap(element('fleet'), {
+  words, choose: (job) => { go({job}); jobPanel.focus(); }, about: (marker) => aboutMarker(marker),
+});
+const feed = new PlacesFeed({
+  signIn,
+  take: (message) => {
+    places.take(message);
+    isMoved = true;
+    show();
+  },
 });
 
 const statusText = (status) => texts?.statuses?.[status]?.short ?? status;
@@ -70,11 +103,25 @@ const table = new VirtualTable({
       kind: (row) => (isWithoutRider(row) ? 'bad' : ''),
     },
     {key: 'status', text: (row) => statusText(row.status), kind: (row) => (row.status === 'allocation_failed' ? 'bad' : '')},
-    {key: 'since', text: (row) => ago(row.statusAt)},
+    {key: 'since', text: (row) => ago(row.statusAt), kind: (row) => (overdue(row, Date.now()) > 0 ? 'over' : '')},
+    {key: 'due', text: dueText, kind: (row) => ({late: 'bad', risk: 'over'}[lateness(row, Date.now())?.state] ?? '')},
     {key: 'customer', text: (row) => row.customer},
     {key: 'followers', text: (row) => (row.followers ? number.format(row.followers) : '')},
   ].map((column) => ({...column, title: words.columns[column.key]})),
 });
+
+/** When the customer was promised the job, and by how much that is missed; without a promise, when it is expected. */
+function dueText(row) {
+  const late = lateness(row, Date.now());
+  if (late?.state === 'late') return words.lateBy(number.format(Math.max(1, Math.round(late.by / 60_000))));
+  const at = row.promisedBy ?? row.arrivesAt;
+  return at ? clockText(at, locale) : '';
+}
+
+/** What the tip of a marker says. */
+const aboutMarker = ({kind, state, job, rider}) => [
+  kind === 'rider' ? rider : job, words.markers[`${kind} ${state}`], kind === 'rider' ? job : rider,
+].filter(Boolean).join(' · ');
 
 /** Rounded to 10 s, because fifty rows that change every second cannot be read. */
 const ago = (at) => shortAgo(Math.floor(Math.max(0, Date.now() - at) / CLOCK) * CLOCK);
@@ -96,6 +143,10 @@ function arrive(isOtherZone) {
   if (isOtherZone) {
     list = new JobList();
     known = {gateways: known.gateways};
+    places = new PlaceBook();
+    queueCard.clear();
+    map.clear();
+    feed.watch(query.zone);
     for (const id of ['riders', 'verdicts', 'audit']) clear(element(id));
     element('age').textContent = '';
     table.top();
@@ -106,6 +157,7 @@ function arrive(isOtherZone) {
     refreshJob();
   }
   table.chosen(query.job);
+  map.chosen(query.job);
   filter.write(query);
   isDirty = true;
   show();
@@ -161,6 +213,10 @@ const card = (name) => poller.every(INTERVALS[name], async (isCurrent) => {
   const answer = await poller.get(`zones/${encodeURIComponent(zone)}/${name}`);
   if (!isCurrent() || zone !== query.zone) return;
   known[name] = answer;
+  if (name === 'riders') {
+    list.silent = silentRiders(answer.riders);
+    isDirty = isMoved = true;
+  }
   show();
 });
 const refreshCards = ['riders', 'verdicts', 'audit'].map(card);
@@ -194,11 +250,13 @@ async function connectionChanged({isOpen, status}) {
   if (isOpen) answeredAt = Date.now();
   if (status === 401) {
     poller.stop();
+    feed.stop();
     banner.update({state: 'stopped', degraded: false});
     signIn.forget(words.signInExpired, {isExpired: true});
     begin();
   } else if (status === 403) {
     poller.stop();
+    feed.stop();
     refuse();
   }
 }
@@ -227,6 +285,7 @@ function show() {
 
 function render() {
   element('dashboard').hidden = !element('refusal').hidden;
+  renderTabs();
   if (zones) {
     zonesPanel(element('zones'), zones, {words, current: query.zone, link: (zone) => hrefOf({zone, job: null})});
   }
@@ -237,7 +296,27 @@ function render() {
   }
   webhooksPanel.render(Date.now());
   jobPanel.texts = texts;
-  jobPanel.show(query.job && list.row(query.job), Date.now());
+  jobPanel.show(query.job && list.row(query.job), Date.now(), query.zone);
+  queueCard.render(Date.now(), query.job);
+  views.render();
+  if (isMoved) renderMap();
+}
+
+/** The desk for dispatchers, and the figures for engineers. */
+function renderTabs() {
+  element('tabs').hidden = element('dashboard').hidden;
+  for (const link of element('tabs').children) {
+    link.href = hrefOf({tab: link.dataset.tab});
+    if (link.dataset.tab === query.tab) link.setAttribute('aria-current', 'page');
+    else link.removeAttribute('aria-current');
+  }
+  [element('desk').hidden, element('system').hidden] = [query.tab !== '', query.tab !== 'system'];
+}
+
+function renderMap() {
+  isMoved = false;
+  const riders = new Map((known.riders?.riders ?? []).map((rider) => [rider.rider, rider]));
+  map.show(places.markers({row: (job) => list.row(job), riders, silent: list.silent, now: Date.now()}));
 }
 
 let announced = '';
@@ -250,8 +329,11 @@ function renderRows() {
   table.sorted(query.sort, query.down);
   const empty = !list.isKnown ? words.reading : list.size === 0 ? words.none : words.nothing;
   put(element('no-jobs'), rows.length === 0 ? empty : '');
+  isMoved = true;
+  const queue = list.queue();
+  if (list.isKnown) queueCard.take(queue);
   // The tab says it too, because staff have other tabs open.
-  const urgent = list.attention;
+  const urgent = queue.length;
   document.title = urgent > 0 ? `(${number.format(urgent)}) ${words.title}` : words.title;
   put(element('count'), list.isKnown ? words.count(number.format(rows.length), number.format(list.size)) : '');
   // Announce the result of a filter, but not changes that arrive by themselves.
@@ -262,13 +344,16 @@ function renderRows() {
   }
 }
 
-/** Links to a zone or a job navigate within the page. With a modifier key they open as usual. */
-element('dashboard').addEventListener('click', (event) => {
-  const link = event.target.closest('a[data-zone], a[data-job]');
+/** Links to a zone, a job or a tab navigate within the page. With a modifier key they open as usual. */
+document.addEventListener('click', (event) => {
+  const link = event.target.closest('a[data-zone], a[data-job], a[data-tab]');
   if (!link || event.ctrlKey || event.metaKey || event.shiftKey || event.button !== 0) return;
   event.preventDefault();
   if (link.dataset.zone) go({zone: link.dataset.zone, job: null});
-  else go({job: link.dataset.job});
+  else if (link.dataset.job) {
+    go({job: link.dataset.job});
+    jobPanel.focus();
+  } else go({tab: link.dataset.tab});
 });
 
 async function loadTexts() {
@@ -287,12 +372,14 @@ async function begin() {
   arrive(false);
   banner.update({state: 'connecting', degraded: false});
   poller.start();
+  feed.start();
+  feed.watch(query.zone);
 }
 
 document.title = words.title;
 languageSwitch(element('language'));
 filter.make(null);
 loadTexts();
-setInterval(() => { table.refresh(); show(); }, CLOCK);
+setInterval(() => { isDirty = true; show(); }, CLOCK);
 begin();
 document.documentElement.dataset.ready = '';

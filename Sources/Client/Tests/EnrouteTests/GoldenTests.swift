@@ -131,8 +131,9 @@ import Testing
         "unavailable": ["unavailable_network", "unavailable_hidden"],
         "rate": ["2500.0", "8000.0"],
         "pool": ["1795248617626123 1 rider-7", "1795248618000456 0 rider-7"],
-        // Ignored, because the client does not watch the jobs of zones.
+        // Ignored, because the client does not watch the jobs and places of zones.
         "jobs": ["1795248617626123 1 rider-7", "1795248617626123 1 rider-7"],
+        "places": ["1795248617626123 1 rider-7", "1795248617626123 1 rider-7"],
         "rider": ["1795248618000456 0 1"],
         "welcome": ["open(isDegraded: false, isSilent: false)"],
         "degraded": ["open(isDegraded: true, isSilent: false)"],
@@ -217,7 +218,7 @@ import Testing
         case "proximity": return text(view?.proximity)
         case "unavailable": return text(view?.unavailableKey)
         case "rate": return text(client.paces.last)
-        case "pool", "jobs":
+        case "pool", "jobs", "places":
             return text(client.pools.last?.version, client.pools.last?.count, client.pools.last?.riders.keys.first)
         case "rider":
             return text(

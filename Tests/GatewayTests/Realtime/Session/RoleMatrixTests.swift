@@ -20,8 +20,8 @@ import Testing
         .readVerdicts: [.rider, .ops, .service],
         .switchTravel: [.rider],
         .createTicket: [.customer, .rider, .ops, .service],
-        .assignJob: [.service],
-        .createLink: [.customer, .service],
+        .assignJob: [.ops, .service],
+        .createLink: [.customer, .ops, .service],
         .revokeGrant: [.ops, .service],
         .sendEvents: [.service],
         .followPool: [.ops, .service],
@@ -89,6 +89,7 @@ import Testing
             (.readRiders, .rest("GET", "/api/v1/zones/rome/riders/available", nil, 200)),
             (.lookAtZones, .rest("GET", "/api/v1/zones", nil, 200)),
             (.lookAtZones, .socket(.watchJobs(zone: ZoneID("zone-1")!))),
+            (.lookAtZones, .socket(.watchPlaces(zone: ZoneID("zone-1")!))),
             (.lookAtZones, .rest("GET", "/api/v1/zones/rome/jobs", nil, 200)),
             (.lookAtZones, .rest("GET", "/api/v1/zones/rome/riders", nil, 200)),
             (.lookAtZones, .rest("GET", "/api/v1/zones/rome/verdicts", nil, 200)),
@@ -204,7 +205,7 @@ extension GatewayConnection.Messages.AsyncIterator {
     mutating func answer() async throws -> ErrorCode? {
         try await self.first { message -> ErrorCode?? in
             switch message {
-            case .ok, .subscribed, .pool, .jobs: .some(nil)
+            case .ok, .subscribed, .pool, .jobs, .places: .some(nil)
             case .error(let refusal): .some(refusal.code)
             default: nil
             }

@@ -1,0 +1,199 @@
+// What a dispatcher does with a job: assign it, take it from its rider, cancel it, set the rider offline, copy the customer's
+// link, open the customer's page. What can be undone can be undone for some seconds; what cannot asks first. Refusals of the
+// gateway are shown in words.
+
+import {locale, make} from './page.js';
+
+/** ms in which an action can be undone. */
+export const UNDO_WITHIN = 10_000;
+/** How far from the destination riders are searched first, m. */
+const RADIUS = 15_000;
+const RIDERS_SHOWN = 30;
+
+const kilometres = new Intl.NumberFormat(locale, {style: 'unit', unit: 'kilometer', maximumFractionDigits: 1});
+
+/** The words for a refusal: by its code, or by its status; never a text of the gateway, which is English. */
+export function sentenceOf(error, words) {
+  const {problems} = words;
+  if (problems[error.code]) return problems[error.code];
+  if (error.status === 0) return problems.unreachable;
+  return {403: problems.forbidden, 404: problems.not_found, 409: problems.conflict, 429: problems.rate_limited}[error.status]
+    ?? words.actionFailed;
+}
+
+export class JobActions {
+  #job = null;
+  #open = null;         // the question or form that is shown: 'assign', 'cancel', 'unassign' or 'offline'
+  #riders = null;       // who may get the job; null while they are requested
+  #busy = false;
+  #result = null;       // {text, undo, isProblem, link}
+  #timer = null;
+
+  /**
+   * @param request `request(method, path, body)` asks the gateway. `changed()`: the job may have changed.
+   * @param place returns the destination of a job, or null. `say(text)` announces. `show()` renders again.
+   */
+  constructor({words, request, place, changed, say, show, clipboard = globalThis.navigator?.clipboard}) {
+    Object.assign(this, {words, request, place, changed, say, show, clipboard});
+  }
+
+  /** What decides how the actions look. */
+  get state() { return [this.#job, this.#open, this.#riders, this.#busy, this.#result?.text, Boolean(this.#result?.undo)]; }
+
+  /** Another job is open: its actions start from scratch, but what was done can still be undone. */
+  open(job) {
+    this.#job = job;
+    [this.#open, this.#riders] = [null, null];
+  }
+
+  /** @param row of the list @returns elements */
+  elements(row, zone) {
+    const {words} = this;
+    const asked = this.#open;
+    const result = this.#result ? [this.#resultLine()] : [];
+    if (!row) return result;
+    const customer = make('a', {class: 'button', href: `/track/${row.job}`, target: '_blank', rel: 'opener', 'data-place': 'follow'}, words.follow);
+    const buttons = make('p', {class: 'actions'},
+      this.#button('assign', row.rider ? words.reassign : words.assign, () => this.#ask('assign', row, zone), {
+        class: row.rider ? '' : 'primary', 'aria-expanded': String(asked === 'assign'),
+      }),
+      ...(row.rider ? [
+        this.#button('unassign', words.unassign, () => this.#ask('unassign'), {'aria-expanded': String(asked === 'unassign')}),
+        this.#button('offline', words.setOffline, () => this.#ask('offline'), {'aria-expanded': String(asked === 'offline')}),
+      ] : []),
+      this.#button('link', words.copyLink, () => this.#copyLink(row)),
+      customer,
+      this.#button('cancel', words.cancelJob, () => this.#ask('cancel'), {class: 'danger', 'aria-expanded': String(asked === 'cancel')}));
+    const questions = {
+      assign: () => this.#assignForm(row),
+      unassign: () => this.#question(words.unassignWhy(row.rider), words.unassign, () => this.#assign(row, null)),
+      offline: () => this.#question(words.offlineWhy(row.rider), words.setOffline, () => this.#setOffline(row)),
+      cancel: () => this.#question(words.cancelWhy(row.job), words.cancelJob, () => this.#cancel(row)),
+    };
+    return [buttons, ...(asked ? [questions[asked]()] : []), ...result];
+  }
+
+  #button = (name, text, action, more = {}) => {
+    const button = make('button', {type: 'button', 'aria-disabled': String(this.#busy), 'data-place': name, 'data-action': name, ...more}, text);
+    button.addEventListener('click', () => { if (!this.#busy) action(); });
+    return button;
+  };
+
+  // ---- questions ----
+
+  #ask = (what, row, zone) => {
+    this.#open = this.#open === what ? null : what;
+    this.#riders = null;
+    this.show();
+    if (this.#open === 'assign') this.#findRiders(row, zone);
+  };
+
+  /** The confirming button comes last, so that a second press of the first button changes nothing. */
+  #question = (text, verb, action) => {
+    const close = this.#button('keep', this.words.keep, () => { this.#open = null; this.show(); });
+    return make('div', {class: 'question', role: 'group', 'aria-label': text}, make('p', {}, text),
+      make('p', {class: 'actions'}, close, this.#button('confirm', verb, action, {class: 'danger'})));
+  };
+
+  #findRiders = async ({job, rider}, zone) => {
+    const at = this.place(job);
+    const near = at ? `?near=${at.lat.toFixed(5)},${at.lon.toFixed(5)}&radius=${RADIUS}&limit=${RIDERS_SHOWN}` : '';
+    const path = `zones/${encodeURIComponent(zone)}/riders/available`;
+    let answer = await this.request('GET', `${path}${near}`).catch(() => null);
+    // Nobody has reported a place near here: show the others too.
+    if (near && answer?.riders.length === 0) answer = await this.request('GET', path).catch(() => null);
+    if (this.#job !== job || this.#open !== 'assign') return;
+    this.#riders = (answer?.riders ?? []).filter((other) => other.rider !== rider).slice(0, RIDERS_SHOWN);
+    this.show();
+  };
+
+  #assignForm = (row) => {
+    const {words} = this;
+    const riders = this.#riders;
+    if (riders === null) return make('p', {class: 'question quiet'}, words.reading);
+    const id = 'assign-rider';
+    const list = make('datalist', {id: 'assign-riders'}, ...riders.map(({rider, distance}) => make('option', {value: rider},
+      distance === undefined ? '' : kilometres.format(distance / 1_000))));
+    const field = make('input', {
+      id, name: 'rider', list: 'assign-riders', required: true, maxlength: 64, pattern: '[A-Za-z0-9_\\-]{1,64}', autocomplete: 'off',
+      autocapitalize: 'none', spellcheck: 'false', 'data-place': 'rider', value: this.typed ?? '',
+    });
+    field.addEventListener('input', () => { this.typed = field.value; });
+    const quick = riders.slice(0, 3).map(({rider, distance}) => this.#button(`to ${rider}`,
+      distance === undefined ? rider : `${rider} · ${kilometres.format(distance / 1_000)}`, () => this.#assign(row, rider)));
+    const form = make('form', {class: 'question'},
+      make('p', {}, riders.length === 0 ? words.nobodyAvailable : words.nearest),
+      ...(quick.length ? [make('p', {class: 'actions'}, ...quick)] : []),
+      make('label', {for: id}, words.otherRider), list,
+      make('p', {class: 'actions'}, field, make('button', {type: 'submit', class: 'primary', 'data-place': 'submit'}, words.assign)));
+    form.addEventListener('submit', (event) => {
+      event.preventDefault();
+      if (!this.#busy && field.value.trim()) this.#assign(row, field.value.trim());
+    });
+    return form;
+  };
+
+  // ---- actions ----
+
+  /** Hands the job over as it was shown: if another dispatcher was faster, the gateway refuses. @param rider null for nobody */
+  #assign = ({job, rider: before}, rider) => {
+    const put = (to, from) => (to === null ? this.request('DELETE', `jobs/${job}/assignment`)
+      : this.request('PUT', `jobs/${job}/assignment`, {rider: to, ...(from && {insteadOf: from})}));
+    const undo = before === undefined && rider === null ? null : () => put(before ?? null, rider);
+    const {words} = this;
+    return this.#act(() => put(rider, before), rider === null ? words.unassigned(job) : words.assigned(job, rider), undo);
+  };
+
+  #cancel = ({job}) => this.#act(() => this.request('POST', `jobs/${job}/status`, {status: 'cancelled'}), this.words.cancelled(job));
+
+  #setOffline = ({rider}) => this.#act(
+    () => this.request('PATCH', `riders/${rider}/status`, {status: 'offline'}), this.words.isOffline(rider));
+
+  #copyLink = ({job}) => this.#act(async () => {
+    const {url} = await this.request('POST', `jobs/${job}/links`);
+    const address = new URL(url, location.origin).href;
+    try {
+      await this.clipboard.writeText(address);
+      return null;
+    } catch {
+      // Without the permission, the dispatcher copies it from a field.
+      return {link: address};
+    }
+  }, this.words.linkCopied);
+
+  #act = async (action, text, undo = null) => {
+    this.#busy = true;
+    this.show();
+    let result;
+    try {
+      const more = await action();
+      result = {text: more?.link ? this.words.linkMade : text, undo, ...(more?.link && {link: more.link})};
+      [this.#open, this.typed] = [null, ''];
+    } catch (error) {
+      if (typeof error.status !== 'number') throw error;
+      result = {text: sentenceOf(error, this.words), isProblem: true};
+    } finally {
+      this.#busy = false;
+    }
+    this.#set(result);
+    this.changed();
+  };
+
+  #set = (result) => {
+    clearTimeout(this.#timer);
+    this.#result = result;
+    if (result) this.say(result.text);
+    // A problem and a link stay until the next action.
+    if (result && !result.isProblem && !result.link) this.#timer = setTimeout(() => { this.#result = null; this.show(); }, UNDO_WITHIN);
+    this.show();
+  };
+
+  #resultLine = () => {
+    const {text, undo, isProblem, link} = this.#result;
+    const line = make('div', {class: isProblem ? 'result problem' : 'result'}, make('p', {}, text));
+    if (undo) line.append(this.#button('undo', this.words.undo, () => this.#act(undo, this.words.undone)));
+    if (link) line.append(make('input', {readonly: true, value: link, 'aria-label': this.words.linkMade, 'data-place': 'address'}));
+    if (isProblem || link) line.append(this.#button('dismiss', this.words.dismiss, () => this.#set(null), {class: 'plain'}));
+    return line;
+  };
+}

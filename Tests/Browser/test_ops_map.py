@@ -1,0 +1,134 @@
+"""The map of the dispatcher's desk: riders and destinations of a zone arrive over one WebSocket and are drawn on a canvas."""
+
+import random
+import secrets
+import threading
+import time
+
+import pytest
+from playwright.sync_api import expect
+
+import bounds
+from order_system import HOME
+from pacing import Trace
+from test_ops import look, row, say, zone  # noqa: F401
+from trips import to_the_door
+
+MANY = 5_000
+# Places that change a second.
+MOVING = 1_000
+FRAME_MS = 1_000 / 60
+
+
+def legend(page, marker):
+    return page.locator(f'#fleet [data-marker="{marker}"]')
+
+
+def put_riders(site, zone, count, seed):
+    """Puts riders online around HOME without phones, as their presence does: 5,000 sockets would measure the test."""
+    rng, now = random.Random(seed), int(time.time() * 1000)
+    places = [(HOME[0] + rng.uniform(-.05, .05), HOME[1] + rng.uniform(-.07, .07)) for _ in range(count)]
+    say(site, [f"GEOADD riders:{{{zone}}}:geo {lon} {lat} r-{number}" for number, (lat, lon) in enumerate(places)]
+        + [f"ZADD riders:{{{zone}}}:seen {now + 80_000} r-{number}" for number in range(count)])
+
+
+@pytest.mark.lean
+def test_riders_and_destinations_are_on_the_map_and_a_selection_is_linked_with_the_table(
+    order_system, rider, look, zone, axe  # noqa: F811
+):
+    moving = order_system.visit("on_the_way", zone=zone)
+    order_system.delivery("accepted", "preparing", "ready_for_pickup", zone=zone, rider=None)
+    page = look(f"?zone={zone}")
+    expect(legend(page, "job open")).to_contain_text("1")
+    expect(legend(page, "job problem")).to_contain_text("1")
+    expect(legend(page, "rider live")).to_be_hidden()
+    phone = rider(moving).travel()
+    phone.report(to_the_door(HOME).at(0), is_answered=True)
+    expect(legend(page, "rider live")).to_contain_text("on the way 1")
+    # From the table to the map, and from the map to the table: a click in the middle of the map hits what is selected.
+    row(page, moving).locator("a").click()
+    expect(page.locator("#job h2")).to_have_text(moving.name)
+    page.keyboard.press("Escape")
+    expect(page.locator("#job")).to_be_hidden()
+    axe(page)
+    phone.stop_travel()
+    expect(legend(page, "rider live")).to_be_hidden()
+    # The page's text contains no coordinates.
+    assert [degrees for degrees in HOME if str(degrees)[:6] in page.content()] == []
+
+
+def test_a_click_on_a_marker_opens_its_job_and_selects_its_row(order_system, look, zone):  # noqa: F811
+    job = order_system.delivery("accepted", zone=zone, rider=None)
+    page = look(f"?zone={zone}")
+    expect(legend(page, "job open")).to_contain_text("1")
+    # The only marker is in the middle of the map.
+    page.locator("#fleet .map").click()
+    expect(page.locator("#job h2")).to_have_text(job.name)
+    expect(row(page, job)).to_have_attribute("aria-current", "true")
+    expect(page.locator("#job button").first).to_be_focused()
+
+
+def test_another_zone_has_another_map(order_system, look, zone):  # noqa: F811
+    order_system.delivery("accepted", zone=zone, rider=None)
+    order_system.delivery("accepted", zone=f"{zone}-b", rider=None, destination=(48.1, 11.6))
+    order_system.delivery("accepted", zone=f"{zone}-b", rider=None, destination=(48.2, 11.5))
+    page = look(f"?zone={zone}")
+    expect(legend(page, "job open")).to_contain_text("1")
+    page.locator(f'#zones a[data-zone="{zone}-b"]').click()
+    expect(legend(page, "job open")).to_contain_text("2")
+
+
+def test_kinds_of_markers_can_be_hidden_by_keyboard(order_system, look, zone):  # noqa: F811
+    order_system.delivery("accepted", zone=zone, rider=None)
+    page = look(f"?zone={zone}")
+    expect(legend(page, "job open")).to_contain_text("1")
+    button = page.get_by_role("button", name="Destinations")
+    button.focus()
+    page.keyboard.press("Enter")
+    expect(button).to_have_attribute("aria-pressed", "false")
+    page.locator("#fleet .map").click()
+    expect(page.locator("#job")).to_be_hidden()
+
+
+@pytest.mark.measures
+def test_5000_markers_that_move_cost_less_than_a_frame_each_and_no_elements(
+    browser, site, order_system, desktop, zone, measured  # noqa: F811
+):
+    for _ in range(5):
+        order_system.delivery("accepted", zone=zone, rider=None)
+    put_riders(site, zone, MANY, seed=1)
+    page = desktop()
+    page.goto(order_system.sign_in_url(f"/ops?zone={zone}", "ops", "olga"))
+    canvas = page.locator("#fleet canvas.markers")
+    expect(canvas).to_have_attribute("data-markers", str(MANY + 5), timeout=bounds.PAGE_MS * 4)
+    halt = threading.Event()
+
+    def move():
+        turn = 2
+        while not halt.wait(1):
+            put_riders(site, zone, MOVING, seed=turn)
+            turn += 1
+
+    moving = threading.Thread(target=move, daemon=True)
+    moving.start()
+    try:
+        with Trace(browser, page) as trace:
+            before = canvas.get_attribute("data-work")
+            # Meanwhile somebody looks around.
+            box = page.locator("#fleet .map").bounding_box()
+            for step in range(6):
+                page.mouse.move(box["x"] + 300, box["y"] + 100)
+                page.mouse.down()
+                page.mouse.move(box["x"] + 300 + 40 * (-1) ** step, box["y"] + 130, steps=20)
+                page.mouse.up()
+                page.mouse.wheel(0, -240 if step % 2 else 240)
+            expect(canvas).not_to_have_attribute("data-work", before or "")
+    finally:
+        halt.set()
+        moving.join()
+    work, longest = float(canvas.get_attribute("data-work")), float(canvas.get_attribute("data-longest"))
+    elements = page.locator("#fleet *").count()
+    measured.note("ops map: 5,000 markers, 1,000 moving", work_per_frame_ms=work, longest_frame_ms=longest,
+                  longest_task_ms=max(trace.tasks.computing), elements=elements)
+    assert elements < 150
+    assert work < FRAME_MS, "a frame of 60 a second has no room for this"

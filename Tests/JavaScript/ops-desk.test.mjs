@@ -1,0 +1,160 @@
+// The decisions of the dispatcher's desk: what needs somebody, what is on the map, which markers form a cluster, saved views.
+
+import './page.mjs';
+import assert from 'node:assert/strict';
+import {test} from 'node:test';
+
+import {sentenceOf} from '../../Sources/WebAssets/web/ops-actions.js';
+import {lateness, needOf, overdue, queue, silentRiders} from '../../Sources/WebAssets/web/ops-attention.js';
+import {Field, GLIDE, worldX, worldY} from '../../Sources/WebAssets/web/ops-field.js';
+import {PlaceBook, tally} from '../../Sources/WebAssets/web/ops-places.js';
+import {news} from '../../Sources/WebAssets/web/ops-queue.js';
+import {MOST, addView, readViews, searchOf} from '../../Sources/WebAssets/web/ops-views.js';
+import {readQuery} from '../../Sources/WebAssets/web/ops-list.js';
+import {words} from '../../Sources/WebAssets/web/ops-words.js';
+
+const MINUTE = 60_000;
+const NOW = 1_795_248_617_611;
+const row = (job, members = {}) => ({
+  job, kind: 'delivery', status: 'in_transit', statusAt: NOW - MINUTE, customer: 'anna', rider: 'ben', tracking: 'live', followers: 0,
+  ...members,
+});
+const jobs = (entries) => entries.map(({row: {job}, reason}) => `${job} ${reason}`);
+
+test('a job is late, at risk or on time compared with what was promised', () => {
+  assert.equal(lateness(row('a'), NOW), null);
+  assert.deepEqual(lateness(row('a', {promisedBy: NOW + 10 * MINUTE}), NOW), {state: 'on_time', by: 0});
+  assert.deepEqual(lateness(row('a', {promisedBy: NOW + 3 * MINUTE}), NOW), {state: 'risk', by: 0});
+  assert.deepEqual(lateness(row('a', {promisedBy: NOW - 2 * MINUTE}), NOW), {state: 'late', by: 2 * MINUTE});
+  // What is expected counts before it happens.
+  assert.deepEqual(lateness(row('a', {promisedBy: NOW + MINUTE, arrivesAt: NOW + 9 * MINUTE}), NOW), {state: 'late', by: 8 * MINUTE});
+});
+
+test('time in a status is compared with a target', () => {
+  assert.equal(overdue(row('a', {status: 'ready_for_pickup', statusAt: NOW - 9 * MINUTE}), NOW), 0);
+  assert.equal(overdue(row('a', {status: 'ready_for_pickup', statusAt: NOW - 12 * MINUTE}), NOW), 2 * MINUTE);
+  assert.equal(overdue(row('a', {status: 'work_in_progress', statusAt: 1}), NOW), 0);
+});
+
+test('D3, D23: the queue lists failed, without rider, lost, silent and late jobs, the longest waiting first', () => {
+  const rows = [
+    row('fine'), row('late', {promisedBy: NOW - MINUTE}), row('later', {promisedBy: NOW - 9 * MINUTE}),
+    row('stale', {tracking: 'stale', seenAt: NOW - MINUTE}), row('mute', {rider: 'carl', tracking: 'waiting'}),
+    row('lost', {tracking: 'lost', seenAt: NOW - 40 * MINUTE}), row('alone', {rider: undefined, status: 'ready_for_pickup'}),
+    row('failed', {status: 'allocation_failed'}), row('cooking', {rider: undefined, status: 'preparing'}),
+  ];
+  const silent = silentRiders([{rider: 'carl', reachable: false, tasks: ['mute']}, {rider: 'dora', reachable: false, tasks: []}]);
+  assert.deepEqual([...silent], ['carl']);
+  assert.deepEqual(jobs(queue(rows, NOW, silent)), [
+    'failed failed', 'alone no_rider', 'lost lost', 'mute silent', 'stale silent', 'later late', 'late late',
+  ]);
+  assert.equal(needOf(row('fine'), NOW), null);
+});
+
+test('only what was not in the queue before is news, and nothing is at the start', () => {
+  const entries = queue([row('a', {status: 'allocation_failed'}), row('b', {tracking: 'lost'})], NOW);
+  assert.deepEqual(news(null, entries), []);
+  assert.deepEqual(jobs(news(new Set(['a failed']), entries)), ['b lost']);
+});
+
+const spot = (lat, lon) => ({lat, lon});
+const message = (places, more = {}) => ({reset: true, more: false, places, goneJobs: [], goneRiders: [], ...more});
+
+test('the map shows each rider once, with the newest position and the worst state of their jobs', () => {
+  const book = new PlaceBook();
+  book.take(message([
+    {job: 'a', rider: 'ben', destination: spot(1, 1), position: spot(2, 2), hdg: 90, at: 5},
+    {job: 'b', rider: 'ben', destination: spot(3, 3), position: spot(4, 4), at: 9},
+    {job: 'gone', destination: spot(5, 5)}, {rider: 'ben', position: spot(6, 6), at: 99},
+    {rider: 'dora', position: spot(7, 7), at: 1}, {rider: 'emil', position: spot(8, 8), at: 1},
+  ]));
+  const rows = new Map([['a', row('a', {promisedBy: NOW - MINUTE})], ['b', row('b')]]);
+  const riders = new Map([['dora', {rider: 'dora', reachable: true, available: true, tasks: []}]]);
+  const markers = book.markers({row: (job) => rows.get(job) ?? null, riders, silent: new Set(), now: NOW});
+  assert.deepEqual(tally(markers), {'job late': 1, 'job open': 1, 'rider available': 1, 'rider busy': 1, 'rider late': 1});
+  const ben = markers.find(({id}) => id === 'rider:ben');
+  assert.deepEqual([ben.lat, ben.state, ben.job], [4, 'late', 'b']);
+});
+
+test('places that are gone leave the map, and a reset starts again', () => {
+  const book = new PlaceBook();
+  book.take(message([{job: 'a', destination: spot(1, 1)}, {rider: 'ben', position: spot(1, 1)}]));
+  book.take(message([], {reset: false, goneJobs: ['a'], goneRiders: ['ben']}));
+  assert.equal(book.size, 0);
+  book.take(message([{job: 'a', destination: spot(1, 1)}]));
+  book.take(message([{job: 'b', destination: spot(1, 1)}]));
+  assert.deepEqual([book.size, book.job('a')], [1, null]);
+});
+
+const marker = (id, lat, lon) => ({id, kind: 'rider', state: 'live', lat, lon, heading: null, job: null});
+
+test('world coordinates are those of Web Mercator', () => {
+  assert.deepEqual([worldX(-180), worldX(0), worldY(0)], [0, 0.5, 0.5]);
+  assert.ok(Math.abs(worldY(85.0511)) < 1e-6 && Math.abs(worldY(-90) - 1) < 1e-6);
+});
+
+test('a marker glides to its new position, jumps over long distances, and stands still otherwise', () => {
+  const field = new Field();
+  field.update([marker('a', 41.9, 12.5)], 0);
+  assert.equal(field.isMoving(0), false);
+  field.update([marker('a', 41.9, 12.501)], 1_000);
+  assert.equal(field.isMoving(1_000), true);
+  field.move(1_000 + GLIDE / 2);
+  assert.ok(Math.abs(field.xs[0] - (worldX(12.5) + worldX(12.501)) / 2) < 1e-9);
+  field.move(1_000 + GLIDE);
+  assert.equal(field.xs[0], worldX(12.501));
+  assert.equal(field.isMoving(1_000 + GLIDE), false);
+  field.update([marker('a', 42.9, 12.501)], 9_000);
+  assert.equal(field.isMoving(9_000), false);
+  field.update([marker('a', 42.9, 12.502)], 10_000, true);
+  assert.equal(field.isMoving(10_000), false);
+});
+
+test('many markers close together form clusters, with all members, and none when people look closely', () => {
+  const markers = Array.from({length: 5_000}, (_, at) => marker(`r-${at}`, 41.9 + (at % 70) / 1_000, 12.5 + (at % 50) / 1_000));
+  const field = new Field();
+  field.update(markers, 0);
+  const rank = ({id}) => (id === 'r-7' ? 0 : 2);
+  const {clusters, singles} = field.clusters(12, rank);
+  assert.equal(clusters.reduce((sum, {count}) => sum + count, 0) + singles.length, 5_000);
+  assert.equal(clusters.filter((cluster) => cluster.rank === 0).length, 1);
+  assert.ok(clusters.length < 200);
+  assert.deepEqual(field.clusters(17, rank).clusters, []);
+});
+
+test('five thousand moving markers are computed in a fraction of a frame', () => {
+  const field = new Field();
+  const at = (turn) => Array.from({length: 5_000}, (_, n) => marker(`r-${n}`, 41.9 + n / 100_000 + turn / 10_000, 12.5));
+  field.update(at(0), 0);
+  field.update(at(1), 1_000);
+  const before = process.cpuUsage();
+  for (let frame = 0; frame < 100; frame += 1) field.move(1_000 + frame * 10);
+  const {user, system} = process.cpuUsage(before);
+  assert.ok((user + system) / 100 < 8_000, `${(user + system) / 100} µs of a frame of 16,667`);
+});
+
+test('saved views are bounded, without a zone or a job, and malformed ones are ignored', () => {
+  assert.equal(searchOf(readQuery('?zone=rome&job=a&tab=system&need=late&sort=-due')), '?need=late&sort=-due');
+  let views = [];
+  for (let number = 0; number < MOST + 5; number += 1) views = addView(views, ` view ${number} `, `?q=${number}`);
+  assert.deepEqual([views.length, views[0].name], [MOST, `view ${MOST + 4}`]);
+  assert.equal(addView(views, `view ${MOST + 4}`, '?q=new').length, MOST);
+  assert.equal(addView(views, '  ', '?q=new'), views);
+  assert.deepEqual(readViews(JSON.stringify(views)), views);
+  for (const text of [null, '', '{', '5', '[5]', '[{"name":1}]', JSON.stringify([{name: 'a', search: 'x'.repeat(513)}])]) {
+    assert.deepEqual(readViews(text), []);
+  }
+});
+
+test('refusals are said in words of the page, in both languages', () => {
+  for (const language of ['en', 'de']) {
+    const own = words[language];
+    const told = [
+      {status: 409, code: 'rider_busy'}, {status: 409, code: 'conflict'}, {status: 404, code: ''}, {status: 0, code: ''},
+      {status: 500, code: 'internal'},
+    ].map((error) => sentenceOf(error, own));
+    assert.equal(new Set(told).size, 5);
+    assert.ok(told.every(Boolean));
+  }
+  assert.deepEqual(Object.keys(words.en).sort(), Object.keys(words.de).sort());
+});
