@@ -30,7 +30,7 @@ def give_up(site, webhook: dict, subject: str) -> None:
 @pytest.fixture
 def card(desktop, phone, order_system, webhook):
     def open_page(device=desktop, role="ops", **options):
-        page = device(order_system.sign_in_url("/ops", role, "olga"), **options)
+        page = device(order_system.sign_in_url("/ops?tab=system", role, "olga"), **options)
         return page, page.locator(f"#webhooks [data-webhook={webhook['id']}]")
 
     return open_page

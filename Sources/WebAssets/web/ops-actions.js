@@ -14,10 +14,10 @@ const kilometres = new Intl.NumberFormat(locale, {style: 'unit', unit: 'kilomete
 
 /** The words for a refusal: by its code, or by its status; never a text of the gateway, which is English. */
 export function sentenceOf(error, words) {
-  const {problems} = words;
-  if (problems[error.code]) return problems[error.code];
-  if (error.status === 0) return problems.unreachable;
-  return {403: problems.forbidden, 404: problems.not_found, 409: problems.conflict, 429: problems.rate_limited}[error.status]
+  const known = words.problems;
+  if (known[error.code]) return known[error.code];
+  if (error.status === 0) return known.unreachable;
+  return {403: known.forbidden, 404: known.not_found, 409: known.conflict, 429: known.rate_limited}[error.status]
     ?? words.actionFailed;
 }
 

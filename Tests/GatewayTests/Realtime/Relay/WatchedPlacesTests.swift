@@ -1,3 +1,4 @@
+import Access
 import EnrouteClient
 import EnrouteWire
 import HTTPValues

@@ -135,7 +135,7 @@ extension DisclosureTests.Seen {
             (job, isRefusal) = (refusal.job, refusal.code == .notFound)
             self.refused += 1
         // Messages about zones, which customers must not receive.
-        case .pool, .rider, .jobs: self.foreign.append("\(message)")
+        case .pool, .rider, .jobs, .places: self.foreign.append("\(message)")
         case .welcome, .degraded, .restored, .pong, .goaway, .rate: break
         }
         if let job, !isRefusal, !job.text.hasPrefix("job-\(person)-") { self.foreign.append("\(message)") }

@@ -1,0 +1,179 @@
+"""The dispatcher's desk: what needs somebody, what can be done about it, and saved views."""
+
+import re
+import secrets
+import time
+
+import pytest
+from playwright.sync_api import expect
+
+from test_ops import ROWS, look, row, zone  # noqa: F401
+
+
+@pytest.fixture
+def available(order_system, zone):  # noqa: F811
+    """available(): a rider of the zone who may get a task."""
+
+    def make(capacity: int = 2) -> str:
+        person = f"rider-{secrets.token_hex(3)}"
+        order_system.approve(person, zone=zone, capacity=capacity)
+        bearer = order_system.token("rider", person)
+        order_system.ask("PATCH", "riders/me/status", {"status": "online"}, bearer=bearer)
+        return person
+
+    return make
+
+
+def action(page, name):
+    return page.locator(f"#job [data-action={name}]")
+
+
+@pytest.mark.lean
+def test_d23_the_queue_lists_what_needs_somebody_and_new_cases_are_announced(
+    order_system, look, zone, axe  # noqa: F811
+):
+    now = int(time.time() * 1000)
+    order_system.delivery("accepted", zone=zone)
+    late = order_system.delivery(
+        "accepted", zone=zone, display={"window": {"from": now - 3_600_000, "until": now - 12 * 60_000}})
+    alone = order_system.delivery("accepted", "preparing", "ready_for_pickup", zone=zone, rider=None)
+    page = look(f"?zone={zone}")
+    entries = page.locator("#queue ol a")
+    expect(entries).to_have_count(2)
+    expect(entries.nth(0)).to_contain_text(alone.name)
+    expect(entries.nth(0)).to_contain_text("No rider")
+    expect(entries.nth(1)).to_contain_text("Running late")
+    expect(row(page, late).locator(".c-due")).to_have_text(re.compile(r"1[23] min late"))
+    expect(page).to_have_title("(2) Operations")
+    failed = order_system.delivery("accepted", "allocation_failed", zone=zone)
+    expect(page.locator("#announcer")).to_contain_text(f"{failed.name} needs you: No rider found.")
+    expect(entries.nth(0)).to_contain_text(failed.name)
+    entries.nth(2).click()
+    expect(page.locator("#job h2")).to_have_text(late.name)
+    expect(page.locator("#job")).to_contain_text("Promised by")
+    axe(page)
+
+
+@pytest.mark.lean
+def test_a_job_is_assigned_reassigned_and_taken_off_its_rider_and_each_can_be_undone(
+    order_system, look, zone, available, axe  # noqa: F811
+):
+    first, second = available(), available()
+    job = order_system.delivery("accepted", "preparing", "ready_for_pickup", zone=zone, rider=None)
+    page = look(f"?zone={zone}&job={job.name}")
+    action(page, "assign").click()
+    page.get_by_role("button", name=first).click()
+    expect(page.locator("#job .result")).to_contain_text(f"{job.name} is with {first}.")
+    expect(page.locator("#announcer")).to_contain_text(f"is with {first}")
+    expect(row(page, job).locator(".c-rider")).to_have_text(first)
+    action(page, "assign").click()
+    page.locator("#assign-rider").fill(second)
+    axe(page)
+    page.keyboard.press("Enter")
+    expect(row(page, job).locator(".c-rider")).to_have_text(second)
+    action(page, "undo").click()
+    expect(row(page, job).locator(".c-rider")).to_have_text(first)
+    action(page, "unassign").click()
+    action(page, "confirm").click()
+    expect(row(page, job).locator(".c-rider")).to_have_text("No rider")
+    action(page, "undo").click()
+    expect(row(page, job).locator(".c-rider")).to_have_text(first)
+
+
+@pytest.mark.lean
+def test_a_refusal_is_shown_in_words_and_changes_nothing(order_system, look, zone, available):  # noqa: F811
+    busy = available(capacity=1)
+    order_system.delivery("accepted", zone=zone, rider=busy)
+    job = order_system.delivery("accepted", zone=zone, rider=None)
+    page = look(f"?zone={zone}&job={job.name}")
+    action(page, "assign").click()
+    page.locator("#assign-rider").fill(busy)
+    page.keyboard.press("Enter")
+    expect(page.locator("#job .problem")).to_contain_text("as many tasks as they can take")
+    expect(page.locator("#announcer")).to_contain_text("as many tasks")
+    expect(page.locator("#assign-rider")).to_have_value(busy)
+    assert "rider" not in job.state or job.state.get("rider") is None
+
+
+@pytest.mark.lean
+def test_cancelling_asks_first_and_by_keyboard_the_safe_answer_comes_first(order_system, look, zone):  # noqa: F811
+    job = order_system.delivery("accepted", zone=zone)
+    page = look(f"?zone={zone}&job={job.name}")
+    action(page, "cancel").focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("#job .question")).to_contain_text("can’t be undone")
+    page.keyboard.press("Tab")
+    expect(action(page, "keep")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.locator("#job .question")).to_have_count(0)
+    action(page, "cancel").click()
+    action(page, "confirm").click()
+    expect(row(page, job)).to_have_count(0)
+    expect(page.locator("#announcer")).to_contain_text("is cancelled")
+    assert job.state["status"] == "cancelled"
+
+
+def test_a_rider_is_set_offline(order_system, look, zone, available):  # noqa: F811
+    person = available()
+    job = order_system.visit(zone=zone, rider=person)
+    page = look(f"?zone={zone}&job={job.name}")
+    action(page, "offline").click()
+    action(page, "confirm").click()
+    # A rider with a task stays online, and the page says why.
+    expect(page.locator("#job .result")).to_contain_text(re.compile("is offline|still has a task"))
+
+
+@pytest.mark.lean
+def test_the_tracking_link_is_copied_or_shown_and_the_customers_page_opens(order_system, look, zone):  # noqa: F811
+    job = order_system.visit("on_the_way", zone=zone)
+    page = look(f"?zone={zone}&job={job.name}", permissions=["clipboard-read", "clipboard-write"])
+    action(page, "link").click()
+    expect(page.locator("#job .result")).to_contain_text("Tracking link")
+    copied = page.evaluate("navigator.clipboard.readText()")
+    assert re.fullmatch(rf"{re.escape(order_system.site.url)}/track/{job.name}#[0-9a-f]+", copied)
+    with page.context.expect_page() as opened:
+        page.get_by_role("link", name="Open customer’s page").click()
+    expect(opened.value.locator("#status, h1").first).to_be_visible()
+    assert "eyJ" not in opened.value.url
+
+
+@pytest.mark.lean
+def test_d22_views_are_saved_on_the_device_and_engineering_figures_have_a_tab(
+    order_system, look, zone, axe  # noqa: F811
+):
+    order_system.visit("on_the_way", zone=zone)
+    other = order_system.delivery("accepted", zone=zone)
+    page = look(f"?zone={zone}")
+    expect(page.locator(ROWS)).to_have_count(2)
+    expect(page.locator("#gateways")).to_be_hidden()
+    page.select_option("#filter-status", "on_the_way")
+    page.get_by_role("button", name="Save view").click()
+    page.keyboard.type("Under way")
+    page.keyboard.press("Enter")
+    expect(page.locator("#announcer")).to_contain_text("View Under way saved.")
+    page.locator("#filter-clear").click()
+    expect(row(page, other)).to_be_visible()
+    page.reload()
+    page.get_by_role("button", name="Under way", exact=True).click()
+    expect(row(page, other)).to_have_count(0)
+    assert "status=on_the_way" in page.url
+    axe(page)
+    page.get_by_role("button", name="Remove the view Under way").click()
+    expect(page.get_by_role("button", name="Under way", exact=True)).to_have_count(0)
+    page.get_by_role("link", name="System").click()
+    expect(page.locator("#gateways li")).not_to_have_count(0)
+    expect(page.locator("#gateways")).to_be_visible()
+    expect(page.locator("#desk")).to_be_hidden()
+    assert "tab=system" in page.url
+
+
+def test_the_sound_is_off_until_somebody_switches_it_on_and_stays_so(order_system, look, zone):  # noqa: F811
+    order_system.visit(zone=zone)
+    page = look(f"?zone={zone}")
+    switch = page.get_by_role("switch", name="Sound")
+    expect(switch).to_have_attribute("aria-checked", "false")
+    switch.focus()
+    page.keyboard.press("Space")
+    expect(switch).to_have_attribute("aria-checked", "true")
+    page.reload()
+    expect(page.get_by_role("switch", name="Sound")).to_have_attribute("aria-checked", "true")
