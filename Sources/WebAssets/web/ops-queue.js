@@ -2,12 +2,14 @@
 // sound if the dispatcher wants one.
 
 import {locale, make} from './page.js';
+import {lateness} from './ops-attention.js';
 import {replace, shortAgo} from './ops-panels.js';
 
 const SHOWN = 30;
 const STORED_AS = 'enroute.ops.sound';
 const MINUTE = 60_000;
 const number = new Intl.NumberFormat(locale);
+const minutes = (ms) => number.format(Math.max(1, Math.round(ms / MINUTE)));
 
 /** To the minute, because a card that changes every second cannot be read. */
 const ago = (since, now) => (now - since < MINUTE ? '< 1 min' : shortAgo(Math.floor((now - since) / MINUTE) * MINUTE));
@@ -78,7 +80,8 @@ export class QueueCard {
   render(now, chosen) {
     const {words} = this;
     const shown = this.#entries.slice(0, SHOWN).map(({row, reason, since}) => ({
-      job: row.job, reason, rider: row.rider ?? '', ago: ago(since, now),
+      job: row.job, reason, rider: row.rider ?? '',
+      ago: reason === 'late' ? words.lateBy(minutes(lateness(row, now)?.by ?? 0)) : ago(since, now),
     }));
     const more = this.#entries.length - shown.length;
     replace(this.panel, [shown, more, chosen, this.#isLoud, this.link('')], () => [
@@ -94,8 +97,8 @@ export class QueueCard {
   #item = ({job, reason, rider, ago: since}, chosen) => {
     const {words} = this;
     const anchor = make('a', {href: this.link(job), 'aria-current': job === chosen ? 'true' : null},
-      make('b', {}, job), make('span', {class: 'why', 'data-kind': 'bad'}, words.reasonsWhy[reason]),
-      make('span', {class: 'quiet'}, [rider, since].filter(Boolean).join(' · ')));
+      make('b', {}, job), make('span', {class: 'since'}, since),
+      make('span', {class: 'why', 'data-kind': 'bad'}, words.reasonsWhy[reason]), make('span', {class: 'who'}, rider));
     anchor.dataset.job = anchor.dataset.place = job;
     return make('li', {'data-reason': reason}, anchor);
   };

@@ -13,7 +13,7 @@ export const words = {
     filter: 'Filter jobs', search: 'Job, rider or customer', status: 'Status', clear: 'Clear', any: 'Any',
     tracking: 'Tracking', unavailable: 'No signal because',
     columns: {
-      job: 'Job', status: 'Status', since: 'Since', tracking: 'Tracking', unavailable: 'No signal because', seen: 'Last seen',
+      job: 'Job', status: 'Status', since: 'Since', tracking: 'Tracking', unavailable: 'No signal', seen: 'Last seen',
       rider: 'Rider', due: 'Due', customer: 'Customer', followers: 'Followers',
     },
     needs: {attention: 'Needs you', no_rider: 'No rider', late: 'Late'},
@@ -78,7 +78,7 @@ export const words = {
     filter: 'Aufträge filtern', search: 'Auftrag, Fahrer oder Kunde', status: 'Status', clear: 'Leeren', any: 'Alle',
     tracking: 'Tracking', unavailable: 'Kein Signal, weil',
     columns: {
-      job: 'Auftrag', status: 'Status', since: 'Seit', tracking: 'Tracking', unavailable: 'Kein Signal, weil',
+      job: 'Auftrag', status: 'Status', since: 'Seit', tracking: 'Tracking', unavailable: 'Kein Signal',
       seen: 'Zuletzt gesehen', rider: 'Fahrer', customer: 'Kunde', due: 'Fällig', followers: 'Zuschauer',
     },
     needs: {attention: 'Zu klären', no_rider: 'Ohne Fahrer', late: 'Verspätet'},
