@@ -54,9 +54,6 @@ static const unsigned char ops_attention_js[] = {
 static const unsigned char ops_canvas_js[] = {
 #embed "../WebAssets/web/ops-canvas.js"
 };
-static const unsigned char ops_desk_css[] = {
-#embed "../WebAssets/web/ops-desk.css"
-};
 static const unsigned char ops_desk_words_js[] = {
 #embed "../WebAssets/web/ops-desk-words.js"
 };
@@ -327,7 +324,6 @@ static const struct enroute_asset page_files[] = {
     ASSET("ops-actions.js", ops_actions_js),
     ASSET("ops-attention.js", ops_attention_js),
     ASSET("ops-canvas.js", ops_canvas_js),
-    ASSET("ops-desk.css", ops_desk_css),
     ASSET("ops-desk-words.js", ops_desk_words_js),
     ASSET("ops-feed.js", ops_feed_js),
     ASSET("ops-field.js", ops_field_js),

@@ -8,7 +8,7 @@ import {locale, make} from './page.js';
 export const UNDO_WITHIN = 10_000;
 /** How far from the destination riders are searched first, m. */
 const RADIUS = 15_000;
-const RIDERS_SHOWN = 30;
+const RIDERS_SHOWN = 5;
 
 const kilometres = new Intl.NumberFormat(locale, {style: 'unit', unit: 'kilometer', maximumFractionDigits: 1});
 
@@ -112,19 +112,17 @@ export class JobActions {
     const riders = this.#riders;
     if (riders === null) return make('p', {class: 'question quiet'}, words.reading);
     const id = 'assign-rider';
-    const list = make('datalist', {id: 'assign-riders'}, ...riders.map(({rider, distance}) => make('option', {value: rider},
-      distance === undefined ? '' : kilometres.format(distance / 1_000))));
     const field = make('input', {
-      id, name: 'rider', list: 'assign-riders', required: true, maxlength: 64, pattern: '[A-Za-z0-9_\\-]{1,64}', autocomplete: 'off',
+      id, name: 'rider', required: true, maxlength: 64, pattern: '[A-Za-z0-9_\\-]{1,64}', autocomplete: 'off',
       autocapitalize: 'none', spellcheck: 'false', 'data-place': 'rider', value: this.typed ?? '',
     });
     field.addEventListener('input', () => { this.typed = field.value; });
-    const quick = riders.slice(0, 3).map(({rider, distance}) => this.#button(`to ${rider}`,
+    const quick = riders.map(({rider, distance}) => this.#button(`to ${rider}`,
       distance === undefined ? rider : `${rider} · ${kilometres.format(distance / 1_000)}`, () => this.#assign(row, rider)));
     const form = make('form', {class: 'question'},
       make('p', {}, riders.length === 0 ? words.nobodyAvailable : words.nearest),
       ...(quick.length ? [make('p', {class: 'actions'}, ...quick)] : []),
-      make('label', {for: id}, words.otherRider), list,
+      make('label', {for: id}, words.otherRider),
       make('p', {class: 'actions'}, field, make('button', {type: 'submit', class: 'primary', 'data-place': 'submit'}, words.assign)));
     form.addEventListener('submit', (event) => {
       event.preventDefault();

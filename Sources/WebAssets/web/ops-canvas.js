@@ -66,6 +66,7 @@ export class MarkerCanvas {
   #ratio = 1;
   #size = {x: 0, y: 0};
   #work = [];
+  #count = 0;
   #shown = [];              // what the last frame drew: [x, y, index] and clusters
 
   constructor(canvas) {
@@ -197,11 +198,12 @@ export class MarkerCanvas {
 
   /** Reports the work per frame once in a while, for whoever measures the page. */
   #note = (ms, count) => {
+    if (count !== this.#count) this.canvas.dataset.markers = this.#count = count;
     this.#work.push(ms);
     if (this.#work.length < FRAMES) return;
     const sum = this.#work.reduce((all, each) => all + each, 0);
     Object.assign(this.canvas.dataset, {
-      work: (sum / FRAMES).toFixed(2), longest: Math.max(...this.#work).toFixed(2), markers: String(count),
+      work: (sum / FRAMES).toFixed(2), longest: Math.max(...this.#work).toFixed(2),
     });
     this.#work = [];
   };

@@ -47,12 +47,6 @@ export class ViewsBar {
   constructor(panel, {words, query, open, say, storage = globalThis.localStorage}) {
     Object.assign(this, {panel, words, query, open, say, storage});
     this.#views = readViews(this.#stored());
-    // Another tab of this dispatcher.
-    addEventListener('storage', ({key, newValue}) => {
-      if (key !== STORED_AS) return;
-      this.#views = readViews(newValue);
-      this.render();
-    });
   }
 
   render() {

@@ -1,5 +1,6 @@
 import Access
 import EnrouteWire
+import TestSupport
 import Testing
 
 @testable import Gateway
