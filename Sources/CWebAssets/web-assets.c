@@ -51,6 +51,9 @@ static const unsigned char ops_actions_js[] = {
 static const unsigned char ops_attention_js[] = {
 #embed "../WebAssets/web/ops-attention.js"
 };
+static const unsigned char ops_base_map_js[] = {
+#embed "../WebAssets/web/ops-base-map.js"
+};
 static const unsigned char ops_canvas_js[] = {
 #embed "../WebAssets/web/ops-canvas.js"
 };
@@ -323,6 +326,7 @@ static const struct enroute_asset page_files[] = {
     ASSET("notice.html", notice_html),
     ASSET("ops-actions.js", ops_actions_js),
     ASSET("ops-attention.js", ops_attention_js),
+    ASSET("ops-base-map.js", ops_base_map_js),
     ASSET("ops-canvas.js", ops_canvas_js),
     ASSET("ops-desk-words.js", ops_desk_words_js),
     ASSET("ops-feed.js", ops_feed_js),

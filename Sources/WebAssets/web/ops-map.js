@@ -5,7 +5,7 @@ import {make, onThemeChange, put, wantsStillness} from './page.js';
 import {MarkerCanvas, drawMarker, rankOf} from './ops-canvas.js';
 import {Field} from './ops-field.js';
 import {jobStates, riderStates, tally} from './ops-places.js';
-import {BaseMap} from './track-base-map.js';
+import {BaseMap} from './ops-base-map.js';
 
 const CLOSEST = 17;            // highest zoom level that the camera chooses
 const CHOSEN = 15;             // zoom level at which a selected job is shown, at least
