@@ -10,7 +10,8 @@
 --
 -- The id is '<ms>-<digest of prev and of what is written>', so it stands for the whole history up to this event. With a plain
 -- sequence, a new master whose clock is behind could give a status the id of one that was lost with the old master, and a
--- follower that returns with that id would be told that it has missed nothing.
+-- follower that returns with that id would be told that it has missed nothing. Of two events in the same ms, the second leaves
+-- room for the ids of late entries (record_late).
 --
 -- Role     ledger
 -- KEYS[1]  job:{<job>}            hash     the record
@@ -101,7 +102,7 @@ if request ~= '' then
   for _, entry in ipairs(redis.call('XREVRANGE', KEYS[2], '+', '-')) do
     local field = {}
     for i = 1, #entry[2], 2 do field[entry[2][i]] = entry[2][i + 1] end
-    if field.request == request and field.status == status then
+    if field.request == request and field.status == status and not field.late then
       return {2, epoch, field.prev, entry[1], tonumber(field.at)}
     end
   end
@@ -126,7 +127,7 @@ end
 local digest = tonumber(string.sub(redis.sha1hex(table.concat({prev, status, at, actor, request}, ' ')), 1, 8), 16)
 local last_ms, last_sequence = string.match(prev, '^(%d+)%-(%d+)$')
 local ms = now
-if tonumber(last_ms) >= tonumber(now) then ms, digest = last_ms, digest + last_sequence + 1 end
+if tonumber(last_ms) >= tonumber(now) then ms, digest = last_ms, digest + last_sequence + 65 end
 local id = redis.call('XADD', KEYS[2], 'MAXLEN', 64, ms .. '-' .. string.format('%.0f', digest), 'status', status,
   'prev', prev, 'at', at, 'recorded', now, 'actor', actor, 'source', source, 'request', request)
 append_event('status.changed', epoch, record[5], at, '"status":"' .. status .. '","previous":"' .. current

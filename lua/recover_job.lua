@@ -2,7 +2,8 @@
 -- recover_job: read the state of a job and the status events that a follower has missed.
 --
 -- The same call serves new followers, returning followers and periodic checks. The state is always complete. The events are
--- those after `since`; if the log no longer holds `since` the list is empty, and the follower starts again from the state.
+-- those after `since`; if the log no longer holds `since` the list is empty, and the follower starts again from the state. So
+-- does a follower that has missed a correction. Late entries are only for the history.
 --
 -- The script only reads (no-writes), so a ledger that is full or has lost its replicas still executes it.
 --
@@ -13,7 +14,8 @@
 -- ARGV[2]  since                  id of the last status event the follower has seen, or ''
 -- Errors   'ERR recover_job: ...' on a bad argument; nothing is written.
 -- Returns  {0} no such job
---          {1, state, events} complete   {2, state, {}} the log does not hold the follower's last event
+--          {1, state, events} complete   {2, state, {}} the log does not hold the follower's last event, or the follower
+--          has missed a correction
 --          state: kind customer rider zone destination vendor status status_at epoch head travel_active
 --          travel_deadline fence reached revision display metadata, in this order, '' where absent
 --          event: {id, prev, status, at}
@@ -43,6 +45,7 @@ local events = {}
 for _, entry in ipairs(redis.call('XRANGE', KEYS[2], '(' .. since, '+')) do
   local field = {}
   for i = 1, #entry[2], 2 do field[entry[2][i]] = entry[2][i + 1] end
-  events[#events + 1] = {entry[1], field.prev, field.status, field.at}
+  if field.corrected then return {2, state, {}} end
+  if not field.late then events[#events + 1] = {entry[1], field.prev, field.status, field.at} end
 end
 return {1, state, events}

@@ -53,7 +53,8 @@ package struct TokenIdentity: Sendable, Hashable {
 
 /// An action that a grant may permit.
 package enum Verb: Sendable, CaseIterable {
-    case followJob, readJob, createJob, eraseJob, changeStatus, reportLocation, switchTravel, createTicket, readVerdicts
+    case followJob, readJob, createJob, eraseJob, changeStatus, correctJob
+    case reportLocation, switchTravel, createTicket, readVerdicts
     case assignJob, createLink, revokeGrant, sendEvents
     case followPool, lookAtZones
     case beAvailable, takeTask, readRiders, describeRider, forceOffline
@@ -88,7 +89,7 @@ extension Grant {
         case (.service, .describeRider): self.job == nil
         case (.ops, .followJob), (.ops, .readJob), (.ops, .revokeGrant), (.ops, .readVerdicts): true
         case (.service, .followJob), (.service, .readJob), (.service, .createJob), (.service, .eraseJob): true
-        case (.service, .readVerdicts): true
+        case (.service, .readVerdicts), (.service, .correctJob), (.ops, .correctJob): true
         case (.service, .assignJob), (.service, .createLink), (.service, .revokeGrant), (.service, .sendEvents): true
         // Dispatchers decide who gets a job, and send customers their links.
         case (.ops, .assignJob), (.ops, .createLink): true

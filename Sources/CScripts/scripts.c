@@ -18,6 +18,9 @@ static const unsigned char claim_request_lua[] = {
 static const unsigned char close_feed_lua[] = {
 #embed "../../lua/close_feed.lua"
 };
+static const unsigned char correct_job_lua[] = {
+#embed "../../lua/correct_job.lua"
+};
 static const unsigned char create_job_lua[] = {
 #embed "../../lua/create_job.lua"
 };
@@ -77,6 +80,9 @@ static const unsigned char publish_location_lua[] = {
 };
 static const unsigned char publish_status_lua[] = {
 #embed "../../lua/publish_status.lua"
+};
+static const unsigned char record_late_lua[] = {
+#embed "../../lua/record_late.lua"
 };
 static const unsigned char recover_job_lua[] = {
 #embed "../../lua/recover_job.lua"
@@ -138,6 +144,7 @@ static const struct enroute_scripts_file files[] = {
     FILE_OF("assign_rider.lua", assign_rider_lua),
     FILE_OF("claim_request.lua", claim_request_lua),
     FILE_OF("close_feed.lua", close_feed_lua),
+    FILE_OF("correct_job.lua", correct_job_lua),
     FILE_OF("create_job.lua", create_job_lua),
     FILE_OF("describe_job.lua", describe_job_lua),
     FILE_OF("describe_rider.lua", describe_rider_lua),
@@ -158,6 +165,7 @@ static const struct enroute_scripts_file files[] = {
     FILE_OF("publish_eta.lua", publish_eta_lua),
     FILE_OF("publish_location.lua", publish_location_lua),
     FILE_OF("publish_status.lua", publish_status_lua),
+    FILE_OF("record_late.lua", record_late_lua),
     FILE_OF("recover_job.lua", recover_job_lua),
     FILE_OF("refresh_job.lua", refresh_job_lua),
     FILE_OF("release_rider.lua", release_rider_lua),

@@ -44,6 +44,9 @@ package enum EventOrder: Sendable, Hashable {
         }
     }
 
+    /// Whether a job can have a status only once: the lifecycle does not lead back to it.
+    package static func happensOnce(_ status: JobStatus) -> Bool { !Self.reaches(status, from: status) }
+
     /// Returns whether one or more lifecycle steps lead there. O(transitions).
     private static func reaches(_ status: JobStatus, from origin: JobStatus) -> Bool {
         var (found, waiting): (Set<JobStatus>, [JobStatus]) = ([], [status])

@@ -38,7 +38,8 @@ extension JobService {
         switch event {
         case .created(let created): self.create(created, cloudEvent, actor)
         case .reached(let job, let status): self.applyStatus(job, status, cloudEvent, actor)
-        case .assigned(let job, let rider, let customer, let at): self.assign(job, rider, customer, at, actor)
+        case .assigned(let job, let rider, let customer, let at):
+            self.assign(job, rider, customer, at, actor, request: cloudEvent.requestID)
         }
     }
 
@@ -88,6 +89,11 @@ extension JobService {
                     return self.finishing(
                         job, status,
                         .applied(event.id, isReplicationUnconfirmed: isReplicationUnconfirmed, isRepeat: true), actor)
+                case .notAllowed(let current) where current == record.status && order == .superseded:
+                    return self.ledger.recordLate(
+                        .status(status, happensOnce: EventOrder.happensOnce(status)), of: job, by: actor,
+                        occurredAt: event.occurredAt, request: event.requestID
+                    ).map { _ in outcome }
                 case .notAllowed(let current) where current == record.status && order != .next:
                     return loop.makeSucceededFuture(outcome)
                 case .notAllowed where attempt < Self.maxEventAttempts:
@@ -120,9 +126,9 @@ extension JobService {
     }
 
     private func assign(
-        _ job: JobID, _ rider: PersonID??, _ customer: PersonID?, _ at: Int64, _ actor: PersonID
+        _ job: JobID, _ rider: PersonID??, _ customer: PersonID?, _ at: Int64, _ actor: PersonID, request: String
     ) -> EventLoopFuture<EventOutcome> {
-        self.ledger.recover(job).flatMap { before in
+        let assigned: EventLoopFuture<EventOutcome> = self.ledger.recover(job).flatMap { before in
             self.assign(job, to: rider, of: customer, by: actor, occurredAt: at).map { answer in
                 let parties = before.map { Parties(customer: $0.record.customer, rider: $0.record.rider) }
                 return .applied(
@@ -140,6 +146,14 @@ extension JobService {
             case let refused as Refused where refused.code == .illegalTransition: return .superseded(refused.status)
             default: throw error
             }
+        }
+        return assigned.flatMap { outcome in
+            guard case .superseded = outcome else { return self.loop.makeSucceededFuture(outcome) }
+            // A newer decision exists, or the job has ended: the log still says who should have had the job.
+            return self.ledger.recordLate(
+                .assignment(LateAssignment(rider: rider, customer: customer)), of: job, by: actor, occurredAt: at,
+                request: request
+            ).map { _ in outcome }
         }
     }
 

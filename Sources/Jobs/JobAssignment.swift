@@ -11,7 +11,7 @@ package import NIOCore
 package import Redis
 
 /// A task that was acquired for a rider and may have to be released again.
-private struct AcquiredTask {
+struct AcquiredTask: Sendable {
     let zone: ZoneID
     /// The rider did not have the task before.
     let isNew: Bool
@@ -137,7 +137,7 @@ extension JobService {
     ///
     /// - Parameter former: the rider that has the job by its record.
     /// - Returns: `nil` when the rider is in no zone. Fails with `Refused` when it may not have the task.
-    private func acquireTask(
+    func acquireTask(
         _ job: JobID, for rider: PersonID?, from former: PersonID?, by actor: PersonID
     ) -> EventLoopFuture<AcquiredTask?> {
         guard let rider else { return self.loop.makeSucceededFuture(nil) }
@@ -173,7 +173,7 @@ extension JobService {
     }
 
     /// Releases a task whose assignment was refused, and makes its former rider the only owner again.
-    private func rollBack(
+    func rollBack(
         _ job: JobID, _ task: AcquiredTask?, of rider: PersonID?, by actor: PersonID, because error: any Error
     ) -> EventLoopFuture<Void> {
         // If Redis did not answer, the assignment may have succeeded, so the task is kept.

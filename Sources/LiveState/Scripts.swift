@@ -6,12 +6,14 @@ package import Redis
 /// One value for each file in lua/.
 package enum Scripts {
     package static let assignJob = Self.script("assign_job")
+    package static let correctJob = Self.script("correct_job")
     package static let createJob = Self.script("create_job")
     package static let describeJob = Self.script("describe_job")
     package static let eraseJob = Self.script("erase_job")
     package static let dropListed = Self.script("drop_listed")
     package static let refreshJob = Self.script("refresh_job")
     package static let publishStatus = Self.script("publish_status")
+    package static let recordLate = Self.script("record_late")
     package static let recoverJob = Self.script("recover_job")
     package static let startTravel = Self.script("start_travel")
     package static let stopTravel = Self.script("stop_travel")

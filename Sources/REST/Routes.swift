@@ -75,6 +75,7 @@ package struct Routes: Sendable {
         self.addJobLists(to: api)
         self.addJobWriting(to: api)
         self.addStatus(to: api)
+        self.addCorrections(to: api)
         self.addLocations(to: api)
         self.addUnavailable(to: api)
         self.addVerdicts(to: api)

@@ -121,3 +121,27 @@ def test_CUS_027_4_1_the_details_show_order_vendor_and_arrival_time(order_system
     expect(page.locator("#job")).to_have_text(delivery.name)
     expect(page.locator("#vendor")).to_have_text("Trattoria <da Gino>")
     expect(page.locator("#arrival")).to_have_text(re.compile(r"^\d+:\d\d.(AM|PM)$"))
+
+
+@pytest.mark.lean
+def test_a_correction_is_shown_on_an_open_page_that_says_delivered(order_system, phone):
+    """The subscription ended with the job, so the page reads it again once a minute."""
+    order = order_system.delivery("accepted", "preparing", "ready_for_pickup", "in_transit")
+    for address in [order.guest_url, order_system.sign_in_url(f"/track/{order.name}", "customer", order.customer)]:
+        if order.state["status"] == "delivered":
+            correct(order, "in_transit")
+        page = phone(clock=True)
+        page.goto(address)
+        expect(page.locator("#headline")).not_to_have_text("Delivered")
+        order.status("delivered")
+        expect(page.locator("#headline")).to_have_text("Delivered")
+        correct(order, "in_transit")
+        page.clock.run_for(61_000)
+        expect(page.locator("#headline")).not_to_have_text("Delivered")
+        # From here on it follows the job as before.
+        order.status("delivered")
+        expect(page.locator("#headline")).to_have_text("Delivered")
+
+
+def correct(order, status: str) -> None:
+    order.orders.ask("POST", f"jobs/{order.name}/corrections", {"status": status, "reason": "The wrong order."})

@@ -1,6 +1,16 @@
 // The status log of a job, as REST returns it: what happened and when, and for operations and services also who caused
 // it.
 
+/// An assignment that is recorded in a job's log, because it arrived after a later one or after the end of the job.
+public struct LateAssignment: Hashable, Sendable {
+    /// `nil` if it left the rider unchanged, `.some(nil)` if it removed the rider.
+    public var rider: PersonID??
+    /// `nil` if it left the customer unchanged.
+    public var customer: PersonID?
+
+    public init(rider: PersonID??, customer: PersonID?) { (self.rider, self.customer) = (rider, customer) }
+}
+
 /// One entry of a job's status log.
 public struct StatusLogEntry: Hashable, Sendable {
     public var id: StatusID
@@ -17,6 +27,14 @@ public struct StatusLogEntry: Hashable, Sendable {
     public var source: String
     /// The id of the request; `nil` if there was none, or for readers who may not know.
     public var request: String?
+    /// The event was overtaken by later ones: it is here for the history and never was the job's status.
+    public var isLate = false
+    /// An assignment that was overtaken; `status` is then the job's status when it arrived.
+    public var assignment: LateAssignment?
+    /// The wrong status that this entry corrects.
+    public var corrected: JobStatus?
+    /// Why it was corrected; `nil` for readers who may not know.
+    public var reason: String?
 
     public init(
         id: StatusID, previous: StatusID?, status: JobStatus, at: Int64, recordedAt: Int64, actor: String?,
@@ -35,7 +53,7 @@ public struct StatusLogEntry: Hashable, Sendable {
     /// The entry for readers who may not know who caused it.
     public var withoutActor: StatusLogEntry {
         var entry = self
-        (entry.actor, entry.request) = (nil, nil)
+        (entry.actor, entry.request, entry.reason) = (nil, nil, nil)
         return entry
     }
 }
@@ -51,6 +69,13 @@ public struct StatusLog: Hashable, Sendable {
         self.job = job
         self.epoch = epoch
         self.entries = entries
+    }
+
+    /// The log for readers who may not know who caused the changes, and whom the job was assigned to.
+    public var withoutActors: StatusLog {
+        var log = self
+        log.entries = self.entries.filter { $0.assignment == nil }.map(\.withoutActor)
+        return log
     }
 
     /// `{"job": …, "epoch": …, "events": […]}`
@@ -75,5 +100,18 @@ extension StatusLogEntry {
         writer.field("actor", self.actor)
         writer.field("source", self.source)
         writer.field("request", self.request)
+        if self.isLate { writer.field("late", true) }
+        if let assignment {
+            writer.object("assigned") { writer in
+                switch assignment.rider {
+                case .none: break
+                case .some(nil): writer.raw("rider", nil)
+                case .some(let rider?): writer.field("rider", rider.text)
+                }
+                writer.field("customer", assignment.customer?.text)
+            }
+        }
+        writer.field("corrected", self.corrected?.rawValue)
+        writer.field("reason", self.reason)
     }
 }

@@ -100,7 +100,7 @@ package struct JobExplanation: Sendable {
     private func logProblem(_ record: JobRecord) -> String? {
         switch self.facts.log {
         case .value(let log):
-            guard let newest = log.last, newest.id != record.head else { return nil }
+            guard let newest = log.last(where: { !$0.isLate }), newest.id != record.head else { return nil }
             return "The record and the status log disagree about the newest status; followers resync repeatedly."
         case .absent: return "The status log is missing; followers that missed a status start again."
         case .malformed(let key): return "The status log \(key) is malformed; followers that missed a status get none."

@@ -11,6 +11,7 @@ package struct LedgerEvent: Sendable, Hashable {
         case created = "enroute.job.created"
         case described = "enroute.job.described"
         case statusChanged = "enroute.job.status.changed"
+        case corrected = "enroute.job.corrected"
         case assigned = "enroute.job.assigned"
         case travelStarted = "enroute.job.travel.started"
         case travelEnded = "enroute.job.travel.ended"
@@ -27,8 +28,8 @@ package struct LedgerEvent: Sendable, Hashable {
         /// Whether the subject is a job.
         package var isAboutJob: Bool {
             switch self {
-            case .created, .described, .statusChanged, .assigned, .travelStarted, .travelEnded, .trackingChanged,
-                .proximityChanged, .etaChanged, .closed, .erased:
+            case .created, .described, .statusChanged, .corrected, .assigned, .travelStarted, .travelEnded,
+                .trackingChanged, .proximityChanged, .etaChanged, .closed, .erased:
                 true
             case .riderAvailabilityChanged, .riderUnreachableWithTask, .test: false
             }

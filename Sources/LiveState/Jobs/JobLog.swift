@@ -36,5 +36,20 @@ extension StatusLogEntry {
             id: id, previous: StatusID(fields["prev"] ?? ""), status: status, at: at,
             recordedAt: recorded ?? at, actor: text("actor"), source: source,
             request: text("request"))
+        self.isLate = fields["late"] != nil
+        self.reason = text("reason")
+        if let corrected = fields["corrected"] {
+            guard let corrected = JobStatus(rawValue: corrected) else { return nil }
+            self.corrected = corrected
+        }
+        guard fields["assigned"] != nil else { return }
+        var assignment = LateAssignment(rider: nil, customer: nil)
+        if let rider = fields["rider"] {
+            guard let named = optional(rider, { PersonID($0) }) else { return nil }
+            assignment.rider = .some(named)
+        }
+        guard let customer = optional(fields["customer"] ?? "", { PersonID($0) }) else { return nil }
+        assignment.customer = customer
+        self.assignment = assignment
     }
 }

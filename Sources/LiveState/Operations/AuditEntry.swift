@@ -44,6 +44,18 @@ package struct AuditEntry: Sendable, Hashable {
             ["job": job.text, "keys": String(keys), "reason": "request", "actor": actor.text])
     }
 
+    /// Somebody returned a job from a wrong status to the right one.
+    package static func corrected(
+        _ corrected: CorrectedStatus, by actor: PersonID, because reason: String
+    ) -> AuditEntry {
+        AuditEntry(
+            .audit, type: "corrected",
+            [
+                "job": corrected.job.text, "from": corrected.corrected.rawValue,
+                "to": corrected.event.status.rawValue, "actor": actor.text, "reason": reason,
+            ])
+    }
+
     /// The gateway concluded an proximity state from a rider's position. Followers are notified, but the status does not change.
     package static func suggested(_ state: ProximityState, _ job: JobID, by rider: PersonID) -> AuditEntry {
         AuditEntry(.audit, type: "suggested", ["job": job.text, "rider": rider.text, "state": state.rawValue])

@@ -74,8 +74,7 @@ extension Routes {
         else { throw Problem(Refused.noSuchJob) }
         let entries = try await self.result(of: self.jobs.ledger.log(of: job))
         let tellsActor = grant.role == .ops || grant.role == .service
-        let log = StatusLog(
-            job: job, epoch: record.epoch, entries: tellsActor ? entries : entries.map(\.withoutActor))
-        return Self.json(log.json)
+        let log = StatusLog(job: job, epoch: record.epoch, entries: entries)
+        return Self.json((tellsActor ? log : log.withoutActors).json)
     }
 }

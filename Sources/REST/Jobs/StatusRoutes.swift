@@ -40,10 +40,7 @@ extension Routes {
         _ attempt: RequestAttempt
     ) async throws -> Response {
         let body = try await self.body(StatusBody.self, request, context)
-        guard let status = JobStatus(rawValue: body.status) else {
-            let statuses = JobStatus.allCases.map(\.rawValue).joined(separator: ", ")
-            throw Self.unprocessable("status must be one of \(statuses).")
-        }
+        let status = try Self.status(body.status)
         guard status.canBeCaused(by: grant.party) else {
             throw Problem(
                 .forbidden, status: 403,
@@ -67,8 +64,17 @@ extension Routes {
             isReplicationUnconfirmed: event.isReplicationUnconfirmed)
     }
 
+    /// - Throws: 422 for an unknown status.
+    static func status(_ text: String) throws -> JobStatus {
+        guard let status = JobStatus(rawValue: text) else {
+            let statuses = JobStatus.allCases.map(\.rawValue).joined(separator: ", ")
+            throw Self.unprocessable("status must be one of \(statuses).")
+        }
+        return status
+    }
+
     /// Returns the state that the change expects, or `nil` for any.
-    private static func expectedHead(_ request: Request) throws -> ExpectedHead? {
+    static func expectedHead(_ request: Request) throws -> ExpectedHead? {
         let lines = request.headers[values: .ifMatch]
         switch Precondition(ifMatch: lines.isEmpty ? nil : lines.joined(separator: ",")) {
         case .none: return nil

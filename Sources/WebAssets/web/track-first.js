@@ -49,8 +49,10 @@ function started(header) {
  * @returns `{snapshot, age, names, more}` with the age of the state in ms, texts in the form of `GET texts`, and what the
  *     snapshot does not contain (`Story`); `{refusal}`; or null if there was no answer
  */
-export async function firstState(header) {
-  if (here) return here;
+export const firstState = async (header) => here ?? await stateNow(header);
+
+/** Requests the state from the gateway, in the same form. */
+export async function stateNow(header) {
   const abort = new AbortController();
   let timer;
   const tooLate = new Promise((_, reject) => {

@@ -8,7 +8,7 @@ import {
   reconnectOnTouch,
 } from './page.js';
 import {SignIn} from './page-sign-in.js';
-import {firstState, statusTexts} from './track-first.js';
+import {firstState, stateNow, statusTexts} from './track-first.js';
 import {stepIcons} from './track-icons.js';
 import {TrackMap} from './track-map.js';
 import {
@@ -25,6 +25,9 @@ import {words as allWords} from './track-words.js';
 const DONE_WITH = ['delivered', 'completed', 'cancelled'];
 const EVERY = 1_000;              // ms between two renderings, so that ages and arrival times count
 const ASK_TEXTS_AGAIN = 5_000;    // ms
+// A job that has ended can be corrected, and nobody sends that: the page reads it from time to time, while it is visible.
+const RECHECK_AFTER = 60_000;     // ms
+const MOST_RECHECKS = 30;
 
 const element = (id) => document.getElementById(id);
 const setting = (name) => document.querySelector(`meta[name="enroute-${name}"]`)?.content;
@@ -49,6 +52,7 @@ const banner = new ConnectionBanner(element('offline'), {
 });
 
 let view = unknownView(job);
+let followed = null;   // the subscription of enroute.js
 let texts = null;
 let names = null;      // texts of the rendered page, until the real ones are loaded
 let refusal = null;    // a key of `words.refusals`
@@ -59,6 +63,8 @@ let keptAt = null;     // ms since the epoch: when worker.js cached the state th
 
 let isPast = false;    // a link shows how the job ended; there is nothing to follow
 let isAsking = false;  // the first state was requested, which may say so
+let rechecks = 0;      // how often the ended job was read again
+let recheck = null;    // the timer of the next time
 let wasHere = false;   // a session was open, so the view may stay while the session limit is reached
 
 /** What the close codes that end the session mean to the customer. An expired token asks to sign in again instead. */
@@ -94,7 +100,35 @@ function take(newer, change) {
   } else {
     map.open(view.kind, view.destination, story.shop);
   }
+  if (['completed', 'cancelled'].includes(view.ended)) recheckLater();
+  else if (view.known) rechecks = 0;
   render();
+}
+
+/** Reads a job that has ended again in a while. */
+function recheckLater() {
+  if (recheck !== null || rechecks >= MOST_RECHECKS) return;
+  recheck = setTimeout(async () => {
+    recheck = null;
+    const isAgain = !document.hidden && await isCorrected();
+    if (isAgain) followAgain();
+    else recheckLater();
+  }, RECHECK_AFTER);
+}
+
+/** Whether an ended job is open again, or has ended with another status. */
+async function isCorrected() {
+  rechecks += 1;
+  const answer = await stateNow(signIn.header);
+  return Boolean(answer?.snapshot) && answer.snapshot.id !== view.id;
+}
+
+/** Follows the job from the start, as if the page had been opened now. */
+function followAgain() {
+  [isPast, shownID] = [false, null];
+  followed.stop();
+  followed = enroute.follow(job, take);
+  enroute.start();
 }
 
 /** Holders of a link read about the link. Signed-in people read the same text for a missing job and for someone else's. */
@@ -157,7 +191,7 @@ async function begin() {
   loadTexts();
   await signIn.credential();
   enroute.on('connection', connectionChanged);
-  enroute.follow(job, take);
+  followed = enroute.follow(job, take);
   const first = firstState(signIn.header);
   isAsking = true;
   enroute.start();
@@ -190,6 +224,7 @@ function showPast({snapshot, names: rendered}) {
   [names, refusal] = [rendered, null];
   take(reduce(unknownView(job), {type: 'subscribed', snapshot}, performance.now(), {wall: Date.now()}).view, 'snapshot');
   isPast = true;
+  recheckLater();
 }
 
 // ---- rendering ----

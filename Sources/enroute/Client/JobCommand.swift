@@ -19,10 +19,11 @@ struct JobCommand: AsyncParsableCommand {
             Examples:
               enroute job create visit-1 --customer anna --destination 41.9,12.5
               enroute job status visit-1 on_the_way
+              enroute job correct visit-1 --status on_the_way --reason "completed by mistake"
               enroute job follow visit-1 --json
               enroute job link visit-1
             """),
-        subcommands: [Create.self, Show.self, Status.self, Follow.self, Link.self])
+        subcommands: [Create.self, Show.self, Status.self, Correct.self, Follow.self, Link.self])
 
     /// The job that every command names.
     struct Subject: ParsableArguments {
@@ -161,17 +162,30 @@ struct JobCommand: AsyncParsableCommand {
             struct Entry: Decodable {
                 var status: String
                 var at: Int64
+                var late: Bool?
+                var assigned: Assignment?
+                var corrected: String?
+                var reason: String?
+
+                struct Assignment: Decodable {
+                    var rider: String?
+                    var customer: String?
+                }
+
+                var line: String {
+                    var line = "\(DocumentScreen.time(self.at))  \(self.status)"
+                    if let corrected { line += "  (corrects \(corrected)\(self.reason.map { ": \($0)" } ?? ""))" }
+                    guard self.late == true else { return line }
+                    guard let assigned else { return line + "  (late)" }
+                    let (rider, customer) = (assigned.rider ?? "-", assigned.customer ?? "-")
+                    return line + "  (late assignment: rider \(rider), customer \(customer))"
+                }
             }
             var events: [Entry]
         }
 
         func validate() throws {
-            guard let status, JobStatus(rawValue: status) == nil else { return }
-            let known = JobStatus.allCases.map(\.rawValue)
-            let advice =
-                status.nearest(of: known).map { "Did you mean \($0)?" }
-                ?? "It must be one of \(known.joined(separator: ", "))."
-            throw ValidationError("\(status) is not a status. \(advice)")
+            if let status { try JobCommand.checkStatus(status) }
         }
 
         func run() async throws {
@@ -181,9 +195,7 @@ struct JobCommand: AsyncParsableCommand {
                 guard let status else {
                     let answer = try await client.send(.get, "\(path)/log")
                     guard !self.options.json else { return say(answer.pretty) }
-                    for event in try answer.decoded(as: Log.self).events {
-                        say("\(DocumentScreen.time(event.at))  \(event.status)")
-                    }
+                    for event in try answer.decoded(as: Log.self).events { say(event.line) }
                     return
                 }
                 let answer = try await client.send(.post, "\(path)/status", Body(status: status))

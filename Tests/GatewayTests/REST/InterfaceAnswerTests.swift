@@ -99,6 +99,14 @@ import Webhooks
         try await conversation.ask(409, status.with { $0.body = #"{"status":"completed"}"# })
         try await conversation.ask(422, status.with { $0.body = #"{"status":"flying"}"# })
 
+        let correct = try SampleRequest.good("correctStatus")
+        try await conversation.ask(200, correct)
+        try await conversation.ask(409, correct)
+        try await conversation.ask(412, correct.with { $0.headers = ["If-Match: \"1-1\""] })
+        try await conversation.ask(422, correct.with { $0.body = #"{"status":"flying","reason":"No."}"# })
+        try await conversation.ask(200, correct.with { $0.body = #"{"status":"on_the_way","reason":"It has left."}"# })
+        try await conversation.ask(200, try .good("readStatusLog"))
+
         let assign = SampleRequest("PUT", "/api/v1/jobs/visit-2/assignment", by: .service)
         let unassign = SampleRequest("DELETE", "/api/v1/jobs/visit-2/assignment", by: .service)
         try await conversation.ask(200, assign.with { $0.body = #"{"rider":"rider-2","insteadOf":"rider-1"}"# })

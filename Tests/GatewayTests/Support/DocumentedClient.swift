@@ -121,6 +121,11 @@ struct SampleRequest: Sendable {
             .init(
                 "POST", "\(Self.job)/status", by: .service,
                 #"{"status":"\#(round.isMultiple(of: 2) ? "preparing" : "allocation_failed")"}"#)
+        case "correctStatus":
+            .init(
+                "POST", "\(Self.job)/corrections", by: .service,
+                #"{"status":"\#(round == 0 ? "assigned" : round.isMultiple(of: 2) ? "preparing" : "accepted")","#
+                    + #""reason":"It was set by mistake."}"#)
         case "assignJob":
             .init(
                 "PUT", "\(Self.job)/assignment", by: .service,

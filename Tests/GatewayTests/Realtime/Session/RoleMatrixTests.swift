@@ -16,6 +16,7 @@ import Testing
         .createJob: [.service],
         .eraseJob: [.service],
         .changeStatus: [.customer, .rider, .ops, .service],
+        .correctJob: [.ops, .service],
         .reportLocation: [.rider],
         .readVerdicts: [.rider, .ops, .service],
         .switchTravel: [.rider],
@@ -111,6 +112,7 @@ import Testing
             (.forceOffline, .rest("PATCH", "/api/v1/riders/rider-9/status", #"{"status":"offline"}"#, 404)),
             (.assignJob, .rest("PUT", "\(path)/\(job)/assignment", #"{"rider":"rider-2","insteadOf":"rider-1"}"#, 200)),
             (.assignJob, .rest("DELETE", "\(path)/\(job)/assignment", nil, 200)),
+            (.correctJob, .rest("POST", "\(path)/\(job)/corrections", #"{"status":"none","reason":"a"}"#, 422)),
             // Authorized, and then refused because it is not a status (JobPartyTests test who may set which).
             (.changeStatus, .rest("POST", "\(path)/\(job)/status", #"{"status":"none"}"#, 422)),
         ]
