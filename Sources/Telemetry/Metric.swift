@@ -19,7 +19,7 @@ package enum Metric: Int, CaseIterable, Sendable {
     case acceptPauses, sessionsShed, sessionsExpired
     case jobRepairResyncs, jobCheckResyncs, jobMismatches, redisOutages, positionsBuffered
     case fixesAccepted, fixesHeld, fixesOutOfRange, fixesZeroZero, fixesFuture, fixesStale, fixesOutOfOrder
-    case fixesDuplicate, fixesInaccurate, fixesImplausible, fixesWithoutTravel
+    case fixesDuplicate, fixesInaccurate, fixesImplausible, fixesWithoutTravel, fixesWrongClock
     case revocationsApplied, sessionsRevoked, connectionsReset, positionsSuppressed
     case auditEntriesLost
     case zoneRepairResyncs, zoneCheckResyncs, zoneMismatches, zoneJobsResets
@@ -61,7 +61,7 @@ package enum Metric: Int, CaseIterable, Sendable {
         case .redisOutages: .redisOutages
         case .positionsBuffered: .positionsBuffered
         case .fixesAccepted, .fixesHeld, .fixesOutOfRange, .fixesZeroZero, .fixesFuture, .fixesStale, .fixesOutOfOrder,
-            .fixesDuplicate, .fixesInaccurate, .fixesImplausible, .fixesWithoutTravel:
+            .fixesDuplicate, .fixesInaccurate, .fixesImplausible, .fixesWithoutTravel, .fixesWrongClock:
             .locationsValidated
         case .revocationsApplied: .revocationsApplied
         case .sessionsRevoked: .sessionsRevoked
@@ -124,6 +124,7 @@ package enum Metric: Int, CaseIterable, Sendable {
         case .fixesInaccurate: [("verdict", "inaccurate")]
         case .fixesImplausible: [("verdict", "implausible_speed")]
         case .fixesWithoutTravel: [("verdict", "travel_mode_off")]
+        case .fixesWrongClock: [("verdict", "clock")]
         case .jobRepairResyncs: [("kind", "job"), ("reason", "repair")]
         case .jobCheckResyncs: [("kind", "job"), ("reason", "check")]
         case .zoneRepairResyncs: [("kind", "zone"), ("reason", "repair")]

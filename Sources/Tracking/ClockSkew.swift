@@ -1,30 +1,120 @@
-// Estimates how much a phone's clock differs from the gateway's. The transmission time of a message is never negative,
-// so the smallest of many differences is the best estimate. It is the minimum over minutes, because phones adjust their
-// clocks.
+// Estimates how much a phone's clock differs from the gateway's, and corrects the times of its readings. The transmission
+// time of a message is never negative, so the smallest of several differences that agree is the best estimate. Differences
+// must agree over time: a message that waited in a tunnel is late once, a slow clock makes every message late by the same
+// amount. Corrected times never run backwards when the estimate changes.
 
-/// The minimum of (received at - captured at) over five to ten minutes.
+/// The difference between a phone's clock and the gateway's, from (received at - captured at) of its messages.
 package struct ClockSkew: Hashable, Sendable {
-    /// ns. The estimate covers the current period and the one before.
-    static let period = UInt64.seconds(300)
+    /// ms. A smaller difference is a delay on the network, and is not corrected.
+    package static let tolerance: Int64 = 5_000
+    /// ms. A larger difference is not corrected; its readings are refused.
+    package static let furthest: Int64 = 600_000
+    /// ns for which differences must agree before they are corrected: while the readings are refused because of them, and
+    /// otherwise.
+    static let urgentAgreement = UInt64.seconds(1)
+    static let agreement = UInt64.seconds(10)
+    /// ns for which a correction must last before the rider and operations are notified.
+    static let noticeAfter = UInt64.seconds(10)
 
-    private var began: UInt64?
-    private var least: Int64?
-    private var leastBefore: Int64?
+    /// Differences that agree with each other, but not with the present correction.
+    private struct Candidate: Hashable {
+        var first: Int64
+        var least: Int64
+        /// ns
+        var since: UInt64
+    }
+
+    /// Milliseconds to add to the phone's time to get the gateway's time, including the shortest transmission time; 0 while
+    /// the difference is small. Negative if the phone's clock is ahead.
+    package private(set) var correction: Int64 = 0
+    /// The agreed difference if it is larger than `furthest`, else `nil`.
+    package private(set) var uncorrected: Int64?
+    /// ms added to the correction after it became smaller, so that corrected times do not run backwards. It decreases by
+    /// half of the time that passes.
+    private var slack: Int64 = 0
+    private var candidate: Candidate?
+    private var lastAt: Int64 = 0
+    /// ns; `nil` without a correction, and when its notice is due no more.
+    private var noticeAt: UInt64?
 
     package init() {}
 
-    /// Milliseconds to add to the phone's time to get the gateway's time, including the shortest transmission time;
-    /// `nil` before the first reading. Negative if the phone's clock is ahead.
-    package var milliseconds: Int64? {
-        guard let least = self.least else { return self.leastBefore }
-        return min(least, self.leastBefore ?? least)
+    /// ms to add to the phone's times now.
+    var offset: Int64 { self.correction + self.slack }
+
+    /// Observes the newest reading of a message.
+    ///
+    /// - Parameters:
+    ///   - at: ms by the phone's clock.
+    ///   - late: ms from `at` to its receipt by the gateway's clock.
+    ///   - now: ns of a monotonic clock.
+    ///   - shownAt: the corrected time of the reading that is shown.
+    ///   - isRefused: the reading would be refused because of its time.
+    /// - Returns: the correction, when the rider and operations should be notified of it.
+    mutating func observe(at: Int64, late: Int64, now: UInt64, shownAt: Int64?, isRefused: Bool) -> Int64? {
+        // Not a clock that is set by people; and sums of such times may overflow.
+        guard abs(late.clamped) < Self.absurd else { return nil }
+        if self.slack > 0, at > self.lastAt { self.slack -= min(self.slack, (at - self.lastAt) / 2) }
+        self.lastAt = at
+        let rest = late - self.correction
+        if abs(rest) <= Self.tolerance {
+            (self.candidate, self.uncorrected) = (nil, nil)
+            if rest < 0, self.correction != 0 { self.correct(by: late, at: at, shownAt) }
+            return self.notice(now)
+        }
+        if rest < 0, late >= -Self.tolerance {
+            // The clock was taken for slower than it is: the messages before this one were delayed.
+            self.adopt(late, at: at, now: now, shownAt)
+            return nil
+        }
+        self.consider(late, at: at, now: now, shownAt, isRefused: isRefused)
+        return nil
     }
 
-    mutating func observe(lateMilliseconds: Int64, now: UInt64) {
-        if let began = self.began, now < began + Self.period {
-            self.least = min(self.least ?? lateMilliseconds, lateMilliseconds)
+    private mutating func consider(_ late: Int64, at: Int64, now: UInt64, _ shownAt: Int64?, isRefused: Bool) {
+        guard var candidate = self.candidate, abs(late - candidate.first) <= Self.tolerance, now >= candidate.since
+        else {
+            self.candidate = Candidate(first: late, least: late, since: now)
             return
         }
-        (self.began, self.leastBefore, self.least) = (now, self.least, lateMilliseconds)
+        candidate.least = min(candidate.least, late)
+        self.candidate = candidate
+        let span = now - candidate.since
+        // Buffered messages that arrive together become less late with each one.
+        guard span >= (isRefused ? Self.urgentAgreement : Self.agreement),
+            abs(late - candidate.first) <= Int64(span / 2_000_000)
+        else { return }
+        self.adopt(candidate.least, at: at, now: now, shownAt)
     }
+
+    private mutating func adopt(_ late: Int64, at: Int64, now: UInt64, _ shownAt: Int64?) {
+        self.candidate = nil
+        guard abs(late) <= Self.furthest else {
+            self.uncorrected = late
+            return
+        }
+        self.uncorrected = nil
+        self.correct(by: abs(late) <= Self.tolerance ? 0 : late, at: at, shownAt)
+        self.noticeAt = self.correction == 0 ? nil : now + Self.noticeAfter
+    }
+
+    /// Readings after the one that is shown stay after it.
+    private mutating func correct(by correction: Int64, at: Int64, _ shownAt: Int64?) {
+        self.correction = correction
+        self.slack = shownAt.map { min(Self.furthest, max(0, $0 - at - correction + 1)) } ?? 0
+    }
+
+    private mutating func notice(_ now: UInt64) -> Int64? {
+        guard let noticeAt = self.noticeAt, now >= noticeAt else { return nil }
+        self.noticeAt = nil
+        return self.correction
+    }
+
+    /// ms: a day.
+    private static let absurd: Int64 = 86_400_000
+}
+
+extension Int64 {
+    /// A value whose magnitude is an Int64.
+    fileprivate var clamped: Int64 { Swift.max(self, -.max) }
 }

@@ -18,6 +18,8 @@ package enum FixRefusal: String, Sendable, CaseIterable {
     /// The speed is implausible, and the next reading contradicted it.
     case implausibleSpeed = "implausible_speed"
     case travelModeOff = "travel_mode_off"
+    /// The phone's clock is wrong by more than can be corrected. Counted once more when a clock is corrected.
+    case clock
 }
 
 package enum FixVerdict: Hashable, Sendable {
@@ -83,6 +85,7 @@ extension FixRefusal {
         case .inaccurate: 6
         case .implausibleSpeed: 7
         case .travelModeOff: 8
+        case .clock: 9
         }
     }
 }

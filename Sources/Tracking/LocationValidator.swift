@@ -1,21 +1,33 @@
 // Decides whether a reading may move the marker. A phone's position jumps between houses, arrives twice, arrives late
 // after a tunnel, or is on another continent. Followers see none of that. An implausible reading is held. When the
-// following ones agree with it, the marker was wrong. No accepted reading is older than the one that is shown, so a
-// late batch never moves the marker back.
+// following ones agree with it for long enough, the marker was wrong: the further away, the longer. No accepted reading is
+// older than the one that is shown, so a late batch never moves the marker back.
 
 /// Validates the readings of one rider for one job, in the order they arrive.
 package struct LocationValidator: Sendable {
     package struct Bounds: Hashable, Sendable {
-        /// Maximum plausible speed between two accepted readings, in m/s.
-        package var fastestMetersPerSecond = 60.0
+        /// Readings of a rider that was slower are held beyond this speed, in m/s.
+        package var usualMetersPerSecond = 60.0
+        /// Nobody travels faster, in m/s: 360 km/h.
+        package var fastestMetersPerSecond = 100.0
+        /// A rider speeds up by at most this, in m/s².
+        package var accelerationMetersPerSecondSquared = 5.0
+        /// Readings jump this far in m without reason, because receivers are inaccurate and do not say so.
+        package var jitterMeters = 100.0
         /// Maximum accuracy radius, in m. A larger one cannot distinguish neighbouring streets.
         package var widestAccuracyMeters = 200.0
         /// How much a phone's clock may be ahead, in ms. The script that publishes locations uses the same value.
         package var furthestAheadMilliseconds: Int64 = 30_000
         /// Maximum age of a reading, in ms. The gateway uses the same value.
         package var oldestMilliseconds: Int64 = 60_000
-        /// Held readings that agree with each other for this time, in ms, replace the one that is shown.
-        package var agreementMilliseconds: Int64 = 10_000
+        /// Held readings replace the one that is shown when they agree with each other for this time, in ms. It grows with
+        /// the distance d that the rider cannot have travelled, as d^1.5 up to the longest at `farMeters`, because large
+        /// errors of receivers are rarer and last longer. The longest is shorter than the age at which followers see that
+        /// a position is stale.
+        package var agreementMilliseconds: ClosedRange<Int64> = 2_000...20_000
+        package var farMeters = 320.0
+        /// A position older than this, in s, proves less about the next one: the agreement is shorter in proportion.
+        package var provingSeconds = 5.0
 
         package init() {}
     }
@@ -31,11 +43,12 @@ package struct LocationValidator: Sendable {
         package init(monotonic: UInt64, wall: Int64) { (self.monotonic, self.wall) = (monotonic, wall) }
     }
 
-    /// A held reading, until the next one decides.
+    /// Readings that are held and agree with each other.
     private struct Doubt {
-        /// Since when held readings agree, ms by the phone's clock.
-        var since: Int64
-        var reading: Reading
+        var first: Reading
+        var last: Reading
+        /// ms for which they must agree.
+        var needed: Int64
     }
 
     private let bounds: Bounds
@@ -45,17 +58,21 @@ package struct LocationValidator: Sendable {
     /// When it was received, in ns. Its age is counted from here.
     package private(set) var shownAt: UInt64?
     package private(set) var skew = ClockSkew()
+    /// A correction of the phone's clock that the rider and operations have not been notified of: ms to add to its times.
+    private var clockNotice: Int64?
+    /// Since when the readings that were shown agree, ms.
+    private var shownSince: Int64 = 0
+    /// From the last accepted readings, in m/s.
+    private var speed = 0.0
     private var doubt: Doubt?
 
     package init(bounds: Bounds = Bounds()) { self.bounds = bounds }
 
     /// - Parameter isTravelling: whether travel mode is on.
+    /// - Returns: the verdict. If it is `accepted`, `shown` is the reading with its time and its speed corrected.
     package mutating func validate(_ reading: Reading, isTravelling: Bool = true, received: Receipt) -> FixVerdict {
-        let verdict = self.verdict(reading, isTravelling, received)
-        self.counts.count(verdict)
-        guard case .accepted = verdict else { return verdict }
-        (self.shown, self.shownAt) = (reading, received.monotonic)
-        return verdict
+        if isTravelling { self.observeClock(reading, received) }
+        return self.judge(reading, isTravelling, received)
     }
 
     /// Validates the readings of one message in the order they were captured, because plausibility depends on the
@@ -66,16 +83,23 @@ package struct LocationValidator: Sendable {
         _ readings: [Reading], isTravelling: Bool = true, received: Receipt
     ) -> [FixVerdict] {
         var verdicts = [FixVerdict](repeating: .held, count: readings.count)
-        for index in readings.indices.sorted(by: { readings[$0].at < readings[$1].at }) {
-            verdicts[index] = self.validate(readings[index], isTravelling: isTravelling, received: received)
-        }
+        let order = readings.indices.sorted(by: { readings[$0].at < readings[$1].at })
+        if isTravelling, let newest = order.last { self.observeClock(readings[newest], received) }
+        for index in order { verdicts[index] = self.judge(readings[index], isTravelling, received) }
         return verdicts
+    }
+
+    /// Returns a correction of the phone's clock once, after it has proven itself: ms to add to the phone's times.
+    package mutating func takeClockNotice() -> Int64? {
+        guard let notice = self.clockNotice else { return nil }
+        self.clockNotice = nil
+        return notice
     }
 
     /// Forgets the reading that is shown: for another rider, or a new trip.
     package mutating func reset() {
-        (self.shown, self.shownAt, self.doubt) = (nil, nil, nil)
-        self.skew = ClockSkew()
+        (self.shown, self.shownAt, self.doubt, self.clockNotice) = (nil, nil, nil, nil)
+        (self.skew, self.speed, self.shownSince) = (ClockSkew(), 0, 0)
     }
 
     /// Continues from a later reading that followers saw from another session of the rider or another gateway. Does
@@ -85,12 +109,43 @@ package struct LocationValidator: Sendable {
     package mutating func resume(from reading: Reading, at: UInt64) {
         guard reading.at > self.shown?.at ?? .min else { return }
         (self.shown, self.shownAt, self.doubt) = (reading, at, nil)
+        // How it came to be shown is unknown, so it is trusted.
+        (self.shownSince, self.speed) = (0, 0)
     }
 
     /// Redis refused a reading that was accepted here, because it has newer data.
     package mutating func overrule(_ reason: FixRefusal) { self.counts.overrule(reason) }
 
-    private mutating func verdict(_ reading: Reading, _ isTravelling: Bool, _ received: Receipt) -> FixVerdict {
+    private mutating func observeClock(_ reading: Reading, _ received: Receipt) {
+        let late = received.wall.subtractingReportingOverflow(reading.at)
+        guard !late.overflow else { return }
+        let delay = late.partialValue.subtractingReportingOverflow(self.skew.offset)
+        let isRefused =
+            delay.overflow || !self.isTimely(delay.partialValue)
+            || received.wall - delay.partialValue <= self.shown?.at ?? .min
+        let notice = self.skew.observe(
+            at: reading.at, late: late.partialValue, now: received.monotonic, shownAt: self.shown?.at,
+            isRefused: isRefused)
+        guard let notice else { return }
+        self.clockNotice = notice
+        self.counts.count(.refused(.clock))
+    }
+
+    private func isTimely(_ late: Int64) -> Bool {
+        (-self.bounds.furthestAheadMilliseconds...self.bounds.oldestMilliseconds).contains(late)
+    }
+
+    private mutating func judge(_ reading: Reading, _ isTravelling: Bool, _ received: Receipt) -> FixVerdict {
+        var reading = reading
+        let verdict = self.verdict(&reading, isTravelling, received)
+        self.counts.count(verdict)
+        guard case .accepted(let acceptance) = verdict else { return verdict }
+        self.show(reading, acceptance, received)
+        return verdict
+    }
+
+    /// - Parameter reading: changed to the gateway's time.
+    private mutating func verdict(_ reading: inout Reading, _ isTravelling: Bool, _ received: Receipt) -> FixVerdict {
         guard isTravelling else { return .refused(.travelModeOff) }
         let point = reading.point
         // NaN is in no range.
@@ -98,60 +153,112 @@ package struct LocationValidator: Sendable {
             return .refused(.outOfRange)
         }
         guard max(abs(point.latitude), abs(point.longitude)) >= Self.smallestDegrees else { return .refused(.zeroZero) }
-        let late = received.wall.subtractingReportingOverflow(reading.at)
-        guard !late.overflow, late.partialValue >= -self.bounds.furthestAheadMilliseconds else {
-            return .refused(.future)
+        let corrected = reading.at.addingReportingOverflow(self.skew.offset)
+        let late = received.wall.subtractingReportingOverflow(corrected.partialValue)
+        guard !corrected.overflow, !late.overflow, late.partialValue >= -self.bounds.furthestAheadMilliseconds else {
+            return .refused(self.skew.uncorrected == nil ? .future : .clock)
         }
-        // Before the age is checked, because old readings reveal a wrong clock.
-        self.skew.observe(lateMilliseconds: late.partialValue, now: received.monotonic)
-        guard late.partialValue <= self.bounds.oldestMilliseconds else { return .refused(.stale) }
+        guard late.partialValue <= self.bounds.oldestMilliseconds else {
+            return .refused(self.skew.uncorrected == nil ? .stale : .clock)
+        }
+        reading.at = corrected.partialValue
         if let accuracy = reading.accuracyMeters, !(0...self.bounds.widestAccuracyMeters).contains(accuracy) {
             return .refused(.inaccurate)
         }
         guard let shown = self.shown else { return .accepted(.onward) }
-        guard reading.at != shown.at, reading.at != self.doubt?.reading.at else { return .refused(.duplicate) }
+        guard reading.at != shown.at, reading.at != self.doubt?.last.at else { return .refused(.duplicate) }
         guard reading.at > shown.at else { return .refused(.outOfOrder) }
-        if self.isWithinReach(reading, of: shown) {
-            self.settle(by: reading)
+        let meters = shown.point.meters(to: reading.point)
+        let isWithinReach = meters <= self.reach(from: shown, to: reading)
+        guard let doubt = self.doubt else {
+            if isWithinReach { return .accepted(.onward) }
+            self.hold(reading, shown, meters)
+            return .held
+        }
+        return self.weigh(reading, against: doubt, shown, meters, isWithinReach)
+    }
+
+    /// The distance in m to which a reading is believed at once. Readings are at least a second apart: a shorter time is
+    /// jitter and says nothing about speed.
+    private func reach(from shown: Reading, to reading: Reading) -> Double {
+        let seconds = Self.seconds(from: shown, to: reading)
+        let speed = max(self.speed, shown.speedMetersPerSecond ?? 0)
+        let top = max(
+            self.bounds.usualMetersPerSecond, min(speed * Self.leeway, self.bounds.fastestMetersPerSecond))
+        let travelled = (speed + self.bounds.accelerationMetersPerSecondSquared * seconds) * seconds
+        return min(top * seconds, travelled + self.bounds.jitterMeters + Self.accuracy(shown) + Self.accuracy(reading))
+    }
+
+    /// Holds a reading that is out of reach, until the next ones agree with it or contradict it.
+    private mutating func hold(_ reading: Reading, _ shown: Reading, _ meters: Double) {
+        let seconds = Self.seconds(from: shown, to: reading)
+        let expected = self.speed * seconds + Self.accuracy(shown) + Self.accuracy(reading)
+        let proof = min(1, self.bounds.provingSeconds / seconds)
+        let range = self.bounds.agreementMilliseconds
+        let share = max(0, meters - expected) / self.bounds.farMeters
+        let wanted = share * share.squareRoot() * Double(range.upperBound) * proof
+        // Readings that have agreed for a short time do not count for more than others that agree for as long.
+        let most = min(range.upperBound, max(range.lowerBound, shown.at - self.shownSince))
+        self.doubt = Doubt(
+            first: reading, last: reading, needed: Int64(min(Double(most), max(wanted, Double(range.lowerBound)))))
+    }
+
+    /// Decides about a reading while others are held.
+    private mutating func weigh(
+        _ reading: Reading, against doubt: Doubt, _ shown: Reading, _ meters: Double, _ isWithinReach: Bool
+    ) -> FixVerdict {
+        guard reading.at > doubt.last.at else {
+            guard isWithinReach else { return .refused(.outOfOrder) }
+            self.doubt = nil
             return .accepted(.onward)
         }
-        return self.weigh(reading)
-    }
-
-    /// Decides about the held reading: it was wrong if this one is out of its reach.
-    private mutating func settle(by reading: Reading) {
-        guard let doubt = self.doubt else { return }
+        let seconds = Self.seconds(from: doubt.last, to: reading)
+        let fromDoubt = doubt.last.point.meters(to: reading.point)
+        let agrees = fromDoubt <= seconds * self.bounds.fastestMetersPerSecond + self.bounds.jitterMeters
+        if agrees, !isWithinReach || fromDoubt < meters {
+            self.doubt?.last = reading
+            return reading.at - doubt.first.at >= doubt.needed ? .accepted(.anew) : .held
+        }
+        if fromDoubt > seconds * self.bounds.usualMetersPerSecond { self.counts.count(.refused(.implausibleSpeed)) }
         self.doubt = nil
-        guard !self.isWithinReach(reading, of: doubt.reading) else { return }
-        self.counts.count(.refused(.implausibleSpeed))
+        if isWithinReach { return .accepted(.onward) }
+        self.hold(reading, shown, meters)
+        return .held
     }
 
-    /// Decides about a reading that is out of reach of the one that is shown.
-    private mutating func weigh(_ reading: Reading) -> FixVerdict {
-        guard let doubt = self.doubt, reading.at > doubt.reading.at else {
-            guard self.doubt == nil else { return .refused(.outOfOrder) }
-            self.doubt = Doubt(since: reading.at, reading: reading)
-            return .held
+    /// Followers see this reading from now on.
+    private mutating func show(_ reading: Reading, _ acceptance: FixVerdict.Acceptance, _ received: Receipt) {
+        var reading = reading
+        let before = acceptance == .anew ? self.doubt?.first : self.shown
+        let told = reading.speedMetersPerSecond
+        if let before {
+            let seconds = Self.seconds(from: before, to: reading)
+            let step = min(before.point.meters(to: reading.point) / seconds, self.bounds.fastestMetersPerSecond)
+            let share = acceptance == .anew ? 1 : min(1, seconds / Self.memorySeconds)
+            self.speed += (step - self.speed) * share
+            let most = max(self.speed, step) * Self.toldLeeway + Self.toldMargin
+            if let told, told > most { reading.speedMetersPerSecond = most }
+        } else {
+            if let told { reading.speedMetersPerSecond = min(told, self.bounds.fastestMetersPerSecond) }
+            self.shownSince = reading.at
         }
-        guard self.isWithinReach(reading, of: doubt.reading) else {
-            self.settle(by: reading)
-            self.doubt = Doubt(since: reading.at, reading: reading)
-            return .held
-        }
-        guard reading.at - doubt.since >= self.bounds.agreementMilliseconds else {
-            self.doubt?.reading = reading
-            return .held
-        }
-        self.doubt = nil
-        return .accepted(.anew)
+        if acceptance == .anew { (self.shownSince, self.doubt) = (before?.at ?? reading.at, nil) }
+        (self.shown, self.shownAt) = (reading, received.monotonic)
     }
 
-    /// Readings are at least a second apart. A shorter time is jitter and says nothing about speed.
-    private func isWithinReach(_ reading: Reading, of earlier: Reading) -> Bool {
-        let seconds = max(1, Double(reading.at - earlier.at) / 1000)
-        return earlier.point.meters(to: reading.point) <= seconds * self.bounds.fastestMetersPerSecond
+    private static func seconds(from earlier: Reading, to later: Reading) -> Double {
+        max(1, Double(later.at - earlier.at) / 1000)
     }
 
+    private static func accuracy(_ reading: Reading) -> Double { reading.accuracyMeters ?? 0 }
+
+    /// A rider that is fast may be faster by this factor.
+    private static let leeway = 1.2
+    /// Over how many seconds the speed is averaged.
+    private static let memorySeconds = 4.0
+    /// The speed that a phone reports is limited to this factor of the one between its positions, plus m/s.
+    private static let toldLeeway = 1.5
+    private static let toldMargin = 8.0
     /// As in Coordinate: half of the seventh decimal, in degrees.
     private static let smallestDegrees = 5e-8
 }

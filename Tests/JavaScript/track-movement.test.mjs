@@ -3,7 +3,9 @@
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
 import {bearing, distance} from '../../Sources/WebAssets/web/enroute-view.js';
-import {GLIDE, Movement, RECKONING, TURN, onward, turn} from '../../Sources/WebAssets/web/track-movement.js';
+import {GLIDE, HASTE, LONGEST_GLIDE, LONGEST_RECKONING, Movement, RECKONING, TURN, onward, turn}
+  from '../../Sources/WebAssets/web/track-movement.js';
+import {shown} from './town-ride.mjs';
 
 const ROME = {lat: 41.9, lon: 12.5};
 const T = 1_000_000;
@@ -35,15 +37,24 @@ test('the marker moves in every frame and never goes back at a steady speed', ()
   }
 });
 
-test('a second after a position arrived the marker is on the route', () => {
+test('after a glide the marker is on the route, and it does not hurry', () => {
   const movement = new Movement();
   movement.take(driving(0), T);
   const aside = {...onward(driving(2), 0, 25), at: 2000, spd: 10, hdg: 90};
   movement.take(aside, T + 2_000);
   assert.ok(metresApart(movement.at(T + 2_000), driving(2)) < 0.1, 'nothing leaps when it comes');
-  assert.ok(GLIDE <= 1_000);
-  const there = onward(aside, 90, 10 * GLIDE / 1000);
-  assert.ok(metresApart(movement.at(T + 2_000 + GLIDE), there) < 0.1);
+  assert.ok(GLIDE <= 1_000 && LONGEST_GLIDE <= 6_000);
+  for (let ms = 2_000; ms < 2_000 + LONGEST_GLIDE; ms += 100) {
+    const step = metresApart(movement.at(T + ms), movement.at(T + ms + 100));
+    assert.ok(step < 10 * 1.7 / 10, `${step * 10} m/s`);
+  }
+  const there = onward(aside, 90, 10 * Math.min(LONGEST_GLIDE, RECKONING) / 1000);
+  assert.ok(metresApart(movement.at(T + 2_000 + LONGEST_GLIDE), there) < 0.1);
+  const near = new Movement();
+  near.take(driving(0), T);
+  near.take({...onward(driving(2), 0, 3), at: 2000, spd: 10, hdg: 90}, T + 2_000);
+  const aim = onward(onward(driving(2), 0, 3), 90, 10 * GLIDE / 1000);
+  assert.ok(metresApart(near.at(T + 2_000 + GLIDE), aim) < 0.1, 'a small gap closes at once');
 });
 
 test('without a position the marker continues for five seconds and then stops', () => {
@@ -57,6 +68,51 @@ test('without a position the marker continues for five seconds and then stops', 
     assert.equal(movement.isMoving(T + later), false);
   }
 });
+
+test('the marker continues until the next position is overdue, and for 20 s at most', () => {
+  for (const [interval, limit] of [[5_000, 7_000], [8_000, 11_200], [12_000, 16_800], [20_000, LONGEST_RECKONING]]) {
+    const movement = new Movement();
+    for (const index of [0, 1, 2]) movement.take(driving(index * interval / 1000), T + index * interval);
+    const last = T + 2 * interval;
+    assert.equal(movement.isMoving(last + limit - 100), true, `${interval}`);
+    assert.equal(movement.isMoving(last + limit), false, `${interval}`);
+  }
+  const movement = new Movement();
+  for (const second of [0, 1, 2, 30]) movement.take(driving(second), T + second * 1000);
+  assert.equal(movement.isMoving(T + 30_000 + LONGEST_GLIDE), false, 'one gap is no interval');
+});
+
+test('a speed that contradicts the positions is not extrapolated', () => {
+  const movement = new Movement();
+  movement.take({...driving(0), spd: 340}, T);
+  assert.ok(metresApart(movement.at(T + 1_000), ROME) <= 100.1);
+  movement.take({...driving(1), spd: 340}, T + 1_000);
+  movement.take({...driving(2), spd: 340}, T + 2_000);
+  assert.ok(metresApart(movement.at(T + 7_000), driving(2)) <= 23.1 * 5);
+});
+
+test('a walker without a reported speed does not stand still', () => {
+  const movement = new Movement();
+  let [frozen, before] = [0, null];
+  for (let ms = 0; ms < 120_000; ms += 100) {
+    if (ms % 2_000 === 0) movement.take({...onward(ROME, 40, 1.3 * ms / 1000), at: ms}, T + ms);
+    const place = movement.at(T + ms);
+    if (before && ms > 10_000 && metresApart(before, place) < 0.01) frozen += 1;
+    before = place;
+  }
+  assert.ok(frozen / 1_100 < 0.03, `${frozen} of 1100`);
+});
+
+// Between two reports nobody knows that a rider starts or turns, so both grow with the interval.
+for (const [interval, most, fastest] of [[1_000, 3, HASTE], [2_000, 3, 1.17], [3_000, 4, 1.3], [5_000, 5.5, 1.55]]) {
+  test(`with a report every ${interval / 1000} s the marker is frozen under ${most} % of the time and does not hurry`, () => {
+    for (const [top, tells] of [[5, true], [11, true], [11, false], [25, true]]) {
+      const {frozen, haste} = shown(() => new Movement(), {interval, top, tells});
+      assert.ok(frozen < most / 100, `${top} m/s: ${(100 * frozen).toFixed(1)} % frozen`);
+      assert.ok(haste <= fastest, `${top} m/s: displayed speed ${haste.toFixed(2)} times the true one`);
+    }
+  });
+}
 
 test('a position that is old on arrival is not extrapolated', () => {
   const movement = new Movement();
@@ -77,7 +133,8 @@ test('without a reported speed the marker uses the distance between positions', 
   movement.take(plain(0), T);
   assert.ok(metresApart(movement.at(T + 2_000), ROME) < 0.01, 'one position knows no speed');
   movement.take(plain(2), T + 2_000);
-  assert.ok(Math.abs(metresApart(movement.at(T + 4_000), ROME) - 40) < 0.5);
+  const glided = 2_000 + LONGEST_GLIDE;
+  assert.ok(Math.abs(metresApart(movement.at(T + glided), ROME) - Math.min(glided, 7_000) / 100) < 0.5);
   assert.ok(Math.abs(turn(movement.heading(T + 4_000), 90)) < 1);
 });
 
@@ -137,7 +194,7 @@ test('with reduced motion the marker moves in steps', () => {
   assert.equal(movement.isMoving(T + 4_001), false);
 });
 
-test('in a random ride the marker lags less than a second and rests when the rider does', () => {
+test('in a random ride the marker is soon where the rider is, and rests when it does', () => {
   let seed = 7;
   const random = () => { seed = (seed * 1_103_515_245 + 12_345) % 2 ** 31; return seed / 2 ** 31; };
   for (let ride = 0; ride < 200; ride += 1) {
@@ -151,8 +208,9 @@ test('in a random ride the marker lags less than a second and rests when the rid
       place = onward(place, hdg, spd * seconds);
       now += seconds * 1000;
       movement.take({...place, at: now - T, spd, hdg}, now);
-      const shown = movement.at(now + GLIDE);
-      assert.ok(metresApart(shown, onward(place, hdg, spd > 1.5 ? spd * GLIDE / 1000 : 0)) < 0.5);
+      const shown = movement.at(now + LONGEST_GLIDE);
+      const reckoned = Math.min(LONGEST_GLIDE, RECKONING) / 1000;
+      assert.ok(metresApart(shown, onward(place, hdg, spd > 0.7 ? spd * reckoned : 0)) < spd * 2 + 0.5);
       if (spd > 1.5) assert.ok(Math.abs(turn(movement.heading(now + TURN), bearing(from, place))) < 15);
     }
   }

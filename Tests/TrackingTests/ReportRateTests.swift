@@ -26,7 +26,7 @@ import Testing
 
     @Test(arguments: [0, 1.5, 4.5, 9, 30])
     func `D7: while somebody follows, a position arrives before the marker stops`(speed: Double) {
-        let reckonedSeconds = 5.0  // RECKONING in track-movement.js
+        let reckonedSeconds = 5.0  // RECKONING in track-movement.js, which grows with the interval
         #expect([nil, 100, 1200, 4000].allSatisfy { Self.first(toGo: $0, speed: speed) <= reckonedSeconds })
     }
 

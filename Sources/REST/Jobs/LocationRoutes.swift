@@ -56,6 +56,10 @@ private struct BatchResponse: Encodable {
     var proximity: [Proximity]?
     /// The interval at which the gateway wants location reports.
     var intervalSeconds: Int?
+    /// ms that are added to the phone's times; once, when the gateway starts to correct them.
+    var clockCorrectionMs: Int64?
+    /// ms since the epoch, for phones that compare their clock.
+    var serverTime: Int64
 }
 
 extension Routes {
@@ -82,9 +86,11 @@ extension Routes {
         var held: [JobID] = []
         var refuted: [JobID] = []
         var refused: [(job: JobID, refusal: Refused, reason: FixRefusal?)] = []
+        var clockCorrection: Int64?
         for job in jobs {
-            let (outcome, refutes) = try await self.process(batch, for: job, grant)
-            if refutes { refuted.append(job) }
+            let (outcome, validated) = try await self.process(batch, for: job, grant)
+            if validated?.refutes == true { refuted.append(job) }
+            clockCorrection = validated?.clockCorrection ?? clockCorrection
             switch outcome {
             case .accepted: accepted.append(job)
             case .stale: stale.append(job)
@@ -113,7 +119,8 @@ extension Routes {
                 proximity: guidance.proximities.isEmpty
                     ? nil : guidance.proximities.map { .init(job: $0.job.text, state: $0.state.rawValue) },
                 // All intervals are whole seconds.
-                intervalSeconds: guidance.rate.map { Int($0) }))
+                intervalSeconds: guidance.rate.map { Int($0) }, clockCorrectionMs: clockCorrection,
+                serverTime: WallClock.nowMilliseconds))
     }
 
     private static func batch(_ request: Request) async throws -> LocationBatch {
@@ -137,13 +144,13 @@ extension Routes {
 
     /// Validates and publishes a batch for one job.
     ///
-    /// - Returns: the outcome, and whether the batch refutes a fix that was held before.
+    /// - Returns: the outcome, and what the batch shows about earlier fixes; `nil` for a job that the rider may not report for.
     /// - Throws: `Problem` if Redis is unavailable. The outcome is unknown then, and the client may send the batch again.
     private func process(_ batch: LocationBatch, for job: JobID, _ grant: Grant) async throws -> (
-        BatchOutcome, refutes: Bool
+        BatchOutcome, ValidatedReport?
     ) {
         guard grant.covers(job), !self.revocations.hides(job, from: grant.role) else {
-            return (.refused(.noSuchJob, reason: nil), false)
+            return (.refused(.noSuchJob, reason: nil), nil)
         }
         let trip = TripValidators.Key(rider: grant.person, job: job)
         let validated = try await self.loops.onHomeLoop(of: grant.person) { loop in
@@ -156,9 +163,9 @@ extension Routes {
             }
         }.get()
         switch validated.verdict {
-        case .held: return (.held, validated.refutes)
-        case .refused(let reason): return (BatchOutcome(reason), validated.refutes)
-        case .publish(let fix): return (try await self.publish(fix, trip), validated.refutes)
+        case .held: return (.held, validated)
+        case .refused(let reason): return (BatchOutcome(reason), validated)
+        case .publish(let fix): return (try await self.publish(fix, trip), validated)
         }
     }
 

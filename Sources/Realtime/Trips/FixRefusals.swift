@@ -11,7 +11,7 @@ extension FixRefusal {
         case .outOfRange, .zeroZero: .badRequest
         case .future: .futurePosition
         case .stale, .outOfOrder, .duplicate: .stalePosition
-        case .inaccurate, .implausibleSpeed: .implausiblePosition
+        case .inaccurate, .implausibleSpeed, .clock: .implausiblePosition
         case .travelModeOff: .travelModeOff
         }
     }
@@ -29,7 +29,18 @@ extension FixRefusal {
         case .inaccurate: "The fix is too inaccurate. Wait for a better one."
         case .implausibleSpeed: "Implausible speed: a held position was discarded."
         case .travelModeOff: "Travel mode is off for this job. Switch it on first."
+        case .clock:
+            "The phone's clock is wrong by more than \(ClockSkew.furthest / 60_000) minutes. Set it automatically."
         }
+    }
+}
+
+extension ClockSkew {
+    /// The notice for a rider whose clock is corrected.
+    package static func notice(ofCorrection milliseconds: Int64) -> String {
+        let direction = milliseconds > 0 ? "behind" : "ahead"
+        return "The phone's clock is \(abs(milliseconds) / 1000) s \(direction). Positions are shown with corrected times; "
+            + "set the clock automatically."
     }
 }
 
@@ -47,6 +58,7 @@ extension FixVerdictName {
         case .refused(.inaccurate): .fixesInaccurate
         case .refused(.implausibleSpeed): .fixesImplausible
         case .refused(.travelModeOff): .fixesWithoutTravel
+        case .refused(.clock): .fixesWrongClock
         }
     }
 }

@@ -84,6 +84,7 @@ package final class RiderSession {
             refuted.ref = nil
             self.refuse(refuted, .implausibleSpeed)
         }
+        if let correction = validated.clockCorrection { self.notify(ofClockCorrection: correction, answer) }
         self.decide(
             self.queue.validated(
                 answer, validated.verdict, at: NIODeadline.now().uptimeNanoseconds,
@@ -229,6 +230,15 @@ package final class RiderSession {
                 Refusal(
                     replyTo: "location", job: answer.job, code: reason.code, message: reason.message,
                     reason: reason.rawValue, ref: answer.ref)))
+    }
+
+    /// Sent once for a trip. It refers to no report, so it carries no ref.
+    private func notify(ofClockCorrection milliseconds: Int64, _ answer: ReportQueue.Answer) {
+        self.session.send(
+            .error(
+                Refusal(
+                    replyTo: "location", job: answer.job, code: FixRefusal.clock.code,
+                    message: ClockSkew.notice(ofCorrection: milliseconds), reason: FixRefusal.clock.rawValue)))
     }
 
     private func refuse(_ answer: ReportQueue.Answer, _ code: ErrorCode, _ message: String) {

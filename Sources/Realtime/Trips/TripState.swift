@@ -21,9 +21,11 @@ package struct ValidatedReport: Hashable, Sendable {
     package var verdict: ReportVerdict
     /// The report refutes a fix that was held, from this or an earlier report: the rider was not there.
     package var refutes = false
+    /// The phone's clock is corrected by so many ms; `nil` if the rider has been notified of it, and without a correction.
+    package var clockCorrection: Int64?
 
-    package init(verdict: ReportVerdict, refutes: Bool = false) {
-        (self.verdict, self.refutes) = (verdict, refutes)
+    package init(verdict: ReportVerdict, refutes: Bool = false, clockCorrection: Int64? = nil) {
+        (self.verdict, self.refutes, self.clockCorrection) = (verdict, refutes, clockCorrection)
     }
 }
 
@@ -67,7 +69,9 @@ struct TripState: Sendable {
     {
         let refuted = self.validator.counts.refused(.implausibleSpeed)
         let verdict = self.verdict(fixes, invalidFixes, received)
-        return ValidatedReport(verdict: verdict, refutes: self.validator.counts.refused(.implausibleSpeed) > refuted)
+        return ValidatedReport(
+            verdict: verdict, refutes: self.validator.counts.refused(.implausibleSpeed) > refuted,
+            clockCorrection: self.validator.takeClockNotice())
     }
 
     private mutating func verdict(
@@ -77,7 +81,7 @@ struct TripState: Sendable {
             switch self.validator.validate(
                 fixes.first.map { Reading($0) } ?? Reading(invalidFixes[0]), received: received)
             {
-            case .accepted: return .publish(fixes[0])
+            case .accepted: return .publish(self.corrected(fixes[0]))
             case .held: return .held
             case .refused(let reason): return .refused(reason)
             }
@@ -89,10 +93,18 @@ struct TripState: Sendable {
         }
         // A fix with invalid coordinates is never accepted, so each accepted reading is one of `fixes`.
         let accepted = zip(fixes, verdicts).filter { if case .accepted = $0.1.1 { true } else { false } }.map(\.0)
-        if let fix = accepted.max(by: { $0.at < $1.at }) { return .publish(fix) }
+        if let fix = accepted.max(by: { $0.at < $1.at }) { return .publish(self.corrected(fix)) }
         if newest({ $0 == .held }) != nil { return .held }
         guard case .refused(let reason)? = newest({ _ in true }) else { return .held }
         return .refused(reason)
+    }
+
+    /// The fix that was accepted last, with the time and the speed that the validator corrected.
+    private func corrected(_ fix: Fix) -> Fix {
+        guard let shown = self.validator.shown else { return fix }
+        var corrected = fix
+        (corrected.at, corrected.speedMetersPerSecond) = (shown.at, shown.speedMetersPerSecond)
+        return corrected
     }
 
     /// A report arrived, whatever its verdict.

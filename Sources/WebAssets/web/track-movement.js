@@ -1,6 +1,6 @@
 // Computes where the marker is between two positions, which arrive every 1 to 20 s. The marker continues at its last speed
-// and course (dead reckoning) for at most 5 s. When the next position arrives, the marker glides to it in less than a second.
-// Nothing here uses a map or a clock.
+// and course (dead reckoning) until the next position is overdue. When it arrives, the marker glides to it, not much faster
+// than the rider can be. Nothing here uses a map or a clock.
 
 import {bearing, distance} from './enroute-view.js';
 
@@ -8,20 +8,35 @@ import {bearing, distance} from './enroute-view.js';
 const EARTH = 6_371_008.8;
 const RADIANS = Math.PI / 180;
 
-/** ms to glide to a new position, and so the longest lag of the marker. */
+/** ms to glide to a new position if that is not too fast, and at most. */
 export const GLIDE = 900;
-/** ms for which the marker continues without a new position. */
+export const LONGEST_GLIDE = 6_000;
+/** While it glides, the marker is at most this factor faster than the rider was lately. */
+export const HASTE = 1.15;
+/** ms for which the marker continues without a new position, if the rider reports often, and at most. */
 export const RECKONING = 5_000;
+export const LONGEST_RECKONING = 20_000;
+/** The marker continues for this factor of the time between the last positions. */
+const OVERDUE = 1.4;
 /** ms to rotate the icon. */
 export const TURN = 400;
 /** Speed in m/s above which a rider counts as travelling. Below it a heading is noise. */
 export const TRAVELS = 1.5;
-/** Speed in m/s above which a change is a jump, not a movement. */
-export const FASTEST = 60;
+/** Speed in m/s at or below which a rider counts as standing still. */
+export const RESTS = 0.7;
+/** Speed in m/s above which a change is a jump, not a movement. Nobody travels faster. */
+export const FASTEST = 100;
+/** The speed that a phone reports is limited to this factor of the one between its positions, plus m/s. */
+const TOLD = {factor: 1.5, margin: 8};
+/** The speed in m/s that a marker may have in any case, and the share of its highest speed that is forgotten with a position. */
+const LEAST_TOP = 4;
+const FORGOTTEN = 0.02;
+/** ms for which a rider that has moved less than `ANNOUNCED_SHIFT` counts as moving on. */
+const UNDECIDED = 5_000;
 /** Distance in m between two positions above which their direction is meaningful. */
 const ANNOUNCED_SHIFT = 3;
 
-/** Returns the place at a distance in a direction, computed on a plane: exact enough for 5 s of driving. */
+/** Returns the place at a distance in a direction, computed on a plane: exact enough for 20 s of driving. */
 export function onward(from, heading, metres) {
   const north = metres * Math.cos(heading * RADIANS) / EARTH / RADIANS;
   const east = metres * Math.sin(heading * RADIANS) / EARTH / RADIANS / Math.max(0.01, Math.cos(from.lat * RADIANS));
@@ -37,9 +52,13 @@ const ease = (part) => part <= 0 ? 0 : part >= 1 ? 1 : part * part * (3 - 2 * pa
 /** The movement of a marker. All times are ms of one monotonic clock. */
 export class Movement {
   #fix = null;        // the last position, with the speed (m/s) and course (degrees) used for reckoning
+  #anchor = null;     // the last position that was apart from the one before it, for phones that report no speed
   #heardAt = 0;       // when the position was measured, as far as known
   #gap = null;        // offset of the marker from the position on arrival, in degrees
+  #glide = GLIDE;     // ms in which the gap closes
   #cameAt = 0;
+  #spacings = [];     // ms between the last arrivals
+  #top = LEAST_TOP;   // the rider's highest speed lately, m/s
   #heading = null;    // `{from, to, at}`: a rotation that started at `at`; null while no heading is known
 
   /** @param still no dead reckoning, gliding or rotation (`prefers-reduced-motion`) */
@@ -54,7 +73,8 @@ export class Movement {
 
   /** Forgets everything, so that the marker does not glide from one rider to another. */
   forget() {
-    [this.#fix, this.#gap, this.#heading] = [null, null, null];
+    [this.#fix, this.#anchor, this.#gap, this.#heading] = [null, null, null, null];
+    [this.#spacings, this.#top] = [[], LEAST_TOP];
   }
 
   /**
@@ -69,24 +89,53 @@ export class Movement {
     const shown = before && this.at(now);
     const isElsewhere = shown && distance(shown, position) > FASTEST * Math.max(1, (now - this.#cameAt) / 1000);
     const [speed, course] = this.#motion(before, position);
+    if (before) this.#spacings = [now - this.#cameAt, ...this.#spacings].slice(0, 2);
     this.#fix = {lat: position.lat, lon: position.lon, at: position.at, speed, course};
     [this.#heardAt, this.#cameAt] = [now - age, now];
+    this.#top = Math.max(speed, LEAST_TOP, this.#top * (1 - FORGOTTEN));
     this.#aim(course, speed, atOnce, now);
     this.#gap = null;
     if (shown && !atOnce && !isElsewhere && !this.still()) {
       const there = this.#reckoned(now);
       this.#gap = {lat: shown.lat - there.lat, lon: shown.lon - there.lon};
+      this.#glide = this.#glideTime(there, shown);
     }
   }
 
-  /** Returns speed and course as reported by the phone, otherwise derived from the last two positions; course may be null. */
+  /**
+   * Returns speed and course as reported by the phone, otherwise derived from positions; course may be null. A reported
+   * speed that contradicts the positions is limited.
+   */
   #motion = (before, position) => {
-    const seconds = before ? (position.at - before.at) / 1000 : 0;
-    const metres = before ? distance(before, position) : 0;
-    const told = before && seconds > 0 && metres >= ANNOUNCED_SHIFT ? metres / seconds : 0;
-    const speed = position.spd ?? (told <= FASTEST ? told : 0);
-    const course = position.hdg ?? (metres >= ANNOUNCED_SHIFT ? bearing(before, position) : null);
-    return [speed, course];
+    this.#anchor ??= position;
+    const seconds = before ? Math.max(1, (position.at - before.at) / 1000) : 1;
+    const reported = Math.min(position.spd ?? 0, before
+      ? distance(before, position) / seconds * TOLD.factor + TOLD.margin : FASTEST, FASTEST);
+    let derived = before ? [before.speed, before.course] : [0, null];
+    const metres = distance(this.#anchor, position);
+    const ms = position.at - this.#anchor.at;
+    if (metres >= ANNOUNCED_SHIFT) {
+      const speed = ms > 0 ? metres / ms * 1000 : 0;
+      derived = [speed <= FASTEST ? speed : 0, bearing(this.#anchor, position)];
+    } else if (ms > UNDECIDED || ms < 0) derived = [0, null];
+    if (metres >= ANNOUNCED_SHIFT || ms > UNDECIDED || ms < 0) this.#anchor = position;
+    return [position.spd == null ? derived[0] : reported, position.hdg ?? derived[1]];
+  };
+
+  /** Returns the ms in which the gap can close without haste. */
+  #glideTime = (there, shown) => {
+    const {speed, course} = this.#fix;
+    const gap = distance(shown, there);
+    const towards = gap > 0 ? bearing(shown, there) : 0;
+    const own = course === null || speed <= RESTS ? 0 : speed;
+    let ms = GLIDE;
+    const isHasty = () => {
+      const more = gap / ms * 1000;
+      const angle = turn(course ?? 0, towards) * RADIANS;
+      return Math.hypot(own + more * Math.cos(angle), more * Math.sin(angle)) > this.#top * HASTE;
+    };
+    while (ms < LONGEST_GLIDE && isHasty()) ms = Math.min(LONGEST_GLIDE, ms * 1.2);
+    return ms;
   };
 
   /** Rotates towards the course. At a standstill the last heading stays, because a resting phone reports none. */
@@ -96,11 +145,17 @@ export class Movement {
     this.#heading = {from: isTurn ? this.heading(now) : course, to: course, at: now};
   };
 
+  /** ms for which the last position is extrapolated. One long gap is no reason to continue for longer. */
+  get #reckoning() {
+    const usual = this.#spacings.length === 2 ? Math.min(...this.#spacings) : 0;
+    return Math.min(LONGEST_RECKONING, Math.max(RECKONING, usual * OVERDUE));
+  }
+
   /** Returns the dead-reckoned place, up to the time limit. */
   #reckoned = (now) => {
     const {speed, course} = this.#fix;
-    if (course === null || speed <= TRAVELS || this.still()) return this.#fix;
-    const ms = Math.min(RECKONING, Math.max(0, now - this.#heardAt));
+    if (course === null || speed <= RESTS || this.still()) return this.#fix;
+    const ms = Math.min(this.#reckoning, Math.max(0, now - this.#heardAt));
     // A position that was already old on arrival is not extrapolated, because the marker would jump.
     if (this.#cameAt - this.#heardAt >= RECKONING) return this.#fix;
     return onward(this.#fix, course, speed * ms / 1000);
@@ -111,7 +166,7 @@ export class Movement {
     if (!this.#fix) return null;
     const {lat, lon} = this.#reckoned(now);
     if (!this.#gap || this.still()) return {lat, lon};
-    const rest = 1 - ease((now - this.#cameAt) / GLIDE);
+    const rest = Math.max(0, 1 - (now - this.#cameAt) / this.#glide);
     return {lat: lat + this.#gap.lat * rest, lon: lon + this.#gap.lon * rest};
   }
 
@@ -125,7 +180,7 @@ export class Movement {
   /** Whether the next frame will differ from this one. */
   isMoving(now) {
     if (!this.#fix || this.still()) return false;
-    const isReckoned = this.#fix.course !== null && this.#fix.speed > TRAVELS && now - this.#heardAt < RECKONING;
-    return isReckoned || now - this.#cameAt < GLIDE || now - (this.#heading?.at ?? -TURN) < TURN;
+    const isReckoned = this.#fix.course !== null && this.#fix.speed > RESTS && now - this.#heardAt < this.#reckoning;
+    return isReckoned || (this.#gap && now - this.#cameAt < this.#glide) || now - (this.#heading?.at ?? -TURN) < TURN;
   }
 }
