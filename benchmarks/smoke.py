@@ -16,7 +16,7 @@ FOLLOWERS = 4
 RUNS = [
     "availability.py", "enroute-instructions", "enroute-load", "enroute-peers", "field.py", "fit.py", "fleet/checker.py",
     "fleet/clients.py", "fleet/fleet.py", "peers/node-ws", "pool.py", "readme.py", "recovery.py", "riders.py", "scaling.py",
-    "status.py", "storm.py", "twin.py",
+    "status.py", "storm.py", "tracking.py", "twin.py",
 ]
 LEFT_OUT = {
     "fleet/crowd.py": "fleet/fleet.py starts it",
@@ -161,6 +161,7 @@ def generated(folder):
     """Figures in documents and code are those of the result files."""
     run("readme.py", sys.executable, f"{FOLDER}/readme.py", "--check")
     run("fit.py", sys.executable, f"{FOLDER}/fit.py", "--check")
+    run("tracking.py", sys.executable, f"{FOLDER}/tracking.py", "--page-only")
 
 
 def peers(enroute, programs, folder):

@@ -19,7 +19,8 @@ import Testing
             for second in seconds {
                 let at = Recordings.start + second * 1000
                 let reading = Reading(
-                    at: at - behind(second), point: Point(latitude: 41.9 + Double(second) * 8 / 111_195, longitude: 12.5),
+                    at: at - behind(second),
+                    point: Point(latitude: 41.9 + Double(second) * 8 / 111_195, longitude: 12.5),
                     accuracyMeters: 5)
                 let received = at + delay(second)
                 self.verdicts.append(

@@ -39,7 +39,8 @@ extension ClockSkew {
     /// The notice for a rider whose clock is corrected.
     package static func notice(ofCorrection milliseconds: Int64) -> String {
         let direction = milliseconds > 0 ? "behind" : "ahead"
-        return "The phone's clock is \(abs(milliseconds) / 1000) s \(direction). Positions are shown with corrected times; "
+        return
+            "The phone's clock is \(abs(milliseconds) / 1000) s \(direction). Positions are shown with corrected times; "
             + "set the clock automatically."
     }
 }

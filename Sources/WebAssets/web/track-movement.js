@@ -29,7 +29,7 @@ export const FASTEST = 100;
 /** The speed that a phone reports is limited to this factor of the one between its positions, plus m/s. */
 const TOLD = {factor: 1.5, margin: 8};
 /** The speed in m/s that a marker may have in any case, and the share of its highest speed that is forgotten with a position. */
-const LEAST_TOP = 4;
+const LEAST_TOP = 2;
 const FORGOTTEN = 0.02;
 /** ms for which a rider that has moved less than `ANNOUNCED_SHIFT` counts as moving on. */
 const UNDECIDED = 5_000;

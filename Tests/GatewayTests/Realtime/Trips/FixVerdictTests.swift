@@ -127,8 +127,7 @@ import Testing
         }
     }
 
-    @Test func `US-072: distant fixes are accepted after they agree for twenty seconds, and not before`() async throws
-    {
+    @Test func `US-072: distant fixes are accepted after they agree for twenty seconds, and not before`() async throws {
         try await Self.run { gateway, job in
             try await gateway.connect("anna", .customer) { customer, seen in
                 try await customer.send(.subscribe(job: job, since: nil))
