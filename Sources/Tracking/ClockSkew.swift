@@ -34,7 +34,7 @@ package struct ClockSkew: Hashable, Sendable {
     private var slack: Int64 = 0
     private var candidate: Candidate?
     private var lastAt: Int64 = 0
-    /// ns; `nil` without a correction, and when its notice is due no more.
+    /// ns; `nil` without a correction, and after its notice.
     private var noticeAt: UInt64?
 
     package init() {}

@@ -11,7 +11,7 @@ const RADIANS = Math.PI / 180;
 /** ms to glide to a new position if that is not too fast, and at most. */
 export const GLIDE = 900;
 export const LONGEST_GLIDE = 6_000;
-/** While it glides, the marker is at most this factor faster than the rider was lately. */
+/** While it glides, the marker is at most this factor faster than the rider was recently. */
 export const HASTE = 1.15;
 /** ms for which the marker continues without a new position, if the rider reports often, and at most. */
 export const RECKONING = 5_000;
@@ -58,7 +58,7 @@ export class Movement {
   #glide = GLIDE;     // ms in which the gap closes
   #cameAt = 0;
   #spacings = [];     // ms between the last arrivals
-  #top = LEAST_TOP;   // the rider's highest speed lately, m/s
+  #top = LEAST_TOP;   // the rider's highest speed of the last minutes, m/s
   #heading = null;    // `{from, to, at}`: a rotation that started at `at`; null while no heading is known
 
   /** @param still no dead reckoning, gliding or rotation (`prefers-reduced-motion`) */
