@@ -35,37 +35,56 @@ enum LogLine {
     private static let ownKeys: Set = ["time", "level", "msg", "source"]
 
     private static func key(_ text: String) -> String {
-        let key = String(text.map { $0.isASCII && ($0.isLetter || $0.isNumber || "._-".contains($0)) ? $0 : "_" })
+        let key = text.utf8.allSatisfy(Self.isKeyByte) ? text : Self.replacingInvalid(in: text)
         return self.ownKeys.contains(key) ? key + "_" : key
+    }
+
+    private static func replacingInvalid(in text: String) -> String {
+        String(text.map { $0.asciiValue.map(Self.isKeyByte) == true ? $0 : "_" })
+    }
+
+    private static func isKeyByte(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "-"):
+            true
+        default: false
+        }
     }
 
     /// The text itself if it needs no quotes, else quoted and escaped.
     static func value(_ text: String) -> String {
         let isPlain =
             !text.isEmpty
-            && text.unicodeScalars.allSatisfy {
-                $0.value > 32 && $0 != "\"" && $0 != "=" && $0 != "\\" && $0.value != 127
-            }
+            && text.utf8.allSatisfy { $0 != UInt8(ascii: " ") && $0 != UInt8(ascii: "=") && !Self.isEscaped($0) }
         return isPlain ? text : self.quoted(text)
     }
 
     /// The text as a JSON string, which is also how logfmt quotes.
     private static func quoted(_ text: String) -> String {
-        var quoted = "\""
+        text.utf8.contains(where: Self.isEscaped) ? "\"\(Self.escaped(text))\"" : "\"\(text)\""
+    }
+
+    private static func isEscaped(_ byte: UInt8) -> Bool {
+        byte < 32 || byte == 127 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
+    }
+
+    private static func escaped(_ text: String) -> String {
+        var escaped = ""
         for scalar in text.unicodeScalars {
             switch scalar {
-            case "\"": quoted += "\\\""
-            case "\\": quoted += "\\\\"
-            case "\n": quoted += "\\n"
-            case "\r": quoted += "\\r"
-            case "\t": quoted += "\\t"
+            case "\"": escaped += "\\\""
+            case "\\": escaped += "\\\\"
+            case "\n": escaped += "\\n"
+            case "\r": escaped += "\\r"
+            case "\t": escaped += "\\t"
             case _ where scalar.value < 32 || scalar.value == 127:
-                quoted +=
+                escaped +=
                     "\\u" + String(repeating: "0", count: scalar.value < 16 ? 3 : 2) + String(scalar.value, radix: 16)
-            default: quoted.unicodeScalars.append(scalar)
+            default: escaped.unicodeScalars.append(scalar)
             }
         }
-        return quoted + "\""
+        return escaped
     }
 }
 
