@@ -23,8 +23,17 @@ extension Routes {
     }
 
     private struct WebhookBody: Decodable {
-        var url: String
-        var types: [String]?
+        private enum Member: String, CodingKey { case url, types }
+
+        let url: String
+        let types: [String]
+
+        init(from decoder: any Decoder) throws {
+            let members = try decoder.container(keyedBy: Member.self)
+            self.url = try members.decode(String.self, forKey: .url)
+            // As the description says, null is not an array.
+            self.types = members.contains(.types) ? try members.decode([String].self, forKey: .types) : []
+        }
     }
 
     private struct WebhookList: Encodable { var webhooks: [WebhookDocument] }
@@ -55,7 +64,7 @@ extension Routes {
         return try await self.executeOnce(request, context, by: grant, hasSecret: true) { request, _ in
             let body = try await self.body(WebhookBody.self, request, context)
             let webhook = try await self.changing {
-                try await self.webhookOperations.add(url: body.url, types: body.types ?? [])
+                try await self.webhookOperations.add(url: body.url, types: body.types)
             }
             return try Self.json(WebhookDocument(webhook, withSecret: true), status: .created)
         }

@@ -14,6 +14,7 @@ extension InterfaceAnswerTests {
         for body in [
             "{}", #"{"url":"http://shop.example/"}"#, #"{"url":"https://169.254.169.254/latest"}"#,
             #"{"url":"https://127.0.0.1:1/","types":["enroute.job.sold"]}"#,
+            #"{"url":"https://127.0.0.1:1/","types":null}"#,
         ] {
             try await conversation.ask(422, add.with { $0.body = body })
         }
