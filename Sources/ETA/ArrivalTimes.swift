@@ -82,6 +82,7 @@ package final class ArrivalTimes {
         defer { self[job] = arrival }
         arrival.setDestination(destination)
         arrival.zone = view.record.zone
+        arrival.vehicle = view.snapshot.riderCard?.vehicle
         guard view.isTracking else {
             arrival.ended()
             return view

@@ -22,6 +22,11 @@ struct FollowedArrival {
     private let bounds: ArrivalTime.Bounds
     private var time: ArrivalTime
     private var estimator = TravelEstimator()
+    /// What the rider travels with, according to the rider's card; `nil` to learn it from the trip.
+    var vehicle: Vehicle? {
+        get { self.estimator.vehicle }
+        set { if newValue != self.estimator.vehicle { self.estimator.vehicle = newValue } }
+    }
     /// The last position, and its time by the phone's clock.
     private var last: (place: Coordinate, at: Int64)?
     /// The frame of the newest position. It is decoded once a second, however many arrive.
@@ -122,9 +127,9 @@ struct FollowedArrival {
 
     /// The rider's positions ended, so everything starts again.
     mutating func ended() {
-        let zone = self.zone
+        let (zone, vehicle) = (self.zone, self.vehicle)
         self = Self(rider: self.rider, destination: self.destination, bounds: self.bounds)
-        self.zone = zone
+        (self.zone, self.vehicle) = (zone, vehicle)
     }
 
     // MARK: the next step
@@ -145,10 +150,12 @@ struct FollowedArrival {
         switch self.time.state(now: now) {
         case .ok(let seconds):
             guard self.lastSent?.state != .ok, let known = self.lastKnown else { return .wait }
+            let range = self.range(ofSeconds: seconds, source: known.source, wall)
             return self.send(
                 .init(
                     state: .ok, arrivesAt: wall + Int64(seconds * 1000), seconds: Int64(seconds.rounded()),
-                    source: known.source, confidence: known.confidence, at: wall, stopsBefore: known.stopsBefore))
+                    source: known.source, confidence: known.confidence, at: wall, stopsBefore: known.stopsBefore,
+                    earliestAt: range?.lowerBound, latestAt: range?.upperBound))
         case .recalculating: return self.send(unless: .recalculating, wall)
         case .unavailable: return self.send(unless: .unavailable, wall)
         }
@@ -193,7 +200,9 @@ struct FollowedArrival {
     /// The query for a provider; `nil` without a position, and for an unknown path.
     var question: RouteQuery? {
         guard let last = self.last, case .through = self.path else { return nil }
-        return RouteQuery(places: [last.place] + self.before.compactMap { $0 } + [self.destination])
+        return RouteQuery(
+            places: [last.place] + self.before.compactMap { $0 } + [self.destination],
+            mode: TravelMode(self.estimator.assumedVehicle))
     }
 
     /// Seconds spent at the stops before, which providers do not include.
@@ -214,12 +223,22 @@ struct FollowedArrival {
         self.time.succeeded(calculation, seconds: seconds, now: now)
         guard case .ok(let remaining) = self.time.state(now: now) else { return nil }
         let confidence: ArrivalConfidence = route.map { $0.answer.knowsTraffic ? .high : .medium } ?? .low
+        let source = (route?.source ?? .builtIn).rawValue
+        let range = self.range(ofSeconds: remaining, source: source, wall)
         let estimate = ArrivalEstimate(
             state: .ok, arrivesAt: wall + Int64(remaining * 1000), seconds: Int64(remaining.rounded()),
-            source: (route?.source ?? .builtIn).rawValue, confidence: confidence, at: wall,
-            stopsBefore: self.stopsBefore)
+            source: source, confidence: confidence, at: wall, stopsBefore: self.stopsBefore,
+            earliestAt: range?.lowerBound, latestAt: range?.upperBound)
         (self.own, self.lastKnown) = (estimate, estimate)
         return estimate
+    }
+
+    /// When most riders arrive for whom these seconds are estimated, ms since the epoch. Only the built-in estimator is
+    /// calibrated, so the estimates of providers have no range.
+    private func range(ofSeconds seconds: Double, source: String?, _ wall: Int64) -> ClosedRange<Int64>? {
+        guard source == ArrivalSource.builtIn.rawValue else { return nil }
+        let range = self.estimator.range(ofSeconds: seconds)
+        return wall + Int64(range.lowerBound * 1000)...wall + Int64(range.upperBound * 1000)
     }
 
     /// What to do with a calculation, depending on who holds the job's lease.

@@ -78,6 +78,8 @@ export interface Eta {
   readonly confidence?: 'low' | 'medium' | 'high';
   readonly at: number;
   /** Number of stops before this one. */ readonly stopsBefore?: number;
+  /** 80 % of such riders arrive between `earliestAt` and `latestAt`; both or neither. */ readonly earliestAt?: number;
+  readonly latestAt?: number;
 }
 
 export interface Step {

@@ -13,6 +13,21 @@ enum CSV {
 
     /// - Parameter trip: value of the trip column; `nil` for the first trip in the file.
     static func fixes(_ data: Data, trip: String?) throws(JourneyError) -> [LocatedFix] {
+        var wanted = trip
+        let found = try self.trips(data) { name in
+            if wanted == nil { wanted = name }
+            return name == wanted
+        }
+        if let trip, found.first?.fixes.isEmpty ?? true { throw .noSuchTrip(trip) }
+        return found.first?.fixes ?? []
+    }
+
+    /// The trips of a file in the order of their first lines. A file without a trip column has one trip without a name.
+    ///
+    /// - Parameter isWanted: whether to read a trip. The lines of others are not parsed.
+    static func trips(
+        _ data: Data, where isWanted: (String) -> Bool = { _ in true }
+    ) throws(JourneyError) -> [(name: String?, fixes: [LocatedFix])] {
         let lines = RecordingFile.lines(data).filter { !$0.text.isEmpty }
         guard let header = lines.first else { throw .empty }
         let titles = try self.fields(header.text, header.number).map { $0.lowercased() }
@@ -24,8 +39,8 @@ enum CSV {
         }
         let (accuracy, speed, heading) = (column("accuracy"), column("speed"), column("heading"))
         let tripColumn = column("trip")
-        var wanted = trip
-        var fixes: [LocatedFix] = []
+        var trips: [(name: String?, fixes: [LocatedFix])] = []
+        var indices: [String: Int] = [:]
         for line in lines.dropFirst() {
             let fields = try self.fields(line.text, line.number)
             guard fields.count == titles.count else {
@@ -33,9 +48,12 @@ enum CSV {
                     line: line.number, reason: "the line has \(fields.count) fields, but the header has \(titles.count)"
                 )
             }
-            if let tripColumn {
-                if wanted == nil { wanted = fields[tripColumn] }
-                guard fields[tripColumn] == wanted else { continue }
+            let name = tripColumn.map { fields[$0] }
+            if let name, !isWanted(name) { continue }
+            let index = indices[name ?? "", default: trips.count]
+            if index == trips.count {
+                indices[name ?? ""] = index
+                trips.append((name, []))
             }
             func number(_ column: Int?) throws(JourneyError) -> Double? {
                 guard let column, !fields[column].isEmpty else { return nil }
@@ -47,7 +65,7 @@ enum CSV {
             guard let latitude = try number(latitude), let longitude = try number(longitude) else {
                 throw .malformed(line: line.number, reason: "latitude or longitude is missing")
             }
-            fixes.append(
+            trips[index].fixes.append(
                 LocatedFix(
                     fix: Fix(
                         at: try self.time(fields[time], titles[time], line.number), latitude: latitude,
@@ -55,8 +73,7 @@ enum CSV {
                         speedMetersPerSecond: try number(speed), headingDegrees: try number(heading)),
                     line: line.number))
         }
-        if let trip, fixes.isEmpty { throw .noSuchTrip(trip) }
-        return fixes
+        return trips
     }
 
     /// Parses milliseconds, seconds or ISO 8601: by the column's name or, if that is ambiguous, by the size of the number.

@@ -24,6 +24,29 @@ extension Journey {
     }
 }
 
+extension Journey {
+    /// Reads every trip of a recording. Only a CSV file with a trip column can contain several. Trips of a single fix are
+    /// left out.
+    ///
+    /// - Parameter path: as for `load`.
+    package static func loadAll(path: String) throws(JourneyError) -> [Journey] {
+        let file = path.split(separator: "/").last.map(String.init) ?? path
+        let name = file.hasSuffix(".gz") ? String(file.dropLast(3)) : file
+        guard name.lowercased().hasSuffix(".csv") else { return [try self.load(path: path)] }
+        var journeys: [Journey] = []
+        for trip in try CSV.trips(try RecordingFile.bytes(path)) {
+            do throws(JourneyError) {
+                journeys.append(
+                    try Journey(name: trip.name.map { "\(name), trip \($0)" } ?? name, checking: trip.fixes))
+            } catch .tooShort {
+                continue
+            }
+        }
+        guard !journeys.isEmpty else { throw .tooShort }
+        return journeys
+    }
+}
+
 /// Files with recordings or streets, plain or compressed.
 enum RecordingFile {
     /// Maximum size of an unpacked file in bytes.

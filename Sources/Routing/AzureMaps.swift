@@ -42,15 +42,18 @@ package struct AzureMaps: RouteProvider {
         var features: [Feature]
         var optimizeRoute = "fastestWithTraffic"
         var routeOutputOptions = ["routeSummary"]
-        var travelMode = "driving"
+        var travelMode: String
     }
+
+    /// Azure Maps has no routes for bicycles.
+    package func knows(_ mode: TravelMode) -> Bool { mode != .cycling }
 
     package func request(_ question: RouteQuery) -> ProviderRequest {
         let features = question.places.enumerated().map { index, place in
             Question.Feature(
                 geometry: .init(coordinates: [place.longitude, place.latitude]), properties: .init(pointIndex: index))
         }
-        guard let body = try? JSONEncoder().encode(Question(features: features)) else {
+        guard let body = try? JSONEncoder().encode(Question(features: features, travelMode: question.mode == .walking ? "walking" : "driving")) else {
             preconditionFailure("a Coordinate contains finite numbers, which JSON can represent")
         }
         return ProviderRequest(

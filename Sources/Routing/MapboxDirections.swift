@@ -1,4 +1,4 @@
-// Mapbox Directions v5: `GET /directions/v5/mapbox/driving-traffic/{lon},{lat};…` (docs.mapbox.com/api/navigation/directions).
+// Mapbox Directions v5: `GET /directions/v5/mapbox/driving-traffic/{lon},{lat};…`, or `cycling` or `walking` (docs.mapbox.com/api/navigation/directions).
 
 package struct MapboxDirections: RouteProvider {
     package static let usualURL = "https://api.mapbox.com"
@@ -18,10 +18,16 @@ package struct MapboxDirections: RouteProvider {
 
     package func request(_ question: RouteQuery) -> ProviderRequest {
         let places = question.places.map(URLText.longitudeFirst).joined(separator: ";")
+        let profile =
+            switch question.mode {
+            case .driving: "driving-traffic"
+            case .cycling: "cycling"
+            case .walking: "walking"
+            }
         // Mapbox accepts the key only as a query parameter.
         let key = URLText.percentEncoded(self.key.text)
         return ProviderRequest(
-            url: "\(self.base)/directions/v5/mapbox/driving-traffic/\(places)?overview=false&access_token=\(key)")
+            url: "\(self.base)/directions/v5/mapbox/\(profile)/\(places)?overview=false&access_token=\(key)")
     }
 
     package func answer(_ response: ProviderResponse) throws(ProviderFailure) -> RouteAnswer {

@@ -1,5 +1,6 @@
 // A self-hosted OSRM: `GET /route/v1/driving/{lon},{lat};…` (Project-OSRM/osrm-backend, docs/http.md). It does not know
-// traffic.
+// traffic. For other modes the path contains `cycling` or `walking`. osrm-routed has the profile that its data were prepared
+// with and ignores the word, so a proxy has to choose one of several by the path.
 
 internal import FoundationEssentials
 
@@ -18,7 +19,13 @@ package struct OSRM: RouteProvider {
 
     package func request(_ question: RouteQuery) -> ProviderRequest {
         let places = question.places.map(URLText.longitudeFirst).joined(separator: ";")
-        return ProviderRequest(url: "\(self.base)/route/v1/driving/\(places)?overview=false&steps=false")
+        let profile =
+            switch question.mode {
+            case .driving: "driving"
+            case .cycling: "cycling"
+            case .walking: "walking"
+            }
+        return ProviderRequest(url: "\(self.base)/route/v1/\(profile)/\(places)?overview=false&steps=false")
     }
 
     package func answer(_ response: ProviderResponse) throws(ProviderFailure) -> RouteAnswer {

@@ -9,8 +9,10 @@ package struct RouteCell: Hashable, Sendable {
     static let perDegree = 1000.0
 
     private let indices: [Int32]
+    private let mode: TravelMode
 
     package init(_ question: RouteQuery) {
+        self.mode = question.mode
         self.indices = question.places.flatMap { place in
             [place.latitude, place.longitude].map { Int32(($0 * Self.perDegree).rounded(.down)) }
         }

@@ -28,11 +28,14 @@ package struct RouteChain: Sendable {
     ///   - index: the first provider to consider.
     ///   - now: ns of a monotonic clock.
     ///   - wall: ms since the epoch.
-    package mutating func next(from index: Int, now: UInt64, wall: Int64) -> Step {
+    ///   - isSuitable: whether the provider at an index knows such routes.
+    package mutating func next(
+        from index: Int, now: UInt64, wall: Int64, where isSuitable: (Int) -> Bool = { _ in true }
+    ) -> Step {
         for index in self.links.indices.dropFirst(index) {
-            guard self.links[index].budget.left(wall: wall) != 0, self.links[index].breaker.mayAsk(now: now) else {
-                continue
-            }
+            guard isSuitable(index), self.links[index].budget.left(wall: wall) != 0,
+                self.links[index].breaker.mayAsk(now: now)
+            else { continue }
             _ = self.links[index].budget.take(wall: wall)
             return .ask(index)
         }

@@ -67,7 +67,7 @@ package actor RouteFinder {
     ) async -> SourcedRoute? {
         defer { self.flights[cell] = nil }
         var index = 0
-        while case .ask(let asked) = self.step(from: index) {
+        while case .ask(let asked) = self.step(from: index, question.mode) {
             index = asked + 1
             let provider = self.providers[asked]
             let permission = await permit(provider.source)
@@ -93,8 +93,8 @@ package actor RouteFinder {
         return nil
     }
 
-    private func step(from index: Int) -> RouteChain.Step {
+    private func step(from index: Int, _ mode: TravelMode) -> RouteChain.Step {
         let (monotonic, wall) = self.clock()
-        return self.chain.next(from: index, now: monotonic, wall: wall)
+        return self.chain.next(from: index, now: monotonic, wall: wall) { self.providers[$0].knows(mode) }
     }
 }

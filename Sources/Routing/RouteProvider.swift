@@ -7,6 +7,9 @@ package protocol RouteProvider: Sendable {
     /// providers have the same.
     var source: ArrivalSource { get }
 
+    /// Whether the provider knows routes for this mode. Otherwise it is not queried.
+    func knows(_ mode: TravelMode) -> Bool
+
     /// Returns the request for the travel time of a route, including the key. `ProviderClient` sends it, with the
     /// header `accept` for JSON and GeoJSON unless the request sets its own.
     func request(_ question: RouteQuery) -> ProviderRequest
@@ -17,6 +20,10 @@ package protocol RouteProvider: Sendable {
     /// - Throws: `noRoute` if the provider works but there is no route, `malformed` if the body cannot be parsed, and
     ///   what `checkStatus` throws. `RouteChain` then tries the next provider.
     func answer(_ response: ProviderResponse) throws(ProviderFailure) -> RouteAnswer
+}
+
+extension RouteProvider {
+    package func knows(_ mode: TravelMode) -> Bool { true }
 }
 
 /// An invalid setting of a provider. The description says what is valid.

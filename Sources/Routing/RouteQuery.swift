@@ -12,8 +12,23 @@ package enum ArrivalSource: String, Hashable, Sendable, CaseIterable {
     case builtIn = "built_in"
 }
 
-/// A route by car that starts now.
+/// How somebody travels, as far as providers distinguish it.
+package enum TravelMode: Hashable, Sendable, CaseIterable {
+    case driving, cycling, walking
+
+    /// - Parameter vehicle: `nil` for an unknown one, which counts as a car.
+    package init(_ vehicle: Vehicle?) {
+        switch vehicle {
+        case .foot: self = .walking
+        case .bicycle, .cargoBike: self = .cycling
+        case .moped, .car, .van, .truck, nil: self = .driving
+        }
+    }
+}
+
+/// A route that starts now.
 package struct RouteQuery: Hashable, Sendable {
+    package let mode: TravelMode
     /// The start, the points to pass, and the end.
     package let places: [Coordinate]
 
@@ -22,9 +37,9 @@ package struct RouteQuery: Hashable, Sendable {
     package static let maxPlaces = 10
 
     /// - Returns: `nil` for fewer than two places, or more than `maxPlaces`.
-    package init?(places: [Coordinate]) {
+    package init?(places: [Coordinate], mode: TravelMode = .driving) {
         guard (2...Self.maxPlaces).contains(places.count) else { return nil }
-        self.places = places
+        (self.places, self.mode) = (places, mode)
     }
 }
 
@@ -42,7 +57,7 @@ package struct RouteAnswer: Hashable, Sendable {
     /// - Throws: `malformed` for impossible values: negative, too fast or too long.
     init(seconds: Double, meters: Double, knowsTraffic: Bool) throws(ProviderFailure) {
         guard (0...Self.longest).contains(seconds), meters >= 0, meters <= max(1, seconds) * Self.fastest else {
-            throw .malformed("the time is impossible for a car on this route")
+            throw .malformed("the time is impossible on this route")
         }
         (self.seconds, self.meters, self.knowsTraffic) = (seconds, meters, knowsTraffic)
     }

@@ -1,5 +1,6 @@
 // Measures the accuracy of arrival times: what was predicted five, ten and twenty minutes before an arrival, compared
-// with the actual time. Errors are absolute, because early and late both make customers wait.
+// with the actual time. The median error is absolute, because early and late both make customers wait; the bias tells
+// whether predictions are usually too early.
 
 /// Collects the predictions of one trip, scores them at the arrival, and adds up trips. Errors are stored for exact
 /// quantiles. A long-running process uses one card per trip and counts what `arrived` returns.
@@ -16,6 +17,16 @@ package struct Scorecard: Sendable {
         var madeAt: Double
         /// s.
         var remaining: Double
+        /// s; `nil` for a prediction without a range.
+        var range: ClosedRange<Double>?
+    }
+
+    private struct Errors {
+        /// Signed s, negative for an arrival that was predicted too early.
+        var seconds: [Double] = []
+        /// The predictions with a range, and those whose range contained the arrival.
+        var ranges = 0
+        var hits = 0
     }
 
     /// The errors at one horizon.
@@ -25,20 +36,25 @@ package struct Scorecard: Sendable {
         /// Absolute seconds; `nil` without predictions.
         package let medianSeconds: Double?
         package let p90Seconds: Double?
+        /// The signed median, negative if predictions are too early.
+        package let biasSeconds: Double?
+        /// The share of arrivals in the predicted range; `nil` without ranges.
+        package let coverage: Double?
     }
 
     private var open: [Prediction] = []
-    /// Absolute seconds, one list for each horizon.
-    private var errors = [[Double]](repeating: [], count: Self.horizonMinutes.count)
+    /// One for each horizon.
+    private var errors = [Errors](repeating: Errors(), count: Self.horizonMinutes.count)
 
     package init() {}
 
     /// - Parameters:
     ///   - remaining: the predicted seconds until the arrival.
+    ///   - range: the predicted seconds between which most riders arrive.
     ///   - time: seconds of any clock, the same as for `arrived`.
-    package mutating func predicted(remaining: Double, at time: Double) {
+    package mutating func predicted(remaining: Double, range: ClosedRange<Double>? = nil, at time: Double) {
         if self.open.count >= Self.maxPredictions { self.open.removeFirst(Self.maxPredictions / 2) }
-        self.open.append(Prediction(madeAt: time, remaining: remaining))
+        self.open.append(Prediction(madeAt: time, remaining: remaining, range: range))
     }
 
     /// Scores the predictions since the last arrival.
@@ -53,9 +69,13 @@ package struct Scorecard: Sendable {
             for prediction in self.open {
                 let actual = time - prediction.madeAt
                 guard abs(actual - horizon) <= horizon * Self.width else { continue }
-                let error = abs(prediction.remaining - actual)
-                self.errors[index].append(error)
-                judged.append((minutes, error))
+                let error = prediction.remaining - actual
+                self.errors[index].seconds.append(error)
+                if let range = prediction.range {
+                    self.errors[index].ranges += 1
+                    if range.contains(actual) { self.errors[index].hits += 1 }
+                }
+                judged.append((minutes, abs(error)))
             }
         }
         self.open = []
@@ -66,17 +86,24 @@ package struct Scorecard: Sendable {
     package mutating func abandoned() { self.open = [] }
 
     package mutating func add(_ other: Scorecard) {
-        for index in self.errors.indices { self.errors[index] += other.errors[index] }
+        for (index, errors) in other.errors.enumerated() {
+            self.errors[index].seconds += errors.seconds
+            self.errors[index].ranges += errors.ranges
+            self.errors[index].hits += errors.hits
+        }
     }
 
     package var scores: [Score] {
         zip(Self.horizonMinutes, self.errors).map { minutes, errors in
-            let sorted = errors.sorted()
-            func quantile(_ share: Double) -> Double? {
-                sorted.isEmpty ? nil : sorted[min(sorted.count - 1, Int(Double(sorted.count) * share))]
-            }
+            let absolute = errors.seconds.map(abs).sorted()
             return Score(
-                minutes: minutes, count: errors.count, medianSeconds: quantile(0.5), p90Seconds: quantile(0.9))
+                minutes: minutes, count: absolute.count, medianSeconds: Self.quantile(0.5, absolute),
+                p90Seconds: Self.quantile(0.9, absolute), biasSeconds: Self.quantile(0.5, errors.seconds.sorted()),
+                coverage: errors.ranges > 0 ? Double(errors.hits) / Double(errors.ranges) : nil)
         }
+    }
+
+    private static func quantile(_ share: Double, _ sorted: [Double]) -> Double? {
+        sorted.isEmpty ? nil : sorted[min(sorted.count - 1, Int(Double(sorted.count) * share))]
     }
 }

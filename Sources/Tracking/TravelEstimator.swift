@@ -1,8 +1,9 @@
-// The built-in estimator: estimates the remaining time of a trip without a map, traffic data or a provider. It assumes
-// two things that hold in every town. The route is longer than the straight line (DetourFactor). Longer trips are
-// faster: the last few hundred metres are side streets and a search for the door, ten kilometres are main roads. The
-// rider's own speed and standing time adjust this but do not replace it, because a rider in a traffic jam gets out of
-// it, and one on a motorway leaves it.
+// The built-in estimator: estimates the remaining time of a trip without a map, traffic data or a provider. It multiplies
+// the straight line by the usual progress of the vehicle and by the rider's own. Own progress is the distance between where
+// a stretch of ten minutes began and where it ended, so it includes detours and standing: what counts is how much closer
+// to its destination such a trip gets, not how fast the wheels turn.
+
+package import EnrouteWire
 
 #if canImport(Glibc)
     private import Glibc
@@ -12,60 +13,53 @@
 
 /// Estimates travel times from the accepted readings of one trip.
 package struct TravelEstimator: Hashable, Sendable {
-    package struct Assumptions: Hashable, Sendable {
-        /// Usual speed over two kilometres including stops, in m/s.
-        package var usualSpeed = 7.0
-        /// Usual speed grows with this power of the distance, between 400 m and 16 km.
-        package var distanceExponent = 0.5
-        /// The weight of this rider's own speed, 0 to 1.
-        package var ownWeight = 0.3
-        /// The usual share of time spent standing, and the maximum.
-        package var standingShare = 0.25
-        package var maxStanding = 0.5
-        /// The weight of the usual values, as seconds travelled before the trip.
-        package var priorSeconds = 600.0
-
-        package init() {}
-    }
-
-    /// m/s. A slower rider counts as standing.
-    static let standing = 1.5
     /// Seconds. After a longer silence, the time in between is ignored.
     static let silence = 60.0
-    /// The distance in m that `usualSpeed` applies to, and the range of its scaling.
+    /// Seconds over which progress is measured.
+    static let stretch = 600.0
+    /// The distance in m that the usual progress applies to, and the range of its scaling.
     static let usualLine = 2000.0
-    static let lines = 0.2...8.0
+    static let lines = 0.1...12.0
+    /// The range of the rider's own progress, as multiples of the usual one. A traffic jam does not last for hours.
+    static let own = 0.4...4.0
+    /// m. On a shorter trip, the seconds at its end are fewer.
+    static let lastMeters = 300.0
 
-    private let assumptions: Assumptions
-    package private(set) var detour: DetourFactor
+    /// What the rider travels with, if it is known.
+    package var vehicle: Vehicle?
+    private var learned = LearnedVehicle()
+    /// Where the current stretch began.
+    private var from: Reading?
     private var last: Reading?
-    private var movingSeconds = 0.0
-    private var movingMeters = 0.0
-    private var standingSeconds = 0.0
+    /// The completed stretches.
+    private var meters = 0.0
+    private var seconds = 0.0
 
-    /// - Parameter detour: what was learned about the town.
-    package init(assumptions: Assumptions = Assumptions(), detour: DetourFactor = DetourFactor()) {
-        (self.assumptions, self.detour) = (assumptions, detour)
-    }
+    package init(vehicle: Vehicle? = nil) { self.vehicle = vehicle }
+
+    /// What the rider travels with: known, or learned from the trip; `nil` at the start of a trip.
+    package var assumedVehicle: Vehicle? { self.vehicle ?? self.learned.vehicle }
 
     /// - Parameter reading: accepted, so newer than the one before.
     package mutating func observe(_ reading: Reading) {
         defer { self.last = reading }
-        guard let last = self.last else { return self.detour.observe(reading.point) }
-        let seconds = Double(reading.at - last.at) / 1000
-        guard seconds <= Self.silence else {
-            self.detour.interrupt()
-            return self.detour.observe(reading.point)
-        }
-        self.detour.observe(reading.point)
-        let meters = last.point.meters(to: reading.point)
-        if meters > Self.standing * seconds {
-            self.movingSeconds += seconds
-            self.movingMeters += meters
-        } else {
-            self.standingSeconds += seconds
+        if self.vehicle == nil { self.learned.observe(reading) }
+        guard let last = self.last, let from = self.from else { return self.from = reading }
+        if Self.seconds(from: last, to: reading) > Self.silence {
+            self.complete(from, last)
+            self.from = reading
+        } else if Self.seconds(from: from, to: reading) >= Self.stretch {
+            self.complete(from, reading)
+            self.from = reading
         }
     }
+
+    private mutating func complete(_ from: Reading, _ to: Reading) {
+        self.meters += from.point.meters(to: to.point)
+        self.seconds += Self.seconds(from: from, to: to)
+    }
+
+    private static func seconds(from: Reading, to: Reading) -> Double { Double(to.at - from.at) / 1000 }
 
     /// Seconds from the last reading to the destination; `nil` before the first reading.
     package func seconds(to destination: Point) -> Double? {
@@ -74,24 +68,29 @@ package struct TravelEstimator: Hashable, Sendable {
 
     /// Seconds between two points, for this rider.
     package func seconds(from start: Point, to destination: Point) -> Double {
+        let assumed = TravelAssumptions.of(self.assumedVehicle)
         let line = start.meters(to: destination)
-        return line * self.detour.factor / self.speed(overLine: line)
+        return assumed.lastSeconds * min(1, line / Self.lastMeters) + line / self.progress(overLine: line, assumed)
     }
 
-    /// The speed in m/s including stops.
-    private func speed(overLine meters: Double) -> Double {
-        let assumed = self.assumptions
+    /// In m/s along the straight line.
+    private func progress(overLine meters: Double, _ assumed: TravelAssumptions) -> Double {
         let scale = min(Self.lines.upperBound, max(Self.lines.lowerBound, meters / Self.usualLine))
-        let usual = assumed.usualSpeed * pow(scale, assumed.distanceExponent)
-        let usualMoving = assumed.usualSpeed / (1 - assumed.standingShare)
-        let moving =
-            (usualMoving * assumed.priorSeconds + self.movingMeters) / (assumed.priorSeconds + self.movingSeconds)
-        let travelled = self.movingSeconds + self.standingSeconds
-        let share = min(
-            assumed.maxStanding,
-            (assumed.standingShare * assumed.priorSeconds + self.standingSeconds) / (assumed.priorSeconds + travelled))
-        let own = moving * (1 - share)
-        return pow(usual, 1 - assumed.ownWeight) * pow(own, assumed.ownWeight)
+        let usual = assumed.speed * pow(scale, assumed.distanceExponent)
+        var (own, seconds) = (self.meters, self.seconds)
+        if let from, let last {
+            own += from.point.meters(to: last.point)
+            seconds += Self.seconds(from: from, to: last)
+        }
+        let ratio = (assumed.priorSeconds + own / assumed.speed) / (assumed.priorSeconds + seconds)
+        let bounded = assumed.speed * min(Self.own.upperBound, max(Self.own.lowerBound, ratio))
+        return pow(usual, 1 - assumed.ownWeight) * pow(bounded, assumed.ownWeight)
+    }
+
+    /// Returns when 80 % of the riders arrive for whom these seconds are estimated.
+    package func range(ofSeconds seconds: Double) -> ClosedRange<Double> {
+        let range = TravelAssumptions.of(self.assumedVehicle).range
+        return max(0, seconds) * range.lowerBound...max(0, seconds) * range.upperBound
     }
 }
 

@@ -2,6 +2,8 @@
 // the arrival is the first time the rider was there, and each estimator knows only what a gateway would have known at
 // the time.
 
+package import EnrouteWire
+
 /// Scores the built-in estimator and the baseline on one trip.
 package struct TripScore: Sendable {
     /// The rider has arrived within this distance of the last reading, in m.
@@ -16,9 +18,11 @@ package struct TripScore: Sendable {
     /// Seconds from the first reading to the arrival.
     package let tripSeconds: Double
 
-    /// - Parameter readings: of one trip, oldest first.
+    /// - Parameters:
+    ///   - readings: of one trip, oldest first.
+    ///   - vehicle: `nil` to learn it from the trip.
     /// - Returns: `nil` with fewer than two accepted readings.
-    package init?(_ readings: [Reading], detour: DetourFactor = DetourFactor()) {
+    package init?(_ readings: [Reading], vehicle: Vehicle? = nil) {
         var validator = LocationValidator()
         let accepted = readings.filter { reading in
             let receipt = LocationValidator.Receipt(
@@ -30,7 +34,7 @@ package struct TripScore: Sendable {
         guard accepted.count > 1, let first = accepted.first, let destination = accepted.last?.point,
             let arrival = accepted.firstIndex(where: { $0.point.meters(to: destination) <= Self.arrivalMeters })
         else { return nil }
-        var (estimator, line) = (TravelEstimator(detour: detour), StraightLineEstimator())
+        var (estimator, line) = (TravelEstimator(vehicle: vehicle), StraightLineEstimator())
         for reading in accepted[...arrival] {
             estimator.observe(reading)
             line.observe(reading)
@@ -38,7 +42,7 @@ package struct TripScore: Sendable {
             guard time >= Self.warmUp, let ours = estimator.seconds(to: destination),
                 let theirs = line.seconds(to: destination)
             else { continue }
-            self.builtIn.predicted(remaining: ours, at: time)
+            self.builtIn.predicted(remaining: ours, range: estimator.range(ofSeconds: ours), at: time)
             self.straightLine.predicted(remaining: theirs, at: time)
         }
         self.tripSeconds = Double(accepted[arrival].at - first.at) / 1000

@@ -129,6 +129,11 @@ import Testing
                     state: .ok, arrivesAt: 1_795_249_337_630, seconds: 720, source: "built_in", confidence: .low,
                     at: 1_795_248_617_630)),
             .eta(job: visit, ArrivalEstimate(state: .unavailable, at: 1_795_248_617_630, stopsBefore: 1)),
+            .eta(
+                job: visit,
+                ArrivalEstimate(
+                    state: .ok, arrivesAt: 1_795_249_337_630, seconds: 720, source: "built_in", confidence: .low,
+                    at: 1_795_248_617_630, earliestAt: 1_795_249_092_110, latestAt: 1_795_250_007_950)),
         ],
         "ended": [.ended(job: visit, .completed)], "rate": [.rate(seconds: 2.5), .rate(seconds: 8)],
         "proximity": [.proximity(job: visit, .arrived)],

@@ -26,6 +26,14 @@ import Testing
         #expect(all.scores[1].medianSeconds == nil)
     }
 
+    @Test func `the bias has a sign, and the coverage is the share of ranges with the arrival`() {
+        var card = Scorecard()
+        for said in [200.0, 280, 320] { card.predicted(remaining: said, range: said - 50...said + 50, at: 0) }
+        card.arrived(at: 300)
+        #expect(card.scores[0].biasSeconds == -20 && card.scores[0].medianSeconds == 20)
+        #expect(card.scores[0].coverage == 2.0 / 3 && card.scores[1].coverage == nil)
+    }
+
     @Test func `a trip without an arrival is not scored, and trips are scored separately`() {
         var card = Scorecard()
         card.predicted(remaining: 0, at: 0)

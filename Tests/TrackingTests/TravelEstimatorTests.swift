@@ -1,3 +1,4 @@
+import EnrouteWire
 import Testing
 
 @testable import Tracking
@@ -22,8 +23,8 @@ import Testing
         var estimator = TravelEstimator()
         #expect(estimator.seconds(to: Self.away(2000)) == nil)
         estimator.observe(Self.start)
-        // About 2.8 km of streets at 7 m/s.
-        #expect((350...450).contains(try #require(estimator.seconds(to: Self.away(2000)))))
+        // 2 km at 5.28 m/s, and 85 s at the end.
+        #expect((430...490).contains(try #require(estimator.seconds(to: Self.away(2000)))))
         #expect(estimator.seconds(to: Self.start.point) == 0)
     }
 
@@ -53,42 +54,60 @@ import Testing
         var far = Self.start.moved(northMeters: 300_000)
         far.at += 2000_000
         silent.observe(far)
-        #expect(silent.detour.factor == known.detour.factor)
         let (a, b) = (Self.away(0), Self.away(3000))
         #expect(silent.seconds(from: a, to: b) == known.seconds(from: a, to: b))
     }
 
-    @Test func `the detour factor learns from streets and is robust against wandering`() {
-        func learned(_ path: (Double) -> (north: Double, east: Double), meters: Double) -> Double {
-            var detour = DetourFactor()
-            for step in stride(from: 0.0, to: meters, by: 10) {
-                let (north, east) = path(step)
-                detour.observe(Point(latitude: 50 + north / 111_195, longitude: 8 + east / 71_475))
-            }
-            return detour.factor
+    @Test func `every vehicle has a usual progress, and a walker needs longest`() {
+        func seconds(_ vehicle: Vehicle?) -> Double {
+            var estimator = TravelEstimator(vehicle: vehicle)
+            estimator.observe(Self.start)
+            return estimator.seconds(from: Self.start.point, to: Self.away(3000))
         }
-        #expect(abs(DetourFactor().factor - 1.4) < 1e-9)
-        let straight = learned({ ($0, 0) }, meters: 60_000)
-        #expect(straight < 1.15 && straight > 1)
-        // Blocks of 100 m, alternately north and east.
-        let stairs = learned(
-            { step in
-                let (blocks, rest) = ((step / 100).rounded(.down), step.truncatingRemainder(dividingBy: 100))
-                let isEast = Int(blocks).isMultiple(of: 2)
-                let (half, other) = ((blocks / 2).rounded(.up), (blocks / 2).rounded(.down))
-                return isEast ? (half * 100, other * 100 + rest) : (other * 100 + rest, half * 100)
-            }, meters: 60_000)
-        #expect((1.39...1.43).contains(stairs))
-        let circling = learned({ ($0.truncatingRemainder(dividingBy: 50), 0) }, meters: 200_000)
-        #expect(circling <= DetourFactor.largest)
+        #expect(seconds(.foot) > seconds(.bicycle) && seconds(.bicycle) > seconds(.car))
+        #expect(seconds(nil) == seconds(.car))
+        for vehicle in Vehicle.allCases { #expect((300...5000).contains(seconds(vehicle))) }
     }
 
-    @Test func `the detour factors of two trips can be added`() {
-        let trip = Self.travelled(3000, metersPerSecond: 15)
-        var town = DetourFactor()
-        let before = town.factor
-        town.add(trip.detour)
-        #expect(town.factor < before && town.factor == trip.detour.factor)
+    @Test func `the range contains the estimate, and grows with it`() {
+        for vehicle in Vehicle.allCases {
+            let estimator = TravelEstimator(vehicle: vehicle)
+            let (near, far) = (estimator.range(ofSeconds: 300), estimator.range(ofSeconds: 1200))
+            #expect(near.contains(300) && far.contains(1200) && far.lowerBound > near.lowerBound)
+            #expect(estimator.range(ofSeconds: -5) == 0...0)
+        }
+    }
+
+    // MARK: the vehicle
+
+    @Test(arguments: [(1.3, Vehicle.foot), (4, .bicycle), (12, .car)])
+    func `an unknown vehicle is learned after two minutes of movement`(speed: Double, vehicle: Vehicle) {
+        #expect(Self.travelled(100, metersPerSecond: speed, every: 5).assumedVehicle == nil)
+        #expect(Self.travelled(200, metersPerSecond: speed, every: 5).assumedVehicle == vehicle)
+    }
+
+    @Test func `a known vehicle is not replaced by what the trip looks like, and a standing rider teaches nothing`() {
+        var estimator = TravelEstimator(vehicle: .truck)
+        for step in 0...100 {
+            var reading = Self.start.moved(northMeters: Double(step) * 6)
+            reading.at += Int64(step) * 5000
+            estimator.observe(reading)
+        }
+        #expect(estimator.assumedVehicle == .truck)
+        #expect(Self.travelled(1000, metersPerSecond: 0.1, every: 5).assumedVehicle == nil)
+    }
+
+    @Test func `a speed at a bound does not change the vehicle back and forth`() {
+        var learned = LearnedVehicle()
+        var (meters, seen) = (0.0, [Vehicle?]())
+        for step in 0...400 {
+            meters += step % 40 < 20 ? 2.3 * 20 : 2.7 * 20
+            var reading = Self.start.moved(northMeters: meters)
+            reading.at += Int64(step) * 20_000
+            learned.observe(reading)
+            if let vehicle = learned.vehicle, seen.last != vehicle { seen.append(vehicle) }
+        }
+        #expect(seen == [.foot])
     }
 
     // MARK: several stops

@@ -44,6 +44,10 @@ public struct ArrivalEstimate: Hashable, Sendable {
     /// The number of stops the rider makes first; `nil` for none. Without `arrivesAt`, the location of at least one of
     /// them is unknown.
     public var stopsBefore: Int64?
+    /// When 80 % of such riders arrive, ms since the epoch: not before the first, not after the second. `nil` without a
+    /// calibrated range, or both.
+    public var earliestAt: Int64?
+    public var latestAt: Int64?
 
     /// The valid ranges: ms since the epoch with at most 13 digits, seconds, and stops.
     static let times: ClosedRange<Int64> = 0...9_999_999_999_999
@@ -52,7 +56,8 @@ public struct ArrivalEstimate: Hashable, Sendable {
 
     public init(
         state: ArrivalState, arrivesAt: Int64? = nil, seconds: Int64? = nil, source: String? = nil,
-        confidence: ArrivalConfidence? = nil, at: Int64, stopsBefore: Int64? = nil
+        confidence: ArrivalConfidence? = nil, at: Int64, stopsBefore: Int64? = nil, earliestAt: Int64? = nil,
+        latestAt: Int64? = nil
     ) {
         self.state = state
         self.arrivesAt = arrivesAt
@@ -61,6 +66,8 @@ public struct ArrivalEstimate: Hashable, Sendable {
         self.confidence = confidence
         self.at = at
         self.stopsBefore = stopsBefore
+        self.earliestAt = earliestAt
+        self.latestAt = latestAt
     }
 }
 
@@ -73,12 +80,15 @@ extension ArrivalEstimate {
         writer.field("confidence", self.confidence?.rawValue)
         writer.field("at", self.at)
         writer.field("stopsBefore", self.stopsBefore)
+        writer.field("earliestAt", self.earliestAt)
+        writer.field("latestAt", self.latestAt)
     }
 
     init(from reader: inout JSONReader) throws(BadMessage) {
         let members = Members("eta")
         var (state, at) = (ArrivalState?.none, Int64?.none)
         var (arrivesAt, seconds, stopsBefore) = (Int64?.none, Int64?.none, Int64?.none)
+        var (earliestAt, latestAt) = (Int64?.none, Int64?.none)
         var (source, confidence) = (String?.none, ArrivalConfidence?.none)
         try reader.object { (name, reader) throws(BadMessage) in
             if name.equals("state") {
@@ -95,18 +105,27 @@ extension ArrivalEstimate {
                 at = try reader.integer()
             } else if name.equals("stopsBefore") {
                 stopsBefore = try reader.integer()
+            } else if name.equals("earliestAt") {
+                earliestAt = try reader.integer()
+            } else if name.equals("latestAt") {
+                latestAt = try reader.integer()
             } else {
                 try reader.value()
             }
         }
         self.init(
             state: try members.required(state, "state"), arrivesAt: arrivesAt, seconds: seconds, source: source,
-            confidence: confidence, at: try members.required(at, "at"), stopsBefore: stopsBefore)
+            confidence: confidence, at: try members.required(at, "at"), stopsBefore: stopsBefore,
+            earliestAt: earliestAt, latestAt: latestAt)
         guard self.state != .ok || arrivesAt != nil && seconds != nil else {
             throw BadMessage("an eta with state ok needs arrivesAt and seconds")
         }
         guard Self.times.contains(self.at), arrivesAt.map(Self.times.contains) != false,
-            seconds.map(Self.waits.contains) != false, stopsBefore.map(Self.stops.contains) != false
+            seconds.map(Self.waits.contains) != false, stopsBefore.map(Self.stops.contains) != false,
+            earliestAt.map(Self.times.contains) != false, latestAt.map(Self.times.contains) != false
         else { throw BadMessage("eta contains a number that is out of range") }
+        guard (earliestAt == nil) == (latestAt == nil), earliestAt ?? 0 <= latestAt ?? 0 else {
+            throw BadMessage("an eta needs earliestAt and latestAt in this order, or neither")
+        }
     }
 }

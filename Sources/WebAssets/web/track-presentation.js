@@ -116,8 +116,8 @@ export function presentation(view, moment, texts, words) {
     facts: {
       name: words.order[kind], job: view.display?.orderNumber ?? view.job, vendor: view.vendor ?? '',
       items: (view.display?.items ?? []).join('\n'), note: view.display?.note ?? '',
-      window: range,
-      arrival: eta?.state === 'ok' && eta.arrivesAt > serverTime ? clock(eta.arrivesAt - view.clockOffset) : '',
+window: range,
+      arrival: eta?.state === 'ok' && eta.arrivesAt > serverTime ? arrivalTimes(eta, view.clockOffset, locale, timeZone) : '',
       since: view.statusAt ? sinceText(view.statusAt - view.clockOffset, wall, locale, timeZone) : '',
     },
     spoken: spoken(view, {kind, isMapped, isReassigned}, texts, words),
@@ -148,6 +148,12 @@ function whoIsComing({riderCard: card}, kind, words) {
 /** Whether somebody is still to come. */
 const isAwaited = ({status, tracking, ended}) =>
   !ended && tracking !== 'arrived' && (BEFORE.includes(status) || TRAVELLING.includes(status));
+
+/** When the rider probably arrives, as clock times: 11:08–11:15, or one time if no range is known. */
+function arrivalTimes({arrivesAt, earliestAt = arrivesAt, latestAt = arrivesAt}, clockOffset, locale, timeZone) {
+  return new Intl.DateTimeFormat(locale, {timeStyle: 'short', timeZone})
+    .formatRange(earliestAt - clockOffset, latestAt - clockOffset);
+}
 
 /** The translation of a status, or its readable key until the translations are loaded. */
 const statusText = (status, texts) => texts?.statuses[status] ?? null;

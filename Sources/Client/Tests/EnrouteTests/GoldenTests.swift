@@ -213,7 +213,8 @@ import Testing
         case "status": return text(view?.cursor.id, view?.status.rawValue, view.map { Int($0.statusAt.inMilliseconds) })
         case "location": return text(view?.position?.id, view?.position?.place.latitude, view?.position?.course)
         case "eta":
-            return text(eta?.arrivesAt.map { Int($0.inMilliseconds) }, eta?.confidence, eta?.stopsBefore)
+            return text(eta?.arrivesAt.map { Int($0.inMilliseconds) }, eta?.confidence, eta?.stopsBefore,
+                eta?.latest.map { Int($0.inMilliseconds) })
         case "ended": return text(view?.ended?.rawValue, view?.position)
         case "proximity": return text(view?.proximity)
         case "unavailable": return text(view?.unavailableKey)

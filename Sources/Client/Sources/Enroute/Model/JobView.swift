@@ -52,13 +52,17 @@ public struct Arrival: Codable, Hashable, Sendable {
     public let stopsBefore: Int?
     /// The name of the routing provider.
     public let source: String?
+    /// By the gateway's clock. 80 % of such riders arrive between `earliest` and `latest`. `nil` for a source without a range.
+    public let earliest: Date?
+    public let latest: Date?
 
     public init(
         state: State, arrivesAt: Date? = nil, calculatedAt: Date, confidence: Confidence? = nil,
-        stopsBefore: Int? = nil, source: String? = nil
+        stopsBefore: Int? = nil, source: String? = nil, earliest: Date? = nil, latest: Date? = nil
     ) {
         (self.state, self.arrivesAt, self.calculatedAt) = (state, arrivesAt, calculatedAt)
         (self.confidence, self.stopsBefore, self.source) = (confidence, stopsBefore, source)
+        (self.earliest, self.latest) = (earliest, latest)
     }
 }
 

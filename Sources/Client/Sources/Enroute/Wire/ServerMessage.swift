@@ -179,12 +179,15 @@ struct WireArrival: Decodable, Sendable {
     let confidence: String?
     let stopsBefore: Int?
     let source: String?
+    var earliestAt: Double?
+    var latestAt: Double?
 
     var arrival: Arrival {
         Arrival(
             state: Arrival.State(rawValue: self.state) ?? .unavailable, arrivesAt: self.arrivesAt.map { Date(ms: $0) },
             calculatedAt: Date(ms: self.at), confidence: self.confidence.flatMap(Arrival.Confidence.init),
-            stopsBefore: self.stopsBefore, source: self.source)
+            stopsBefore: self.stopsBefore, source: self.source, earliest: self.earliestAt.map { Date(ms: $0) },
+            latest: self.latestAt.map { Date(ms: $0) })
     }
 }
 
