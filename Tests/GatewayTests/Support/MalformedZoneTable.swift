@@ -64,6 +64,17 @@ extension MalformedData {
             meet: { _ = try await $0.ask("GET", "/api/v1/riders/\($0.rider)") },
             key: { $0.keyspace.home(of: $0.rider) }),
         MalformedData(
+            name: "moving",
+            plant: { trial, value in
+                let key = trial.keyspace.moving(trial.rider)
+                try await trial.plant(key, value, good: #"{"name":"Rosa"}"#, ["SET", .text(key), nil])
+            },
+            meet: { trial in
+                _ = try await trial.gateway.rest(
+                    "PUT", "/api/v1/riders/\(trial.rider)", by: "orders", .service,
+                    #"{"zone":"\#(trial.zone)","approved":true}"#)
+            }, key: { $0.keyspace.moving($0.rider) }),
+        MalformedData(
             name: "available", tolerated: HostileValue.names.union([.truncated]),
             plant: { trial, value in
                 let key = trial.keyspace.available(in: trial.zone)
