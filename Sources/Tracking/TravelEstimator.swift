@@ -21,7 +21,7 @@ package struct TravelEstimator: Hashable, Sendable {
     static let usualLine = 2000.0
     static let lines = 0.1...12.0
     /// The range of the rider's own progress, as multiples of the usual one. A traffic jam does not last for hours.
-    static let own = 0.4...4.0
+    static let own = 0.45...4.0
     /// m. On a shorter trip, the seconds at its end are fewer.
     static let lastMeters = 300.0
 

@@ -129,7 +129,7 @@ import Testing
                         ], environment: ["ENROUTE_TOKEN_SECRET": Self.secret])
                     #expect(outcome.code == 0, "\(outcome)")
                     #expect(outcome.output.contains("refused 0, conflated 0, reconnected 0 times"), "\(outcome.output)")
-                    #expect(outcome.error.contains("(default 60) a gateway holds fixes back"))
+                    #expect(outcome.error.contains("(default 100) a gateway holds fixes back"))
                 }
             }
         }

@@ -121,15 +121,15 @@ import Testing
         ),
         (
             #"{"code":"Ok","routes":[{"duration":-1,"distance":1}]}"#, 200,
-            .malformed("the time is impossible for a car on this route")
+            .malformed("the time is impossible on this route")
         ),
         (
             #"{"code":"Ok","routes":[{"duration":10,"distance":9000}]}"#, 200,
-            .malformed("the time is impossible for a car on this route")
+            .malformed("the time is impossible on this route")
         ),
         (
             #"{"code":"Ok","routes":[{"duration":1e9,"distance":1}]}"#, 200,
-            .malformed("the time is impossible for a car on this route")
+            .malformed("the time is impossible on this route")
         ), ("", 500, .status(500)), ("", 429, .throttled(retryAfterSeconds: nil)), ("", 302, .redirected),
     ])
     func `an invalid answer is refused with the reason`(text: String, status: Int, failure: ProviderFailure) throws {

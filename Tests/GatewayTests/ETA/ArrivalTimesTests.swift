@@ -14,7 +14,7 @@ import Testing
         (settings.limits.positionsPerSecond, settings.limits.positionsBurst) = (1000, 1000)
         settings.arrivals.interval = .seconds(2)
         // Riders jump in these tests, so the speed is not validated.
-        settings.validation.fastestMetersPerSecond = 1e9
+        settings.validation.allowJumps()
     }
 
     /// Connects a follower and a rider with travel mode on.

@@ -125,7 +125,9 @@ import Testing
         "status": ["1795248617611-0 on_the_way 1795248617611", "1795248610000-0 assigned 1795248610000"],
         "location": ["1795248617626123 41.9028 47.0", "1795248617626123 41.9028 47.0"],
         "tracking": ["live nil 1795248617626123", "paused deactivated nil", "ended time_limit nil"],
-        "eta": ["1795249337630 low nil", "nil nil 1"],
+        "eta": [
+            "1795249337630 low nil nil", "nil nil 1 nil", "1795249337630 low nil 1795250007950",
+        ],
         "ended": ["completed nil"],
         "proximity": ["arrived"],
         "unavailable": ["unavailable_network", "unavailable_hidden"],
@@ -213,7 +215,8 @@ import Testing
         case "status": return text(view?.cursor.id, view?.status.rawValue, view.map { Int($0.statusAt.inMilliseconds) })
         case "location": return text(view?.position?.id, view?.position?.place.latitude, view?.position?.course)
         case "eta":
-            return text(eta?.arrivesAt.map { Int($0.inMilliseconds) }, eta?.confidence, eta?.stopsBefore,
+            return text(
+                eta?.arrivesAt.map { Int($0.inMilliseconds) }, eta?.confidence, eta?.stopsBefore,
                 eta?.latest.map { Int($0.inMilliseconds) })
         case "ended": return text(view?.ended?.rawValue, view?.position)
         case "proximity": return text(view?.proximity)
