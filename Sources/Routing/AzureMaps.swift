@@ -53,7 +53,10 @@ package struct AzureMaps: RouteProvider {
             Question.Feature(
                 geometry: .init(coordinates: [place.longitude, place.latitude]), properties: .init(pointIndex: index))
         }
-        guard let body = try? JSONEncoder().encode(Question(features: features, travelMode: question.mode == .walking ? "walking" : "driving")) else {
+        guard
+            let body = try? JSONEncoder().encode(
+                Question(features: features, travelMode: question.mode == .walking ? "walking" : "driving"))
+        else {
             preconditionFailure("a Coordinate contains finite numbers, which JSON can represent")
         }
         return ProviderRequest(

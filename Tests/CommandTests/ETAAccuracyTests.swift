@@ -29,7 +29,8 @@ import Testing
         }
     }
 
-    @Test func `every trip of a file counts for the vehicle in its name, in its folder, or in the option`() async throws {
+    @Test func `every trip of a file counts for the vehicle in its name, in its folder, or in the option`() async throws
+    {
         let folder = FileManager.default.temporaryDirectory.appending(path: "enroute-score-\(UUID())")
         let riders = folder.appending(path: "moped")
         try FileManager.default.createDirectory(at: riders, withIntermediateDirectories: true)
@@ -37,13 +38,17 @@ import Testing
         let lines = Self.recording.split(separator: "\n").dropFirst()
         let two = ["a", "b"].flatMap { trip in lines.map { "\(trip),\($0)" } }
         let (rides, other) = (folder.appending(path: "bicycle.csv"), riders.appending(path: "monday.csv"))
-        try (["trip_id,unix_ms,lat,lon"] + two).joined(separator: "\n").write(to: rides, atomically: true, encoding: .utf8)
+        try (["trip_id,unix_ms,lat,lon"] + two).joined(separator: "\n").write(
+            to: rides, atomically: true, encoding: .utf8)
         try Self.recording.write(to: other, atomically: true, encoding: .utf8)
         let outcome = try await CommandTests.run(["score", rides.path, other.path])
         #expect(outcome.code == 0 && outcome.output.contains("bicycle.csv: 2 trips"))
         let rows = outcome.output.split(separator: "\n").filter { $0.hasPrefix("| ") && !$0.hasPrefix("| vehicle") }
-        #expect(rows.map { $0.split(separator: " ")[1] } == ["bicycle", "bicycle", "bicycle", "moped", "moped", "moped"])
-        let counts = rows.map { $0.split(separator: "|")[2].trimmingCharacters(in: .whitespaces) }.compactMap { Int($0) }
+        #expect(
+            rows.map { $0.split(separator: " ")[1] } == ["bicycle", "bicycle", "bicycle", "moped", "moped", "moped"])
+        let counts = rows.map { $0.split(separator: "|")[2].trimmingCharacters(in: .whitespaces) }.compactMap {
+            Int($0)
+        }
         #expect(counts.count == 6 && counts[0] == 2 * counts[3] && counts[2] == 2 * counts[5])
         let chosen = try await CommandTests.run(["score", "--vehicle", "van", rides.path, other.path])
         #expect(chosen.output.contains("\n| van | 5 ") && !chosen.output.contains("| bicycle"))

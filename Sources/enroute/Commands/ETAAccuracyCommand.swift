@@ -51,7 +51,8 @@ struct ETAAccuracyCommand: AsyncParsableCommand {
             var tables: [Vehicle?: (builtIn: Scorecard, straightLine: Scorecard)] = [:]
             for file in self.files {
                 let vehicle = self.vehicle.map(Vehicle.init) ?? Self.vehicle(ofFile: file)
-                let journeys = try self.trip.map { [try Journey.load(path: file, trip: $0)] } ?? Journey.loadAll(path: file)
+                let journeys =
+                    try self.trip.map { [try Journey.load(path: file, trip: $0)] } ?? Journey.loadAll(path: file)
                 for journey in journeys {
                     guard let score = TripScore(journey.fixes.map(Reading.init), vehicle: vehicle) else {
                         say("\(journey.name): fewer than two fixes were accepted")

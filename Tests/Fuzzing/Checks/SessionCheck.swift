@@ -144,7 +144,8 @@ struct SessionCheck {
         case .subscribe, .subscribeAll: .error("subscribe", .unavailable)
         case .location: role == .rider ? nil : .error("location", .forbidden)
         case .refresh(let token): self.answer(toRefresh: token, of: role)
-        case .watch, .watchJobs, .watchPlaces: .error("watch", role == .ops || role == .service ? .unavailable : .forbidden)
+        case .watch, .watchJobs, .watchPlaces:
+            .error("watch", role == .ops || role == .service ? .unavailable : .forbidden)
         case .unwatch, .unwatchJobs, .unwatchPlaces: .ok("unwatch")
         case .availability: .error("availability", role == .rider ? .unavailable : .forbidden)
         case .presence: .error("presence", role == .rider ? .unavailable : .forbidden)

@@ -7,7 +7,9 @@ import Testing
 
 /// What operations staff may decide about a job.
 @Suite struct DispatcherTests {
-    @Test func `operations staff assign a job to a rider and take it away, and cannot change its customer`() async throws {
+    @Test func `operations staff assign a job to a rider and take it away, and cannot change its customer`()
+        async throws
+    {
         try await within {
             try await RunningGateway.run(isSecure: false) { gateway in
                 try await gateway.putJob("job-1", #"{"kind":"delivery","customer":"anna","zone":"rome"}"#)

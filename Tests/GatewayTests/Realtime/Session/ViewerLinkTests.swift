@@ -243,7 +243,9 @@ import Testing
         }
     }
 
-    @Test func `services, operations staff and the job's customer can create a limited number of links until the job ends`() async throws
+    @Test
+    func `services, operations staff and the job's customer can create a limited number of links until the job ends`()
+        async throws
     {
         try await within {
             try await RunningGateway.run(isSecure: false) { gateway in
