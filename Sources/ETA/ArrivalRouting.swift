@@ -46,12 +46,14 @@ package struct ArrivalRouting: Sendable {
             counts.note(event)
             failures.note(event)
         }
+        let retries = GeocodingRetries(pauses: settings.geocodingPauses)
+        async let _: Void = retries.run()
         do {
             let geocoder = settings.geocoding.map { geocoding in
                 { @Sendable (store: ETAStore) in
                     Geocoder(
                         service: geocoding.service, client: client, dailyBudget: geocoding.dailyBudget,
-                        store: store, logger: logger)
+                        store: store, retries: retries, logger: logger)
                 }
             }
             let result = try await body(

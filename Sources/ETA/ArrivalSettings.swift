@@ -1,5 +1,6 @@
 // The settings for calculating arrival times.
 
+internal import Jobs
 internal import LiveState
 package import Routing
 package import Tracking
@@ -14,6 +15,8 @@ package struct ArrivalSettings: Sendable {
     package var services: [ArrivalService] = []
     /// The geocoding provider and its daily number of requests for all gateways together; `nil` for no geocoding.
     package var geocoding: (service: MapboxGeocoding, dailyBudget: Int?)?
+    /// The pauses before an address is looked up again because the geocoding provider did not answer.
+    package var geocodingPauses = GeocodingRetries.usualPauses
     /// PEM file of the trusted certificate authorities for providers; `nil` for the system's.
     package var authorities: String?
     /// Timeout for a query to a provider.

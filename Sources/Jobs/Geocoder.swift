@@ -18,15 +18,19 @@ package struct Geocoder: Sendable {
     /// Maximum number of requests by all gateways per UTC day; `nil` for no limit.
     package let dailyBudget: Int?
     package let store: ETAStore
+    /// Where lookups that nobody answered wait.
+    package let retries: GeocodingRetries
     package let logger: Logger
 
     package init(
-        service: MapboxGeocoding, client: ProviderClient, dailyBudget: Int?, store: ETAStore, logger: Logger
+        service: MapboxGeocoding, client: ProviderClient, dailyBudget: Int?, store: ETAStore,
+        retries: GeocodingRetries, logger: Logger
     ) {
         self.service = service
         self.client = client
         self.dailyBudget = dailyBudget
         self.store = store
+        self.retries = retries
         self.logger = logger
     }
 
@@ -40,20 +44,47 @@ package struct Geocoder: Sendable {
             .map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }.joined()
     }
 
-    /// - Returns: a place to which a rider may be sent, and the state to store with it.
-    package func find(_ address: String) async -> (place: Coordinate?, state: GeocodingState) {
-        guard let request = self.service.request(address: address), await self.mayAsk() else { return (nil, .nothing) }
+    /// The answer to a lookup.
+    package struct Found: Hashable, Sendable {
+        /// A place to which a rider may be sent.
+        package let place: Coordinate?
+        let state: GeocodingState
+        /// The provider failed, today's budget is exhausted, or there is no provider.
+        package let isUnanswered: Bool
+
+        package static var unanswered: Found { Found(place: nil, state: .nothing, isUnanswered: true) }
+
+        /// The form that is stored with the job.
+        package func address(digest: String) -> GeocodedAddress {
+            self.isUnanswered
+                ? GeocodedAddress(unanswered: digest) : GeocodedAddress(state: self.state, digest: digest)
+        }
+    }
+
+    package func find(_ address: String) async -> Found {
+        guard let request = self.service.request(address: address) else {
+            return Found(place: nil, state: .nothing, isUnanswered: false)
+        }
+        guard await self.mayAsk() else { return .unanswered }
         do throws(ProviderFailure) {
             let found = try self.service.answer(try await self.client.ask(request))
-            return found.isResolved ? (found.place, .ok) : (nil, .low)
+            return Found(
+                place: found.isResolved ? found.place : nil, state: found.isResolved ? .ok : .low, isUnanswered: false)
         } catch {
-            if error != .noPlace {
-                self.logger.log(
-                    level: error.needsOperator ? .error : .warning, "geocoding failed",
-                    metadata: [LogKey.provider: "\(Self.name)", LogKey.reason: "\(error)"])
-            }
-            return (nil, .nothing)
+            guard error.isFault else { return Found(place: nil, state: .nothing, isUnanswered: false) }
+            self.logger.log(
+                level: error.needsOperator ? .error : .warning, "geocoding failed",
+                metadata: [LogKey.provider: "\(Self.name)", LogKey.reason: "\(error)"])
+            return .unanswered
         }
+    }
+
+    package func logRetried(_ job: JobID, _ found: Found) {
+        self.logger.info(
+            "geocoding answered after an outage",
+            metadata: [
+                LogKey.provider: "\(Self.name)", LogKey.job: "\(job)", LogKey.status: "\(found.state.rawValue)",
+            ])
     }
 
     private func mayAsk() async -> Bool {

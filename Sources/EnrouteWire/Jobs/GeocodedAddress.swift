@@ -15,6 +15,8 @@ public struct GeocodedAddress: Hashable, Sendable {
     public var state: GeocodingState
     /// A digest of the address, so the same address is not looked up twice.
     public var digest: String
+    /// Whether the address may be right, because nobody answered the lookup. Only with `nothing`.
+    public var isUnanswered: Bool
 
     /// The maximum length of an address in code points. At least one of them is not a space.
     public static let longest = 256
@@ -24,12 +26,16 @@ public struct GeocodedAddress: Hashable, Sendable {
     }
 
     public init(state: GeocodingState, digest: String) {
-        self.state = state
-        self.digest = digest
+        (self.state, self.digest, self.isUnanswered) = (state, digest, false)
+    }
+
+    /// The result of a lookup that nobody answered.
+    public init(unanswered digest: String) {
+        (self.state, self.digest, self.isUnanswered) = (.nothing, digest, true)
     }
 
     /// The stored form: `{"lat": …, "lon": …, "geocoding": …, "address": <digest>}`, with coordinates only if a
-    /// location was found.
+    /// location was found, and with `"unanswered": true` if nobody answered.
     public func json(with place: Coordinate?) -> [UInt8] {
         var writer = JSONWriter()
         writer.object { writer in
@@ -39,24 +45,27 @@ public struct GeocodedAddress: Hashable, Sendable {
             }
             writer.field("geocoding", self.state.rawValue)
             writer.field("address", self.digest)
+            if self.isUnanswered { writer.field("unanswered", true) }
         }
         return writer.bytes
     }
 
     /// - Returns: `nil` for a destination that was given as coordinates.
     public init?(json: UnsafeRawBufferPointer) {
-        var (state, digest) = (GeocodingState?.none, String?.none)
+        var (state, digest, isUnanswered) = (GeocodingState?.none, String?.none, false)
         var reader = JSONReader(json)
         try? reader.object { (name, reader) throws(BadMessage) in
             if name.equals("geocoding") {
                 state = GeocodingState(rawValue: try reader.string())
             } else if name.equals("address") {
                 digest = try reader.string()
+            } else if name.equals("unanswered") {
+                isUnanswered = try reader.boolean()
             } else {
                 try reader.value()
             }
         }
         guard let state, let digest else { return nil }
-        self.init(state: state, digest: digest)
+        self = isUnanswered && state == .nothing ? Self(unanswered: digest) : Self(state: state, digest: digest)
     }
 }

@@ -28,7 +28,8 @@ public struct PickupPlace: Hashable, Sendable {
         (self.place, self.geocoded) = (place, geocoded)
     }
 
-    /// `{"lat": …, "lon": …, "name": …, "written": …, "geocoding": …, "address": <digest>}`, each only if it is known.
+    /// `{"lat": …, "lon": …, "name": …, "written": …, "geocoding": …, "address": <digest>,
+    /// "unanswered": true}`, each only if it is known.
     public var json: [UInt8] {
         var writer = JSONWriter()
         writer.object { writer in
@@ -40,6 +41,7 @@ public struct PickupPlace: Hashable, Sendable {
             writer.field("written", self.address)
             writer.field("geocoding", self.geocoded?.state.rawValue)
             writer.field("address", self.geocoded?.digest)
+            if self.geocoded?.isUnanswered == true { writer.field("unanswered", true) }
         }
         return writer.bytes
     }

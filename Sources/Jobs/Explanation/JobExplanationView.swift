@@ -149,7 +149,12 @@ extension JobExplanation {
             return (.ok, "No arrival time: the status is \(record.status.rawValue).")
         }
         if record.destination == nil {
-            let why = record.geocoded == nil ? "the job has no destination" : "its address could not be resolved"
+            let why =
+                switch record.geocoded?.isUnanswered {
+                case nil: "the job has no destination"
+                case true?: "its address was not looked up, because no geocoding provider answered"
+                case false?: "its address could not be resolved"
+                }
             return (.attention, "No arrival time: \(why).")
         }
         guard self.view?.isTracking == true else { return (.ok, "No arrival time: travel mode is not on.") }

@@ -102,6 +102,10 @@ extension Routes {
             if case (.notYet, .created(let created)) = (outcome, geocoded) {
                 self.deferredEvents.store(created, of: event.requestID, now: .now())
             }
+            if case (.applied, .created(let created)) = (outcome, geocoded) {
+                self.retryLookups(
+                    of: created.job, destination: (created.address, created.geocoded), vendor: created.vendor)
+            }
         } catch {
             self.eventCounts.add(.eventsFailed)
             throw error

@@ -2,7 +2,7 @@
 // current data as often as it likes. The status of a job is changed separately (StatusRoutes.swift).
 
 internal import Access
-package import EnrouteWire
+internal import EnrouteWire
 internal import HTTPTypes
 internal import HTTPValues
 internal import Hummingbird
@@ -115,10 +115,9 @@ extension Routes {
         return await self.place(of: address)
     }
 
-    /// Geocodes an address.
-    package func place(of address: String) async -> (place: Coordinate?, geocoded: GeocodedAddress) {
-        let (place, state) = await self.geocoder?.find(address) ?? (nil, .nothing)
-        return (place, GeocodedAddress(state: state, digest: Geocoder.digest(of: address)))
+    private func retryLookups(of requested: JobRequest) {
+        self.retryLookups(
+            of: requested.job, destination: (requested.address, requested.geocoded), vendor: requested.vendor)
     }
 
     @Sendable private func create(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
@@ -184,6 +183,7 @@ extension Routes {
         let epoch = String(UInt64.random(in: .min ... .max), radix: 36)
         let creation = try await self.result(of: self.jobs.create(new, epoch: epoch))
         guard case .created = creation.value else { return nil }
+        self.retryLookups(of: requested)
         let view = try await self.view(requested.job, grant)
         return Self.json(
             view, of: requested.job, status: .created, isReplicationUnconfirmed: creation.isReplicationUnconfirmed)
@@ -249,6 +249,7 @@ extension Routes {
         case .changed, .unchanged:
             self.jobs.updateZoneListing(of: requested.job)
             self.jobs.refreshPersonLists(of: requested.job)
+            self.retryLookups(of: requested)
         }
         if isDestinationChanged { try await self.result(of: self.jobs.feed.forgetArrival(requested.job)) }
         var isReplicationUnconfirmed = description.isReplicationUnconfirmed

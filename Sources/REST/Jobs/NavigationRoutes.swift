@@ -56,6 +56,8 @@ extension Routes {
                     status: record.status))
         }
         guard let coordinate = stop == .vendor ? record.vendor?.place : record.destination else {
+            let geocoded = stop == .vendor ? record.vendor?.geocoded : record.geocoded
+            if geocoded?.isUnanswered == true { throw Problem.addressNotLookedUp }
             throw Problem(unresolvable: stop == .vendor ? "vendor address" : "address")
         }
         let place = DecimalCoordinate(coordinate)
@@ -87,6 +89,16 @@ extension Routes {
 }
 
 extension Problem {
+    /// The address may be right: nobody answered when it was looked up.
+    fileprivate static var addressNotLookedUp: Problem {
+        var problem = Problem(
+            .unavailable, status: 503,
+            detail: "Could not get directions: the address has not been looked up yet, because the map service does "
+                + "not answer. It is tried again.")
+        problem.retryIn = 60_000
+        return problem
+    }
+
     /// A rider must not be sent to a place that may be wrong (RDR-014 AC-005).
     fileprivate init(unresolvable what: String) {
         self.init(

@@ -15,12 +15,17 @@ import Testing
     private static let known = "Café Größe 1&2, Wien"
 
     private static func run(
-        _ server: ProviderServer, daily: Int? = nil, _ body: @escaping @Sendable (RunningGateway) async throws -> Void
+        _ server: ProviderServer, daily: Int? = nil, pauses: [Duration]? = nil,
+        _ body: @escaping @Sendable (RunningGateway) async throws -> Void
     ) async throws {
         let service = try MapboxGeocoding(key: ProviderKey(ProviderFixtures.keyText)!, url: server.url)
         try await within {
             try await RunningGateway.run(
-                isSecure: false, { $0.arrivals.geocoding = (service: service, dailyBudget: daily) }, body)
+                isSecure: false,
+                {
+                    $0.arrivals.geocoding = (service: service, dailyBudget: daily)
+                    if let pauses { $0.arrivals.geocodingPauses = pauses }
+                }, body)
         }
     }
 
@@ -194,6 +199,63 @@ import Testing
                 #expect(try Self.geocoding(again) == "ok")
             }
         }
+    }
+
+    @Test func `an address is looked up again until the provider answers, and the rider is told what is wrong`()
+        async throws
+    {
+        try await ProviderServer.running({ _ in .json("", status: 500) }) { server in
+            try await Self.run(server, pauses: Array(repeating: .milliseconds(50), count: 1000)) { gateway in
+                let vendor = #""vendor":{"name":"Da Gino","address":"\#(Self.known)"}"#
+                let written = try await Self.write(
+                    gateway, "job-1", #""rider":"rider-1","address":"\#(Self.known)",\#(vendor)"#)
+                #expect(try Self.geocoding(written) == "none")
+                for stop in ["destination", "vendor"] {
+                    let way = try await Self.navigation(gateway, to: stop)
+                    #expect(way.status == 503 && way.text.contains("has not been looked up yet"), "\(way)")
+                }
+                server.behave(ProviderFixtures.mapbox)
+                for stop in ["destination", "vendor"] {
+                    let isKnown = try await eventually {
+                        try await Self.navigation(gateway, to: stop).member("lat") == "48.235100"
+                    }
+                    #expect(isKnown, "\(stop)")
+                }
+                let job = try await gateway.rest("GET", "/api/v1/jobs/job-1", by: "anna", .customer)
+                #expect(try Self.geocoding(job) == "ok")
+            }
+        }
+    }
+
+    @Test func `what is written meanwhile is not replaced by a lookup that was repeated`() async throws {
+        try await ProviderServer.running({ _ in .json("", status: 500) }) { server in
+            try await Self.run(server, pauses: Array(repeating: .milliseconds(50), count: 1000)) { gateway in
+                _ = try await Self.write(gateway, "job-1", #""address":"\#(Self.known)""#)
+                _ = try await Self.write(gateway, "job-1", #""destination":{"lat":48.2,"lon":16.4}"#)
+                let before = server.questions.count
+                server.behave(ProviderFixtures.mapbox)
+                #expect(await eventually { server.questions.count > before })
+                // Nobody waits any longer, so the next lookup of this address is the one below.
+                let other = try await Self.write(gateway, "job-2", #""address":"\#(Self.known)""#)
+                #expect(try Self.geocoding(other) == "ok")
+                let job = try await gateway.rest("GET", "/api/v1/jobs/job-1", by: "orders", .service)
+                #expect(job.text.contains(#"{"lat":48.2,"lon":16.4}"#) && !job.text.contains("48.2351"), "\(job)")
+            }
+        }
+    }
+
+    private static func navigation(_ gateway: RunningGateway, to stop: String) async throws -> RESTResponse {
+        try await gateway.rest("GET", "/api/v1/jobs/job-1/navigation?to=\(stop)", by: "rider-1", .rider)
+    }
+
+    @Test func `only a limited number of lookups waits, each once`() async {
+        let retries = GeocodingRetries()
+        func add(_ number: Int) -> Bool { retries.add(.init(name: "\(number)") { true }) }
+        for number in 0..<GeocodingRetries.maxWaiting {
+            #expect(add(number))
+            #expect(!add(number))
+        }
+        #expect(!add(GeocodingRetries.maxWaiting))
     }
 
     @Test func `the daily budget is respected, and invalid addresses are refused`() async throws {

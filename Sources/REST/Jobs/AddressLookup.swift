@@ -1,0 +1,70 @@
+// Looks up the addresses of a job that is written, and again later if the provider does not answer.
+
+internal import EnrouteWire
+internal import Jobs
+internal import LiveState
+internal import NIOCore
+internal import Redis
+
+extension Routes {
+    /// Geocodes an address.
+    func place(of address: String) async -> (place: Coordinate?, geocoded: GeocodedAddress) {
+        let found = await self.geocoder?.find(address) ?? .unanswered
+        return (found.place, found.address(digest: Geocoder.digest(of: address)))
+    }
+
+    /// Looks up again, in the background, what the provider has not answered for a job that was written.
+    ///
+    /// - Parameters:
+    ///   - destination: the address of the destination and its result.
+    ///   - vendor: the vendor as it was written.
+    func retryLookups(of job: JobID, destination: (address: String?, GeocodedAddress?), vendor: PickupPlace?) {
+        if let address = destination.address, destination.1?.isUnanswered == true {
+            self.retry(address, "destination", of: job) { record, found, geocoded in
+                guard record.geocoded == GeocodedAddress(unanswered: geocoded.digest) else { return nil }
+                return (found, geocoded, nil)
+            }
+        }
+        if let address = vendor?.addressToFind, vendor?.geocoded?.isUnanswered == true {
+            self.retry(address, "vendor", of: job) { record, found, geocoded in
+                guard var stored = record.vendor, stored.geocoded == GeocodedAddress(unanswered: geocoded.digest) else {
+                    return nil
+                }
+                stored.found(found, geocoded)
+                return (nil, nil, stored)
+            }
+        }
+    }
+
+    /// What a result changes in the record: the destination, or the vendor.
+    private typealias Change = (destination: Coordinate?, geocoded: GeocodedAddress?, vendor: PickupPlace?)
+
+    /// - Parameter change: returns `nil` if the job no longer waits for this address.
+    private func retry(
+        _ address: String, _ place: StaticString, of job: JobID,
+        _ change: @escaping @Sendable (JobRecord, Coordinate?, GeocodedAddress) -> Change?
+    ) {
+        guard let geocoder = self.geocoder else { return }
+        let ledger = self.jobs.ledger
+        let digest = Geocoder.digest(of: address)
+        geocoder.retries.add(
+            .init(name: "\(job) \(place) \(digest)") {
+                let found = await geocoder.find(address)
+                guard !found.isUnanswered else { return false }
+                do {
+                    guard let record = try await ledger.recover(job).get()?.record,
+                        let change = change(record, found.place, found.address(digest: digest))
+                    else { return true }
+                    _ = try await ledger.describe(
+                        job, kind: record.kind, zone: nil, destination: change.destination, geocoded: change.geocoded,
+                        vendor: change.vendor
+                    ).get()
+                    geocoder.logRetried(job, found)
+                    return true
+                } catch {
+                    // The ledger is unavailable. The next attempt looks up the address again.
+                    return false
+                }
+            })
+    }
+}
