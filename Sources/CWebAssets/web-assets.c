@@ -126,6 +126,9 @@ static const unsigned char page_css[] = {
 static const unsigned char page_js[] = {
 #embed "../WebAssets/web/page.js"
 };
+static const unsigned char rider_alert_js[] = {
+#embed "../WebAssets/web/rider-alert.js"
+};
 static const unsigned char rider_availability_js[] = {
 #embed "../WebAssets/web/rider-availability.js"
 };
@@ -351,6 +354,7 @@ static const struct enroute_asset page_files[] = {
     ASSET("page-words.js", page_words_js),
     ASSET("page.css", page_css),
     ASSET("page.js", page_js),
+    ASSET("rider-alert.js", rider_alert_js),
     ASSET("rider-availability.js", rider_availability_js),
     ASSET("rider-device.js", rider_device_js),
     ASSET("rider-jobs.js", rider_jobs_js),

@@ -6,8 +6,10 @@ import secrets
 import pytest
 from playwright.sync_api import expect
 
+from devices import ROME
 from rider_page import RiderPage
 
+LOCATED = {"permissions": ["geolocation"], "geolocation": ROME}
 APART_MS = 250
 DEAD_TIME_MS = 800
 A_WHILE_MS = 12_000
@@ -18,7 +20,7 @@ def on_the_way(order_system, devices):
     """A rider without a zone, with a delivery that is ready for pickup."""
     person = f"rider-{secrets.token_hex(3)}"
     job = order_system.delivery("accepted", "preparing", "ready_for_pickup", rider=person)
-    return RiderPage(order_system, devices, job.rider, job, clock=True), job
+    return RiderPage(order_system, devices, job.rider, job, clock=True, **LOCATED), job
 
 
 def tap(rider, job) -> None:

@@ -7,6 +7,7 @@ import {Jobs, LatestRequest} from '../../Sources/WebAssets/web/rider-jobs.js';
 import {settled} from './clock.mjs';
 
 const words = {
+  startShares: 'shares',
   newTask: (job) => `New task: ${job}`, taskGone: (job) => `Gone: ${job}`, jobReassigned: 'reassigned', jobDone: 'done',
   jobCancelled: 'cancelled', verbQueued: 'later', travelOver: 'time is up', illegal: 'illegal', verbFailed: 'failed', statuses: {}, notReady: () => '', done: () => '',
 };
@@ -44,13 +45,15 @@ function cards() {
       return world.answer();
     },
   };
-  const travel = {stateOf: () => 'off', ended() {}, resume() {}, travelling: new Map()};
+  const setOff = [];
+  const travel = {mayStart: true, stateOf: () => 'off', ended() {}, resume() {}, setOff: (job) => setOff.push(job), travelling: new Map()};
+  let rings = 0;
   const navigation = {prepare: (job, to, version) => prepared.push(`${job} ${to} ${version}`)};
   const jobs = new Jobs(enroute, travel, navigation, words, {
-    changed() {}, say: (_, text) => { if (text) said.push(text); }, recheck: async () => {},
+    newTask() { rings += 1; }, changed() {}, say: (_, text) => { if (text) said.push(text); }, recheck: async () => {},
   });
   return {
-    jobs, said, sent, world, prepared, becomes: (job, status) => heard.get(job)({status}, 'status'),
+    setOff, travel, rings: () => rings, jobs, said, sent, world, prepared, becomes: (job, status) => heard.get(job)({status}, 'status'),
     hears: (job, parts, change) => heard.get(job)(parts, change), names: () => jobs.all.map(({job}) => job),
     count: () => follows, card: (name) => jobs.all.find(({job}) => job === name),
   };
@@ -284,4 +287,42 @@ test('D24: once the sharing time of a job is over, travel mode is no longer offe
   assert.deepEqual([card('one').isTimeUp, card('one').hint], [true, 'time is up']);
   hears('one', {travelDeadline: null, tracking: 'ended', reason: 'time_limit'}, 'tracking');
   assert.equal(card('one').isTimeUp, true);
+});
+
+test('each new task rings once, and those of the first answer do not', () => {
+  const {jobs, rings} = cards();
+  jobs.tasks(doing('one'), true);
+  assert.equal(rings(), 0);
+  for (let poll = 0; poll < 3; poll += 1) jobs.tasks(doing('one', 'two'), false);
+  assert.equal(rings(), 1);
+});
+
+test('a card says that setting off also starts travel mode, unless the browser refuses the location', () => {
+  const {jobs, travel, hears, card} = cards();
+  jobs.follow('one');
+  hears('one', {kind: 'service', status: 'assigned'}, 'snapshot');
+  assert.equal(card('one').hint, 'shares');
+  travel.mayStart = false;
+  assert.equal(card('one').hint, '');
+  travel.mayStart = true;
+  hears('one', {status: 'on_the_way'}, 'status');
+  assert.equal(card('one').hint, '');
+});
+
+test('US-072: setting off also starts travel mode once the gateway accepted it, and other steps do not', async () => {
+  const {jobs, world, setOff} = cards();
+  jobs.tasks(doing('one'), true);
+  await jobs.take('one', STEP);
+  assert.deepEqual(setOff, []);
+  const start = {verb: 'in_transit', path: 'task', body: {state: 'in_transit'}};
+  world.answer = async () => { throw Object.assign(new Error('no'), {code: 'conflict'}); };
+  await jobs.take('one', start);
+  assert.deepEqual(setOff, []);
+  world.answer = network;
+  await jobs.take('one', start);
+  assert.deepEqual(setOff, []);
+  world.answer = async () => ({});
+  jobs.connected();
+  await settled();
+  assert.deepEqual(setOff, ['one']);
 });

@@ -2,7 +2,7 @@
 // tasks on request (`GET riders/me`) and sends the changes of each followed job.
 
 import {StepQueue, requestKey} from './rider-steps.js';
-import {allowsTravel, headingFor, isOver, isWaitingForVendor} from './rider-tasks.js';
+import {allowsTravel, headingFor, isOver, isWaitingForVendor, startsJourney, verbsOf} from './rider-tasks.js';
 
 /** Number of jobs shown, which is the number that a session may follow. */
 const MOST_JOBS = 10;
@@ -61,7 +61,8 @@ export class Jobs {
    * @param enroute
    * @param travel travel mode, which ends with a job and continues after a reload
    * @param navigation which loads the route before the tap
-   * @param {{changed: () => void, say: (topic: string, text: string) => void, recheck: () => Promise<void>}} on
+   * @param {{changed: () => void, say: (topic: string, text: string) => void, recheck: () => Promise<void>,
+   *   newTask: () => void}} on
    */
   constructor(enroute, travel, navigation, words, on) {
     Object.assign(this, {enroute, travel, navigation, words, on});
@@ -144,7 +145,7 @@ export class Jobs {
       }
       this.#sent.add(job);
       known.gone = null;
-      if (isNews) this.on.say(`job ${job}`, this.words.newTask(job));
+      if (isNews) this.#arrives(job);
     }
     // The gateway answered, so waiting steps have a chance.
     this.#sendQueued();
@@ -168,10 +169,15 @@ export class Jobs {
         known.follow.stop();
         Object.assign(known, {follow: again, again: null, gone: null, message: '', about: null});
         this.#sent.add(job);
-        if (!isOver(view.status)) this.on.say(`job ${job}`, this.words.newTask(job));
+        if (!isOver(view.status)) this.#arrives(job);
       }
       this.#onView(known, view, change);
     });
+  };
+
+  #arrives = (job) => {
+    this.on.say(`job ${job}`, this.words.newTask(job));
+    this.on.newTask();
   };
 
   /** The job is no longer this rider's. That is announced once, and a returning task is announced again. */
@@ -241,6 +247,7 @@ export class Jobs {
     this.#queue.remove(job);
     this.settled(job, 'network');
     if (failure) this.note(job, NOT_FROM_HERE.includes(failure) ? words.illegal : words.verbFailed);
+    else if (startsJourney(verb)) this.travel.setOff(job);
     known.busy = null;
     await this.on.recheck();
     this.on.changed();
@@ -308,11 +315,12 @@ export class Jobs {
     this.travel.ended(job);
   };
 
-  #hint = ({task}, {kind, status, proximity}, isTimeUp) => {
+  #hint = ({job, task}, {kind, status, proximity}, isTimeUp) => {
     const {words} = this;
     if (proximity === 'arrived' || proximity === 'approaching') return words[proximity];
     if (task && isWaitingForVendor({kind, status, task})) return words.notReady(words.statuses[status]);
     if (isTimeUp) return words.travelOver;
-    return kind === 'service' && status === 'assigned' ? words.travelLater : '';
+    const isFirst = this.travel.stateOf(job) === 'off' && this.travel.mayStart;
+    return isFirst && verbsOf({kind, status, task}).some(({verb}) => startsJourney(verb)) ? words.startShares : '';
   };
 }

@@ -48,6 +48,8 @@ export const isWaitingForVendor = ({kind, status, task = null}) => kind === 'del
   && ['pending_vendor_acceptance', 'accepted', 'preparing', 'allocation_failed'].includes(status);
 
 export const allowsTravel = (status) => UNDERWAY.includes(status);
+/** Whether a step begins the way to the customer, who then sees the rider. */
+export const startsJourney = (verb) => UNDERWAY.includes(verb);
 export const isOver = (status) => OVER.includes(status);
 
 /** Where the rider is heading: to the vendor until the pickup, then to the customer. */

@@ -12,6 +12,8 @@ const ANSWER_KEPT_AS = 'enroute.location';
 const JOBS_KEPT_AS = 'enroute.travelling';
 /** The wish to use the location without a job: to be offered nearby tasks. */
 export const PRESENCE = null;
+/** Wishes that need no error panel. */
+const MAY_START = ['wish.prompt', 'wish.granted'];
 
 export class Travel {
   phase = 'off';
@@ -60,11 +62,20 @@ export class Travel {
     this.anyway = null;
     const event = this.#wishEvent(await this.location.permission());
     // Riders who are only online get the explanation once and no error panels.
-    if (job === PRESENCE && !['wish.prompt', 'wish.granted'].includes(event)) return;
+    if (job === PRESENCE && !MAY_START.includes(event)) return;
     this.#wanted.add(job);
     this.#switchedOff.delete(job);
     this.#happened(event);
     if (job !== PRESENCE && !this.#isOn(job)) this.on.panel();
+  }
+
+  /** Whether setting off may start travel mode, or the browser refuses the location. */
+  get mayStart() { return this.location.lastPermission !== 'denied'; }
+
+  /** The rider set off. Unlike a tap on the switch, this shows no panel to riders who refused before. */
+  async setOff(job) {
+    if (this.stateOf(job) !== 'off') return;
+    if (MAY_START.includes(this.#wishEvent(await this.location.permission()))) await this.activate(job);
   }
 
   /** Stops sharing a job immediately, even if the gateway cannot be told; that is repeated later. */

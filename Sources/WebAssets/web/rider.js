@@ -7,6 +7,7 @@ import {
   Announcer, ConnectionBanner, inLanguage, keepForLater, languageSwitch, put, reconnectOnTouch, shared,
 } from './page.js';
 import {SignIn} from './page-sign-in.js';
+import {TaskAlert} from './rider-alert.js';
 import {Availability} from './rider-availability.js';
 import {deviceName} from './rider-device.js';
 import {Jobs, LatestRequest} from './rider-jobs.js';
@@ -67,8 +68,9 @@ const navigation = new Navigation(element('maps'), words, (path) => enroute.rest
   named: (job, to, name) => jobs.name(job, to, name),
 });
 
+const taskAlert = new TaskAlert();
 const jobs = new Jobs(enroute, travel, navigation, words, {
-  changed: () => render(), say: (topic, text) => announcer.say(topic, text), recheck: () => recheckRider(),
+  newTask: () => taskAlert.ring(), changed: () => render(), say: (topic, text) => announcer.say(topic, text), recheck: () => recheckRider(),
 });
 
 const sharing = new Sharing({
