@@ -6,7 +6,6 @@ import pytest
 from playwright.sync_api import expect
 
 from devices import ROME
-from followers import following
 from rider_page import RiderPage, go_online
 
 LOCATED = {"permissions": ["geolocation"], "geolocation": ROME}
@@ -199,6 +198,9 @@ def test_a_delivery_is_taken_from_the_store_to_the_door(open_rider, order_system
     rider.next(job).click()
     expect(rider.next(job)).to_have_text("Delivered? Tap again to confirm")
     rider.next(job).click()
+    expect(rider.card(job)).to_contain_text("Done. You can undo this for 10 seconds.")
+    # A rider who goes to another app is done.
+    rider.hide(True)
     expect(rider.card(job)).to_contain_text("Done. Thank you!")
     assert job.state["status"] == "delivered"
     assert rider.known["tasks"] == []
@@ -236,55 +238,9 @@ def test_a_visit_without_a_zone_is_driven_by_its_status(open_rider, order_system
     expect(rider.switch).to_be_hidden()
     for words in ("Set off", "Start work", "Work completed", "Completed? Tap again to confirm"):
         rider.next(job).filter(has_text=words).click()
+    rider.hide(True)
     expect(rider.card(job)).to_contain_text("Done. Thank you!")
     assert job.state["status"] == "completed"
-
-
-@pytest.mark.lean
-def test_us_072_setting_off_also_starts_sharing(open_rider, order_system):
-    job = order_system.delivery("accepted", "preparing", "ready_for_pickup")
-    rider = open_rider(job, person=job.rider, is_in_zone=False, **LOCATED)
-    expect(rider.card(job)).to_contain_text("This also starts Travel Mode.")
-    rider.next(job).click()
-    expect(rider.page.locator("#sharing-text")).to_have_text("Sharing your location")
-    expect(rider.travel(job)).to_have_text("Deactivate Travel Mode")
-    with following(job) as follower:
-        follower.hear_live()
-
-
-def test_us_122_setting_off_explains_before_the_browser_asks_for_the_location(open_rider, order_system):
-    job = order_system.visit()
-    rider = open_rider(job, person=job.rider, is_in_zone=False)
-    rider.next(job).click()
-    panel = rider.panel_says("explaining")
-    assert rider.locations_asked == []
-    panel.get_by_role("button", name="Not now").click()
-    expect(rider.next(job)).to_have_text("Start work")
-    assert job.state["status"] == "on_the_way"
-
-
-def test_a_refused_location_does_not_interrupt_a_rider_who_sets_off(open_rider, order_system):
-    job = order_system.visit()
-    rider = open_rider(job, person=job.rider, is_in_zone=False)
-    rider.deny()
-    rider.page.reload()
-    expect(rider.next(job)).to_have_text("Set off")
-    expect(rider.card(job)).not_to_contain_text("This also starts Travel Mode.")
-    rider.next(job).click()
-    expect(rider.next(job)).to_have_text("Start work")
-    expect(rider.panel).to_be_hidden()
-
-
-RING = """navigator.vibrate = (pattern) => (window.felt ??= []).push(pattern)"""
-
-
-def test_a_new_task_is_felt(open_rider, order_system):
-    rider = open_rider(scripts=[RING], **LOCATED)
-    rider.switch.click()
-    expect(rider.switch).to_have_attribute("aria-checked", "true")
-    job = order_system.delivery("accepted", rider=rider.person)
-    expect(rider.announcer).to_contain_text(f"New task: {job.name}.")
-    assert rider.page.evaluate("felt") == [[200, 100, 300]]
 
 
 def test_a_reassigned_job_is_removed_with_an_explanation(open_rider, order_system):

@@ -12,6 +12,7 @@ from rider_page import RiderPage
 LOCATED = {"permissions": ["geolocation"], "geolocation": ROME}
 APART_MS = 250
 DEAD_TIME_MS = 800
+UNDO_MS = 10_000
 A_WHILE_MS = 12_000
 
 
@@ -68,5 +69,22 @@ def test_D2_a_delivery_can_be_completed_by_keyboard(on_the_way, axe):
     axe(rider.page)
     rider.page.clock.run_for(DEAD_TIME_MS)
     rider.page.keyboard.press("Enter")
+    undo = rider.card(job).get_by_role("button", name="Undo")
+    expect(undo).to_be_visible()
+    axe(rider.page)
+    undo.focus()
+    rider.page.keyboard.press("Enter")
+    expect(undo).to_be_hidden()
+    expect(rider.next(job)).to_be_focused()
+    expect(rider.next(job)).to_have_text("Delivered")
+    rider.page.clock.run_for(UNDO_MS)
+    assert job.state["status"] == "in_transit"
+    # This time the rider means it.
+    rider.page.keyboard.press("Enter")
+    expect(rider.next(job)).to_have_text("Delivered? Tap again to confirm")
+    rider.page.clock.run_for(DEAD_TIME_MS)
+    rider.page.keyboard.press("Enter")
+    expect(undo).to_be_visible()
+    rider.page.clock.run_for(UNDO_MS)
     expect(rider.card(job)).to_contain_text("Done. Thank you!")
     assert job.state["status"] == "delivered"

@@ -4,10 +4,11 @@ import assert from 'node:assert/strict';
 import {test} from 'node:test';
 
 import {Jobs, LatestRequest} from '../../Sources/WebAssets/web/rider-jobs.js';
+import {UNDO_WITHIN} from '../../Sources/WebAssets/web/rider-steps.js';
 import {settled} from './clock.mjs';
 
 const words = {
-  startShares: 'shares',
+  startShares: 'shares', undoHint: 'undo?', undone: 'undone',
   newTask: (job) => `New task: ${job}`, taskGone: (job) => `Gone: ${job}`, jobReassigned: 'reassigned', jobDone: 'done',
   jobCancelled: 'cancelled', verbQueued: 'later', travelOver: 'time is up', illegal: 'illegal', verbFailed: 'failed', statuses: {}, notReady: () => '', done: () => '',
 };
@@ -325,4 +326,34 @@ test('US-072: setting off also starts travel mode once the gateway accepted it, 
   jobs.connected();
   await settled();
   assert.deepEqual(setOff, ['one']);
+});
+
+const FINAL = {verb: 'completed', path: 'task', body: {state: 'completed'}};
+
+test('D2: a final step can be undone for ten seconds, and is then sent', async (run) => {
+  run.mock.timers.enable({apis: ['setTimeout', 'Date']});
+  const {jobs, sent, card, said} = cards();
+  jobs.tasks(doing('one'), true);
+  await jobs.take('one', FINAL);
+  assert.deepEqual([card('one').canUndo, card('one').message, card('one').busy, sent], [true, 'undo?', 'completed', []]);
+  jobs.undo('one');
+  run.mock.timers.tick(UNDO_WITHIN);
+  assert.deepEqual([card('one').canUndo, card('one').message, card('one').busy, sent], [false, '', null, []]);
+  assert.deepEqual(said, ['undo?', 'undone']);
+  await jobs.take('one', FINAL);
+  run.mock.timers.tick(UNDO_WITHIN - 1);
+  assert.deepEqual(sent, []);
+  run.mock.timers.tick(1);
+  assert.deepEqual([sent.length, card('one').canUndo, card('one').message], [1, false, '']);
+  // It is too late now.
+  jobs.undo('one');
+  assert.equal(card('one').busy, 'completed');
+});
+
+test('D2: a rider who leaves the page sends the final step at once', async () => {
+  const {jobs, sent, card} = cards();
+  jobs.tasks(doing('one'), true);
+  await jobs.take('one', FINAL);
+  jobs.hurry();
+  assert.deepEqual([sent.length, card('one').canUndo], [1, false]);
 });

@@ -1,8 +1,8 @@
 // The rider's jobs: the list, what is known of each, and the steps that the rider takes. The gateway returns the rider's
 // tasks on request (`GET riders/me`) and sends the changes of each followed job.
 
-import {StepQueue, requestKey} from './rider-steps.js';
-import {allowsTravel, headingFor, isOver, isWaitingForVendor, startsJourney, verbsOf} from './rider-tasks.js';
+import {StepQueue, UNDO_WITHIN, requestKey} from './rider-steps.js';
+import {allowsTravel, headingFor, isFinal, isOver, isWaitingForVendor, startsJourney, verbsOf} from './rider-tasks.js';
 
 /** Number of jobs shown, which is the number that a session may follow. */
 const MOST_JOBS = 10;
@@ -81,6 +81,7 @@ export class Jobs {
       const travel = this.travel.stateOf(known.job);
       return {
         ...known, view, travel, canWhy: travel === 'interrupted', isTimeUp: this.#isTimeUp(view),
+        canUndo: !known.gone && !isOver(view.status) && this.#queue.isUndoable(known.job),
         message: known.gone || endings[view.status] || known.message, hint: view.known ? this.#hint(known, view, this.#isTimeUp(view)) : '',
       };
     });
@@ -101,6 +102,7 @@ export class Jobs {
     this.#jobs.set(job, known);
     const waiting = this.#queue.get(job);
     if (waiting) Object.assign(known, {busy: waiting.step.verb, message: this.words.verbQueued, about: 'network'});
+    if (this.#queue.isUndoable(job)) this.#offerUndo(known, waiting.due);
     known.follow = this.enroute.follow(job, (view, change) => this.#onView(known, view, change));
   }
 
@@ -218,14 +220,45 @@ export class Jobs {
     this.on.changed();
   }
 
-  /** Takes a step. Without a connection it waits and is sent later. @param step one of `verbsOf` */
+  /** Takes a step. A final one can be undone first. Without a connection it is sent later. @param step one of `verbsOf` */
   async take(job, step) {
     const known = this.#jobs.get(job);
     if (!known || known.busy) return;
     Object.assign(known, {busy: step.verb, message: '', about: null});
     this.on.changed();
-    await this.#send(known, {step, key: requestKey()});
+    const waiting = {step, key: requestKey()};
+    if (!isFinal(step.verb)) return this.#send(known, waiting);
+    const due = Date.now() + UNDO_WITHIN;
+    this.#queue.add(job, waiting, due);
+    this.on.say(`job ${job}`, this.words.undoHint);
+    this.#offerUndo(known, due);
   }
+
+  /** The rider did not mean the final step. */
+  undo(job) {
+    const known = this.#jobs.get(job);
+    if (!known || !this.#queue.isUndoable(job)) return;
+    this.#queue.remove(job);
+    known.busy = null;
+    this.note(job, '');
+    this.on.say(`job ${job}`, this.words.undone);
+  }
+
+  /** Sends steps that can still be undone: the rider leaves the page, which may close. */
+  hurry() {
+    this.#queue.hurry();
+    this.#sendQueued();
+    this.on.changed();
+  }
+
+  #offerUndo = (known, due) => {
+    Object.assign(known, {message: this.words.undoHint, about: 'undo'});
+    setTimeout(() => {
+      this.#sendQueued();
+      this.on.changed();
+    }, due - Date.now());
+    this.on.changed();
+  };
 
   /** @param waiting `{step, key}`; the key lets the gateway recognize a request whose answer was lost */
   #send = async (known, {step: {verb, path, body}, key}) => {
@@ -259,12 +292,13 @@ export class Jobs {
       const waiting = this.#queue.start(known.job);
       if (!waiting) continue;
       if (!waiting.isTooOld && !known.gone && !isOver(known.follow.view.status)) {
+        this.settled(known.job, 'undo');
         this.#send(known, waiting);
         continue;
       }
       this.#queue.remove(known.job);
       known.busy = null;
-      this.settled(known.job, 'network');
+      for (const about of ['network', 'undo']) this.settled(known.job, about);
     }
   };
 

@@ -1,7 +1,7 @@
 // The list of tasks. Each card is built once and then only changed, so that neither the focus nor a screen reader loses its
 // place. A card shows what it is given and reports taps; it decides nothing.
 
-import {RETURNABLE, allowsTravel, headingFor, inOrder, isOver, isWaitingForVendor, verbsOf} from './rider-tasks.js';
+import {RETURNABLE, allowsTravel, headingFor, inOrder, isFinal, isOver, isWaitingForVendor, verbsOf} from './rider-tasks.js';
 import {make, put} from './page.js';
 
 const presentation = (paths) => `<svg viewBox="0 0 24 24" width="24" height="24" aria-hidden="true">${paths}</svg>`;
@@ -42,9 +42,6 @@ export function statusText({kind, status}, task, words) {
 export const CONFIRM_WITHIN = 10_000;
 /** ms without effect after a button changed under the thumb, so that a double tap does not take two steps. */
 export const TAP_PAUSE = 800;
-
-/** Steps that cannot be undone and need a confirmation. */
-const FINAL = ['completed', 'delivered'];
 
 /** A button whose first tap asks and whose second tap acts. Losing the focus or waiting too long cancels. */
 export class ConfirmButton {
@@ -110,7 +107,7 @@ export class TaskList {
 
   /**
    * @param {Element} list
-   * @param {{verb: Function, travel: Function, why: Function, navigate: Function, dismiss: Function,
+   * @param {{verb: Function, undo: Function, travel: Function, why: Function, navigate: Function, dismiss: Function,
    *   say: (text: string) => void}} on
    */
   constructor(list, words, on) {
@@ -118,7 +115,7 @@ export class TaskList {
   }
 
   /**
-   * @param {object[]} jobs `{job, task, view, travel, canWhy, isTimeUp, message, hint, busy, names, gone}`; see
+   * @param {object[]} jobs `{job, task, view, travel, canUndo, canWhy, isTimeUp, message, hint, busy, names, gone}`; see
    *   rider-jobs.js
    */
   show(jobs) {
@@ -153,6 +150,7 @@ export class TaskList {
       navigate: part('button', {type: 'button', class: 'navigate', id: `navigate-${job}`}),
       travel: part('button', {type: 'button', class: 'travel', id: `travel-${job}`}),
       message: part('p', {class: 'message', hidden: true}),
+      undo: part('button', {type: 'button', class: 'undo', hidden: true}, words.undo),
       why: part('button', {type: 'button', class: 'plain'}, words.resume),
       other: part('button', {type: 'button', class: 'plain'}, words.otherMap),
       back: part('button', {type: 'button', class: 'plain'}), dismiss: part('button', {type: 'button'}, words.ok),
@@ -163,13 +161,17 @@ export class TaskList {
     card.two = part('div', {class: 'buttons two'}, card.travel, card.navigate);
     card.item = part('li', {class: 'card task', id: `task-${job}`, 'data-job': job, 'aria-labelledby': `title-${job}`},
       part('div', {class: 'task-head'}, card.kind, part('div', {}, card.title, card.status)),
-      card.place, card.steps, card.message, card.main, card.two, card.hint,
+      card.place, card.steps, card.message, card.undo, card.main, card.two, card.hint,
       part('div', {class: 'quiet-buttons'}, card.why, card.other, card.back), card.dismiss);
     const to = () => headingFor(card.job);
     card.navigate.addEventListener('click', () => this.on.navigate(job, to()));
     card.other.addEventListener('click', () => this.on.navigate(job, to(), {again: true}));
     card.travel.addEventListener('click', () => {
       if (card.travel.getAttribute('aria-disabled') !== 'true') this.on.travel(job);
+    });
+    card.undo.addEventListener('click', () => {
+      this.on.undo(job);
+      card.next?.focus();
     });
     card.why.addEventListener('click', () => this.on.why(job));
     card.dismiss.addEventListener('click', () => this.on.dismiss(job));
@@ -194,6 +196,9 @@ export class TaskList {
     this.#segments(card, state, view.known && !isClosed);
     this.#verbs(card, job, state, isClosed);
     put(card.message, job.message ?? '');
+    card.message.classList.toggle('calm', job.canUndo);
+    if (!job.canUndo && document.activeElement === card.undo) (card.next ?? card.title).focus();
+    card.undo.hidden = !job.canUndo;
     put(card.hint, isClosed ? '' : job.hint ?? '');
     this.#two(card, job, state, isClosed || !view.known);
     card.dismiss.hidden = !isClosed;
@@ -232,7 +237,7 @@ export class TaskList {
       if (main) {
         card.next = make('button', {type: 'button', class: 'next', 'data-verb': main.verb}, label);
         const take = () => this.on.verb(job.job, card.main.verb);
-        if (FINAL.includes(main.verb)) {
+        if (isFinal(main.verb)) {
           card.final = new ConfirmButton(card.next, this.words.finalConfirm[state.kind], take, this.on.say);
         } else {
           card.next.addEventListener('click', () => {

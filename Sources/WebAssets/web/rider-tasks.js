@@ -8,6 +8,9 @@ const UNDERWAY = ['in_transit', 'on_the_way'];
 /** Final statuses. */
 const OVER = ['delivered', 'completed', 'cancelled'];
 
+/** Whether a step ends a job, so that the rider confirms it and can undo it for a moment. */
+export const isFinal = (verb) => ['completed', 'delivered'].includes(verb);
+
 const byTask = (verb, isMain = true) => ({verb, isMain, path: 'task', body: {state: verb}});
 const byStatus = (verb) => ({verb, isMain: true, path: 'status', body: {status: verb}});
 

@@ -70,7 +70,8 @@ const navigation = new Navigation(element('maps'), words, (path) => enroute.rest
 
 const taskAlert = new TaskAlert();
 const jobs = new Jobs(enroute, travel, navigation, words, {
-  newTask: () => taskAlert.ring(), changed: () => render(), say: (topic, text) => announcer.say(topic, text), recheck: () => recheckRider(),
+  newTask: () => taskAlert.ring(), changed: () => render(),
+  say: (topic, text) => announcer.say(topic, text), recheck: () => recheckRider(),
 });
 
 const sharing = new Sharing({
@@ -93,7 +94,8 @@ const availability = new Availability({
 });
 
 const list = new TaskList(element('jobs'), words, {
-  verb: (job, step) => jobs.take(job, step), travel: switchTravel, why: (job) => travel.activate(job), navigate,
+  verb: (job, step) => jobs.take(job, step), undo: (job) => jobs.undo(job), travel: switchTravel,
+  why: (job) => travel.activate(job), navigate,
   dismiss(job) {
     jobs.dismiss(job);
     element('tasks').focus();
@@ -225,6 +227,7 @@ function look() {
 setInterval(look, TASKS_EVERY);
 setInterval(() => { if (travel.travelling.size > 0) render(); }, LOOK_EVERY);
 document.addEventListener('visibilitychange', look);
+document.addEventListener('visibilitychange', () => { if (document.hidden) jobs.hurry(); });
 
 reconnectOnTouch(enroute);
 keepForLater();
