@@ -3,8 +3,10 @@ messages, the protocol's documents for close codes."""
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
+import zlib
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote
@@ -127,11 +129,16 @@ class Interface:
         if check is None:
             return None
         try:
-            value = json.loads(answer.body)
-        except ValueError:
+            value = json.loads(self._content(answer))
+        except (ValueError, OSError, EOFError, zlib.error):
             return f"{where}: {answer.status} is not JSON"
         wrong = check(value, "$")
         return f"{where}: {answer.status} does not match its schema: {wrong}" if wrong else None
+
+    @staticmethod
+    def _content(answer: Answer) -> bytes:
+        """Returns the body without its content coding: large answers are compressed if the request accepts gzip."""
+        return gzip.decompress(answer.body) if answer.headers.get("content-encoding") == "gzip" else answer.body
 
     def _problem(self, answer: Answer, media: str, is_again: bool) -> str | None:
         if media != "application/problem+json":
