@@ -15,15 +15,15 @@ ENROUTE =
 
 .PHONY: help run deps packages build build-tests release install uninstall deb instructions twin test test-swift \
     test-javascript test-client test-conformance test-browser test-deploy test-beside test-hostile test-api test-benchmarks \
-    picture test-long long-failover long-histories long-seeds long-fuzz long-webhooks long-freeze check check-deploy lint format bench bench-gate clean
+    picture screens test-long long-failover long-histories long-seeds long-fuzz long-webhooks long-freeze check check-deploy lint format bench bench-gate clean
 
 help: ## lists these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' Makefile
 
-# Words for `enroute demo`, for example DEMO="--no-tls --speed 4".
+# Words for `enroute demo`, for example DEMO="--tls --speed 4".
 DEMO =
 
-run: build ## shows a live trip, with a redis-server of its own (DEMO="--no-tls --speed 4")
+run: build ## shows deliveries in a town, live, with a Redis of its own (DEMO="--tls --speed 4")
 	.build/debug/enroute demo $(DEMO)
 
 deps: packages .build-tools/requirements.txt ## installs what building and testing need (apt; moto from PyPI)
@@ -138,7 +138,14 @@ BROWSER =
 test-browser: $(BUILT)
 	Tests/Browser/run $(BROWSER)
 
-# Records the animated picture of README.md. Options of Tests/Browser/picture: PICTURE="--seconds 10".
+# A screenshot of every state of every page, light and dark, on a phone and a desktop: .build-browser/screens/index.html. Words for
+# pytest: SCREENS="-k rider".
+SCREENS =
+
+screens: $(BUILT)
+	Tests/Browser/screens $(SCREENS)
+
+# Records the animated picture of README.md from the demo's stage. Options of Tests/Browser/picture: PICTURE="--seconds 10".
 PICTURE =
 
 picture: deps build

@@ -116,6 +116,7 @@ let package = Package(
         module("Journeys", "CZlib"),
         module("Tracking", "EnrouteWire", strict + [optimised]),
         module("Routing", "EnrouteWire OutboundHTTP"),
+        module("Streets", "CZlib EnrouteWire", strict + [optimised]),
         module("Events", "EnrouteWire OutboundHTTP Crypto SwiftASN1 X509"),
 
         // Layer 2: state.
@@ -132,27 +133,29 @@ let package = Package(
             Access EnrouteWire Events HTTPValues LiveState Redis Routing Telemetry Tracking NIOCore Crypto Logging
             """, hot),
         module("Webhooks", "HTTPValues LiveState OutboundHTTP Redis Resilience Telemetry NIOPosix Crypto Logging"),
+        module("Push", "Access EnrouteWire LiveState OutboundHTTP Telemetry Webhooks NIOCore Crypto Logging"),
         module(
             "ETA",
             """
-            EnrouteWire HTTPValues Jobs LiveState Routing Telemetry Tracking TrafficControl WebSocket NIOCore Logging
+            EnrouteWire HTTPValues Jobs LiveState Routing Streets Telemetry Tracking TrafficControl WebSocket NIOCore
+            NIOPosix Logging
             """, hot),
         module(
             "Realtime",
             """
-            Access EnrouteWire ETA Fanout HotPath HTTPValues Jobs LiveState Redis Resilience SecureSocket Telemetry Tracking
-            TrafficControl WebSocket NIOCore Logging
+            Access EnrouteWire ETA Fanout HotPath HTTPValues Jobs LiveState Redis Resilience SecureSocket Streets Telemetry
+            Tracking TrafficControl WebSocket NIOCore Logging
             """, hot),
         module(
             "REST",
             """
             Access EnrouteWire Events Fanout HTTPValues Jobs LiveState Realtime Redis Routing SecureSocket Telemetry
-            Tracking TrafficControl WebAssets Webhooks NIOCore HTTPTypes Hummingbird Logging
+            Push Tracking TrafficControl WebAssets Webhooks NIOCore HTTPTypes Hummingbird Logging
             """, hot),
         module(
             "Gateway",
             """
-            Access CBuildInfo EnrouteWire ETA Events Fanout HTTPValues LiveState Realtime Redis REST SecureSocket
+            Access CBuildInfo EnrouteWire ETA Events Fanout HTTPValues LiveState Push Realtime Redis REST SecureSocket
             Telemetry TrafficControl WebSocket Webhooks NIOCore NIOHTTP1 NIOPosix Crypto HTTPTypes Hummingbird
             HummingbirdCore Logging ServiceLifecycle
             """, hot),
@@ -167,8 +170,8 @@ let package = Package(
             dependencies: named(
                 """
                 Access Embedded EnrouteClient EnrouteWire ETA Events Gateway HTTPValues Journeys LiveState OutboundHTTP
-                Realtime Redis REST Routing SecureSocket Telemetry Tracking TrafficControl WebAssets Webhooks NIOCore
-                NIOFoundationCompat NIOHTTP1 NIOPosix AsyncHTTPClient HTTPTypes Hummingbird Logging NIOSSL
+                Push Realtime Redis REST Routing SecureSocket Streets Telemetry Tracking TrafficControl WebAssets Webhooks
+                NIOCore NIOFoundationCompat NIOHTTP1 NIOPosix AsyncHTTPClient HTTPTypes Hummingbird Logging NIOSSL
                 ServiceLifecycle Subprocess SystemPackage ArgumentParser UnixSignals
                 """), exclude: ["Demo/Panel"], swiftSettings: strict),
 
@@ -203,6 +206,7 @@ let package = Package(
         tests("EventsTests", "EnrouteWire Events TestSupport Crypto CryptoExtras SwiftASN1 X509"),
         tests("JourneysTests", "CZlib Journeys"),
         tests("RoutingTests", "EnrouteWire Routing TestSupport NIOConcurrencyHelpers"),
+        tests("StreetsTests", "CZlib EnrouteWire Streets"),
         tests("TrackingTests", "EnrouteWire Journeys Tracking"),
         tests(
             "LiveStateTests",
@@ -214,6 +218,7 @@ let package = Package(
         tests("TrafficControlTests", "EnrouteWire Telemetry TrafficControl WebSocket NIOCore"),
         tests("WebAssetsTests", "EnrouteWire TestSupport WebAssets"),
         tests("JobsTests", "EnrouteWire HTTPValues Jobs LiveState Redis TrafficControl NIOCore"),
+        tests("PushTests", "Access LiveState Push TestSupport Webhooks Crypto"),
         tests(
             "WebhooksTests",
             "LiveState Redis Telemetry TestSupport Webhooks NIOCore NIOHTTP1 NIOPosix Crypto Logging NIOSSL"),
@@ -224,8 +229,8 @@ let package = Package(
             "GatewayTests",
             """
             Access Embedded EnrouteClient EnrouteWire ETA Events Gateway HotPath HTTPValues Jobs Journeys LiveState
-            Realtime Redis REST Routing SecureSocket Telemetry TestSupport Tracking TrafficControl WebAssets Webhooks
-            WebSocket NIOCore NIOHTTP1 NIOPosix Crypto Logging NIOSSL ServiceLifecycle Subprocess SystemPackage
+            Push Realtime Redis REST Routing SecureSocket Streets Telemetry TestSupport Tracking TrafficControl WebAssets
+            Webhooks WebSocket NIOCore NIOHTTP1 NIOPosix Crypto Logging NIOSSL ServiceLifecycle Subprocess SystemPackage
             """),
         tests(
             "CommandTests",

@@ -16,7 +16,7 @@ FOLLOWERS = 4
 RUNS = [
     "availability.py", "enroute-instructions", "enroute-load", "enroute-peers", "field.py", "fit.py", "fleet/checker.py",
     "fleet/clients.py", "fleet/fleet.py", "peers/node-ws", "pool.py", "readme.py", "recovery.py", "riders.py", "scaling.py",
-    "status.py", "storm.py", "tracking.py", "twin.py",
+    "status.py", "storm.py", "streets.py", "tracking.py", "twin.py",
 ]
 LEFT_OUT = {
     "fleet/crowd.py": "fleet/fleet.py starts it",
@@ -92,6 +92,16 @@ def scripts(enroute):
     script("fleet/clients.py")
     # Not a path with "..": the folder of a build is a symbolic link.
     script("twin.py", os.path.normpath(f"{os.path.dirname(enroute)}/../debug.yaml"))
+
+
+def streets(enroute, folder):
+    """A small town: every route is found."""
+    output = f"{folder}/streets.md"
+    run("streets.py", sys.executable, f"{FOLDER}/streets.py", "--program", enroute, "--edges", "2000", "--queries", "20",
+        "--output", output)
+    with open(output, encoding="utf-8") as file:
+        if "| car | 20 |" not in file.read():
+            raise Failed("streets.py: a route is missing")
 
 
 def fleet(enroute, folder):
@@ -272,6 +282,7 @@ def main():
             lambda folder: scenes(enroute, programs, folder), generated,
             lambda folder: peers(enroute, programs, folder), lambda folder: instructions(enroute),
             lambda folder: fleet(enroute, folder), lambda folder: storm(enroute, folder),
+            lambda folder: streets(enroute, folder),
         ):
             with tempfile.TemporaryDirectory() as folder:
                 part(folder)

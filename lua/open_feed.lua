@@ -6,7 +6,7 @@
 -- decision, so a decision that was overtaken on its way, for example by a reassignment, does not open the feed.
 --
 -- Role     live
--- KEYS[1]  job:{<job>}:travel     string   '<fence> <deadline> <rider>', until a minute after the deadline
+-- KEYS[1]  job:{<job>}:travel     string   '<fence> <deadline> <rider> <device>', until a minute after the deadline
 -- KEYS[2]  job:{<job>}:position   string   deleted when it belongs to another rider
 -- KEYS[3]  job:{<job>}:feed       channel
 -- ARGV[1]  rider                  1 to 64 of [A-Za-z0-9_-]
@@ -14,14 +14,15 @@
 -- ARGV[3]  message                sent to the followers, a JSON object
 -- ARGV[4]  if_absent              1 to open the feed only when there is no entry, after a loss of data; else 0
 -- ARGV[5]  fence                  from start_travel, 1 to 15 digits
+-- ARGV[6]  device                 whose positions are published, 1 to 64 of [A-Za-z0-9_~-], or '' for any device
 -- Errors   'ERR open_feed: ...' on a bad argument; nothing is written.
--- Returns  {1} opened   {2} already open for this rider, nothing is published   {3} opened over a malformed entry
+-- Returns  {1} opened   {2} already open for this rider, perhaps on another device; nothing is published   {3} opened over a malformed entry
 --          {0, now_ms} the deadline has passed
 --          {-1} with if_absent: another entry exists, nothing is opened   {-2} a later decision exists
 -- Cost     O(1) plus one SPUBLISH
 
-if #KEYS ~= 3 or #ARGV ~= 5 then
-  return redis.error_reply('ERR open_feed: takes 3 keys and 5 arguments')
+if #KEYS ~= 3 or #ARGV ~= 6 then
+  return redis.error_reply('ERR open_feed: takes 3 keys and 6 arguments')
 end
 local rider, message = ARGV[1], ARGV[3]
 local deadline = tonumber(ARGV[2])
@@ -40,6 +41,9 @@ end
 if not string.match(ARGV[5], '^%d+$') or #ARGV[5] > 15 then
   return redis.error_reply('ERR open_feed: fence must be 1 to 15 digits')
 end
+if #ARGV[6] > 64 or string.match(ARGV[6], '[^%w_~-]') then
+  return redis.error_reply('ERR open_feed: device must be at most 64 of [A-Za-z0-9_~-]')
+end
 
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -47,12 +51,13 @@ if now >= deadline then return {0, now} end
 local travel = redis.call('GET', KEYS[1])
 local fence, owner
 if travel then
-  fence, owner = string.match(travel, '^(%d+) %d+ (.*)$')
+  fence, owner = string.match(travel, '^(%d+) %d+ (%S*) ?%S*$')
   if fence and ARGV[4] == '1' then return owner == rider and {2} or {-1} end
   if fence and tonumber(ARGV[5]) < tonumber(fence) then return owner == rider and {2} or {-2} end
 end
 local expires = string.format('%.0f', deadline + 60000)
-redis.call('SET', KEYS[1], ARGV[5] .. ' ' .. ARGV[2] .. ' ' .. rider, 'PXAT', expires)
+local device = ARGV[6] ~= '' and ' ' .. ARGV[6] or ''
+redis.call('SET', KEYS[1], ARGV[5] .. ' ' .. ARGV[2] .. ' ' .. rider .. device, 'PXAT', expires)
 if owner == rider then return {2} end
 if travel then redis.call('DEL', KEYS[2]) end
 redis.call('SPUBLISH', KEYS[3], message)

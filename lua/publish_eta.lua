@@ -38,7 +38,7 @@ end
 
 local travel = redis.call('GET', KEYS[1])
 if not travel then return {-1} end
-local fence, deadline, owner = string.match(travel, '^(%d+) (%d+) (.*)$')
+local fence, deadline, owner = string.match(travel, '^(%d+) (%d+) (%S*) ?%S*$')
 if not owner or #deadline > 13 then return redis.error_reply('ERR publish_eta: KEYS[1] holds malformed data') end
 if owner ~= rider then return {-1} end
 local time = redis.call('TIME')

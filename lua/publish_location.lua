@@ -9,14 +9,18 @@
 -- stored position needs no parsing. The id is max(previous + 1, Redis TIME in microseconds), so it keeps growing after a
 -- failover, where a plain counter would issue the same numbers again.
 --
+-- One device reports for a trip: the one in KEYS[1]. The name of a device that has none begins with '~' and lasts as long as its
+-- connection; such a device may go on for another one of its kind that is silent, or that has given up (release_feed).
+--
 -- Role     live
--- KEYS[1]  job:{<job>}:travel     string   '<fence> <deadline> <rider>'; without a rider when travel mode is off
+-- KEYS[1]  job:{<job>}:travel     string   '<fence> <deadline> <rider> <device>'; without a rider when travel mode is off
 -- KEYS[2]  job:{<job>}:position   string   last published message, never stored beyond the deadline
 -- KEYS[3]  job:{<job>}:feed       channel
 -- ARGV[1]  rider                  1 to 64 of [A-Za-z0-9_-]
--- ARGV[2]  captured_at            ms since the epoch, 13 digits
--- ARGV[3]  tail                   rest of the message: starts with a comma, ends with a closing brace
--- ARGV[4]  lifetime_ms            ms the position is stored after this fix, 1 to 86,400,000
+-- ARGV[2]  device                 1 to 64 characters without a space
+-- ARGV[3]  captured_at            ms since the epoch, 13 digits
+-- ARGV[4]  tail                   rest of the message: starts with a comma, ends with a closing brace
+-- ARGV[5]  lifetime_ms            ms the position is stored after this fix, 1 to 86,400,000
 -- Errors   'ERR publish_location: ...' on a bad argument; nothing is written. The same when KEYS[1] holds malformed data.
 -- Returns  {1, n, id} accepted; n connections received it, 0 without a follower   {1, n, id, 1} it replaced malformed data
 --          {0, stored_at} not newer than the stored position
@@ -24,17 +28,21 @@
 --          {-3, now_ms} captured more than 30 s in the future
 --          {-4} no entry: travel mode was never on, or this instance lost its data; the ledger knows which
 --          {-5, deadline_ms} the deadline for sharing has passed
+--          {-6} another device of this rider reports for this job
 -- Cost     O(1) plus one SPUBLISH. Numbers of equal length are compared as text, which spares Lua most conversions.
 
-if #KEYS ~= 3 or #ARGV ~= 4 then
-  return redis.error_reply('ERR publish_location: takes 3 keys and 4 arguments')
+if #KEYS ~= 3 or #ARGV ~= 5 then
+  return redis.error_reply('ERR publish_location: takes 3 keys and 5 arguments')
 end
-local rider, tail = ARGV[1], ARGV[3]
-local at, lifetime = tonumber(ARGV[2]), tonumber(ARGV[4])
+local rider, device, tail = ARGV[1], ARGV[2], ARGV[4]
+local at, lifetime = tonumber(ARGV[3]), tonumber(ARGV[5])
 if #rider == 0 or #rider > 64 then
   return redis.error_reply('ERR publish_location: rider must be 1 to 64 characters')
 end
-if not at or #ARGV[2] ~= 13 or at < 1e12 or string.find(ARGV[2], '%D') then
+if #device == 0 or #device > 64 or string.find(device, ' ', 1, true) then
+  return redis.error_reply('ERR publish_location: device must be 1 to 64 characters without a space')
+end
+if not at or #ARGV[3] ~= 13 or at < 1e12 or string.find(ARGV[3], '%D') then
   return redis.error_reply('ERR publish_location: captured_at must be ms since the epoch, 13 digits')
 end
 if string.byte(tail) ~= 44 or string.byte(tail, -1) ~= 125 then
@@ -46,7 +54,7 @@ end
 
 local travel = redis.call('GET', KEYS[1])
 if not travel then return {-4} end
-local deadline, owner = string.match(travel, '^%d+ (%d+) (.*)$')
+local fence, deadline, owner, reporter = string.match(travel, '^(%d+) (%d+) (%S*) ?(%S*)$')
 if not owner or #deadline > 13 then return redis.error_reply('ERR publish_location: KEYS[1] holds malformed data') end
 if owner == '' then return {-1} end
 if owner ~= rider then return {-2} end
@@ -61,13 +69,21 @@ if at > now + 30000 then return {-3, now} end
 
 local stored = redis.call('GET', KEYS[2])
 local malformed = stored and not string.match(stored, '^{"type":"location","id":"%d%d%d%d%d%d%d%d%d%d%d%d%d%d%d%d","at":%d%d%d%d%d%d%d%d%d%d%d%d%d,')
+if reporter ~= device then
+  local is_silent = not stored or malformed or now - tonumber(string.sub(stored, 26, 38)) > 15000
+  local are_nameless = string.byte(device) == 126 and string.byte(reporter) == 126
+  -- A connection goes on for REST requests at once: a phone that comes to the foreground is the same phone.
+  local may_go_on = reporter == '' or are_nameless and (is_silent or reporter == '~rest')
+  if not may_go_on then return {-6} end
+  redis.call('SET', KEYS[1], fence .. ' ' .. deadline .. ' ' .. owner .. ' ' .. device, 'KEEPTTL')
+end
 if stored and not malformed then
   local stored_id, stored_at = string.sub(stored, 26, 41), string.sub(stored, 49, 61)
-  if ARGV[2] <= stored_at then return {0, tonumber(stored_at)} end
+  if ARGV[3] <= stored_at then return {0, tonumber(stored_at)} end
   if id <= stored_id then id = string.format('%.0f', tonumber(stored_id) + 1) end
 end
 
-local message = '{"type":"location","id":"' .. id .. '","at":' .. ARGV[2] .. tail
-redis.call('SET', KEYS[2], message, 'PX', left < lifetime and string.format('%.0f', left) or ARGV[4])
+local message = '{"type":"location","id":"' .. id .. '","at":' .. ARGV[3] .. tail
+redis.call('SET', KEYS[2], message, 'PX', left < lifetime and string.format('%.0f', left) or ARGV[5])
 local receivers = redis.call('SPUBLISH', KEYS[3], message)
 return {1, receivers, id, malformed and 1 or nil}

@@ -5,6 +5,9 @@
 -- gateway or another device, does not extend it. open_feed then opens the live half until that deadline, with the fence drawn
 -- here. A later decision has a greater fence.
 --
+-- The record names the device that started last, and only that device may resume: a device that was offline while another one
+-- took over must not take the trip back by itself.
+--
 -- Role     ledger
 -- KEYS[1]  job:{<job>}            hash     the record
 -- KEYS[2]  events:{<shard>}       stream   all events; on a cluster outbox:{<tag>}, which is in the job's slot
@@ -12,13 +15,16 @@
 -- ARGV[2]  cap_ms                 ms from the first start, 1,000 to 86,400,000
 -- ARGV[3]  allowed                statuses in which travel mode may be on, joined by commas
 -- ARGV[4]  retention_ms           ms the record is retained after this change, 1 to 1,000,000,000,000
+-- ARGV[5]  device                 1 to 64 of [A-Za-z0-9_~-]
+-- ARGV[6]  resume                 1 to continue what this device started, 0 to start here
 -- Errors   'ERR start_travel: ...' on a bad argument; nothing is written.
 -- Returns  {1, deadline_ms, fence} on   {0} no such job   {-1} not this rider's job
 --          {-2, status} not allowed in this status   {-3, deadline_ms} the time limit for this job has been reached
+--          {-4} with resume: another device of this rider has started since
 -- Cost     O(1)
 
-if #KEYS ~= 2 or #ARGV ~= 4 then
-  return redis.error_reply('ERR start_travel: takes 2 keys and 4 arguments')
+if #KEYS ~= 2 or #ARGV ~= 6 then
+  return redis.error_reply('ERR start_travel: takes 2 keys and 6 arguments')
 end
 local rider, allowed = ARGV[1], ARGV[3]
 local cap, retention = tonumber(ARGV[2]), tonumber(ARGV[4])
@@ -34,12 +40,23 @@ end
 if not retention or retention % 1 ~= 0 or retention < 1 or retention > 1e12 then
   return redis.error_reply('ERR start_travel: retention_ms must be 1 to 1000000000000')
 end
+if #ARGV[5] > 64 or not string.match(ARGV[5], '^[%w_~-]+$') then
+  return redis.error_reply('ERR start_travel: device must be 1 to 64 of [A-Za-z0-9_~-]')
+end
+if ARGV[6] ~= '0' and ARGV[6] ~= '1' then
+  return redis.error_reply('ERR start_travel: resume must be 0 or 1')
+end
 
 local record = redis.call('HMGET', KEYS[1], 'rider', 'status', 'travel_deadline', 'fence',
-  'epoch', 'zone', 'travel_active', 'version')
+  'epoch', 'zone', 'travel_active', 'version', 'reporter')
 if not record[2] then return {0} end
 if record[1] ~= rider then return {-1} end
 if not string.find(',' .. allowed .. ',', ',' .. record[2] .. ',', 1, true) then return {-2, record[2]} end
+-- Of a rider that had the job before, the name means nothing.
+local reporter = rider .. ' ' .. ARGV[5]
+if ARGV[6] == '1' and record[9] and record[9] ~= reporter and string.sub(record[9], 1, #rider + 1) == rider .. ' ' then
+  return {-4}
+end
 
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -70,6 +87,6 @@ if record[7] ~= '1' then
     .. string.format('%.0f', deadline))
 end
 redis.call('HSET', KEYS[1], 'travel_active', '1', 'travel_deadline', string.format('%.0f', deadline), 'fence', fence,
-  'version', string.format('%.0f', version))
+  'reporter', reporter, 'version', string.format('%.0f', version))
 redis.call('PEXPIRE', KEYS[1], retention)
 return {1, deadline, fence}

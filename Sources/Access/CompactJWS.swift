@@ -88,7 +88,7 @@ extension [UInt8] {
     /// Decodes base64url without padding (RFC 4648 section 5).
     ///
     /// - Returns: `nil` for any other character, an impossible length, or trailing bits that are not zero.
-    init?(base64URL text: ArraySlice<UInt8>) {
+    package init?(base64URL text: ArraySlice<UInt8>) {
         guard text.count % 4 != 1 else { return nil }
         self = []
         self.reserveCapacity(text.count * 3 / 4)

@@ -53,7 +53,7 @@ package struct TokenIdentity: Sendable, Hashable {
 
 /// An action that a grant may permit.
 package enum Verb: Sendable, CaseIterable {
-    case followJob, readJob, createJob, eraseJob, changeStatus, correctJob
+    case followJob, readJob, createJob, eraseJob, changeStatus, correctJob, writeNote, noteJob
     case reportLocation, switchTravel, createTicket, readVerdicts
     case assignJob, createLink, revokeGrant, sendEvents
     case followPool, lookAtZones
@@ -79,7 +79,7 @@ extension Grant {
         return switch (self.role, verb) {
         // JobParty lists the statuses that each party may set, next to the lifecycle.
         case (_, .changeStatus): true
-        case (.customer, .followJob), (.customer, .readJob), (.customer, .createLink): true
+        case (.customer, .followJob), (.customer, .readJob), (.customer, .createLink), (.customer, .writeNote): true
         case (.rider, .followJob), (.rider, .readJob), (.rider, .reportLocation), (.rider, .switchTravel): true
         case (.rider, .takeTask), (.rider, .readVerdicts), (.rider, .navigate): true
         // Riders and the pool concern more than one job.
@@ -89,7 +89,8 @@ extension Grant {
         case (.service, .describeRider): self.job == nil
         case (.ops, .followJob), (.ops, .readJob), (.ops, .revokeGrant), (.ops, .readVerdicts): true
         case (.service, .followJob), (.service, .readJob), (.service, .createJob), (.service, .eraseJob): true
-        case (.service, .readVerdicts), (.service, .correctJob), (.ops, .correctJob): true
+        case (.service, .writeNote), (.service, .readVerdicts), (.service, .correctJob), (.ops, .correctJob): true
+        case (.service, .noteJob), (.ops, .noteJob): true
         case (.service, .assignJob), (.service, .createLink), (.service, .revokeGrant), (.service, .sendEvents): true
         // Dispatchers decide who gets a job, and send customers their links.
         case (.ops, .assignJob), (.ops, .createLink): true

@@ -57,6 +57,15 @@ static const unsigned char issue_link_lua[] = {
 static const unsigned char join_link_lua[] = {
 #embed "../../lua/join_link.lua"
 };
+static const unsigned char keep_note_lua[] = {
+#embed "../../lua/keep_note.lua"
+};
+static const unsigned char keep_push_lua[] = {
+#embed "../../lua/keep_push.lua"
+};
+static const unsigned char note_job_lua[] = {
+#embed "../../lua/note_job.lua"
+};
 static const unsigned char note_verdicts_lua[] = {
 #embed "../../lua/note_verdicts.lua"
 };
@@ -89,6 +98,9 @@ static const unsigned char recover_job_lua[] = {
 };
 static const unsigned char refresh_job_lua[] = {
 #embed "../../lua/refresh_job.lua"
+};
+static const unsigned char release_feed_lua[] = {
+#embed "../../lua/release_feed.lua"
 };
 static const unsigned char release_rider_lua[] = {
 #embed "../../lua/release_rider.lua"
@@ -132,6 +144,9 @@ static const unsigned char stop_travel_lua[] = {
 static const unsigned char switch_on_webhook_lua[] = {
 #embed "../../lua/switch_on_webhook.lua"
 };
+static const unsigned char take_push_lua[] = {
+#embed "../../lua/take_push.lua"
+};
 static const unsigned char zone_snapshot_lua[] = {
 #embed "../../lua/zone_snapshot.lua"
 };
@@ -157,6 +172,9 @@ static const struct enroute_scripts_file files[] = {
     FILE_OF("hold_lease.lua", hold_lease_lua),
     FILE_OF("issue_link.lua", issue_link_lua),
     FILE_OF("join_link.lua", join_link_lua),
+    FILE_OF("keep_note.lua", keep_note_lua),
+    FILE_OF("keep_push.lua", keep_push_lua),
+    FILE_OF("note_job.lua", note_job_lua),
     FILE_OF("note_verdicts.lua", note_verdicts_lua),
     FILE_OF("note_webhook.lua", note_webhook_lua),
     FILE_OF("open_feed.lua", open_feed_lua),
@@ -168,6 +186,7 @@ static const struct enroute_scripts_file files[] = {
     FILE_OF("record_late.lua", record_late_lua),
     FILE_OF("recover_job.lua", recover_job_lua),
     FILE_OF("refresh_job.lua", refresh_job_lua),
+    FILE_OF("release_feed.lua", release_feed_lua),
     FILE_OF("release_rider.lua", release_rider_lua),
     FILE_OF("remove_rider.lua", remove_rider_lua),
     FILE_OF("replay_event.lua", replay_event_lua),
@@ -182,6 +201,7 @@ static const struct enroute_scripts_file files[] = {
     FILE_OF("start_travel.lua", start_travel_lua),
     FILE_OF("stop_travel.lua", stop_travel_lua),
     FILE_OF("switch_on_webhook.lua", switch_on_webhook_lua),
+    FILE_OF("take_push.lua", take_push_lua),
     FILE_OF("zone_snapshot.lua", zone_snapshot_lua),
 };
 

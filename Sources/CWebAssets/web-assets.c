@@ -15,6 +15,9 @@ static const unsigned char enroute_timing_js[] = {
 static const unsigned char enroute_rest_js[] = {
 #embed "../WebAssets/web/enroute-rest.js"
 };
+static const unsigned char enroute_route_js[] = {
+#embed "../WebAssets/web/enroute-route.js"
+};
 static const unsigned char enroute_view_js[] = {
 #embed "../WebAssets/web/enroute-view.js"
 };
@@ -39,6 +42,9 @@ static const unsigned char map_features_js[] = {
 static const unsigned char map_labels_js[] = {
 #embed "../WebAssets/web/map-labels.js"
 };
+static const unsigned char map_css[] = {
+#embed "../WebAssets/web/map.css"
+};
 static const unsigned char map_streets_js[] = {
 #embed "../WebAssets/web/map-streets.js"
 };
@@ -53,6 +59,9 @@ static const unsigned char ops_attention_js[] = {
 };
 static const unsigned char ops_base_map_js[] = {
 #embed "../WebAssets/web/ops-base-map.js"
+};
+static const unsigned char ops_bulk_js[] = {
+#embed "../WebAssets/web/ops-bulk.js"
 };
 static const unsigned char ops_canvas_js[] = {
 #embed "../WebAssets/web/ops-canvas.js"
@@ -132,6 +141,9 @@ static const unsigned char rider_alert_js[] = {
 static const unsigned char rider_availability_js[] = {
 #embed "../WebAssets/web/rider-availability.js"
 };
+static const unsigned char rider_buttons_js[] = {
+#embed "../WebAssets/web/rider-buttons.js"
+};
 static const unsigned char rider_device_js[] = {
 #embed "../WebAssets/web/rider-device.js"
 };
@@ -143,6 +155,9 @@ static const unsigned char rider_list_js[] = {
 };
 static const unsigned char rider_location_js[] = {
 #embed "../WebAssets/web/rider-location.js"
+};
+static const unsigned char rider_map_js[] = {
+#embed "../WebAssets/web/rider-map.js"
 };
 static const unsigned char rider_maps_js[] = {
 #embed "../WebAssets/web/rider-maps.js"
@@ -159,6 +174,9 @@ static const unsigned char rider_permission_words_js[] = {
 static const unsigned char rider_permission_js[] = {
 #embed "../WebAssets/web/rider-permission.js"
 };
+static const unsigned char rider_route_js[] = {
+#embed "../WebAssets/web/rider-route.js"
+};
 static const unsigned char rider_sharing_js[] = {
 #embed "../WebAssets/web/rider-sharing.js"
 };
@@ -167,6 +185,9 @@ static const unsigned char rider_sheet_js[] = {
 };
 static const unsigned char rider_steps_js[] = {
 #embed "../WebAssets/web/rider-steps.js"
+};
+static const unsigned char rider_stops_js[] = {
+#embed "../WebAssets/web/rider-stops.js"
 };
 static const unsigned char rider_unavailability_js[] = {
 #embed "../WebAssets/web/rider-unavailability.js"
@@ -198,6 +219,9 @@ static const unsigned char track_celebration_js[] = {
 static const unsigned char track_promise_js[] = {
 #embed "../WebAssets/web/track-promise.js"
 };
+static const unsigned char track_push_js[] = {
+#embed "../WebAssets/web/track-push.js"
+};
 static const unsigned char track_share_js[] = {
 #embed "../WebAssets/web/track-share.js"
 };
@@ -227,6 +251,12 @@ static const unsigned char track_announcements_js[] = {
 };
 static const unsigned char track_rider_js[] = {
 #embed "../WebAssets/web/track-rider.js"
+};
+static const unsigned char track_actions_js[] = {
+#embed "../WebAssets/web/track-actions.js"
+};
+static const unsigned char language_template_json[] = {
+#embed "../WebAssets/web/language-template.json"
 };
 static const unsigned char track_words_js[] = {
 #embed "../WebAssets/web/track-words.js"
@@ -301,14 +331,17 @@ static const unsigned char webhooks_json[] = {
 #embed "../WebAssets/api/webhooks.json"
 };
 
-static const unsigned char panel_html[] = {
-#embed "../enroute/Demo/Panel/panel.html"
+static const unsigned char demo_phone_js[] = {
+#embed "../enroute/Demo/Panel/demo-phone.js"
 };
-static const unsigned char panel_js[] = {
-#embed "../enroute/Demo/Panel/panel.js"
+static const unsigned char stage_html[] = {
+#embed "../enroute/Demo/Panel/stage.html"
 };
-static const unsigned char panel_css[] = {
-#embed "../enroute/Demo/Panel/panel.css"
+static const unsigned char stage_js[] = {
+#embed "../enroute/Demo/Panel/stage.js"
+};
+static const unsigned char stage_css[] = {
+#embed "../enroute/Demo/Panel/stage.css"
 };
 
 #define ASSET(name, bytes) {name, bytes, sizeof(bytes)}
@@ -317,6 +350,7 @@ static const struct enroute_asset page_files[] = {
     ASSET("enroute-connection.js", enroute_connection_js),
     ASSET("enroute-timing.js", enroute_timing_js),
     ASSET("enroute-rest.js", enroute_rest_js),
+    ASSET("enroute-route.js", enroute_route_js),
     ASSET("enroute-view.js", enroute_view_js),
     ASSET("enroute-words.js", enroute_words_js),
     ASSET("enroute.js", enroute_js),
@@ -326,10 +360,12 @@ static const struct enroute_asset page_files[] = {
     ASSET("map-features.js", map_features_js),
     ASSET("map-labels.js", map_labels_js),
     ASSET("map-streets.js", map_streets_js),
+    ASSET("map.css", map_css),
     ASSET("notice.html", notice_html),
     ASSET("ops-actions.js", ops_actions_js),
     ASSET("ops-attention.js", ops_attention_js),
     ASSET("ops-base-map.js", ops_base_map_js),
+    ASSET("ops-bulk.js", ops_bulk_js),
     ASSET("ops-canvas.js", ops_canvas_js),
     ASSET("ops-desk-words.js", ops_desk_words_js),
     ASSET("ops-feed.js", ops_feed_js),
@@ -356,18 +392,22 @@ static const struct enroute_asset page_files[] = {
     ASSET("page.js", page_js),
     ASSET("rider-alert.js", rider_alert_js),
     ASSET("rider-availability.js", rider_availability_js),
+    ASSET("rider-buttons.js", rider_buttons_js),
     ASSET("rider-device.js", rider_device_js),
     ASSET("rider-jobs.js", rider_jobs_js),
     ASSET("rider-list.js", rider_list_js),
     ASSET("rider-location.js", rider_location_js),
+    ASSET("rider-map.js", rider_map_js),
     ASSET("rider-maps.js", rider_maps_js),
     ASSET("rider-navigation.js", rider_navigation_js),
     ASSET("rider-panel.js", rider_panel_js),
     ASSET("rider-permission-words.js", rider_permission_words_js),
     ASSET("rider-permission.js", rider_permission_js),
+    ASSET("rider-route.js", rider_route_js),
     ASSET("rider-sharing.js", rider_sharing_js),
     ASSET("rider-sheet.js", rider_sheet_js),
     ASSET("rider-steps.js", rider_steps_js),
+    ASSET("rider-stops.js", rider_stops_js),
     ASSET("rider-unavailability.js", rider_unavailability_js),
     ASSET("rider-tasks.js", rider_tasks_js),
     ASSET("rider-travel.js", rider_travel_js),
@@ -379,6 +419,7 @@ static const struct enroute_asset page_files[] = {
     ASSET("track-base-map.js", track_base_map_js),
     ASSET("track-celebration.js", track_celebration_js),
     ASSET("track-promise.js", track_promise_js),
+    ASSET("track-push.js", track_push_js),
     ASSET("track-share.js", track_share_js),
     ASSET("track-start.js", track_start_js),
     ASSET("track-story.js", track_story_js),
@@ -388,6 +429,8 @@ static const struct enroute_asset page_files[] = {
     ASSET("track-presentation.js", track_presentation_js),
     ASSET("track-announcements.js", track_announcements_js),
     ASSET("track-rider.js", track_rider_js),
+    ASSET("track-actions.js", track_actions_js),
+    ASSET("language-template.json", language_template_json),
     ASSET("track-words.js", track_words_js),
     ASSET("track.css", track_css),
     ASSET("track.html", track_html),
@@ -426,9 +469,10 @@ struct enroute_assets enroute_document_parts(void) {
 }
 
 static const struct enroute_asset panel_files[] = {
-    ASSET("panel.css", panel_css),
-    ASSET("panel.html", panel_html),
-    ASSET("panel.js", panel_js),
+    ASSET("demo-phone.js", demo_phone_js),
+    ASSET("stage.css", stage_css),
+    ASSET("stage.html", stage_html),
+    ASSET("stage.js", stage_js),
 };
 
 struct enroute_assets enroute_panel_files(void) {

@@ -1,5 +1,5 @@
 // The state that a gateway's event loops share for calculating arrivals: one chain of routing providers with
-// connections, circuit breakers and cache, and the counts of their outcomes.
+// connections, circuit breakers and cache, the street network, and the counts of their outcomes.
 
 internal import HTTPValues
 package import Jobs
@@ -13,7 +13,7 @@ package import TrafficControl
 
 /// Thread-safe.
 package struct ArrivalRouting: Sendable {
-    /// `nil` if no provider is configured. Then only the built-in estimator is used.
+    /// `nil` if neither a provider nor a street network is configured. Then only the built-in estimator is used.
     let finder: RouteFinder?
     package let counts: ArrivalCounts
     /// `nil` if geocoding is not configured.
@@ -37,10 +37,12 @@ package struct ArrivalRouting: Sendable {
         let budgets = Dictionary(
             settings.services.compactMap { service in service.dailyBudget.map { (service.provider.source, $0) } },
             uniquingKeysWith: { first, _ in first })
-        guard !settings.services.isEmpty || settings.geocoding != nil else { return try await body(.alone) }
+        let hasRoutes = !settings.services.isEmpty || settings.streets != nil
+        guard hasRoutes || settings.geocoding != nil else { return try await body(.alone) }
         let client = try ProviderClient(authorities: settings.authorities, longestWait: settings.longestWait)
         let finder = RouteFinder(
-            providers: settings.services.map { ($0.provider, DailyBudget(questions: $0.dailyBudget)) }, client: client,
+            providers: settings.services.map { ($0.provider, DailyBudget(questions: $0.dailyBudget)) },
+            local: settings.streets.map { StreetRoutes($0).local }, client: client,
             clock: { (NIODeadline.now().uptimeNanoseconds, WallClock.nowMilliseconds) }
         ) { event in
             counts.note(event)
@@ -58,7 +60,7 @@ package struct ArrivalRouting: Sendable {
             }
             let result = try await body(
                 ArrivalRouting(
-                    finder: settings.services.isEmpty ? nil : finder, counts: counts, geocoder: geocoder,
+                    finder: hasRoutes ? finder : nil, counts: counts, geocoder: geocoder,
                     budgets: budgets))
             await client.shutdown()
             return result
@@ -68,10 +70,10 @@ package struct ArrivalRouting: Sendable {
         }
     }
 
-    /// Finds a route with one of the providers.
+    /// Finds a route with one of the providers, or else in the street network.
     ///
     /// - Parameter store: where gateways count their queries.
-    /// - Returns: `nil` if no provider has an answer.
+    /// - Returns: `nil` if there is no answer.
     package func find(_ question: RouteQuery, _ store: ETAStore) async -> SourcedRoute? {
         guard let finder = self.finder else { return nil }
         return await finder.find(question) { source in await self.permit(source, store) }

@@ -3,6 +3,7 @@
 internal import Jobs
 internal import LiveState
 package import Routing
+package import Streets
 package import Tracking
 
 /// The settings for arrival times.
@@ -10,9 +11,13 @@ package struct ArrivalSettings: Sendable {
     /// Time between two calculations for a followed job.
     package var interval = Duration.seconds(60)
 
+    /// How long preparation and pickup take, for the arrival time before the rider is on the way.
+    package var early = EarlyArrival.Settings()
     /// The routing providers in the order they are tried. The built-in estimator is used when all fail or none is
     /// configured.
     package var services: [ArrivalService] = []
+    /// The street network that is used when no provider has an answer; `nil` for none.
+    package var streets: StreetNetwork?
     /// The geocoding provider and its daily number of requests for all gateways together; `nil` for no geocoding.
     package var geocoding: (service: MapboxGeocoding, dailyBudget: Int?)?
     /// The pauses before an address is looked up again because the geocoding provider did not answer.

@@ -30,6 +30,8 @@ package final class ArrivalTimes {
 
     /// Called with an estimate to send to this loop's followers that is not published by Redis.
     package var onEstimate: (ArrivalEstimate, JobID) -> Void = { _, _ in }
+    /// The same for an estimate from before there is a position.
+    package var onEarlyEstimate: (ArrivalEstimate, JobID) -> Void = { _, _ in }
 
     /// `Deadlines.tick` is a tenth of a second.
     private static let ticksOfASecond = 10
@@ -82,22 +84,24 @@ package final class ArrivalTimes {
         defer { self[job] = arrival }
         arrival.setDestination(destination)
         arrival.zone = view.record.zone
-        arrival.vehicle = view.snapshot.riderCard?.vehicle
+        arrival.vehicle = view.record.display?.vehicle ?? view.snapshot.riderCard?.vehicle
         guard view.isTracking else {
             arrival.ended()
+            arrival.sent(early: view.snapshot.eta, of: view.early)
             return view
         }
+        arrival.sent(early: view.snapshot.eta, of: view.early)
         let now = self.now
         func before(_ milliseconds: Int64) -> UInt64 { UInt64(clamping: milliseconds).multipliedClamped(by: 1_000_000) }
         if let location = view.snapshot.location {
             let age = before(view.snapshot.positionAgeMilliseconds ?? 0)
             arrival.observe(location.fix, now: now - min(now, age))
         }
-        if let eta = view.snapshot.eta, eta.at > arrival.lastSent?.at ?? 0 {
+        if view.early == nil, let eta = view.snapshot.eta, eta.at > arrival.lastSent?.at ?? 0 {
             arrival.received(eta, age: before(self.clock().wall - eta.at), now: now)
         }
         var view = view
-        if view.snapshot.position != nil { view.snapshot.eta = arrival.lastSent }
+        if view.snapshot.position != nil { view.snapshot.eta = arrival.shown }
         return view
     }
 
@@ -117,10 +121,15 @@ package final class ArrivalTimes {
         self[job]?.ended()
     }
 
+    /// The status changed, so an arrival without a position is estimated anew.
+    package func statusChanged(_ job: JobID, to status: JobStatus, at time: Int64) {
+        self[job]?.early?.move(to: status, at: time)
+    }
+
     package func unfollow(_ job: JobID) { self[job] = nil }
 
     /// The last estimate that followers of the job received.
-    package func lastEstimate(of job: JobID) -> ArrivalEstimate? { self[job]?.lastSent }
+    package func lastEstimate(of job: JobID) -> ArrivalEstimate? { self[job]?.shown }
 
     // MARK: calculations
 
@@ -144,6 +153,7 @@ package final class ArrivalTimes {
             switch step {
             case .calculate(let calculation): self.calculate(calculation, job)
             case .send(let estimate): self.onEstimate(estimate, job)
+            case .sendEarly(let estimate): self.onEarlyEstimate(estimate, job)
             case .wait: break
             }
         }

@@ -15,6 +15,8 @@ struct FollowedArrival {
         case calculate(ArrivalTime.Calculation)
         /// Send this estimate to the loop's followers.
         case send(ArrivalEstimate)
+        /// Send this estimate from before there is a position.
+        case sendEarly(ArrivalEstimate)
     }
 
     let rider: PersonID
@@ -27,6 +29,8 @@ struct FollowedArrival {
         get { self.estimator.vehicle }
         set { if newValue != self.estimator.vehicle { self.estimator.vehicle = newValue } }
     }
+    /// What the arrival is estimated from before there is a position; `nil` if nothing is known.
+    var early: EarlyArrival? { didSet { self.settledUntil = 0 } }
     /// The last position, and its time by the phone's clock.
     private var last: (place: Coordinate, at: Int64)?
     /// The frame of the newest position. It is decoded once a second, however many arrive.
@@ -45,6 +49,8 @@ struct FollowedArrival {
     var zone: ZoneID?
     /// The stops the rider makes first, in order; `nil` for a stop without a known location.
     var before: [Coordinate?] = []
+    /// The way ahead, as it was last calculated; `nil` when the rider has left it.
+    private var route: HeldRoute?
     /// The predictions of this loop by source, scored at the arrival.
     private var cards: [ArrivalSource: Scorecard] = [:]
 
@@ -62,7 +68,7 @@ struct FollowedArrival {
         self.settledUntil = 0
         self.destination = destination
         self.time.redirected()
-        (self.lastSent, self.lastKnown, self.own) = (nil, nil, nil)
+        (self.lastSent, self.lastKnown, self.own, self.route) = (nil, nil, nil, nil)
     }
 
     /// Stores only a reference. The frame is decoded at the next check.
@@ -75,6 +81,12 @@ struct FollowedArrival {
         self.last = (fix.place, fix.at)
         self.estimator.observe(Reading(fix))
         self.time.observe(metersToGo: Point(fix.place).meters(to: Point(self.destination)), now: now)
+        if let route, !route.contains(fix.place) {
+            // Followers see for themselves that the rider is elsewhere. New ones do not receive the route.
+            self.route = nil
+            self.lastSent?.route = nil
+            self.time.leftRoute()
+        }
     }
 
     /// Records an estimate that was sent to the job's followers.
@@ -86,6 +98,7 @@ struct FollowedArrival {
         self.lastSent = estimate
         guard estimate.state == .ok, let seconds = estimate.seconds else { return }
         self.lastKnown = estimate
+        self.route = HeldRoute(estimate)
         if estimate != self.own { self.time.adopt(seconds: Double(seconds), from: now - min(now, age), now: now) }
     }
 
@@ -125,6 +138,12 @@ struct FollowedArrival {
         }
     }
 
+    /// Records an estimate that was sent before there is a position.
+    mutating func sent(early estimate: ArrivalEstimate?, of early: EarlyArrival?) {
+        self.early = early
+        if early != nil { self.lastSent = estimate }
+    }
+
     /// The rider's positions ended, so everything starts again.
     mutating func ended() {
         let (zone, vehicle) = (self.zone, self.vehicle)
@@ -145,7 +164,11 @@ struct FollowedArrival {
     }
 
     private mutating func step(now: UInt64, wall: Int64) -> Step {
-        guard self.last != nil else { return .wait }
+        guard self.last != nil else {
+            guard let estimate = self.early?.estimate(wall: wall), estimate != self.lastSent else { return .wait }
+            self.lastSent = estimate
+            return .sendEarly(estimate)
+        }
         if let calculation = self.time.start(isFollowed: true, now: now) { return .calculate(calculation) }
         switch self.time.state(now: now) {
         case .ok(let seconds):
@@ -155,7 +178,8 @@ struct FollowedArrival {
                 .init(
                     state: .ok, arrivesAt: wall + Int64(seconds * 1000), seconds: Int64(seconds.rounded()),
                     source: known.source, confidence: known.confidence, at: wall, stopsBefore: known.stopsBefore,
-                    earliestAt: range?.lowerBound, latestAt: range?.upperBound))
+                    earliestAt: range?.lowerBound, latestAt: range?.upperBound,
+                    route: self.remainingRoute(stopsBefore: known.stopsBefore)))
         case .recalculating: return self.send(unless: .recalculating, wall)
         case .unavailable: return self.send(unless: .unavailable, wall)
         }
@@ -202,7 +226,7 @@ struct FollowedArrival {
         guard let last = self.last, case .through = self.path else { return nil }
         return RouteQuery(
             places: [last.place] + self.before.compactMap { $0 } + [self.destination],
-            mode: TravelMode(self.estimator.assumedVehicle))
+            vehicle: self.estimator.assumedVehicle)
     }
 
     /// Seconds spent at the stops before, which providers do not include.
@@ -225,13 +249,28 @@ struct FollowedArrival {
         let confidence: ArrivalConfidence = route.map { $0.answer.knowsTraffic ? .high : .medium } ?? .low
         let source = (route?.source ?? .builtIn).rawValue
         let range = self.range(ofSeconds: remaining, source: source, wall)
+        if let route, let last {
+            self.route = HeldRoute(
+                route.answer, from: last.place, to: self.destination, stopsBefore: self.stopsBefore)
+        }
         let estimate = ArrivalEstimate(
             state: .ok, arrivesAt: wall + Int64(remaining * 1000), seconds: Int64(remaining.rounded()),
             source: source, confidence: confidence, at: wall, stopsBefore: self.stopsBefore,
-            earliestAt: range?.lowerBound, latestAt: range?.upperBound)
+            earliestAt: range?.lowerBound, latestAt: range?.upperBound,
+            route: self.remainingRoute(stopsBefore: self.stopsBefore))
         (self.own, self.lastKnown) = (estimate, estimate)
         return estimate
     }
+
+    /// The way that is still ahead. It is not shown for another number of stops than it was calculated for, because it
+    /// would lead to the wrong ones.
+    private func remainingRoute(stopsBefore: Int64?) -> RemainingRoute? {
+        guard let route, route.stopsBefore == stopsBefore, let last else { return nil }
+        return route.route.ahead(of: last.place)
+    }
+
+    /// The last estimate as new followers receive it: with the way from the rider's position only.
+    var shown: ArrivalEstimate? { self.lastSent?.ahead(of: self.last?.place) }
 
     /// When most riders arrive for whom these seconds are estimated, ms since the epoch. Only the built-in estimator is
     /// calibrated, so the estimates of providers have no range.

@@ -6,6 +6,7 @@ internal import ETA
 internal import HTTPValues
 internal import LiveState
 internal import NIOCore
+internal import Push
 internal import Realtime
 internal import REST
 internal import SecureSocket
@@ -21,8 +22,9 @@ struct GatewayLoops: Sendable {
     let quotas: Quotas
     let settings: GatewaySettings
     let issuerKeys: IssuerKeys?
-    let eventCounts: EventCounts
-    let webhookCounts = WebhookCounts()
+    let eventCounts: SharedCounts
+    let webhookCounts = SharedCounts()
+    let pushCounts = SharedCounts()
     let arrivalCounts: ArrivalCounts
     let redis: RedisFaultMonitors
     let requests: RequestCounts
@@ -55,6 +57,7 @@ struct GatewayLoops: Sendable {
             }
             counts.add(self.eventCounts.values)
             counts.add(self.webhookCounts.values)
+            counts.add(self.pushCounts.values)
             counts.add(self.quotas.refused)
             let gauges = self.gauges(census)
             let dependencies = await self.dependencies

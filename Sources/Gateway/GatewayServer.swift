@@ -13,6 +13,7 @@ package import NIOCore
 internal import NIOPosix
 internal import Realtime
 internal import Redis
+internal import Push
 internal import REST
 internal import ServiceLifecycle
 internal import Telemetry
@@ -106,7 +107,7 @@ package struct GatewayServer: Service, CustomStringConvertible {
                 }.get())
         }
         defer { for (loop, state) in zip(loops, states) { loop.execute { state.value.stop() } } }
-        let eventCounts = EventCounts()
+        let eventCounts = SharedCounts()
         let gatewayLoops = GatewayLoops(
             loops: loops, states: states, load: load, quotas: quotas, settings: self.settings,
             issuerKeys: self.settings.issuerKeys, eventCounts: eventCounts, arrivalCounts: routing.counts,
@@ -173,6 +174,9 @@ package struct GatewayServer: Service, CustomStringConvertible {
                 queue: queue, routes: routes[0], dependencies: routing.counts.services, logger: self.logger)
             background.append { await consumer.run() }
         }
+        if let push = try await self.pushService(services[0], gatewayLoops, states, revocations) {
+            background.append { await push.run() }
+        }
         do {
             try await self.serve(connections, management, gatewayLoops, healthReporter, background) {
                 guard self.settings.webhooks.isDelivering else { return nil }
@@ -185,6 +189,24 @@ package struct GatewayServer: Service, CustomStringConvertible {
         }
         // Requests of REST may have used it, whether or not this gateway delivers events.
         await sender.shutdown()
+    }
+
+    /// Notifies browsers of the riders that any event loop finds near; `nil` if that is not configured.
+    private func pushService(
+        _ services: LoopServices, _ gatewayLoops: GatewayLoops, _ states: [NIOLoopBound<LoopState>],
+        _ revocations: Revocations
+    ) async throws -> PushService? {
+        guard let settings = self.settings.push else { return nil }
+        let push = PushService(
+            settings: settings, subscriptions: services.push, counts: gatewayLoops.pushCounts,
+            checks: .init(
+                hasStopsBefore: { job, rider in
+                    try await !services.precedingStops.stops(before: job, of: rider).get().isEmpty
+                }, mayKnow: { try await services.mayKnow($0, that: $2, isNear: $1, revocations) }), logger: self.logger)
+        for (loop, state) in zip(gatewayLoops.loops, states) {
+            try await loop.submit { state.value.onNear = { push.report($0, $1, $2) } }.get()
+        }
+        return push
     }
 
     /// A client on an event loop that no session uses: reading events in bulk must not delay locations.

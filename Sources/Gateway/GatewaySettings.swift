@@ -2,6 +2,7 @@
 
 package import Access
 package import Events
+package import Push
 package import REST
 package import Realtime
 package import Redis
@@ -35,6 +36,8 @@ package struct GatewaySettings: Sendable {
     package var queue: EventQueue?
     /// How events are delivered to other systems.
     package var webhooks = WebhookSettings.usual
+    /// How browsers are notified that a rider is near; `nil` to notify none.
+    package var push: PushSettings? { didSet { self.pages.pushKey = self.push?.key.publicKey } }
     /// How long a gateway continues to accept connections during shutdown, while `/readyz` already fails.
     package var drainAccept: Duration = .seconds(5)
     /// How long a gateway then waits for its connections to close.

@@ -27,6 +27,8 @@ package struct Problem: Error, HTTPResponseError {
     package var tasks: [JobID] = []
     /// The time in milliseconds after which the same request may succeed.
     package var retryIn: Int64?
+    /// ms since the Unix epoch by the gateway's clock, if the request was refused because of a time in it.
+    package var serverTime: Int64?
     /// The cause of an internal error. It goes to the log and never to the client.
     package var cause: String?
 
@@ -98,6 +100,7 @@ package struct Problem: Error, HTTPResponseError {
             var jobStatusId: String?
             var tasks: [String]?
             var retryInMs: Int64?
+            var serverTime: Int64?
         }
         let document = Document(
             type: "urn:enroute:problem:\(self.code.rawValue)",
@@ -106,7 +109,7 @@ package struct Problem: Error, HTTPResponseError {
             instance: trace.map { "urn:enroute:trace:\($0.traceID)" }, traceId: trace?.traceID,
             retryable: self.isRetryable, jobStatus: self.jobStatus?.rawValue,
             jobStatusId: self.jobStatusID?.description, tasks: self.tasks.isEmpty ? nil : self.tasks.map(\.text),
-            retryInMs: self.retryIn)
+            retryInMs: self.retryIn, serverTime: self.serverTime)
         // Encoding cannot fail: the document consists of strings, integers and booleans.
         return (try? JSONDocument.bytes(document)) ?? Array(#"{"code":"internal","retryable":false,"status":500}"#.utf8)
     }
@@ -147,7 +150,9 @@ extension ErrorCode {
         case .forbidden, .travelModeOff: 403
         case .notFound: 404
         case .methodNotAllowed: 405
-        case .illegalTransition, .conflict, .activeTask, .riderOffline, .riderBusy, .requestInProgress: 409
+        case .illegalTransition, .conflict, .activeTask, .riderOffline, .riderBusy, .requestInProgress,
+            .otherDevice:
+            409
         case .preconditionFailed: 412
         case .contentTooLarge: 413
         case .unsupportedMediaType: 415

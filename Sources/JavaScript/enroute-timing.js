@@ -255,11 +255,11 @@ export class FixQueue {
 const within = (value, least, most) => Number.isFinite(value) && value >= least && value <= most;
 
 /** Omits members that are `null` in a browser or out of the gateway's range. */
-export function withoutGaps({at, lat, lon, acc, spd, hdg}, correction) {
+export function withoutGaps({at, lat, lon, acc, spd, hdg, mock}, correction) {
   const digits = (degrees) => Math.round(degrees * 1e7) / 1e7;
   return {
     at: Math.round(at + correction), lat: digits(lat), lon: digits(lon),
     ...(within(acc, 0, 10_000) && {acc}), ...(within(spd, 0, 340) && {spd}),
-    ...(Number.isFinite(hdg) && {hdg: ((hdg % 360) + 360) % 360}),
+    ...(Number.isFinite(hdg) && {hdg: ((hdg % 360) + 360) % 360}), ...(mock === true && {mock}),
   };
 }

@@ -10,16 +10,19 @@ const HERE_WITHIN = 20;
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 
+/** The English texts, to translate: `addWords('fr', {...})`. */
+export const englishWords = {
+  now: 'Arriving now', within: 'Arriving in {time}', at: 'Arriving at {time}',
+  recalculating: 'ETA recalculating\u2026', unavailable: 'ETA unavailable', afterStop: 'After another stop',
+  updated: 'Last updated {ago}',
+  here: '{who} is here.', away: '{who} is {far} away.',
+  awayNow: '{who} is {far} away and should arrive any moment.',
+  awayWithin: '{who} is {far} away and should arrive in {time}.',
+  awayAt: '{who} is {far} away and should arrive at {time}.',
+};
+
 const WORDS = {
-  en: {
-    now: 'Arriving now', within: 'Arriving in {time}', at: 'Arriving at {time}',
-    recalculating: 'ETA recalculating\u2026', unavailable: 'ETA unavailable', afterStop: 'After another stop',
-    updated: 'Last updated {ago}',
-    here: '{who} is here.', away: '{who} is {far} away.',
-    awayNow: '{who} is {far} away and should arrive any moment.',
-    awayWithin: '{who} is {far} away and should arrive in {time}.',
-    awayAt: '{who} is {far} away and should arrive at {time}.',
-  },
+  en: englishWords,
   de: {
     now: 'Gleich da', within: 'Ankunft in {time}', at: 'Ankunft um {time}',
     recalculating: 'Ankunft wird neu berechnet\u2026', unavailable: 'Ankunftszeit nicht verf\u00fcgbar',
@@ -30,6 +33,16 @@ const WORDS = {
     awayAt: '{who} ist {far} entfernt und kommt voraussichtlich um {time} an.',
   },
 };
+
+/**
+ * Adds a language. Texts that are missing stay English.
+ *
+ * @param {string} language a BCP 47 tag, of which the primary language counts
+ * @param {Record<string, string>} words like `englishWords`, with the same places for values
+ */
+export function addWords(language, words) {
+  WORDS[languageOf(language)] = {...(WORDS[languageOf(language)] ?? WORDS.en), ...words};
+}
 
 /** Caches formatters: creating one takes longer than using it, and a page uses the same ones every second. */
 const made = new Map();

@@ -15,6 +15,11 @@ export interface EnrouteOptions {
    * Highest plausible speed in m/s; faster positions are not shown. Default: 60. Raise it for trips replayed in fast motion.
    */
   fastest?: number;
+  /**
+   * Names this device, 1 to 64 of `[A-Za-z0-9_-]`. Of several devices of a rider, the one that last switched travel mode on
+   * reports. Keep it across launches to be able to resume. Default: a new name.
+   */
+  device?: string;
   /** A class like the browser's `WebSocket`, for environments without one (Node 18 and 20). */
   WebSocket?: unknown;
   fetch?: typeof fetch;
@@ -54,7 +59,7 @@ export type Status =
   | 'allocation_failed' | 'assigned' | 'on_the_way' | 'work_in_progress' | 'completed' | 'cancelled';
 export type UnavailableReason =
   | 'no_fix' | 'permission_denied' | 'services_disabled' | 'hidden' | 'low_battery' | 'navigation_handoff' | 'network'
-  | 'unknown';
+  | 'mocked' | 'unknown';
 
 /** Degrees, WGS 84. */
 export interface Place { readonly lat: number; readonly lon: number }
@@ -68,6 +73,7 @@ export interface Position extends Place {
   /** Accuracy radius in m. */ readonly acc?: number;
   /** Speed in m/s. */ readonly spd?: number;
   /** Heading in degrees clockwise from north. */ readonly hdg?: number;
+  /** The gateway moved the place to a street. */ readonly snapped?: boolean;
 }
 
 export interface Eta {
@@ -80,6 +86,14 @@ export interface Eta {
   /** Number of stops before this one. */ readonly stopsBefore?: number;
   /** 80 % of such riders arrive between `earliestAt` and `latestAt`; both or neither. */ readonly earliestAt?: number;
   readonly latestAt?: number;
+  /** The way ahead, if it is known; see `@enroute/client/route`. */ readonly route?: RemainingRoute;
+}
+
+/** The way along streets from the rider to the destination. */
+export interface RemainingRoute {
+  /** Google's encoded polyline with 5 decimals. */ readonly polyline: string;
+  readonly meters: number;
+  /** To travel along it, without time at stops. */ readonly seconds: number;
 }
 
 export interface Step {
@@ -99,6 +113,7 @@ export interface RiderCard {
 /** Details of a job that the service writes for its followers. */
 export interface Display {
   readonly orderNumber?: string;
+  readonly vehicle?: 'foot' | 'bicycle' | 'cargo_bike' | 'moped' | 'car' | 'van' | 'truck';
   readonly items?: readonly string[];
   /** May have several lines. */ readonly note?: string;
   /** When the customer was promised it. */ readonly window?: {readonly from: number; readonly until: number};
@@ -134,6 +149,8 @@ export interface View {
   /** Who is coming; `null` when nobody is, when the rider has no card, and once the job has ended. */
   readonly riderCard: RiderCard | null;
   readonly display: Display | null;
+  /** What the customer tells the rider; null for customers and link viewers. */
+  readonly customerNote: string | null;
   /** Only for services and operations staff. */
   readonly metadata: {readonly [name: string]: string} | null;
   readonly geocoding: 'ok' | 'low' | 'none' | null;
@@ -219,6 +236,7 @@ export interface Fix extends Place {
   /** Accuracy radius in m. */ readonly acc?: number | null;
   /** Speed in m/s. */ readonly spd?: number | null;
   /** Heading in degrees clockwise from north. */ readonly hdg?: number | null;
+  /** Android says that an app invented the reading. The gateway refuses it. */ readonly mock?: boolean | null;
   /** Battery level, 0 to 1; omit it while the phone is charging. */ readonly battery?: number | null;
 }
 
@@ -306,8 +324,14 @@ export class Enroute {
    */
   watch(zone: string, listener?: (pool: Pool, change: object | 'pool' | 'refused') => void): Watch;
 
-  /** Switches travel mode of a job on or off. @throws EnrouteError */
-  travel(job: string, active: boolean): Promise<Ok>;
+  /**
+   * Switches travel mode of a job on or off. The device that switched it on last reports; the others are told once, with the
+   * code `other_device`. After a reconnect, the client resumes by itself.
+   *
+   * @param options.resume only goes on with what this device started, for example after the app was started again
+   * @throws EnrouteError; `other_device` if another device took over meanwhile and `resume` is set
+   */
+  travel(job: string, active: boolean, options?: {resume?: boolean}): Promise<Ok>;
   /**
    * Queues a position for 1 to 10 jobs, in the order of their stops. The client sends the newest positions first, once it is
    * connected and no faster than the gateway asks for.

@@ -25,7 +25,7 @@ export {EnrouteError};
 export class Enroute {
   #options; #gateway; #listeners = new Map(); #pending = new Map();
   #follows = new Map(); #pools = new Map(); #retries = new Map();
-  #fixes = new FixQueue(); #report; #renewal; #last = {};
+  #fixes = new FixQueue(); #travels = new Set(); #report; #renewal; #last = {};
 
   /** @param {import('./enroute').EnrouteOptions} options */
   constructor(options) {
@@ -42,7 +42,7 @@ export class Enroute {
       now: () => performance.now(), wall: () => Date.now(), random: Math.random,
       // Called as plain functions, because a browser's timers reject any other receiver than the window.
       timers: {setTimeout: (...all) => setTimeout(...all), clearTimeout: (...all) => clearTimeout(...all)},
-      fetch: (...all) => fetch(...all), WebSocket: globalThis.WebSocket,
+      fetch: (...all) => fetch(...all), WebSocket: globalThis.WebSocket, device: `js-${String(Math.random()).slice(2)}`,
       ...options,
       url: absolute(url).replace(/^http/, 'ws'), rest: absolute(rest).replace(/^ws/, 'http'),
     };
@@ -152,11 +152,15 @@ export class Enroute {
 
   // ---- travelling ----
 
-  travel(job, active) {
+  travel(job, active, {resume} = {}) {
+    if (active) this.#travels.add(job);
     // After this call nothing of the job is sent, even if the gateway cannot be reached now.
-    if (!active) this.#fixes.forget(job);
-    return this.#request({type: 'travel', job, active});
+    else this.#forget(job);
+    return this.#request(this.#travel(job, active, resume));
   }
+
+  #travel(job, active, resume) { return {type: 'travel', job, active, device: this.#options.device, ...(resume && {resume})}; }
+  #forget(job) { this.#travels.delete(job); this.#fixes.forget(job); }
 
   publish(jobs, fix) {
     this.#fixes.add([jobs].flat(), fix);
@@ -269,6 +273,7 @@ export class Enroute {
     this.#renewal.plan(this.serverTime);
     for (const follow of this.#follows.values()) this.#subscribe(follow);
     for (const watched of this.#pools.values()) this.#watch(watched);
+    for (const job of this.#travels) this.#gateway.send(this.#travel(job, true, true));
     this.#reportWhenDue();
   }
 
@@ -314,6 +319,7 @@ export class Enroute {
       if (message.retry) return this.#retryLater(`zone ${message.zone}`, message, () => this.#watch(watched));
       return this.#updateZone(message);
     }
+    if (message.code === 'other_device') this.#forget(message.job);
     if (message.replyTo === 'location') this.#fixes.answered(Infinity);
     // The gateway dropped a message and does not say which, so every unanswered request may be lost.
     if (message.replyTo === '' && message.code === 'rate_limited') {

@@ -14,6 +14,11 @@ export interface BackgroundOptions {
    * each start. It contains at most 20 fixes of the last 55 s: use storage that other apps cannot read.
    */
   storage?: {load(): Promise<string | null | undefined>; save(text: string): Promise<unknown>};
+  /**
+   * Names the phone, 1 to 64 of `[A-Za-z0-9_-]`: the same name as that of the `Enroute` that switches travel mode on. The
+   * rider's other devices are refused with `other_device`.
+   */
+  device?: string;
   /** Called after each request with what became of it. */
   onOutcome?: (outcome: Outcome) => void;
   /** Called when the storage fails. Reporting goes on without it. */

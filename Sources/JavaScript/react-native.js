@@ -73,7 +73,9 @@ export class BackgroundReporter {
     if (!report) return this.#outcome(false);
     let outcome;
     try {
-      const {body} = await request(this.#options, 'POST', `/jobs/${report.job}/locations`, {body: report.body});
+      const {body} = await request(this.#options, 'POST', `/jobs/${report.job}/locations`, {
+        body: {...report.body, ...(this.#options.device && {device: this.#options.device})},
+      });
       this.#state = answered(this.#state, report, body);
       outcome = this.#outcome(true, {...body, error: null});
     } catch (error) {
@@ -132,9 +134,9 @@ const orNull = (value) => (Number.isFinite(value) && value >= 0 ? value : null);
 
 /** Returns the fixes of an event: `{locations}`, or a location. iOS reports -1 for what it does not know. */
 export function fixesOfExpo(data) {
-  return [data?.locations ?? data ?? []].flat().map(({coords, timestamp}) => ({
+  return [data?.locations ?? data ?? []].flat().map(({coords, timestamp, mocked}) => ({
     at: timestamp, lat: coords.latitude, lon: coords.longitude, acc: orNull(coords.accuracy), spd: orNull(coords.speed),
-    hdg: orNull(coords.heading),
+    hdg: orNull(coords.heading), ...(mocked === true && {mock: true}),
   }));
 }
 
@@ -153,11 +155,11 @@ export function expoTask(reporter) {
 const DENIED = [1, 2];
 
 /** Returns the fix of a location. `battery` is left out while the phone is charging. */
-export function fixOfBackgroundGeolocation({coords, timestamp, battery}) {
+export function fixOfBackgroundGeolocation({coords, timestamp, battery, mock}) {
   return {
     at: typeof timestamp === 'number' ? timestamp : Date.parse(timestamp), lat: coords.latitude, lon: coords.longitude,
     acc: orNull(coords.accuracy), spd: orNull(coords.speed), hdg: orNull(coords.heading),
-    ...(battery && !battery.is_charging && {battery: orNull(battery.level)}),
+    ...(mock === true && {mock}), ...(battery && !battery.is_charging && {battery: orNull(battery.level)}),
   };
 }
 

@@ -1,5 +1,5 @@
 // Types of `@enroute/client/words`: times, distances and arrivals in the reader's language, clock and units. Locales are BCP 47
-// tags, such as `en-GB`. The sentences exist in English and German; other languages get English ones.
+// tags, such as `en-GB`. The sentences exist in English and German; other languages get English ones, or those of `addWords`.
 
 import type {Eta} from './enroute.js';
 
@@ -15,6 +15,12 @@ export interface Clock { readonly clockOffset?: number; readonly timeZone?: stri
  * @param preferred `navigator.languages`
  */
 export function readersLocale(language: string, preferred?: readonly string[]): string;
+
+/** The English texts, to translate. Values stand in braces: `{time}`. */
+export const englishWords: Readonly<Record<string, string>>;
+
+/** Adds a language. Texts that are missing stay English. @param language a BCP 47 tag, of which the primary language counts */
+export function addWords(language: string, words: Readonly<Record<string, string>>): void;
 
 /** Returns the text as a whole sentence: with a full stop, unless it already ends with a punctuation mark. */
 export function sentence(text: string): string;

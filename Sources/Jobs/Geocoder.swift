@@ -52,6 +52,8 @@ package struct Geocoder: Sendable {
         /// The provider failed, today's budget is exhausted, or there is no provider.
         package let isUnanswered: Bool
 
+        /// There is no such place.
+        package static var nothing: Found { Found(place: nil, state: .nothing, isUnanswered: false) }
         package static var unanswered: Found { Found(place: nil, state: .nothing, isUnanswered: true) }
 
         /// The form that is stored with the job.
@@ -63,7 +65,7 @@ package struct Geocoder: Sendable {
 
     package func find(_ address: String) async -> Found {
         guard let request = self.service.request(address: address) else {
-            return Found(place: nil, state: .nothing, isUnanswered: false)
+            return .nothing
         }
         guard await self.mayAsk() else { return .unanswered }
         do throws(ProviderFailure) {
@@ -71,7 +73,7 @@ package struct Geocoder: Sendable {
             return Found(
                 place: found.isResolved ? found.place : nil, state: found.isResolved ? .ok : .low, isUnanswered: false)
         } catch {
-            guard error.isFault else { return Found(place: nil, state: .nothing, isUnanswered: false) }
+            guard error.isFault else { return .nothing }
             self.logger.log(
                 level: error.needsOperator ? .error : .warning, "geocoding failed",
                 metadata: [LogKey.provider: "\(Self.name)", LogKey.reason: "\(error)"])

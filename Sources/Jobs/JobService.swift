@@ -7,6 +7,7 @@ internal import HTTPValues
 package import LiveState
 package import NIOCore
 package import Redis
+package import Tracking
 
 /// Reads and changes jobs. Safe to use from any thread.
 package struct JobService: Sendable {
@@ -18,6 +19,8 @@ package struct JobService: Sendable {
     package let notes: ValidationSummaryStore
     /// Positions older than this are stale.
     package var freshness: Duration = .seconds(30)
+    /// How long preparation and pickup take, for the arrival time before the rider is on the way.
+    package var early = EarlyArrival.Settings()
     /// How long positions are stored and may be shared.
     package var settings = LiveStateSettings()
     /// Called when positions were erased: the job, the number of keys cleared, and the reason.
@@ -25,7 +28,8 @@ package struct JobService: Sendable {
 
     package init(
         ledger: JobLedger, feed: JobFeed, riders: Riders, revocations: Revocations, notes: ValidationSummaryStore,
-        freshness: Duration = .seconds(30), settings: LiveStateSettings = LiveStateSettings(),
+        freshness: Duration = .seconds(30), early: EarlyArrival.Settings = .init(),
+        settings: LiveStateSettings = LiveStateSettings(),
         onErased: @escaping @Sendable (JobID, Int, EndReason) -> Void
     ) {
         self.ledger = ledger
@@ -34,6 +38,7 @@ package struct JobService: Sendable {
         self.revocations = revocations
         self.notes = notes
         self.freshness = freshness
+        self.early = early
         self.settings = settings
         self.onErased = onErased
     }
@@ -48,14 +53,16 @@ package struct JobService: Sendable {
         return recovery.and(self.feed.read(job).and(self.notes.read(job))).map { ledger, live in
             ledger.0.map {
                 JobView(
-                    $0, live.0, live.1, card: ledger.1, now: WallClock.nowMilliseconds, freshness: self.freshness)
+                    $0, live.0, live.1, card: ledger.1, early: self.early, now: WallClock.nowMilliseconds,
+                    freshness: self.freshness)
             }
         }
     }
 
-    /// What a rider travels with; `nil` if it is unknown.
-    package func vehicle(of rider: PersonID?) -> EventLoopFuture<Vehicle?> {
-        guard let rider else { return self.loop.makeSucceededFuture(nil) }
+    /// What a job's rider travels with: as the job says, or else the rider's card; `nil` if it is unknown.
+    package func vehicle(for record: JobRecord) -> EventLoopFuture<Vehicle?> {
+        if let vehicle = record.display?.vehicle { return self.loop.makeSucceededFuture(vehicle) }
+        guard let rider = record.rider else { return self.loop.makeSucceededFuture(nil) }
         return self.riders.card(of: rider).map { $0?.vehicle }
     }
 
@@ -135,15 +142,20 @@ package struct JobService: Sendable {
         }
     }
 
+    /// - Parameters:
+    ///   - reporter: the device that reports from now on. Reports of any other device are refused.
+    ///   - resumes: only goes on with what this device started; refused if another one has started since.
     /// - Returns: the deadline of travel mode, ms since the epoch.
-    package func startTravel(_ job: JobID, by rider: PersonID) -> EventLoopFuture<Int64> {
+    package func startTravel(
+        _ job: JobID, by rider: PersonID, on reporter: Reporter, resumes: Bool = false
+    ) -> EventLoopFuture<Int64> {
         guard !self.revocations.isRevoked(job) else { return self.loop.makeFailedFuture(Refused.noSuchJob) }
-        return self.ledger.startTravel(for: job, by: rider).flatMap { travel in
+        return self.ledger.startTravel(for: job, by: rider, on: reporter, resumes: resumes).flatMap { travel in
             let loop = self.loop
             switch travel {
             case .on(let deadline, let fence):
-                return self.feed.open(job, for: rider, until: deadline, fence: fence).flatMapThrowing { opening in
-                    switch opening {
+                return self.feed.open(job, for: rider, on: reporter, until: deadline, fence: fence).flatMapThrowing {
+                    switch $0 {
                     case .open: return deadline
                     case .deadlinePassed: throw Self.timeLimit
                     case .overtaken: throw Refused.noSuchJob
@@ -158,6 +170,7 @@ package struct JobService: Sendable {
                         message: "Travel mode requires the status \(allowed); the job is \(status.rawValue).",
                         status: status))
             case .timeLimit: return loop.makeFailedFuture(Self.timeLimit)
+            case .otherDevice: return loop.makeFailedFuture(Refused.otherDevice)
             }
         }
     }
@@ -171,9 +184,9 @@ package struct JobService: Sendable {
             guard let record = recovery?.record, record.isTravelling, record.rider == rider,
                 record.status.endOfTravel == nil, !self.revocations.isRevoked(job), let deadline = record.travelDeadline
             else { return self.loop.makeSucceededFuture(false) }
-            return self.feed.open(job, for: rider, until: deadline, fence: record.fence, ifAbsent: true).map {
-                $0 == .open
-            }
+            return self.feed.open(
+                job, for: rider, on: record.reporter, until: deadline, fence: record.fence, ifAbsent: true
+            ).map { $0 == .open }
         }
     }
 

@@ -3,7 +3,7 @@
 package import Access
 package import EnrouteWire
 package import LiveState
-internal import Tracking
+package import Tracking
 
 /// The customer and the rider of a job.
 package struct Parties: Sendable, Hashable {
@@ -25,6 +25,8 @@ package struct JobView: Sendable {
     package var deadline: Int64?
     /// Why the rider's location is unavailable, as last reported.
     package var unavailable: UnavailableReason?
+    /// What the arrival is estimated from before there is a position; `nil` if nothing is known.
+    package var early: EarlyArrival?
     /// When a position was last accepted, and when the rider started to share it, ms since the epoch.
     var seenAt: Int64?
     var sharingAt: Int64?
@@ -75,11 +77,15 @@ package struct JobCheck: Sendable {
 
 extension JobView {
     /// The snapshot for a role. Only those who go to the vendor or dispatch riders see its address; customers do not.
-    /// Metadata is for services and operations staff.
+    /// Metadata is for services and operations staff. What the customer tells the rider is also for the rider until the job
+    /// ends; followers who came by a link do not see it. Customers do not see the way to the stops before theirs.
     package func snapshot(for role: Role?) -> Snapshot {
         var snapshot = self.snapshot
         if let role, role != .customer { snapshot.vendorAddress = self.record.vendor?.address }
         if role == .ops || role == .service { snapshot.metadata = self.record.metadata }
+        let isForRider = role == .rider && self.record.status.end == nil
+        if isForRider || role == .ops || role == .service { snapshot.customerNote = self.record.customerNote }
+        if role == nil || role == .customer { snapshot.eta = snapshot.eta?.forCustomers }
         return snapshot
     }
 
@@ -110,11 +116,12 @@ extension JobView {
 
     /// - Parameters:
     ///   - card: of the job's rider, if its status shows the rider.
+    ///   - early: how long preparation and pickup take.
     ///   - now: ms since the epoch.
     ///   - freshness: age from which a position is stale.
     package init(
         _ recovery: JobLedger.Recovery, _ feed: JobFeed.State, _ notes: ValidationSummary = ValidationSummary(),
-        card: RiderCard? = nil, now: Int64,
+        card: RiderCard? = nil, early: EarlyArrival.Settings = .off, now: Int64,
         freshness: Duration
     ) {
         let record = recovery.record
@@ -129,6 +136,8 @@ extension JobView {
             freshFor: UInt64(max(0, freshness.milliseconds)) * 1_000_000)
         let (tracking, reason) = (facts.state(now: nowNanoseconds).tracking, facts.end)
         let shows = tracking == .live || tracking == .stale
+        // Of a rider who has become silent, nothing is known.
+        self.early = tracking == .waiting && Self.lastSeen(notes) == nil ? EarlyArrival(record, card, early) : nil
         self.record = record
         self.unavailable = notes.unavailable
         (self.seenAt, self.sharingAt) = (notes.seenAt, notes.sharingAt)
@@ -143,10 +152,18 @@ extension JobView {
             destination: record.destination, geocoding: record.geocoded?.state, tracking: tracking, reason: reason,
             travelDeadline: record.travelDeadline, position: shows ? feed.position : nil,
             positionAgeMilliseconds: shows ? age : nil,
-            eta: shows ? feed.eta.map { Self.eta($0, isStale: tracking == .stale) } : nil, missed: recovery.missed)
+            eta: shows ? feed.eta.map { Self.eta($0, isStale: tracking == .stale) } : self.early?.estimate(wall: now),
+            missed: recovery.missed)
+        // A new follower sees the way from the rider's position, not where the rider was before.
+        if self.snapshot.eta?.route != nil {
+            self.snapshot.eta = self.snapshot.eta?.ahead(of: self.snapshot.location?.fix.place)
+        }
         self.snapshot.vendor = record.vendor?.name
         self.snapshot.display = record.display
-        if record.rider != nil, record.status.showsRider { self.snapshot.riderCard = card }
+        if record.rider != nil, record.status.showsRider {
+            self.snapshot.riderCard = card
+            if let vehicle = record.display?.vehicle { self.snapshot.riderCard?.vehicle = vehicle }
+        }
         if isTracking, tracking != .live { self.snapshot.unavailable = notes.unavailable.map { TrackingTextKey($0) } }
         if isTracking, tracking == .waiting { self.snapshot.lastSeenAt = Self.lastSeen(notes) }
     }
@@ -188,6 +205,19 @@ extension JobView {
     ) -> EndReason? {
         guard let deadline = record.travelDeadline, !record.isTravelling || feed.isClosed else { return nil }
         return deadline <= now ? .timeLimit : notes.wasStoppedByArrival ? .arrived : .deactivated
+    }
+}
+
+extension EarlyArrival {
+    /// - Returns: `nil` without a rider, for a visit, and if the way is not known.
+    fileprivate init?(_ record: JobRecord, _ card: RiderCard?, _ settings: Settings) {
+        guard settings.isOn, record.kind == .delivery, record.rider != nil, let vendor = record.vendor?.place,
+            let destination = record.destination
+        else { return nil }
+        self.init(
+            status: record.status, since: record.statusAt, from: vendor, to: destination,
+            vehicle: record.display?.vehicle ?? card?.vehicle,
+            promisedFrom: record.display?.window?.from, settings: settings)
     }
 }
 

@@ -18,6 +18,10 @@ package struct Refused: Error {
     package static let noSuchJob = Refused(
         code: .notFound, message: "There is no such job, or you have no access to it.")
 
+    package static let otherDevice = Refused(
+        code: .otherDevice,
+        message: "Another device of this rider reports for this job. Switch travel mode on here to take over.")
+
     /// Converts a failure of Redis to a refusal.
     package init(_ error: any Error) {
         switch error {

@@ -98,9 +98,10 @@ package struct ZoneJobsReader: Sendable {
             open.record.travelDeadline == nil
             ? self.jobs.loop.makeSucceededFuture((JobFeed.State(), ValidationSummary()))
             : self.jobs.feed.read(open.job).and(self.jobs.notes.read(open.job))
-        let (freshness, settings) = (self.jobs.freshness, self.jobs.settings)
+        let (freshness, early, settings) = (self.jobs.freshness, self.jobs.early, self.jobs.settings)
         return live.map { feed, notes in
-            let view = JobView(open.recovery, feed, notes, now: WallClock.nowMilliseconds, freshness: freshness)
+            let view = JobView(
+                open.recovery, feed, notes, early: early, now: WallClock.nowMilliseconds, freshness: freshness)
             let shown = isRevocationStateStale ? view.withoutPosition : view
             let row = JobRow(
                 open, shown, shown.tracking(now: WallClock.nowMilliseconds, settings), notes, followers: followers)

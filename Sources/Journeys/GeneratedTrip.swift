@@ -15,6 +15,32 @@ extension StreetGrid {
     package func trip(seed: UInt64, startingAt start: Int64) -> Journey {
         var random = SeededGenerator(seed: seed ^ 0x7472_6970)
         let route = self.route(&random)
+        return Journey(
+            name: "generated trip \(seed)",
+            fixes: Self.fixes(along: route, startingAt: start, cruise: Self.cruise, &random))
+    }
+
+    /// A trip from one corner to another, with the same speeds at corners and the same red lights.
+    ///
+    /// - Parameters:
+    ///   - from, to: different corners of the town.
+    ///   - cruise: the speed between corners in m/s, at least 4.
+    ///   - seconds: the time between two fixes, at least 1.
+    ///   - start: ms since the epoch.
+    package func trip(
+        from: Corner, to: Corner, seed: UInt64, cruise: Double, everySeconds seconds: Int, startingAt start: Int64
+    ) -> Journey {
+        var random = SeededGenerator(seed: seed ^ 0x7472_6970)
+        let route = self.route(from: from, to: to, &random)
+        let all = Self.fixes(along: route, startingAt: start, cruise: max(Self.cornering, cruise), &random)
+        // The first and the last one remain.
+        let fixes = all.enumerated().filter { $0.offset % max(1, seconds) == 0 || $0.offset == all.count - 1 }
+        return Journey(name: "generated trip \(seed)", fixes: fixes.map(\.element))
+    }
+
+    private static func fixes(
+        along route: [Place], startingAt start: Int64, cruise: Double, _ random: inout SeededGenerator
+    ) -> [Fix] {
         var fixes: [Fix] = []
         var second: Int64 = 0
         var speed = 0.0
@@ -35,7 +61,7 @@ extension StreetGrid {
                 // The highest speed from which the rider can still slow down before the next corner: v^2 = u^2 + 2as.
                 let atCorner = isLast ? 1.0 : Self.cornering
                 let allowed = (atCorner * atCorner + 2 * Self.acceleration * (length - covered)).squareRoot()
-                speed = max(1, min(Self.cruise, allowed, speed + Self.acceleration))
+                speed = max(1, min(cruise, allowed, speed + Self.acceleration))
                 covered = min(length, covered + speed)
                 let part = covered / length
                 add(
@@ -48,7 +74,7 @@ extension StreetGrid {
                 for _ in 0..<Int.random(in: Self.redSeconds, using: &random) { add(to, heading: heading) }
             }
         }
-        return Journey(name: "generated trip \(seed)", fixes: fixes)
+        return fixes
     }
 
     /// Corners from the south-west to the north-east, with random turns.
@@ -60,6 +86,18 @@ extension StreetGrid {
             let mayGoEast = column < self.corners[0].count - 1
             if mayGoNorth && (!mayGoEast || Bool.random(using: &random)) { row += 1 } else { column += 1 }
             route.append(self.corners[row][column])
+        }
+        return route
+    }
+
+    /// Corners on one of the shortest ways between two corners, with random turns.
+    private func route(from: Corner, to: Corner, _ random: inout SeededGenerator) -> [Place] {
+        var at = from
+        var route = [self[at]]
+        while at != to {
+            let turns = at.row != to.row && (at.column == to.column || Bool.random(using: &random))
+            if turns { at.row += (to.row - at.row).signum() } else { at.column += (to.column - at.column).signum() }
+            route.append(self[at])
         }
         return route
     }

@@ -35,6 +35,12 @@ package struct Journey: Sendable {
 
     package var duration: Duration { .milliseconds((self.fixes.last?.at ?? 0) - (self.fixes.first?.at ?? 0)) }
 
+    /// The rest of the trip after its first `count` fixes; at least two remain.
+    package func dropping(first count: Int) -> Journey {
+        let most = max(0, self.fixes.count - 2)
+        return Journey(name: self.name, fixes: Array(self.fixes.dropFirst(min(max(0, count), most))))
+    }
+
     package var averageMetersPerSecond: Double {
         let (seconds, attoseconds) = self.duration.components
         return self.lengthMeters / max(Double(seconds) + Double(attoseconds) / 1e18, 0.001)
@@ -85,6 +91,7 @@ package enum JourneyError: Error, Hashable, Sendable, CustomStringConvertible {
     case empty
     case tooShort
     case malformed(line: Int, reason: String)
+    case wrongChecksum(line: Int)
     case missingTime(line: Int)
     case outOfRange(line: Int)
     case backwards(line: Int, previousLine: Int)
@@ -100,6 +107,7 @@ package enum JourneyError: Error, Hashable, Sendable, CustomStringConvertible {
         case .empty: "The file contains no fix. A trip needs at least two."
         case .tooShort: "The file contains only one fix. A trip needs at least two."
         case .malformed(let line, let reason): "Line \(line): \(reason)."
+        case .wrongChecksum(let line): "Line \(line): the checksum does not match, so the line is damaged."
         case .missingTime(let line): "Line \(line): the fix has no time. Export the recording with times."
         case .outOfRange(let line):
             "Line \(line): latitude must be -90 to 90 and longitude -180 to 180 degrees. They may be swapped."

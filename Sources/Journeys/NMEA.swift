@@ -1,115 +1,145 @@
-// NMEA 0183: the output of GNSS receivers, one sentence per line. RMC contains everything a trip needs, whichever talker
-// sends it. Other sentences, proprietary ones ($P...) and lines that start with # are skipped. Real logs are truncated,
-// interleaved or lack checksums, so lines that cannot be parsed are skipped with a warning as long as the rest contains a
-// trip.
+// NMEA 0183: the output of GNSS receivers, one sentence per line, whichever talker sends it (GP, GN, GL, GA, ...). RMC contains
+// everything a trip needs, GGA of the same time adds the accuracy. Of a log without RMC, GGA alone is used, with the date of
+// ZDA. Other sentences, proprietary ones ($P...) and lines that start with # are skipped. Real logs are truncated, interleaved
+// or lack checksums, so lines that cannot be parsed are skipped with a warning as long as the rest contains a trip.
 
 internal import Foundation
 
 enum NMEA {
-    /// Metres per second in a knot.
-    private static let knot = 1852.0 / 3600
+    /// Metres of accuracy for a dilution of precision of 1: the usual error of a measured range.
+    private static let metersOfDilution = 5.0
+    private static let dayMilliseconds: Int64 = 86_400_000
 
-    /// One line of a log.
-    private enum Line {
-        /// Not needed for a trip.
-        case other
-        case fix(LocatedFix, hasChecksum: Bool)
-        /// A sentence that should be usable but cannot be parsed.
-        case damaged(JourneyError)
+    /// What was found in a log.
+    private struct Log {
+        /// The fixes of RMC sentences, each with the accuracy of the GGA sentence of its time.
+        var fixes: [LocatedFix] = []
+        /// GGA sentences in their order; `at` is counted from midnight of the first day.
+        var positions: [LocatedFix] = []
+        /// Midnight of the first day, of RMC or ZDA.
+        var midnight: Int64?
+        var (damaged, miscounted, unchecked) = (0, 0, 0)
+        var firstDamage: JourneyError?
+        /// Time of day and accuracy of the last GGA sentence, for an RMC sentence that follows.
+        var accuracy: (timeOfDay: Int64, meters: Double)?
     }
 
-    /// The fixes of all RMC sentences of any talker (GP, GN, GL, GA, GB, BD, QZ, ...). Sentences marked void are skipped.
+    /// The fixes of a log. Sentences marked void are skipped.
     ///
     /// - Returns: the fixes, and warnings.
     /// - Throws: the error of the first damaged line, if there is no fix at all.
     static func fixes(_ data: Data) throws(JourneyError) -> (fixes: [LocatedFix], warnings: [String]) {
-        var fixes: [LocatedFix] = []
-        var firstDamage: JourneyError?
-        var (damaged, unchecked) = (0, 0)
+        var log = Log()
         for (number, text) in RecordingFile.lines(data) {
-            switch self.line(text.trimmingCharacters(in: .whitespaces), number) {
-            case .other: continue
-            case .fix(let fix, let hasChecksum):
-                fixes.append(fix)
-                if !hasChecksum { unchecked += 1 }
-            case .damaged(let error):
-                damaged += 1
-                firstDamage = firstDamage ?? error
+            do throws(JourneyError) {
+                try self.read(text.trimmingCharacters(in: .whitespaces), number, into: &log)
+            } catch {
+                log.damaged += 1
+                if case .wrongChecksum = error { log.miscounted += 1 }
+                log.firstDamage = log.firstDamage ?? error
             }
         }
-        if fixes.isEmpty, let firstDamage { throw firstDamage }
+        let isWithoutRMC = log.fixes.isEmpty
+        let fixes = isWithoutRMC ? self.dated(log) : log.fixes
+        if fixes.isEmpty, let damage = log.firstDamage { throw damage }
         var warnings: [String] = []
-        if unchecked > 0 { warnings.append("\(unchecked) sentences have no checksum and were used unverified") }
-        if let firstDamage {
-            warnings.append("\(damaged) damaged lines were skipped; the first: \(firstDamage)")
+        if isWithoutRMC, !fixes.isEmpty, log.midnight == nil {
+            warnings.append("the log has no date (no RMC or ZDA sentence); its days are counted from 1 January 1970")
+        }
+        if log.unchecked > 0 {
+            warnings.append(
+                log.unchecked == 1
+                    ? "1 sentence has no checksum and was used unverified"
+                    : "\(log.unchecked) sentences have no checksum and were used unverified")
+        }
+        if let damage = log.firstDamage {
+            let wrong = log.miscounted > 0 ? " (\(log.miscounted) with a wrong checksum)" : ""
+            warnings.append(
+                "\(log.damaged) damaged \(log.damaged == 1 ? "line was" : "lines were") skipped\(wrong); the first: \(damage)"
+            )
         }
         return (fixes, warnings)
     }
 
-    private static func line(_ text: String, _ number: Int) -> Line {
-        // Comments of logging programs, AIS sentences, and proprietary sentences.
-        guard !text.isEmpty, !text.hasPrefix("#"), !text.hasPrefix("!"), !text.hasPrefix("$P") else { return .other }
-        do throws(JourneyError) {
-            let (fields, hasChecksum) = try self.fields(text, number)
-            guard fields[0].count == 5, fields[0].hasSuffix("RMC") else { return .other }
-            guard fields.count >= 10 else { throw .malformed(line: number, reason: "RMC has too few fields") }
-            guard fields[2] == "A" else { return .other }
-            guard let at = self.time(fields[1], date: fields[9]) else { throw .missingTime(line: number) }
-            guard let latitude = self.degrees(fields[3], fields[4], "N", "S"),
-                let longitude = self.degrees(fields[5], fields[6], "E", "W")
-            else { throw .malformed(line: number, reason: "the position is not ddmm.mmmm with N, S, E or W") }
-            let fix = Fix(
-                at: at, latitude: latitude, longitude: longitude,
-                speedMetersPerSecond: Double(fields[7]).map { $0 * self.knot }, headingDegrees: Double(fields[8]))
-            return .fix(LocatedFix(fix: fix, line: number), hasChecksum: hasChecksum)
-        } catch {
-            return .damaged(error)
-        }
+    /// The fixes of GGA sentences.
+    private static func dated(_ log: Log) -> [LocatedFix] {
+        let midnight = log.midnight ?? 0
+        return log.positions.map { LocatedFix(fix: $0.fix.later(by: midnight), line: $0.line) }
     }
 
-    /// Fields between `$` and `*`. Verifies the checksum if there is one (XOR of the bytes between, NMEA 0183 section 5.2).
-    private static func fields(
-        _ sentence: String, _ line: Int
-    ) throws(JourneyError) -> (fields: [String], hasChecksum: Bool) {
-        guard sentence.hasPrefix("$") else {
-            throw .malformed(line: line, reason: "this is not an NMEA sentence of the form $...*hh")
+    private static func read(_ text: String, _ number: Int, into log: inout Log) throws(JourneyError) {
+        // Comments of logging programs, and AIS sentences.
+        guard !text.isEmpty, !text.hasPrefix("#"), !text.hasPrefix("!") else { return }
+        let sentence = try NMEASentence(text, line: number)
+        guard let sentence else { return }
+        switch sentence.kind {
+        case "RMC":
+            guard let fix = try self.recommendedMinimum(sentence) else { return }
+            log.midnight = log.midnight ?? fix.at - fix.at % self.dayMilliseconds
+            log.fixes.append(LocatedFix(fix: fix.with(log.accuracy), line: number))
+        case "GGA":
+            guard let (fix, accuracy) = try self.position(sentence) else { return }
+            let timeOfDay = fix.at
+            if let accuracy { log.accuracy = (timeOfDay, accuracy) }
+            if let last = log.fixes.indices.last { log.fixes[last].fix = log.fixes[last].fix.with(log.accuracy) }
+            // After midnight, another day begins. A sentence that is a little late does not start a day.
+            let last = log.positions.last?.fix.at ?? timeOfDay
+            let day =
+                last / self.dayMilliseconds
+                + (timeOfDay + self.dayMilliseconds / 2 < last % self.dayMilliseconds ? 1 : 0)
+            log.positions.append(LocatedFix(fix: fix.later(by: day * self.dayMilliseconds), line: number))
+        case "ZDA":
+            guard log.midnight == nil, let day = sentence.day else { return }
+            log.midnight = day
+        default: return
         }
-        let star = sentence.lastIndex(of: "*")
-        let body = sentence[sentence.index(after: sentence.startIndex)..<(star ?? sentence.endIndex)]
-        if let star {
-            let checksum = body.utf8.reduce(UInt8(0), ^)
-            guard UInt8(sentence[sentence.index(after: star)...].prefix(2), radix: 16) == checksum else {
-                throw .malformed(line: line, reason: "the checksum does not match, so the line is damaged")
-            }
-        }
-        return (body.split(separator: ",", omittingEmptySubsequences: false).map(String.init), star != nil)
+        if !sentence.hasChecksum, sentence.kind != "ZDA" { log.unchecked += 1 }
     }
 
-    /// Parses `ddmm.mmmm` or `dddmm.mmmm` with a hemisphere.
-    private static func degrees(_ text: String, _ hemisphere: String, _ positive: String, _ negative: String) -> Double?
-    {
-        guard hemisphere == positive || hemisphere == negative, let value = Double(text), value >= 0, value.isFinite
-        else {
-            return nil
+    /// - Returns: `nil` if the receiver had no position.
+    private static func recommendedMinimum(_ sentence: NMEASentence) throws(JourneyError) -> Fix? {
+        guard sentence.fields.count >= 10 else {
+            throw .malformed(line: sentence.line, reason: "RMC has too few fields")
         }
-        let whole = (value / 100).rounded(.down)
-        let minutes = value - whole * 100
-        guard minutes < 60 else { return nil }
-        let degrees = whole + minutes / 60
-        return hemisphere == positive ? degrees : -degrees
+        guard sentence.fields[2] == "A" else { return nil }
+        guard let timeOfDay = sentence.timeOfDay, let day = NMEASentence.day(sentence.fields[9]) else {
+            throw .missingTime(line: sentence.line)
+        }
+        let place = try sentence.place(at: 3)
+        return Fix(
+            at: day + timeOfDay, latitude: place.latitude, longitude: place.longitude,
+            speedMetersPerSecond: sentence.number(7).map { $0 * NMEASentence.knot }, headingDegrees: sentence.number(8))
     }
 
-    /// Parses `hhmmss.sss` of the day `ddmmyy`, UTC.
-    private static func time(_ text: String, date: String) -> Int64? {
-        guard date.count == 6, let day = Int(date.prefix(2)), let month = Int(date.dropFirst(2).prefix(2)),
-            let year = Int(date.suffix(2)), text.count >= 6, let hour = Int(text.prefix(2)),
-            let minute = Int(text.dropFirst(2).prefix(2)), let second = Double(text.dropFirst(4)), second < 61
-        else { return nil }
-        var calendar = Calendar(identifier: .gregorian)
-        calendar.timeZone = .gmt
-        // The year has two digits, and GPS time starts in 1980.
-        let parts = DateComponents(
-            year: year < 80 ? 2000 + year : 1900 + year, month: month, day: day, hour: hour, minute: minute)
-        return calendar.date(from: parts).map { Int64(($0.timeIntervalSince1970 + second) * 1000 + 0.5) }
+    /// - Returns: the position at a time of day, and its accuracy; `nil` if the receiver had none.
+    private static func position(_ sentence: NMEASentence) throws(JourneyError) -> (Fix, accuracy: Double?)? {
+        guard sentence.fields.count >= 9 else {
+            throw .malformed(line: sentence.line, reason: "GGA has too few fields")
+        }
+        guard let quality = Int(sentence.fields[6]), quality > 0 else { return nil }
+        guard let timeOfDay = sentence.timeOfDay else { throw .missingTime(line: sentence.line) }
+        let place = try sentence.place(at: 2)
+        let accuracy = sentence.number(8).flatMap { $0 > 0 ? $0 * self.metersOfDilution : nil }
+        return (
+            Fix(at: timeOfDay, latitude: place.latitude, longitude: place.longitude, accuracyMeters: accuracy), accuracy
+        )
+    }
+}
+
+extension Fix {
+    fileprivate func later(by milliseconds: Int64) -> Fix {
+        var fix = self
+        fix.at += milliseconds
+        return fix
+    }
+
+    /// The fix with the accuracy of a GGA sentence of the same time.
+    fileprivate func with(_ accuracy: (timeOfDay: Int64, meters: Double)?) -> Fix {
+        guard let accuracy, self.accuracyMeters == nil, (self.at - accuracy.timeOfDay) % 86_400_000 == 0 else {
+            return self
+        }
+        var fix = self
+        fix.accuracyMeters = accuracy.meters
+        return fix
     }
 }

@@ -4,6 +4,8 @@
 package struct Place: Sendable, Hashable {
     package var latitude: Double
     package var longitude: Double
+
+    package init(latitude: Double, longitude: Double) { (self.latitude, self.longitude) = (latitude, longitude) }
 }
 
 /// SplitMix64 (Steele, Lea, Flood 2014): small, sufficient, and identical on every platform.
@@ -59,4 +61,22 @@ package struct StreetGrid: Sendable {
     package var streets: [[Place]] {
         self.corners + (self.corners.first?.indices.map { column in self.corners.map { $0[column] } } ?? [])
     }
+
+    /// A corner, by the number of its row from the south and of its column from the west.
+    package struct Corner: Sendable, Hashable {
+        package var row: Int
+        package var column: Int
+
+        package init(row: Int, column: Int) { (self.row, self.column) = (row, column) }
+
+        /// The number of blocks between two corners.
+        package func blocks(to other: Corner) -> Int { abs(self.row - other.row) + abs(self.column - other.column) }
+    }
+
+    /// Every corner, row by row.
+    package var allCorners: [Corner] {
+        self.corners.indices.flatMap { row in self.corners[row].indices.map { Corner(row: row, column: $0) } }
+    }
+
+    package subscript(corner: Corner) -> Place { self.corners[corner.row][corner.column] }
 }

@@ -31,6 +31,7 @@ extension StreetGrid {
     private static let columnNames = [
         "Westgate", "Foundry Street", "Abbey Road", "Bridge Street", "Poplar Street", "Castle Street", "Kings Avenue",
         "Queens Avenue", "Library Street", "Cherry Walk", "Museum Street", "Park Road", "Rose Street", "Eastgate",
+        "Tower Street", "Chestnut Avenue", "Ferry Road", "Tanner Row", "Observatory Lane", "Maple Street",
     ]
     private static let parkNames = ["Meadow Park", "Abbey Gardens", "Kings Park", "Linden Green"]
 

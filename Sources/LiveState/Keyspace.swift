@@ -89,6 +89,9 @@ package struct Keyspace: Sendable, Hashable {
     /// Ledger: stream of revocations, and the channel that announces them.
     package var control: String { "\(self.prefix)control" }
 
+    /// Live: the browsers to notify when the rider is near.
+    package func push(of job: JobID) -> String { self.job(job) + ":push" }
+
     /// Live: channel of locations, arrival times and tracking states.
     package func feed(of job: JobID) -> String { self.job(job) + ":feed" }
     /// Ledger: channel of status events.

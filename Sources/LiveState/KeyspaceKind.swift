@@ -5,7 +5,7 @@
 extension Keyspace {
     package enum Kind: String, CaseIterable, Sendable {
         case job, log, travel, position, eta, etaLease = "eta_lease", stopsBefore = "stops_before", etaBudget =
-            "eta_budget", verdicts
+            "eta_budget", verdicts, push
         case feed, events
         case ticket, signIn = "sign_in", link, viewers
         case rider, tasks, request, idempotency, home, moving, zones
@@ -57,7 +57,8 @@ extension Keyspace {
     ]
     private static let ofJob: [Substring: Kind] = [
         "": .job, ":log": .log, ":travel": .travel, ":position": .position, ":eta": .eta, ":eta:lease": .etaLease,
-        ":before": .stopsBefore, ":links": .jobLinks, ":verdicts": .verdicts, ":feed": .feed, ":events": .events,
+        ":before": .stopsBefore, ":links": .jobLinks, ":verdicts": .verdicts, ":push": .push, ":feed": .feed,
+        ":events": .events,
     ]
     private static let ofPerson: [Substring: Kind] = ["rider": .riderJobs, "customer": .customerJobs]
     private static let ofZone: [Substring: Kind] = [

@@ -9,6 +9,7 @@ package enum Scripts {
     package static let correctJob = Self.script("correct_job")
     package static let createJob = Self.script("create_job")
     package static let describeJob = Self.script("describe_job")
+    package static let noteJob = Self.script("note_job")
     package static let eraseJob = Self.script("erase_job")
     package static let dropListed = Self.script("drop_listed")
     package static let refreshJob = Self.script("refresh_job")
@@ -19,6 +20,8 @@ package enum Scripts {
     package static let stopTravel = Self.script("stop_travel")
     package static let openFeed = Self.script("open_feed")
     package static let closeFeed = Self.script("close_feed")
+    package static let releaseFeed = Self.script("release_feed")
+    package static let keepNote = Self.script("keep_note")
     package static let noteVerdicts = Self.script("note_verdicts")
     package static let revokeGrant = Self.script("revoke_grant")
     package static let claimRequest = Self.script("claim_request")
@@ -27,6 +30,8 @@ package enum Scripts {
     package static let joinLink = Self.script("join_link")
     package static let publishLocation = Self.script("publish_location")
     package static let publishETA = Self.script("publish_eta")
+    package static let keepPush = Self.script("keep_push")
+    package static let takePush = Self.script("take_push")
 
     // Events for other systems.
     package static let holdLease = Self.script("hold_lease")

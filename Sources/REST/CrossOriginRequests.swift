@@ -21,14 +21,15 @@ struct CrossOriginRequests: RouterMiddleware {
     /// The client modules and the interface documents.
     private static let publicPaths: Set<String> = [
         "/openapi.json", "/asyncapi.json", "/assets/enroute.js", "/assets/enroute-connection.js",
-        "/assets/enroute-rest.js", "/assets/enroute-timing.js", "/assets/enroute-view.js", "/assets/enroute-words.js",
+        "/assets/enroute-rest.js", "/assets/enroute-route.js", "/assets/enroute-timing.js", "/assets/enroute-view.js",
+        "/assets/enroute-words.js",
     ]
     /// The request headers that pages may send.
     private static let requestHeaders =
         "Authorization, Content-Type, If-Match, If-None-Match, Idempotency-Key, Last-Event-ID, traceparent"
     /// The response headers that pages may read, in addition to those of the Fetch standard.
     private static let responseHeaders =
-        "ETag, Location, Retry-After, traceresponse, RateLimit, RateLimit-Policy, Enroute-Durability, Allow"
+        "Date, ETag, Location, Retry-After, traceresponse, RateLimit, RateLimit-Policy, Enroute-Durability, Allow"
     /// How long a browser may reuse the answer to a preflight, in seconds. Chromium reduces more than two hours to two hours.
     private static let preflightSeconds = 7200
 
@@ -39,7 +40,7 @@ struct CrossOriginRequests: RouterMiddleware {
         if Self.publicPaths.contains(request.uri.path) {
             var response = try await next(request, context)
             response.headers[.accessControlAllowOrigin] = "*"
-            response.headers[.accessControlExposeHeaders] = "ETag, traceresponse"
+            response.headers[.accessControlExposeHeaders] = "Date, ETag, traceresponse"
             response.headers[.crossOriginResourcePolicy] = "cross-origin"
             return response
         }

@@ -78,7 +78,21 @@ extension Routes {
     package func body<Body: Decodable>(
         _ type: Body.Type, _ request: Request, _ context: GatewayRequestContext
     ) async throws -> Body {
+        try Self.decode(type, try await request.body.collect(upTo: Self.maxBodyBytes))
+    }
+
+    /// Decodes a body that may be missing.
+    ///
+    /// - Throws: as `body`.
+    /// - Returns: `nil` for a request without a body.
+    func optionalBody<Body: Decodable>(
+        _ type: Body.Type, _ request: Request, _ context: GatewayRequestContext
+    ) async throws -> Body? {
         let bytes = try await request.body.collect(upTo: Self.maxBodyBytes)
+        return bytes.readableBytes == 0 ? nil : try Self.decode(type, bytes)
+    }
+
+    private static func decode<Body: Decodable>(_ type: Body.Type, _ bytes: ByteBuffer) throws -> Body {
         do {
             return try JSONDecoder().decode(type, from: Data(bytes.readableBytesView))
         } catch let DecodingError.keyNotFound(key, _) {

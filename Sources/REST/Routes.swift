@@ -14,6 +14,7 @@ package import Realtime
 internal import Redis
 package import TrafficControl
 internal import WebAssets
+package import Telemetry
 
 /// The routes of one event loop. Each loop has its own, so that a request uses the Redis connections of the loop on which it
 /// arrived.
@@ -36,7 +37,7 @@ package struct Routes: Sendable {
     package var settings: RealtimeSettings { self.shared.settings }
     package var quotas: Quotas { self.shared.quotas }
     package var revocations: Revocations { self.shared.revocations }
-    package var eventCounts: EventCounts { self.shared.eventCounts }
+    package var eventCounts: SharedCounts { self.shared.eventCounts }
     package var loops: LoopMap { self.shared.loops }
     package var operations: OperationsQueries { self.shared.operations }
     var deferredEvents: DeferredEventCache { self.shared.deferredEvents }
@@ -58,7 +59,8 @@ package struct Routes: Sendable {
         router.add(middleware: CrossOriginRequests(origins: self.shared.origins, loops: self.loops))
         router.add(
             middleware: SecurityHeaders(
-                photoOrigins: pages.settings.photoOrigins, frameAncestors: pages.settings.frameAncestors))
+                photoOrigins: pages.settings.photoOrigins, frameAncestors: pages.settings.frameAncestors,
+                stageOrigins: pages.settings.stageOrigins))
         router.add(middleware: HTMLErrorPages(pages: pages))
         if let keys = self.settings.issuerKeys {
             router.add(middleware: JWKSRefreshMiddleware(keys: keys, routes: self))
@@ -76,6 +78,9 @@ package struct Routes: Sendable {
         self.addJobWriting(to: api)
         self.addStatus(to: api)
         self.addCorrections(to: api)
+        self.addNotes(to: api)
+        self.addPush(to: api)
+        self.addOperationsNotes(to: api)
         self.addLocations(to: api)
         self.addUnavailable(to: api)
         self.addVerdicts(to: api)
@@ -121,6 +126,13 @@ package struct Routes: Sendable {
             try members.encode(self.customer, forKey: .customer)
             try members.encode(self.fence, forKey: .fence)
         }
+    }
+
+    private struct TravelBody: Decodable {
+        /// Names the phone whose positions are shown from now on.
+        var device: String?
+        /// Only goes on with what this device started.
+        var resume: Bool?
     }
 
     private struct TravelDocument: Encodable {
@@ -182,8 +194,14 @@ package struct Routes: Sendable {
     @Sendable private func startTravel(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
         let grant = try self.grant(request, context, .switchTravel)
         let job = try self.job(context, grant)
-        let deadline = try await self.result(of: self.jobs.startTravel(job, by: grant.person))
-        try await self.onHomeLoop(of: grant.person) { $0.restTrips.started(.init(rider: grant.person, job: job)) }
+        let body = try await self.optionalBody(TravelBody.self, request, context)
+        let device: DeviceID? = try body?.device.map { try Self.name($0, "device") }
+        let reporter = device.map { Reporter($0) } ?? .requests
+        let deadline = try await self.result(
+            of: self.jobs.startTravel(job, by: grant.person, on: reporter, resumes: body?.resume ?? false))
+        try await self.onHomeLoop(of: grant.person) {
+            $0.restTrips.started(.init(rider: grant.person, job: job, reporter: reporter))
+        }
         return try Self.json(TravelDocument(job: job.text, active: true, deadline: deadline))
     }
 
@@ -192,7 +210,6 @@ package struct Routes: Sendable {
         let job = try self.job(context, grant)
         try await self.result(of: self.jobs.stopTravel(job, by: grant.person))
         try await self.onHomeLoop(of: grant.person) { loop in
-            loop.restTrips.restart(.init(rider: grant.person, job: job))
             loop.restReporters.stopped(job, of: grant.person)
         }
         return try Self.json(TravelDocument(job: job.text, active: false))

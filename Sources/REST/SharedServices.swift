@@ -8,6 +8,7 @@ package import NIOCore
 package import Realtime
 package import TrafficControl
 package import Webhooks
+package import Telemetry
 
 /// The shared services of a gateway.
 package struct SharedServices: Sendable {
@@ -19,7 +20,7 @@ package struct SharedServices: Sendable {
     package let topics: SNSVerifier?
     package let quotas: Quotas
     package let revocations: Revocations
-    package let eventCounts: EventCounts
+    package let eventCounts: SharedCounts
     package let loops: LoopMap
     package let operations: OperationsQueries
     /// `nil` if no tile provider is configured.
@@ -35,11 +36,12 @@ package struct SharedServices: Sendable {
     /// - Throws: an error if the client has closed its side already, because a session would not be notified of it.
     package let becomeStream: @Sendable (any Channel) throws -> Bool
     let deferredEvents = DeferredEventCache()
+    let zoneExtents = ZoneExtents()
 
     package init(
         settings: RealtimeSettings, pages: Pages, origins: AllowedOrigins = .own, topics: SNSVerifier?, quotas: Quotas,
         revocations: Revocations,
-        eventCounts: EventCounts, loops: LoopMap, operations: OperationsQueries, tiles: TileProxy?,
+        eventCounts: SharedCounts, loops: LoopMap, operations: OperationsQueries, tiles: TileProxy?,
         webhookSender: WebhookSender, webhookResolver: HostResolver,
         becomeStream: @escaping @Sendable (any Channel) throws -> Bool
     ) {

@@ -41,7 +41,7 @@ package struct AzureMaps: RouteProvider {
         var type = "FeatureCollection"
         var features: [Feature]
         var optimizeRoute = "fastestWithTraffic"
-        var routeOutputOptions = ["routeSummary"]
+        var routeOutputOptions = ["routeSummary", "routePath"]
         var travelMode: String
     }
 
@@ -72,7 +72,39 @@ package struct AzureMaps: RouteProvider {
                 var durationInSeconds: Double?
                 var durationTrafficInSeconds: Double?
             }
+            /// The way, for a `RoutePath`.
+            struct Geometry: Decodable {
+                var type: String?
+                /// Longitude, latitude; a list for each leg.
+                var coordinates: [[[Double]]]?
+
+                private enum CodingKeys: String, CodingKey { case type, coordinates }
+
+                /// Anything but a (Multi)LineString is ignored: a time without a line is useful.
+                init(from decoder: any Decoder) throws {
+                    guard let values = try? decoder.container(keyedBy: CodingKeys.self) else { return }
+                    self.type = try? values.decode(String.self, forKey: .type)
+                    self.coordinates =
+                        switch self.type {
+                        case "MultiLineString": try? values.decode([[[Double]]].self, forKey: .coordinates)
+                        case "LineString":
+                            (try? values.decode([[Double]].self, forKey: .coordinates)).map { [$0] }
+                        default: nil
+                        }
+                }
+
+                /// - Returns: `nil` if a place is invalid.
+                var line: [Coordinate]? {
+                    guard let pairs = self.coordinates?.joined() else { return nil }
+                    let places = pairs.prefix(RouteAnswer.maxProviderPlaces + 1).map { pair in
+                        pair.count >= 2 ? Coordinate(latitude: pair[1], longitude: pair[0]) : nil
+                    }
+                    let valid = places.compactMap { $0 }
+                    return valid.count == places.count ? valid : nil
+                }
+            }
             var properties: Properties?
+            var geometry: Geometry?
         }
         var features: [Feature]?
     }
@@ -86,13 +118,15 @@ package struct AzureMaps: RouteProvider {
             throw .malformed("it is not Azure Maps GeoJSON")
         }
         guard let features = answer.features else { throw .malformed("it has no features") }
-        guard let route = features.compactMap(\.properties).first(where: { $0.type == "RoutePath" }) else {
+        guard let path = features.first(where: { $0.properties?.type == "RoutePath" }), let route = path.properties
+        else {
             throw .noRoute
         }
         guard let meters = route.distanceInMeters,
             let seconds = route.durationTrafficInSeconds ?? route.durationInSeconds
         else { throw .malformed("its route has no distance or no duration") }
         return try RouteAnswer(
-            seconds: seconds, meters: meters, knowsTraffic: route.durationTrafficInSeconds != nil)
+            seconds: seconds, meters: meters, knowsTraffic: route.durationTrafficInSeconds != nil,
+            line: path.geometry?.line)
     }
 }

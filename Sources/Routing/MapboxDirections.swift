@@ -27,7 +27,8 @@ package struct MapboxDirections: RouteProvider {
         // Mapbox accepts the key only as a query parameter.
         let key = URLText.percentEncoded(self.key.text)
         return ProviderRequest(
-            url: "\(self.base)/directions/v5/mapbox/\(profile)/\(places)?overview=false&access_token=\(key)")
+            url: "\(self.base)/directions/v5/mapbox/\(profile)/\(places)"
+                + "?overview=full&geometries=polyline&access_token=\(key)")
     }
 
     package func answer(_ response: ProviderResponse) throws(ProviderFailure) -> RouteAnswer {

@@ -2,6 +2,7 @@
 // traffic. For other modes the path contains `cycling` or `walking`. osrm-routed has the profile that its data were prepared
 // with and ignores the word, so a proxy has to choose one of several by the path.
 
+internal import EnrouteWire
 internal import FoundationEssentials
 
 package struct OSRM: RouteProvider {
@@ -25,7 +26,8 @@ package struct OSRM: RouteProvider {
             case .cycling: "cycling"
             case .walking: "walking"
             }
-        return ProviderRequest(url: "\(self.base)/route/v1/\(profile)/\(places)?overview=false&steps=false")
+        return ProviderRequest(
+            url: "\(self.base)/route/v1/\(profile)/\(places)?overview=full&geometries=polyline&steps=false")
     }
 
     package func answer(_ response: ProviderResponse) throws(ProviderFailure) -> RouteAnswer {
@@ -43,6 +45,17 @@ struct DirectionsAnswer: Decodable {
         var duration: Double
         /// m
         var distance: Double
+        /// The way as an encoded polyline with 5 decimals. Anything else is ignored: a time without a line is useful.
+        var geometry: String?
+
+        private enum CodingKeys: String, CodingKey { case duration, distance, geometry }
+
+        init(from decoder: any Decoder) throws {
+            let values = try decoder.container(keyedBy: CodingKeys.self)
+            self.duration = try values.decode(Double.self, forKey: .duration)
+            self.distance = try values.decode(Double.self, forKey: .distance)
+            self.geometry = try? values.decode(String.self, forKey: .geometry)
+        }
     }
 
     /// `Ok`, or the reason why there is no route.
@@ -84,6 +97,8 @@ struct DirectionsAnswer: Decodable {
         }
         // The first route is the recommended one.
         guard let route = self.routes?.first else { throw .noRoute }
-        return try RouteAnswer(seconds: route.duration, meters: route.distance, knowsTraffic: knowsTraffic)
+        return try RouteAnswer(
+            seconds: route.duration, meters: route.distance, knowsTraffic: knowsTraffic,
+            line: route.geometry.flatMap { EncodedPolyline.line($0, most: RouteAnswer.maxProviderPlaces) })
     }
 }

@@ -10,9 +10,12 @@ package struct RouteCell: Hashable, Sendable {
 
     private let indices: [Int32]
     private let mode: TravelMode
+    private let vehicle: Vehicle?
 
-    package init(_ question: RouteQuery) {
+    /// - Parameter distinguishesVehicles: whether a route may depend on the vehicle, and not only on the mode.
+    package init(_ question: RouteQuery, distinguishesVehicles: Bool = false) {
         self.mode = question.mode
+        self.vehicle = distinguishesVehicles ? question.vehicle : nil
         self.indices = question.places.flatMap { place in
             [place.latitude, place.longitude].map { Int32(($0 * Self.perDegree).rounded(.down)) }
         }
@@ -66,4 +69,17 @@ package struct RouteCache: Sendable {
 package struct SourcedRoute: Hashable, Sendable {
     package let answer: RouteAnswer
     package let source: ArrivalSource
+    /// The points of the query after the start.
+    let stops: [Coordinate]
+
+    init(answer: RouteAnswer, source: ArrivalSource, stops: [Coordinate] = []) {
+        (self.answer, self.source, self.stops) = (answer, source, stops)
+    }
+
+    /// The route for a query with points in the same cells. A line that leads to other points is dropped, because it
+    /// would show where another job ends.
+    func shared(with question: RouteQuery) -> SourcedRoute {
+        guard self.answer.line != nil, !self.stops.elementsEqual(question.places.dropFirst()) else { return self }
+        return SourcedRoute(answer: self.answer.withoutLine, source: self.source)
+    }
 }

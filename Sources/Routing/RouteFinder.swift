@@ -1,4 +1,4 @@
-// Queries the providers of a chain one after the other until one answers, and caches answers. Values decide what to
+// Queries the providers of a chain one after the other until one answers, then local routes, and caches answers. Values decide what to
 // query, which provider to use and how long to avoid a failing one.
 
 /// The route finder of one process.
@@ -21,6 +21,7 @@ package actor RouteFinder {
     }
 
     private let providers: [any RouteProvider]
+    private let local: LocalRoutes?
     private let client: ProviderClient
     private let clock: @Sendable () -> (monotonic: UInt64, wall: Int64)
     private let report: @Sendable (Event) -> Void
@@ -31,15 +32,17 @@ package actor RouteFinder {
 
     /// - Parameters:
     ///   - providers: in the order they are tried, each with its daily budget.
+    ///   - local: queried after all providers.
     ///   - clock: ns of a monotonic clock, and ms since the epoch.
     package init(
-        providers: [(provider: any RouteProvider, budget: DailyBudget)], client: ProviderClient,
+        providers: [(provider: any RouteProvider, budget: DailyBudget)], local: LocalRoutes? = nil,
+        client: ProviderClient,
         clock: @escaping @Sendable () -> (monotonic: UInt64, wall: Int64),
         report: @escaping @Sendable (Event) -> Void = { _ in }
     ) {
         self.providers = providers.map(\.provider)
         self.chain = RouteChain(links: providers.map { .init(source: $0.provider.source, budget: $0.budget) })
-        (self.client, self.clock, self.report) = (client, clock, report)
+        (self.local, self.client, self.clock, self.report) = (local, client, clock, report)
     }
 
     /// Finds a route.
@@ -49,12 +52,13 @@ package actor RouteFinder {
     package func find(
         _ question: RouteQuery, permit: @escaping @Sendable (ArrivalSource) async -> Permission = { _ in .granted }
     ) async -> SourcedRoute? {
-        let cell = RouteCell(question)
+        // Without local routes a provider's answer is used for all vehicles of its mode.
+        let cell = RouteCell(question, distinguishesVehicles: self.local != nil)
         if let known = self.cache.answer(cell, now: self.clock().monotonic) {
             self.report(.cached(known.source))
-            return known
+            return known.shared(with: question)
         }
-        if let flight = self.flights[cell] { return await flight.value }
+        if let flight = self.flights[cell] { return await flight.value?.shared(with: question) }
         // A separate task, because the first caller may be cancelled while others wait. It is never cancelled: the
         // client's timeout limits each query.
         let flight = Task { await self.search(question, cell, permit) }
@@ -79,18 +83,33 @@ package actor RouteFinder {
             let began = self.clock().monotonic
             do throws(ProviderFailure) {
                 let answer = try provider.answer(try await self.client.ask(provider.request(question)))
-                let now = self.clock().monotonic
                 self.chain.succeeded(asked)
-                let found = SourcedRoute(answer: answer, source: provider.source)
-                self.cache.store(found, cell, now: now)
-                self.report(.answered(provider.source, .nanoseconds(Int64(clamping: now - min(now, began)))))
-                return found
+                let found = SourcedRoute(
+                    answer: answer, source: provider.source, stops: Array(question.places.dropFirst()))
+                return self.found(found, cell, since: began)
             } catch {
                 self.chain.failed(asked, error, now: self.clock().monotonic)
                 self.report(.failed(provider.source, error))
             }
         }
-        return nil
+        guard let local = self.local else { return nil }
+        let began = self.clock().monotonic
+        do throws(ProviderFailure) {
+            let answer = try await local.answer(question)
+            let found = SourcedRoute(
+                answer: answer, source: local.source, stops: Array(question.places.dropFirst()))
+            return self.found(found, cell, since: began)
+        } catch {
+            self.report(.failed(local.source, error))
+            return nil
+        }
+    }
+
+    private func found(_ route: SourcedRoute, _ cell: RouteCell, since began: UInt64) -> SourcedRoute {
+        let now = self.clock().monotonic
+        self.cache.store(route, cell, now: now)
+        self.report(.answered(route.source, .nanoseconds(Int64(clamping: now - min(now, began)))))
+        return route
     }
 
     private func step(from index: Int, _ mode: TravelMode) -> RouteChain.Step {

@@ -8,7 +8,9 @@ package enum ArrivalSource: String, Hashable, Sendable, CaseIterable {
     case osrm
     case azureMaps = "azure_maps"
     case mapbox
-    /// The estimator of `Tracking`, used when all providers fail or none is configured.
+    /// The street network of the gateway itself (`ENROUTE_STREETS_FILE`), used when no provider has an answer.
+    case streets
+    /// The estimator of `Tracking`, used when nothing else has an answer.
     case builtIn = "built_in"
 }
 
@@ -29,6 +31,8 @@ package enum TravelMode: Hashable, Sendable, CaseIterable {
 /// A route that starts now.
 package struct RouteQuery: Hashable, Sendable {
     package let mode: TravelMode
+    /// What the rider travels with; `nil` if it is unknown. Providers distinguish only the mode.
+    package let vehicle: Vehicle?
     /// The start, the points to pass, and the end.
     package let places: [Coordinate]
 
@@ -39,7 +43,13 @@ package struct RouteQuery: Hashable, Sendable {
     /// - Returns: `nil` for fewer than two places, or more than `maxPlaces`.
     package init?(places: [Coordinate], mode: TravelMode = .driving) {
         guard (2...Self.maxPlaces).contains(places.count) else { return nil }
-        (self.places, self.mode) = (places, mode)
+        (self.places, self.mode, self.vehicle) = (places, mode, nil)
+    }
+
+    /// - Returns: `nil` for fewer than two places, or more than `maxPlaces`.
+    package init?(places: [Coordinate], vehicle: Vehicle?) {
+        guard (2...Self.maxPlaces).contains(places.count) else { return nil }
+        (self.places, self.mode, self.vehicle) = (places, TravelMode(vehicle), vehicle)
     }
 }
 
@@ -48,17 +58,70 @@ package struct RouteAnswer: Hashable, Sendable {
     package let meters: Double
     /// Whether the time includes current traffic.
     package let knowsTraffic: Bool
+    /// The way along streets, simplified; `nil` if the provider gave none.
+    package let line: [Coordinate]?
+
+    /// The maximum number of places that a provider's line may have, and that remain of it.
+    static let maxProviderPlaces = 20_000
+    static let maxPlaces = 200
+    /// Metres: places this close to the one before are left out first, or more while there are too many, so that the rest
+    /// is cheap.
+    private static let nearMeters = 5.0
+    private static let maxThinnedPlaces = 1_000
 
     /// m/s. A faster route is invalid.
     static let fastest = 70.0
     /// Seconds. A longer route is invalid.
     static let longest = 86_400.0
 
+    /// - Parameter line: the way along streets. One that is too short or too long is dropped, because the time is useful
+    ///   without it.
     /// - Throws: `malformed` for impossible values: negative, too fast or too long.
-    init(seconds: Double, meters: Double, knowsTraffic: Bool) throws(ProviderFailure) {
+    package init(
+        seconds: Double, meters: Double, knowsTraffic: Bool, line: [Coordinate]? = nil
+    ) throws(ProviderFailure) {
         guard (0...Self.longest).contains(seconds), meters >= 0, meters <= max(1, seconds) * Self.fastest else {
             throw .malformed("the time is impossible on this route")
         }
         (self.seconds, self.meters, self.knowsTraffic) = (seconds, meters, knowsTraffic)
+        self.line = line.flatMap { Self.simplified($0) }
+    }
+
+    private init(_ answer: RouteAnswer, line: [Coordinate]?) {
+        (self.seconds, self.meters, self.knowsTraffic) = (answer.seconds, answer.meters, answer.knowsTraffic)
+        self.line = line
+    }
+
+    /// The answer without its line.
+    var withoutLine: RouteAnswer { RouteAnswer(self, line: nil) }
+
+    /// Returns the line with at most `maxPlaces` places, or `nil` if it is unusable.
+    private static func simplified(_ line: [Coordinate]) -> [Coordinate]? {
+        guard line.count <= Self.maxProviderPlaces, let last = line.last else { return nil }
+        var tolerance = Self.nearMeters
+        var thinned = Self.thinned(line.dropLast(), near: tolerance)
+        // Each round leaves out more, until in the end one place is left.
+        while thinned.count > Self.maxThinnedPlaces {
+            tolerance *= 2
+            thinned = Self.thinned(thinned[...], near: tolerance)
+        }
+        guard let route = RouteLine(thinned + [last]) else { return nil }
+        var places = route.simplified(tolerance: tolerance)
+        // In the end only the two ends are left.
+        while places.count > Self.maxPlaces {
+            tolerance *= 2
+            places = route.simplified(tolerance: tolerance)
+        }
+        return places
+    }
+
+    /// Returns the places that are not close to the one before.
+    private static func thinned(_ line: ArraySlice<Coordinate>, near meters: Double) -> [Coordinate] {
+        var places: [Coordinate] = []
+        for place in line {
+            if let before = places.last, let step = RouteLine([before, place]), step.meters < meters { continue }
+            places.append(place)
+        }
+        return places
     }
 }

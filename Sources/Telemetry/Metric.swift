@@ -19,7 +19,8 @@ package enum Metric: Int, CaseIterable, Sendable {
     case acceptPauses, sessionsShed, sessionsExpired
     case jobRepairResyncs, jobCheckResyncs, jobMismatches, redisOutages, positionsBuffered
     case fixesAccepted, fixesHeld, fixesOutOfRange, fixesZeroZero, fixesFuture, fixesStale, fixesOutOfOrder
-    case fixesDuplicate, fixesInaccurate, fixesImplausible, fixesWithoutTravel, fixesWrongClock
+    case fixesDuplicate, fixesInaccurate, fixesImplausible, fixesWithoutTravel, fixesWrongClock,
+        fixesOfOtherDevice, fixesMocked
     case revocationsApplied, sessionsRevoked, connectionsReset, positionsSuppressed
     case auditEntriesLost
     case zoneRepairResyncs, zoneCheckResyncs, zoneMismatches, zoneJobsResets
@@ -28,6 +29,7 @@ package enum Metric: Int, CaseIterable, Sendable {
     case eventsApplied, eventsRepeated, eventsSuperseded
     case eventsNotYet, eventsUnprocessable, eventsMalformed, eventsForged, eventsFailed
     case webhooksDelivered, webhooksFailed, webhooksGivenUp, webhooksSwitchedOff, webhookGaps, webhooksFull
+    case pushesSent, pushesGone, pushesFailed, pushesRefused
     case closedGoingAway, closedOverloaded, closedRateLimited, closedBadMessages, closedTooBig, closedProtocolError
 
     /// The metric name and help text, which the series of one family share.
@@ -61,7 +63,8 @@ package enum Metric: Int, CaseIterable, Sendable {
         case .redisOutages: .redisOutages
         case .positionsBuffered: .positionsBuffered
         case .fixesAccepted, .fixesHeld, .fixesOutOfRange, .fixesZeroZero, .fixesFuture, .fixesStale, .fixesOutOfOrder,
-            .fixesDuplicate, .fixesInaccurate, .fixesImplausible, .fixesWithoutTravel, .fixesWrongClock:
+            .fixesDuplicate, .fixesInaccurate, .fixesImplausible, .fixesWithoutTravel, .fixesWrongClock,
+            .fixesOfOtherDevice, .fixesMocked:
             .locationsValidated
         case .revocationsApplied: .revocationsApplied
         case .sessionsRevoked: .sessionsRevoked
@@ -75,6 +78,7 @@ package enum Metric: Int, CaseIterable, Sendable {
         case .eventsApplied, .eventsRepeated, .eventsSuperseded: .eventsProcessed
         case .eventsNotYet, .eventsUnprocessable, .eventsMalformed, .eventsForged, .eventsFailed: .eventsRefused
         case .webhooksDelivered, .webhooksFailed, .webhooksGivenUp: .webhookDeliveries
+        case .pushesSent, .pushesGone, .pushesFailed, .pushesRefused: .pushMessages
         case .webhooksSwitchedOff: .webhooksSwitchedOff
         case .webhookGaps: .webhookGaps
         case .webhooksFull: .webhooksFull
@@ -125,6 +129,8 @@ package enum Metric: Int, CaseIterable, Sendable {
         case .fixesImplausible: [("verdict", "implausible_speed")]
         case .fixesWithoutTravel: [("verdict", "travel_mode_off")]
         case .fixesWrongClock: [("verdict", "clock")]
+        case .fixesOfOtherDevice: [("verdict", "other_device")]
+        case .fixesMocked: [("verdict", "mocked")]
         case .jobRepairResyncs: [("kind", "job"), ("reason", "repair")]
         case .jobCheckResyncs: [("kind", "job"), ("reason", "check")]
         case .zoneRepairResyncs: [("kind", "zone"), ("reason", "repair")]
@@ -144,6 +150,10 @@ package enum Metric: Int, CaseIterable, Sendable {
         case .eventsMalformed: [("reason", "malformed")]
         case .eventsForged: [("reason", "forged")]
         case .eventsFailed: [("reason", "failed")]
+        case .pushesSent: [("outcome", "sent")]
+        case .pushesGone: [("outcome", "gone")]
+        case .pushesFailed: [("outcome", "failed")]
+        case .pushesRefused: [("outcome", "refused")]
         case .webhooksDelivered: [("outcome", "delivered")]
         case .webhooksFailed: [("outcome", "failed")]
         case .webhooksGivenUp: [("outcome", "given_up")]
@@ -195,6 +205,7 @@ package enum Metric: Int, CaseIterable, Sendable {
         case eventsProcessed = "enroute_events_processed_total"
         case eventsRefused = "enroute_events_refused_total"
         case webhookDeliveries = "enroute_webhook_deliveries_total"
+        case pushMessages = "enroute_push_messages_total"
         case webhooksSwitchedOff = "enroute_webhooks_switched_off_total"
         case webhookGaps = "enroute_webhook_gaps_total"
         case webhooksFull = "enroute_webhooks_full_total"
@@ -242,6 +253,7 @@ package enum Metric: Int, CaseIterable, Sendable {
             case .eventsRefused:
                 "Events from other systems that were refused; those with reason not_yet or failed are sent again."
             case .webhookDeliveries: "Attempts to deliver an event to a webhook, and events that were given up."
+            case .pushMessages: "Messages to browsers that a rider is near, by outcome."
             case .webhooksSwitchedOff:
                 "Webhooks that were switched off because their endpoint did not work for too long."
             case .webhookGaps: "Times that events were trimmed from the stream before delivery to a webhook."

@@ -88,6 +88,9 @@ package struct ArrivalTime: Sendable {
         if let nearest = self.nearestMeters, metersToGo > nearest + self.bounds.deviationMeters { self.deviates = true }
     }
 
+    /// The rider has left the route that was calculated.
+    package mutating func leftRoute() { self.deviates = true }
+
     /// The destination changed, so earlier results are invalid.
     package mutating func redirected() {
         (self.arrivesAt, self.calculatedAt, self.running) = (nil, nil, nil)

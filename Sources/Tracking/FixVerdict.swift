@@ -18,8 +18,12 @@ package enum FixRefusal: String, Sendable, CaseIterable {
     /// The speed is implausible, and the next reading contradicted it.
     case implausibleSpeed = "implausible_speed"
     case travelModeOff = "travel_mode_off"
+    /// Another device of this rider reports for the job.
+    case otherDevice = "other_device"
     /// The phone's clock is wrong by more than can be corrected. Counted once more when a clock is corrected.
     case clock
+    /// The phone says that an app invented the reading.
+    case mocked
 }
 
 package enum FixVerdict: Hashable, Sendable {
@@ -74,6 +78,9 @@ package struct VerdictCounts: Hashable, Sendable {
 }
 
 extension FixRefusal {
+    /// Whether the time of the fix is the reason, so the phone should compare its clock.
+    package var isOfClock: Bool { [.clock, .future, .stale].contains(self) }
+
     fileprivate var place: Int {
         switch self {
         case .outOfRange: 0
@@ -86,6 +93,8 @@ extension FixRefusal {
         case .implausibleSpeed: 7
         case .travelModeOff: 8
         case .clock: 9
+        case .otherDevice: 10
+        case .mocked: 11
         }
     }
 }

@@ -3,17 +3,15 @@
 // following ones agree with it for long enough, the marker was wrong: the further away, the longer. No accepted reading is
 // older than the one that is shown, so a late batch never moves the marker back.
 
+package import EnrouteWire
+
 /// Validates the readings of one rider for one job, in the order they arrive.
 package struct LocationValidator: Sendable {
     package struct Bounds: Hashable, Sendable {
-        /// Readings of a rider that was slower are held beyond this speed, in m/s.
-        package var usualMetersPerSecond = 60.0
+        /// The bounds of every rider, instead of those of its vehicle; `nil` for those.
+        package var vehicle: VehicleBounds?
         /// Nobody travels faster, in m/s: 360 km/h.
         package var fastestMetersPerSecond = 100.0
-        /// A rider speeds up by at most this, in m/s².
-        package var accelerationMetersPerSecondSquared = 5.0
-        /// Readings jump this far in m without reason, because receivers are inaccurate and do not say so.
-        package var jitterMeters = 100.0
         /// Maximum accuracy radius, in m. A larger one cannot distinguish neighbouring streets.
         package var widestAccuracyMeters = 200.0
         /// How much a phone's clock may be ahead, in ms. The script that publishes locations uses the same value.
@@ -52,6 +50,8 @@ package struct LocationValidator: Sendable {
     }
 
     private let bounds: Bounds
+    /// What is believed at once. A rider that was faster raises it.
+    private var vehicle = VehicleBounds.of(nil)
     package private(set) var counts = VerdictCounts()
     /// The reading that followers see.
     package private(set) var shown: Reading?
@@ -66,7 +66,13 @@ package struct LocationValidator: Sendable {
     private var speed = 0.0
     private var doubt: Doubt?
 
-    package init(bounds: Bounds = Bounds()) { self.bounds = bounds }
+    package init(bounds: Bounds = Bounds()) {
+        self.bounds = bounds
+        self.setVehicle(nil)
+    }
+
+    /// - Parameter vehicle: as the service declared it; `nil` if unknown.
+    package mutating func setVehicle(_ vehicle: Vehicle?) { self.vehicle = self.bounds.vehicle ?? .of(vehicle) }
 
     /// - Parameter isTravelling: whether travel mode is on.
     /// - Returns: the verdict. If it is `accepted`, `shown` is the reading with its time and its speed corrected.
@@ -106,11 +112,14 @@ package struct LocationValidator: Sendable {
     /// nothing if that reading is not later.
     ///
     /// - Parameter at: when that reading was received, ns of this gateway's clock.
-    package mutating func resume(from reading: Reading, at: UInt64) {
-        guard reading.at > self.shown?.at ?? .min else { return }
+    /// - Returns: whether that reading is later.
+    @discardableResult
+    package mutating func resume(from reading: Reading, at: UInt64) -> Bool {
+        guard reading.at > self.shown?.at ?? .min else { return false }
         (self.shown, self.shownAt, self.doubt) = (reading, at, nil)
         // How it came to be shown is unknown, so it is trusted.
         (self.shownSince, self.speed) = (0, 0)
+        return true
     }
 
     /// Redis refused a reading that was accepted here, because it has newer data.
@@ -147,6 +156,7 @@ package struct LocationValidator: Sendable {
     /// - Parameter reading: changed to the gateway's time.
     private mutating func verdict(_ reading: inout Reading, _ isTravelling: Bool, _ received: Receipt) -> FixVerdict {
         guard isTravelling else { return .refused(.travelModeOff) }
+        guard !reading.isMocked else { return .refused(.mocked) }
         let point = reading.point
         // NaN is in no range.
         guard (-90...90).contains(point.latitude), (-180...180).contains(point.longitude) else {
@@ -179,14 +189,17 @@ package struct LocationValidator: Sendable {
     }
 
     /// The distance in m to which a reading is believed at once. Readings are at least a second apart: a shorter time is
-    /// jitter and says nothing about speed.
+    /// jitter and says nothing about speed. The filter gives inaccurate readings little weight, so they may be further away.
     private func reach(from shown: Reading, to reading: Reading) -> Double {
         let seconds = Self.seconds(from: shown, to: reading)
         let speed = max(self.speed, shown.speedMetersPerSecond ?? 0)
         let top = max(
-            self.bounds.usualMetersPerSecond, min(speed * Self.leeway, self.bounds.fastestMetersPerSecond))
-        let travelled = (speed + self.bounds.accelerationMetersPerSecondSquared * seconds) * seconds
-        return min(top * seconds, travelled + self.bounds.jitterMeters + Self.accuracy(shown) + Self.accuracy(reading))
+            self.vehicle.usualMetersPerSecond, min(speed * Self.leeway, self.bounds.fastestMetersPerSecond))
+        let inaccuracy = Self.accuracy(shown) + Self.accuracy(reading)
+        let travelled = min(top, speed + self.vehicle.acceleration * seconds) * seconds
+        return max(
+            min(max(top, Self.jumpMetersPerSecond) * seconds, travelled + self.vehicle.jitterMeters + inaccuracy),
+            inaccuracy * Self.accuracyLeeway)
     }
 
     /// Holds a reading that is out of reach, until the next ones agree with it or contradict it.
@@ -214,12 +227,12 @@ package struct LocationValidator: Sendable {
         }
         let seconds = Self.seconds(from: doubt.last, to: reading)
         let fromDoubt = doubt.last.point.meters(to: reading.point)
-        let agrees = fromDoubt <= seconds * self.bounds.fastestMetersPerSecond + self.bounds.jitterMeters
+        let agrees = fromDoubt <= seconds * self.bounds.fastestMetersPerSecond + self.vehicle.jitterMeters
         if agrees, !isWithinReach || fromDoubt < meters {
             self.doubt?.last = reading
             return reading.at - doubt.first.at >= doubt.needed ? .accepted(.anew) : .held
         }
-        if fromDoubt > seconds * self.bounds.usualMetersPerSecond { self.counts.count(.refused(.implausibleSpeed)) }
+        if fromDoubt > seconds * Self.jumpMetersPerSecond { self.counts.count(.refused(.implausibleSpeed)) }
         self.doubt = nil
         if isWithinReach { return .accepted(.onward) }
         self.hold(reading, shown, meters)
@@ -252,6 +265,10 @@ package struct LocationValidator: Sendable {
 
     private static func accuracy(_ reading: Reading) -> Double { reading.accuracyMeters ?? 0 }
 
+    /// m/s: no believed jump is faster, unless the rider or its vehicle is.
+    private static let jumpMetersPerSecond = 60.0
+    /// Two inaccurate readings differ by this factor of the sum of their accuracy radii.
+    private static let accuracyLeeway = 1.5
     /// A rider that is fast may be faster by this factor.
     private static let leeway = 1.2
     /// Over how many seconds the speed is averaged.

@@ -25,7 +25,7 @@ package struct Point: Hashable, Sendable, CustomStringConvertible, CustomDebugSt
     package var customMirror: Mirror { Mirror(self, children: []) }
 
     /// Metres per degree on a sphere with the mean radius of WGS 84.
-    private static let metersOfDegree = 6_371_008.8 * Double.pi / 180
+    static let metersOfDegree = 6_371_008.8 * Double.pi / 180
 
     /// The straight-line distance in metres.
     package func meters(to other: Point) -> Double {
@@ -48,18 +48,24 @@ package struct Reading: Hashable, Sendable {
     package var accuracyMeters: Double?
     /// Speed over ground in m/s.
     package var speedMetersPerSecond: Double?
+    /// The phone says that an app invented the reading.
+    package var isMocked: Bool
 
-    package init(at: Int64, point: Point, accuracyMeters: Double? = nil, speedMetersPerSecond: Double? = nil) {
+    package init(
+        at: Int64, point: Point, accuracyMeters: Double? = nil, speedMetersPerSecond: Double? = nil,
+        isMocked: Bool = false
+    ) {
         self.at = at
         self.point = point
         self.accuracyMeters = accuracyMeters
         self.speedMetersPerSecond = speedMetersPerSecond
+        self.isMocked = isMocked
     }
 
     package init(_ fix: Fix) {
         self.init(
             at: fix.at, point: Point(fix.place), accuracyMeters: fix.accuracyMeters,
-            speedMetersPerSecond: fix.speedMetersPerSecond)
+            speedMetersPerSecond: fix.speedMetersPerSecond, isMocked: fix.isMocked)
     }
 
     /// Uses coordinates that are invalid for the same reason.

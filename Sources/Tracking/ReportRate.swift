@@ -27,9 +27,13 @@ package struct ReportRate: Hashable, Sendable {
     /// The possible intervals in seconds. With the longest, a position becomes stale when two reports in a row are
     /// lost.
     package static let steps = [1.0, 2, 3, 5, 8, 12, 20]
-    /// The longest interval while somebody follows and the battery is not low, in seconds. The pages move a marker on for
-    /// this long after a position (track-movement.js), so with a longer interval it would stop and lurch.
-    static let longestFollowed = 5.0
+    /// The longest intervals while somebody follows and the battery is not low, in seconds: for a rider that moves, and for
+    /// one that rests. A marker is wrong until the report after a rider sets off, turns or stops: with 2 s it stands still for
+    /// under 2 % of the time that the rider moves, with 5 s for over 5 % (benchmarks/results/tracking.md).
+    static let longestMoving = 2.0
+    static let longestResting = 3.0
+    /// m/s: a slower rider rests.
+    static let restingSpeed = 0.4
     /// The acceptable lag: a share of the remaining distance, within these bounds in m.
     static let errorShare = 0.02
     static let errorMeters = 12.0...60.0
@@ -40,6 +44,8 @@ package struct ReportRate: Hashable, Sendable {
     static let emptyBattery = 8
     /// A longer interval is requested only after it was right this many times in a row; a shorter one immediately.
     static let patience = 5
+    /// The same for the interval of a rider that rests: about two minutes. Traffic lights are shorter.
+    static let restingPatience = 60
 
     /// Index into `steps`.
     private var step: Int?
@@ -59,7 +65,8 @@ package struct ReportRate: Hashable, Sendable {
         }
         if wanted > step {
             self.longerInARow += 1
-            guard self.longerInARow >= Self.patience else { return nil }
+            let isForRest = circumstances.isFollowed && circumstances.speedMetersPerSecond < Self.restingSpeed
+            guard self.longerInARow >= (isForRest ? Self.restingPatience : Self.patience) else { return nil }
         }
         self.longerInARow = 0
         guard wanted != step else { return nil }
@@ -72,7 +79,10 @@ package struct ReportRate: Hashable, Sendable {
         var seconds = Self.steps[Self.steps.count - 1]
         if circumstances.isFollowed {
             let error = Self.within(Self.errorMeters, (circumstances.metersToGo ?? .infinity) * Self.errorShare)
-            seconds = min(Self.longestFollowed, error / max(circumstances.speedMetersPerSecond, Self.leastSpeed))
+            let rests = circumstances.speedMetersPerSecond < Self.restingSpeed
+            seconds = min(
+                rests ? Self.longestResting : Self.longestMoving,
+                error / max(circumstances.speedMetersPerSecond, Self.leastSpeed))
             switch circumstances.batteryPercent {
             case .some(...Self.emptyBattery): seconds *= 4
             case .some(...Self.lowBattery): seconds *= 2

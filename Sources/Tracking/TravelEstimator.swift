@@ -89,8 +89,9 @@ package struct TravelEstimator: Hashable, Sendable {
 
     /// Returns when 80 % of the riders arrive for whom these seconds are estimated.
     package func range(ofSeconds seconds: Double) -> ClosedRange<Double> {
-        let range = TravelAssumptions.of(self.assumedVehicle).range
-        return max(0, seconds) * range.lowerBound...max(0, seconds) * range.upperBound
+        let (assumed, seconds) = (TravelAssumptions.of(self.assumedVehicle), max(0, seconds))
+        return max(0, seconds * assumed.range.lowerBound - assumed.rangeSeconds)...seconds * assumed.range.upperBound
+            + assumed.rangeSeconds
     }
 }
 

@@ -22,6 +22,8 @@ package struct Unavailability: Hashable, Sendable {
     private var travellingSince: UInt64?
     private var acceptedAt: UInt64?
     private var refusedAt: UInt64?
+    /// The last refused reading was invented by an app.
+    private var isMocked = false
     private var isConnected = false
     private var batteryPercent: Int?
     private var reported: Report?
@@ -45,7 +47,10 @@ package struct Unavailability: Hashable, Sendable {
     /// Another session or gateway published a reading.
     package mutating func resumed(shownAt: UInt64) { self.acceptedAt = max(self.acceptedAt ?? 0, shownAt) }
 
-    package mutating func refused(now: UInt64) { self.refusedAt = now }
+    /// - Parameter isMocked: because an app invented the reading.
+    package mutating func refused(now: UInt64, isMocked: Bool = false) {
+        (self.refusedAt, self.isMocked) = (now, isMocked)
+    }
 
     /// The rider's session opened or closed.
     package mutating func connection(isOpen: Bool) { self.isConnected = isOpen }
@@ -68,7 +73,9 @@ package struct Unavailability: Hashable, Sendable {
             return self.batteryPercent.map { $0 <= Self.lowBatteryPercent } ?? false ? .lowBattery : .network
         }
         // Readings arrive and are refused, or none has arrived in time.
-        if let refusedAt = self.refusedAt, now <= refusedAt + self.freshFor { return .noFix }
+        if let refusedAt = self.refusedAt, now <= refusedAt + self.freshFor {
+            return self.isMocked ? .mocked : .noFix
+        }
         guard self.acceptedAt == nil else { return .unknown }
         return now > since + Self.firstFix ? .noFix : nil
     }

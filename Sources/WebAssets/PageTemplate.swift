@@ -8,12 +8,18 @@ package struct PageTemplate: Sendable {
     package init(_ bytes: [UInt8]) { self.bytes = bytes }
 
     /// Sets the language of the page (WCAG 3.1.1) to a BCP 47 tag.
-    package mutating func setLanguage(_ language: String) {
+    package mutating func setLanguage(_ language: String) { self.setRoot("lang", language) }
+
+    /// Sets the direction of the page's text: `ltr` or `rtl`.
+    package mutating func setDirection(_ direction: String) { self.setRoot("dir", direction) }
+
+    /// Sets an attribute of the root element.
+    private mutating func setRoot(_ name: String, _ value: String) {
         guard let start = self.bytes.firstRange(of: Self.bytes("<html"))?.upperBound,
             let end = self.bytes[start...].firstIndex(of: UInt8(ascii: ">"))
         else { return }
-        let attribute = Self.bytes(#" lang="\#(language.escaped)""#)
-        if let old = self.attribute("lang", in: start..<end) {
+        let attribute = Self.bytes(#" \#(name)="\#(value.escaped)""#)
+        if let old = self.attribute(name, in: start..<end) {
             self.bytes.replaceSubrange(old, with: attribute)
         } else {
             self.bytes.insert(contentsOf: attribute, at: start)

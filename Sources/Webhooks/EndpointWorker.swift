@@ -10,7 +10,7 @@ internal import HTTPValues
 package import LiveState
 package import Logging
 internal import Redis
-internal import Telemetry
+package import Telemetry
 
 /// The delivery to one endpoint by one gateway. Its attempts are in EndpointAttempts.swift.
 package actor EndpointWorker {
@@ -26,7 +26,7 @@ package actor EndpointWorker {
     private let tail: StreamTail
     let send: Attempt
     let settings: WebhookSettings
-    let counts: WebhookCounts
+    let counts: SharedCounts
     let logger: Logger
 
     var health = EndpointHealth(failingSince: nil)
@@ -71,7 +71,7 @@ package actor EndpointWorker {
 
     package init(
         id: String, holder: String, store: WebhookStore, tail: StreamTail, settings: WebhookSettings,
-        counts: WebhookCounts, logger: Logger, send: @escaping Attempt
+        counts: SharedCounts, logger: Logger, send: @escaping Attempt
     ) {
         (self.id, self.holder, self.store, self.tail, self.send) = (id, holder, store, tail, send)
         (self.settings, self.counts, self.logger) = (settings, counts, logger)

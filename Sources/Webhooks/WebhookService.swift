@@ -3,6 +3,7 @@
 
 package import LiveState
 package import Logging
+package import Telemetry
 
 /// The webhooks of one gateway.
 package struct WebhookService: Sendable {
@@ -11,7 +12,7 @@ package struct WebhookService: Sendable {
     private let sender: WebhookSender
     private let tail: StreamTail
     private let settings: WebhookSettings
-    private let counts: WebhookCounts
+    private let counts: SharedCounts
     private let holder: String
     private let logger: Logger
 
@@ -22,7 +23,7 @@ package struct WebhookService: Sendable {
 
     /// - Parameter holder: unique among gateways, 1 to 64 of [A-Za-z0-9_-].
     package init(
-        store: WebhookStore, settings: WebhookSettings, sender: WebhookSender, counts: WebhookCounts, holder: String,
+        store: WebhookStore, settings: WebhookSettings, sender: WebhookSender, counts: SharedCounts, holder: String,
         logger: Logger
     ) {
         self.store = store

@@ -37,7 +37,7 @@ struct Enroute: AsyncParsableCommand {
             ServeCommand.self, ConfigCommand.self, CheckCommand.self, ProbeCommand.self, DemoCommand.self,
             DevCommand.self, JobCommand.self, RiderCommand.self, ReplayCommand.self, TokenCommand.self,
             RevokeCommand.self, ExplainCommand.self, AuditCommand.self, WebhooksCommand.self, ETAAccuracyCommand.self,
-            SizeCommand.self, DemoGatewayCommand.self,
+            StreetsCommand.self, SizeCommand.self, DemoGatewayCommand.self,
         ])
 
     static func main() async {

@@ -36,7 +36,7 @@ class Evidence:
     def watch(self, context: BrowserContext) -> None:
         context.add_init_script(TELL_VIOLATIONS)
         context.on("console", lambda message: self.console.append(f"{message.type}: {message.text}"))
-        context.on("weberror", lambda error: self.errors.append(str(error.error)))
+        context.on("weberror", lambda error: self.errors.append(error.error.stack or str(error.error)))
         context.on("request", lambda request: self.requests.append(request.url))
         context.on("response", lambda answer: self.answers.append((answer.status, answer.url)))
         context.on("page", self._watch_page)

@@ -1,4 +1,4 @@
-"""Records the customer's page of `enroute demo` as an animated WebP, for README.md.
+"""Records the stage of `enroute demo` for README.md: an animated WebP of it, and still pictures in light and dark.
 
 Chromium encodes the frames, each cropped to what changed since the previous one; this program only puts them into the
 container (https://developers.google.com/speed/webp/docs/riff_container). So it needs nothing that the tests do not need.
@@ -6,7 +6,6 @@ container (https://developers.google.com/speed/webp/docs/riff_container). So it 
 
 import argparse
 import base64
-import re
 import struct
 import sys
 import tempfile
@@ -16,24 +15,28 @@ from pathlib import Path
 
 from playwright.sync_api import Page, sync_playwright
 
+from demo import Demo
 from devices import ARGUMENTS, CHROMIUM
-from processes import Process
 
 ROOT = Path(__file__).resolve().parents[2]
-WIDTH, HEIGHT = 390, 720
-MOST_BYTES = 400_000
+# Of the recorded page, and the factor by which the picture is smaller.
+PAGE_WIDTH, PAGE_HEIGHT, SCALE = 1440, 800, 0.6
+WIDTH, HEIGHT = round(PAGE_WIDTH * SCALE), round(PAGE_HEIGHT * SCALE)
+MOST_BYTES = 700_000
+# How long the order takes until its rider is on the way.
+UNDERWAY_MS = 180_000
 # Qualities of the encoder, tried from the best until the picture is small enough.
 QUALITIES = (0.8, 0.7, 0.6, 0.5, 0.4, 0.3)
 
 # Encodes a screenshot: returns null if nothing changed, otherwise the rectangle that changed and its WebP image. The
 # format requires even coordinates.
-ENCODE = """async ([png, quality, isFirst]) => {
+ENCODE = """async ([png, quality, isFirst, width, height]) => {
   const bytes = Uint8Array.from(atob(png), (character) => character.charCodeAt(0));
   const bitmap = await createImageBitmap(new Blob([bytes], {type: 'image/png'}));
-  const {width, height} = bitmap;
   const canvas = new OffscreenCanvas(width, height);
   const context = canvas.getContext('2d', {alpha: false, willReadFrequently: true});
-  context.drawImage(bitmap, 0, 0);
+  context.imageSmoothingQuality = 'high';
+  context.drawImage(bitmap, 0, 0, width, height);
   const pixels = new Uint32Array(context.getImageData(0, 0, width, height).data.buffer);
   const before = isFirst ? null : globalThis.before;
   globalThis.before = pixels;
@@ -50,7 +53,7 @@ ENCODE = """async ([png, quality, isFirst]) => {
   if (right < 0) return null;
   left -= left % 2; top -= top % 2;
   const part = new OffscreenCanvas(right - left + 1, bottom - top + 1);
-  part.getContext('2d', {alpha: false}).drawImage(bitmap, -left, -top);
+  part.getContext('2d', {alpha: false}).drawImage(canvas, -left, -top);
   const blob = await part.convertToBlob({type: 'image/webp', quality});
   const encoded = new Uint8Array(await blob.arrayBuffer());
   let text = '';
@@ -103,7 +106,7 @@ def encode(page: Page, shots: list[tuple[str, float]], quality: float) -> bytes:
     ends = [moment for _, moment in shots[1:]] + [shots[-1][1] + 1]
     for index, ((shot, moment), end) in enumerate(zip(shots, ends)):
         duration = round((end - moment) * 1000)
-        if frame := page.evaluate(ENCODE, [shot, quality, index == 0]):
+        if frame := page.evaluate(ENCODE, [shot, quality, index == 0, WIDTH, HEIGHT]):
             frames.append((frame, duration))
         else:
             frames[-1] = (frames[-1][0], frames[-1][1] + duration)
@@ -113,23 +116,24 @@ def encode(page: Page, shots: list[tuple[str, float]], quality: float) -> bytes:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--enroute", default=str(ROOT / ".build/debug/enroute"), help="the program")
-    parser.add_argument("--output", type=Path, default=ROOT / "deploy/pages/customer.webp")
-    parser.add_argument("--seconds", type=float, default=20, help="how long the recording is")
-    parser.add_argument("--rate", type=float, default=6, help="pictures a second")
-    parser.add_argument("--speed", default="8", help="of the demo")
+    parser.add_argument("--output", type=Path, default=ROOT / "deploy/pages/stage.webp")
+    parser.add_argument("--seconds", type=float, default=16, help="how long the recording is")
+    parser.add_argument("--rate", type=float, default=4, help="pictures a second")
+    parser.add_argument("--speed", default="4", help="of the demo")
+    parser.add_argument("--stills", type=Path, help="folder for stage-light.png and stage-dark.png; none by default")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
-        arguments = ["demo", "--no-tls", "--speed", options.speed]
-        demo = Process("enroute demo", [options.enroute, *arguments], Path(folder) / "demo.log")
+        demo = Demo(Path(folder), speed=options.speed, program=options.enroute)
         try:
-            link = demo.wait_until(
-                lambda: re.search(r"http://\S+/track/\S+", demo.log.read_text(errors="replace")), "the customer's link")
             browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
-            context = browser.new_context(
-                viewport={"width": WIDTH, "height": HEIGHT}, is_mobile=True, has_touch=True, locale="en-US")
+            context = browser.new_context(viewport={"width": PAGE_WIDTH, "height": PAGE_HEIGHT}, locale="en-US")
             page, encoder = context.new_page(), browser.new_page()
-            page.goto(link.group())
-            page.locator("#map .rider").first.wait_for()
+            page.goto(demo.url)
+            page.frame_locator("#customer").locator("#map .rider").first.wait_for(timeout=UNDERWAY_MS)
+            if options.stills:
+                for theme in ("dark", "light"):
+                    page.emulate_media(color_scheme=theme)
+                    page.screenshot(path=options.stills / f"stage-{theme}.png")
             shots = record(page, options.seconds, options.rate)
             for quality in QUALITIES:
                 picture = encode(encoder, shots, quality)
@@ -138,7 +142,7 @@ def main() -> None:
             else:
                 sys.exit(f"The picture has {len(picture)} bytes, more than {MOST_BYTES}. Record fewer seconds.")
         finally:
-            demo.end()
+            demo.close()
     options.output.write_bytes(picture)
     print(f"{options.output}: {len(picture)} bytes, {len(shots)} pictures, quality {quality}")
 

@@ -82,6 +82,24 @@ class RiderPage:
         """The large button for the next step."""
         return self.card(job).locator(".next")
 
+    def undo(self, job: Job) -> Locator:
+        return self.card(job).get_by_role("button", name="Undo")
+
+    def press(self, job: Job) -> None:
+        """Puts a pointer on the large button and leaves it there."""
+        self.next(job).scroll_into_view_if_needed()
+        box = self.next(job).bounding_box()
+        self.page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+        self.page.mouse.down()
+
+    def complete(self, job: Job) -> None:
+        """Holds the button of the final step."""
+        expect(self.next(job)).to_have_text("Hold to complete")
+        expect(self.next(job)).to_have_attribute("aria-disabled", "false")
+        self.press(job)
+        expect(self.undo(job)).to_be_visible()
+        self.page.mouse.up()
+
     def panel_says(self, phase: str) -> Locator:
         """The panel, once it shows this phase."""
         expect(self.panel).to_be_visible()

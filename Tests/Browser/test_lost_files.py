@@ -94,6 +94,22 @@ def test_D5_a_page_that_was_opened_by_a_link_loads_whichever_file_is_lost(path, 
 
 
 @pytest.mark.lean
+def test_D5_a_map_library_that_takes_long_is_loaded_once(coming, devices):
+    """A second copy would replace the one that made the map, and the map would fail."""
+    job, _ = coming()
+    page = devices.open(None, width=390, height=844, is_phone=True, clock=True)
+    held = []
+    page.route(lambda url: urlsplit(url).path == "/assets/leaflet/leaflet.js", lambda route: held.append(route))
+    page.goto(job.guest_url, wait_until="commit")
+    expect(page.locator("#headline")).to_have_text("Your technician is on the way")
+    page.wait_for_function("() => document.querySelector('script[data-makes=L]')")
+    page.clock.run_for(15_000)
+    assert page.locator("script[data-makes=L]").count() == 1 and len(held) == 1
+    held[0].continue_()
+    expect(page.locator("#map .rider")).to_be_visible()
+
+
+@pytest.mark.lean
 def test_D5_without_the_map_library_the_page_shows_everything_else(coming, order_system, devices):
     job, _ = coming()
     page = devices.open(None, width=390, height=844, is_phone=True)

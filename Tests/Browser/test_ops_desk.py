@@ -177,3 +177,92 @@ def test_the_sound_is_off_until_somebody_switches_it_on_and_stays_so(order_syste
     expect(switch).to_have_attribute("aria-checked", "true")
     page.reload()
     expect(page.get_by_role("switch", name="Sound")).to_have_attribute("aria-checked", "true")
+
+
+@pytest.mark.lean
+def test_d23_several_jobs_are_assigned_together_and_each_result_is_listed(
+    order_system, look, zone, available, axe  # noqa: F811
+):
+    target, busy = available(capacity=5), available(capacity=1)
+    jobs = [order_system.delivery("accepted", zone=zone, rider=None) for _ in range(3)]
+    ended = order_system.delivery("accepted", zone=zone, rider=None)
+    page = look(f"?zone={zone}")
+    for job in jobs:
+        row(page, job).locator("input").check()
+    expect(page.locator("#bulk .tally")).to_have_text("3 selected")
+    expect(page.locator("#job")).to_be_hidden()
+    axe(page)
+    bulk(page, "assign").click()
+    bulk(page, f"to {target}").click()
+    expect(page.locator("#bulk .question")).to_contain_text(f"Assign 3 jobs to {target}?")
+    bulk(page, "confirm").click()
+    expect(page.locator("#bulk .result")).to_contain_text("All 3 done.")
+    expect(page.locator("#announcer")).to_contain_text("All 3 done.")
+    for job in jobs:
+        expect(row(page, job).locator(".c-rider")).to_have_text(target)
+    axe(page)
+    bulk(page, "undo").click()
+    for job in jobs:
+        expect(row(page, job).locator(".c-rider")).to_have_text("")
+    bulk(page, "dismiss").click()
+    expect(page.locator("#bulk")).to_be_hidden()
+    # A rider with room for one: what is refused is named, and stays selected.
+    page.get_by_role("checkbox", name="Select all jobs shown").check()
+    expect(page.locator("#bulk .tally")).to_have_text("4 selected")
+    bulk(page, "assign").click()
+    page.locator("#bulk-rider").fill(busy)
+    page.keyboard.press("Enter")
+    bulk(page, "confirm").click()
+    expect(page.locator("#bulk .result")).to_contain_text("1 of 4 done.")
+    expect(page.locator("#bulk [data-outcome=refused]")).to_have_count(3)
+    expect(page.locator("#bulk .tally")).to_have_text("3 selected")
+    assert ended.state["status"] == "accepted"
+
+
+@pytest.mark.lean
+def test_several_jobs_are_cancelled_after_a_question_that_counts_them(order_system, look, zone):  # noqa: F811
+    jobs = [order_system.delivery("accepted", zone=zone) for _ in range(4)]
+    page = look(f"?zone={zone}&sort=job")
+    names = sorted(job.name for job in jobs)
+    # With the keyboard: space selects the row, shift and space a range.
+    page.locator(f'{ROWS}[data-name="{names[0]}"] a').focus()
+    page.keyboard.press("Space")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Shift+Space")
+    expect(page.locator("#bulk .tally")).to_have_text("3 selected")
+    bulk(page, "cancel").click()
+    expect(page.locator("#bulk .question")).to_contain_text("Cancel 3 jobs?")
+    bulk(page, "confirm").click()
+    expect(page.locator(ROWS)).to_have_count(1)
+    expect(page.locator("#bulk .result")).to_contain_text("All 3 done.")
+
+
+@pytest.mark.lean
+def test_a_note_is_written_shown_undone_and_never_reaches_the_customer(order_system, look, zone, phone, axe):  # noqa: F811
+    job = order_system.visit("on_the_way", zone=zone)
+    page = look(f"?zone={zone}&job={job.name}")
+    action(page, "note").click()
+    expect(page.locator("#operations-note")).to_be_focused()
+    page.keyboard.type("Gate is locked.")
+    expect(page.locator("#operations-note")).to_have_value("Gate is locked.")
+    axe(page)
+    expect(page.locator("#operations-note")).to_have_value("Gate is locked.")
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect(page.locator("#note-shown")).to_contain_text("Gate is locked.")
+    expect(page.locator("#note-shown")).to_contain_text("olga")
+    customer = phone(job.guest_url)
+    expect(customer.locator("#steps li").first).to_be_visible()
+    assert "Gate is locked" not in customer.content()
+    page.reload()
+    expect(page.locator("#note-shown")).to_contain_text("Gate is locked.")
+    action(page, "note").click()
+    page.locator("#operations-note").fill("")
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect(page.locator("#note-shown")).to_have_count(0)
+    action(page, "undo").click()
+    expect(page.locator("#note-shown")).to_contain_text("Gate is locked.")
+
+
+def bulk(page, name):
+    return page.locator(f'#bulk [data-bulk="{name}"]')

@@ -1,6 +1,7 @@
 """The map of the dispatcher's desk: riders and destinations of a zone arrive over one WebSocket and are drawn on a canvas."""
 
 import random
+import re
 import secrets
 import threading
 import time
@@ -9,10 +10,12 @@ import pytest
 from playwright.sync_api import expect
 
 import bounds
+from followers import following
 from order_system import HOME
 from pacing import Trace
+from test_customer_route import ZONE, routed  # noqa: F401
 from test_ops import look, row, say, zone  # noqa: F401
-from trips import to_the_door
+from trips import Spot, away, to_the_door
 
 MANY = 5_000
 # Places that change a second.
@@ -88,6 +91,49 @@ def test_kinds_of_markers_can_be_hidden_by_keyboard(order_system, look, zone):  
     expect(button).to_have_attribute("aria-pressed", "false")
     page.locator("#fleet .map").click()
     expect(page.locator("#job")).to_be_hidden()
+
+
+@pytest.mark.lean
+def test_the_way_of_a_selected_job_is_drawn_along_streets_until_the_selection_or_the_job_ends(routed, axe):  # noqa: F811
+    devices, job, _ = routed
+    # The gateway calculates arrival times, and with them the way, of jobs that somebody follows.
+    with following(job):
+        check_way(devices, job, axe)
+
+
+def check_way(devices, job, axe) -> None:
+    page = devices.desktop(job.orders.sign_in_url(f"/ops?zone={ZONE}", "ops", "olga"))
+    chart = page.locator("#fleet .map")
+    expect(legend(page, "rider live")).to_contain_text("1")
+    expect(chart).not_to_have_attribute("data-way", "route")
+    row(page, job).locator("a").click()
+    expect(chart).to_have_attribute("data-way", "route")
+    # The rider's marker, the rider's place on the street, the corner and the door. The panel says how far that is.
+    expect(chart).to_have_attribute("data-way-places", "4")
+    expect(page.locator("#job .facts").first).to_contain_text("Distance left")
+    axe(page)
+    # The selection ends.
+    page.keyboard.press("Escape")
+    expect(chart).not_to_have_attribute("data-way", re.compile("."))
+    row(page, job).locator("a").click()
+    expect(chart).to_have_attribute("data-way", "route")
+    # The job ends.
+    job.status("delivered")
+    expect(page.locator("#job")).to_contain_text("no longer")
+    expect(chart).not_to_have_attribute("data-way", re.compile("."))
+
+
+def test_a_rider_with_two_jobs_is_joined_with_the_selected_one(order_system, rider, look, zone):  # noqa: F811
+    one = order_system.visit("on_the_way", zone=zone)
+    other = order_system.visit("on_the_way", zone=zone, rider=one.rider, destination=away(HOME, 2_000, 90))
+    for job in (one, other):
+        rider(job).travel().report(to_the_door(HOME).at(0), is_answered=True)
+    page = look(f"?zone={zone}")
+    expect(legend(page, "rider live")).to_contain_text("1")
+    for job in (one, other):
+        row(page, job).locator("a").click()
+        expect(page.locator("#job h2")).to_have_text(job.name)
+        expect(page.locator("#fleet .map")).to_have_attribute("data-way", "line")
 
 
 @pytest.mark.measures

@@ -1,5 +1,6 @@
 """The animated picture of README.md: the program that records it works, and the picture in deploy/pages is small."""
 
+import re
 import subprocess
 import sys
 
@@ -7,7 +8,7 @@ import pytest
 
 from stage import ROOT, enroute
 
-MOST_BYTES = 400_000
+MOST_BYTES = 700_000
 SECONDS = 300
 
 
@@ -16,7 +17,7 @@ def is_animation(data: bytes) -> bool:
 
 
 def test_the_picture_of_the_demo_can_be_recorded(tmp_path):
-    output = tmp_path / "customer.webp"
+    output = tmp_path / "stage.webp"
     subprocess.run(
         [sys.executable, ROOT / "Tests/Browser/picture.py", "--enroute", enroute(), "--seconds", "4", "--rate", "2",
          "--output", output],
@@ -25,8 +26,9 @@ def test_the_picture_of_the_demo_can_be_recorded(tmp_path):
 
 
 @pytest.mark.lean
-def test_the_picture_of_the_readme_is_an_animation_of_at_most_400_kB():
-    name = "deploy/pages/customer.webp"
-    assert name in (ROOT / "README.md").read_text()
-    data = (ROOT / name).read_bytes()
-    assert is_animation(data) and len(data) <= MOST_BYTES
+def test_the_pictures_of_the_readme_are_animations_of_at_most_700_kB():
+    names = re.findall(r"deploy/pages/\w+\.webp", (ROOT / "README.md").read_text())
+    assert names
+    for name in names:
+        data = (ROOT / name).read_bytes()
+        assert is_animation(data) and len(data) <= MOST_BYTES

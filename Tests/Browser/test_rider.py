@@ -193,11 +193,9 @@ def test_a_delivery_is_taken_from_the_store_to_the_door(open_rider, order_system
     rider.next(job).click()
     expect(rider.next(job)).to_have_text("Start delivery")
     rider.next(job).click()
-    expect(rider.next(job)).to_have_text("Delivered")
+    expect(rider.next(job)).to_have_text("Hold to complete")
     assert job.state["status"] == "in_transit"
-    rider.next(job).click()
-    expect(rider.next(job)).to_have_text("Delivered? Tap again to confirm")
-    rider.next(job).click()
+    rider.complete(job)
     expect(rider.card(job)).to_contain_text("Done. You can undo this for 10 seconds.")
     # A rider who goes to another app is done.
     rider.hide(True)
@@ -236,8 +234,10 @@ def test_a_visit_without_a_zone_is_driven_by_its_status(open_rider, order_system
     job = order_system.visit()
     rider = open_rider(job, person=job.rider, is_in_zone=False, **LOCATED)
     expect(rider.switch).to_be_hidden()
-    for words in ("Set off", "Start work", "Work completed", "Completed? Tap again to confirm"):
+    for words in ("Set off", "Start work"):
         rider.next(job).filter(has_text=words).click()
+    rider.complete(job)
+    expect(rider.next(job)).to_have_text("Work completed")
     rider.hide(True)
     expect(rider.card(job)).to_contain_text("Done. Thank you!")
     assert job.state["status"] == "completed"

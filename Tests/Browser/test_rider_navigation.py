@@ -58,6 +58,18 @@ def test_rdr_014_ac_001_one_tap_opens_the_route_in_the_phones_map_app(open_rider
     assert address.startswith(scheme) and PLACE.search(address)
 
 
+@pytest.mark.parametrize("agent, mode", [(ANDROID, "&mode=b"), ("", "travelmode=bicycling")], ids=["android", "web"])
+def test_d10_a_rider_on_a_bicycle_gets_directions_for_bicycles(order_system, devices, agent, mode):
+    person = f"rider-{secrets.token_hex(3)}"
+    order_system.ask("PUT", f"riders/{person}", {
+        "zone": f"zone-{secrets.token_hex(3)}", "approved": True, "card": {"name": "Bea", "vehicle": "bicycle"}})
+    go_online(order_system, person)
+    job = order_system.delivery("accepted", rider=person, vendor=VENDOR)
+    rider = RiderPage(order_system, devices, person, **LOCATED, **({"user_agent": agent} if agent else {}))
+    rider.navigate(job).click()
+    assert mode in opened(rider)[0]
+
+
 @pytest.mark.lean
 def test_rdr_014_4_3_the_task_shows_the_vendors_name_and_address_until_the_pickup(
         open_rider):

@@ -122,7 +122,7 @@ def test_us_122_ac_003_the_steps_to_the_settings_match_the_browser(open_rider, j
 
 
 @pytest.mark.lean
-def test_us_122_ac_004_a_revoked_permission_counts_as_refused(open_rider, job):
+def test_us_122_ac_004_and_d20_a_revoked_permission_counts_as_refused_and_allowing_it_starts_travel_mode(open_rider, job):
     rider = open_rider(**LOCATED)
     rider.travel(job).click()
     is_live(rider, job)
@@ -133,7 +133,7 @@ def test_us_122_ac_004_a_revoked_permission_counts_as_refused(open_rider, job):
     rider.travel(job).click()
     rider.panel_says("refused")
     assert rider.locations_asked == asked
-    # D20: allowed in the settings, travel mode starts as the rider wanted.
+    # Allowed in the settings, travel mode starts as the rider wanted.
     rider.allow()
     expect(rider.panel).to_be_hidden()
     is_live(rider, job)

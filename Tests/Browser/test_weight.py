@@ -6,9 +6,11 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import expect
 
-from assets import NOT_OURS, own_assets
+from assets import NOT_OURS, TAKES, fetch, own_assets
 
-LIMIT_BYTES = 60_000
+# A customer waits for the page before there is anything to see; test_cold_load.py bounds how long. Riders and dispatchers open
+# theirs once a shift.
+LIMIT_BYTES = {"customer": 65_000, "rider": 75_000, "ops": 70_000}
 COMPRESSED = (".js", ".css")
 PAGES = {"customer": "/track/nothing", "rider": "/rider", "ops": "/ops"}
 HAVE_A_WORKER = ("customer", "rider")
@@ -16,7 +18,7 @@ HAVE_A_WORKER = ("customer", "rider")
 
 @pytest.mark.lean
 @pytest.mark.parametrize("name", PAGES)
-def test_point_24_a_page_loads_at_most_60_kB_of_its_own_files(name, make_site, measured):
+def test_point_24_a_page_loads_a_bounded_number_of_bytes_of_its_own_files(name, make_site, measured):
     """Measures the embedded files, because a folder's files are sent uncompressed."""
     site = make_site(PAGES_DIR=None)
     assets = own_assets(site.url, PAGES[name])
@@ -24,7 +26,13 @@ def test_point_24_a_page_loads_at_most_60_kB_of_its_own_files(name, make_site, m
     sizes = {asset.path: asset.sent for asset in assets}
     measured.note(f"weight of the {name} page", files=len(sizes), bytes_sent=sum(sizes.values()))
     heaviest = sorted(sizes.items(), key=lambda each: -each[1])
-    assert sum(sizes.values()) <= LIMIT_BYTES, f"{sum(sizes.values())} bytes: {heaviest}"
+    assert sum(sizes.values()) <= LIMIT_BYTES[name], f"{sum(sizes.values())} bytes: {heaviest}"
+
+
+def test_d12_the_map_library_is_sent_minified_and_compressed(site, measured):
+    status, headers, body = fetch(f"{site.url}/assets/leaflet/leaflet.js", **TAKES)
+    measured.note("weight of the map library", bytes_sent=len(body))
+    assert status == 200 and headers["content-encoding"] == "gzip" and len(body) < 45_000
 
 
 @pytest.mark.lean

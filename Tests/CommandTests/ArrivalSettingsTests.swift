@@ -15,6 +15,9 @@ import Testing
         (["ENROUTE_ETA_INTERVAL_SECONDS": "61"], ["ENROUTE_ETA_INTERVAL_SECONDS is 61", "from 10 to 60"]),
         (["ENROUTE_ETA_INTERVAL_SECONDS": "9"], ["ENROUTE_ETA_INTERVAL_SECONDS is 9", "from 10 to 60"]),
         (["ENROUTE_ETA_INTERVAL_SECONDS": "1m"], ["ENROUTE_ETA_INTERVAL_SECONDS is 1m", "a whole number"]),
+        (["ENROUTE_ETA_BEFORE_PICKUP": "maybe"], ["ENROUTE_ETA_BEFORE_PICKUP is maybe", "must be on or off"]),
+        (["ENROUTE_ETA_PREPARATION_SECONDS": "-1"], ["ENROUTE_ETA_PREPARATION_SECONDS is -1", "from "]),
+        (["ENROUTE_ETA_PICKUP_SECONDS": "soon"], ["ENROUTE_ETA_PICKUP_SECONDS is soon", "a whole number"]),
         (["ENROUTE_ETA_OSRM_URL": "http://a:\(secret)@osrm:5000"], ["ENROUTE_ETA_OSRM_URL", "without user or query"]),
         (
             ["ENROUTE_ETA_OSRM_URL": "http://osrm:5000", "ENROUTE_ETA_OSRM_DAILY_LIMIT": "-1"],

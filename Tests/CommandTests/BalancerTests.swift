@@ -36,7 +36,7 @@ import Testing
             try Self.send(
                 self.rider!, #"{"type":"location","job":"visit-1","seq":\#(now),"fixes":[\#(fix)]}"#,
                 until: #""type":"ok""#)
-            for follower in self.followers { try Self.receive(follower, "\"lat\":\(latitude)") }
+            for follower in self.followers { try Self.receive(follower, "\"at\":\(now)") }
         }
 
         func allReceive(_ text: String) throws {

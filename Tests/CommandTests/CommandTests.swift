@@ -1,3 +1,4 @@
+import Embedded
 import EnrouteWire
 import Foundation
 import Subprocess
@@ -168,6 +169,14 @@ import Testing
                 ["ENROUTE_PAGES_TRANSLATION_FILES": "/no.json"], 78,
                 "ENROUTE_PAGES_TRANSLATION_FILES names /no.json, which cannot be read"
             ),
+            (
+                ["ENROUTE_PAGES_LANGUAGES_DIR": "/no/languages"], 78,
+                "ENROUTE_PAGES_LANGUAGES_DIR names /no/languages, which is not a directory that can be read"
+            ),
+            (
+                ["ENROUTE_PAGES_NOTES": "everybody"], 78,
+                "ENROUTE_PAGES_NOTES is everybody; it must be one of off, signed-in, links"
+            ),
         ] as [([String: String], Int32, String)])
     func `an invalid setting is reported by name, with what it must be`(
         settings: [String: String], code: Int32, reason: String
@@ -199,6 +208,29 @@ import Testing
             outcome.error.contains(
                 "ENROUTE_PAGES_TRANSLATION_FILES names \(file.path), which cannot be used: \(reason)"),
             "\(outcome.error)")
+    }
+
+    @Test func `a language file is validated with its name and its texts, and the template is one`() async throws {
+        try await TemporaryFolder.holding("enroute-languages") { folder in
+            let settings = Self.good.merging(["ENROUTE_PAGES_LANGUAGES_DIR": folder]) { $1 }
+            let empty = try await Self.run(["config"], environment: settings)
+            #expect(empty.code == 78 && empty.error.contains("has 0 files ending in .json"), "\(empty.error)")
+            let template = try await Self.run(["config", "--language-template"], environment: [:])
+            #expect(template.code == 0, "\(template)")
+            let (right, wrong) = (URL(filePath: "\(folder)/en.json"), URL(filePath: "\(folder)/fr.json"))
+            try Data(template.output.utf8).write(to: right)
+            let good = try await Self.run(["config"], environment: settings)
+            #expect(good.code == 0, "\(good.error)")
+            try Data(template.output.utf8).write(to: wrong)
+            let named = try await Self.run(["config"], environment: settings)
+            #expect(
+                named.code == 78 && named.error.contains("its language is en; rename it to en.json"), "\(named.error)")
+            let french = template.output.replacing(#""language" : "en""#, with: #""language" : "fr""#)
+                .replacing("promised (by {time})", with: "promised")
+            try Data(french.utf8).write(to: wrong)
+            let bad = try await Self.run(["config"], environment: settings)
+            #expect(bad.error.contains("fr.json cannot be used: customer.apology must contain {time}"), "\(bad.error)")
+        }
     }
 
     /// Made by `openssl ecparam -name prime256v1 -genkey` and `openssl genpkey -algorithm ed25519`.

@@ -18,11 +18,11 @@ import Testing
     /// The gateway resets a connection that is not read after 5 s. The relay lost 13 of 120 connections without TLS, and 14 with
     /// it, while it connected to a gateway before the accepted connection was registered with its event loop.
     @Test(arguments: [false, true])
-    func `B22: the demo loses none of 1,000 connections, six at a time`(isSecure: Bool) async throws {
+    func `D1, B22: the demo loses none of 1,000 connections, six at a time`(isSecure: Bool) async throws {
         try await Turns.servers.take {
-            let arguments = isSecure ? ["--port", "22443"] : ["--no-tls", "--port", "23443"]
+            let arguments = ["--port", isSecure ? "22443" : "23443"] + (isSecure ? ["--tls"] : [])
             _ = try await DemoTests.run(arguments, ending: .interrupt) { running in
-                let origin = try #require(running.customer.firstMatch(of: /https?:\/\/localhost:\d+/)).0
+                let origin = try #require(try await running.origins()["customer"])
                 let lost = try await Self.lost(of: Self.connections, to: "\(origin)/api/v1/texts")
                 #expect(lost == [], "\(lost.count) lost")
             }

@@ -4,6 +4,7 @@ import NIOCore
 import NIOFoundationCompat
 import NIOHTTP1
 import Subprocess
+import TestSupport
 import Testing
 
 #if canImport(System)
@@ -17,12 +18,16 @@ import Testing
     /// A running demo.
     struct Running {
         let lines: [String]
-        let panel: String
+        /// The link that it printed.
+        let stage: String
         /// A folder that the command line of each of its processes contains.
         let folder: String
         let client: HTTPClient
 
-        var customer: String { self.lines.first { $0.contains("/track/") } ?? "" }
+        /// The origins of the stage and its pages, by name.
+        func origins() async throws -> [String: String] {
+            try await self.state()["origins"] as? [String: String] ?? [:]
+        }
 
         func state() async throws -> [String: Any] { try await self.ask(.GET, "state") }
 
@@ -31,7 +36,7 @@ import Testing
             async throws
             -> [String: Any]
         {
-            var request = HTTPClientRequest(url: self.panel + path)
+            var request = HTTPClientRequest(url: self.stage + path)
             request.method = method
             if method == .POST {
                 request.headers.add(name: "content-type", value: "application/json")
@@ -44,7 +49,7 @@ import Testing
             return (members ?? [:]).merging(["code": Int(answer.status.code)]) { $1 }
         }
 
-        /// Waits until the panel's state matches.
+        /// Waits until the stage's state matches.
         func shows(_ what: ([String: Any]) -> Bool) async throws -> Bool {
             let deadline = ContinuousClock.now + .seconds(60)
             while ContinuousClock.now < deadline { if what(try await self.state()) { return true } }
@@ -76,9 +81,9 @@ import Testing
             ) { execution in
                 for try await line in execution.standardOutput.strings() {
                     lines.append(line)
-                    guard let found = line.firstMatch(of: /Panel: +(\S+)/) else { continue }
+                    guard let found = line.firstMatch(of: /Open +(\S+)/) else { continue }
                     started = try Self.processes(naming: folder.path).count
-                    try await body(Running(lines: lines, panel: String(found.1), folder: folder.path, client: client))
+                    try await body(Running(lines: lines, stage: String(found.1), folder: folder.path, client: client))
                     try execution.send(signal: signal)
                 }
             }
@@ -88,7 +93,7 @@ import Testing
         }
         try await client.shutdown()
         // Without this, a demo that did not start would pass tests whose expectations are all in `body`.
-        #expect(lines.contains { $0.contains("Panel:") }, "the demo did not start: \(lines)")
+        #expect(lines.contains { $0.contains("Open ") }, "the demo did not start: \(lines)")
         // The kernel kills them when their parent is gone, which may take a moment.
         let deadline = ContinuousClock.now + .seconds(30)
         var left = try Self.processes(naming: folder.path)
@@ -108,65 +113,162 @@ import Testing
     }
 
     @Test(arguments: [Signal.interrupt, .terminate, .kill])
-    func `it prints four links, and leaves no process behind however it is stopped`(signal: Signal) async throws {
+    func `it prints one link, and leaves no process behind however it is stopped`(signal: Signal) async throws {
         let (lines, started, left) = try await Self.run(["--port", "18443"], ending: signal) { running in
-            #expect(running.customer.contains("https://localhost:"))
-            #expect(running.lines.contains { $0.contains("/rider#in.") })
-            #expect(running.lines.contains { $0.contains("/ops#in.") })
+            #expect(running.stage.hasPrefix("http://127.0.0.1:18"))
         }
+        #expect(lines.joined(separator: "\n").matches(of: /https?:/).count == 1, "\(lines)")
         // Two gateways and two redis-servers; the path of their sockets contains the folder.
         #expect(started == 4)
         #expect(left == [])
-        #expect(lines.contains { $0.contains("generated trip 1") } || signal == .kill)
     }
 
-    @Test func `a port in use makes it listen on the next one, and print that`() async throws {
-        let taken = try PortInUse(from: 19443)
-        let outcome = try await Self.run(["--no-tls", "--port", "\(taken.port)"], ending: .interrupt) { running in
-            #expect(running.customer.contains("http://localhost:"))
-            #expect(!running.customer.contains(":\(taken.port)/"))
-        }
-        #expect(outcome.lines.contains { $0.contains("port \(taken.port) is in use; trying ") })
-    }
-
-    /// With TLS, as by default: a killed gateway closes connections without a TLS alert.
-    @Test func `its panel changes the trip and kills servers, and locations arrive again`() async throws {
-        _ = try await Self.run(["--port", "20443"], ending: .interrupt) { running in
-            #expect(try await running.shows { $0["p95Ms"] is Double })
-            #expect(try await running.ask(.POST, "set", #"{"speed":4}"#)["speed"] as? Double == 4)
-            #expect(try await running.ask(.POST, "set", #"{"speed":400}"#)["speed"] as? Double == 8)
-            #expect(
-                try await running.ask(.POST, "set", #"{"unavailableReason":"no_fix"}"#)["unavailableReason"] as? String
-                    == "no_fix")
-            #expect(try await running.ask(.POST, "set", #"{"unavailableReason":""}"#)["unavailableReason"] == nil)
-            #expect(try await running.ask(.POST, "kill-gateway")["code"] as? Int == 204)
-            #expect(
-                try await running.shows { $0["gatewayKills"] as? Int == 1 && $0["gatewaysUp"] as? Int == 2 })
-            #expect(try await running.ask(.POST, "restart-redis")["code"] as? Int == 204)
-            #expect(try await running.shows { $0["redisRestarts"] as? Int == 1 })
-            let before = try #require(try await running.state()["shown"] as? Int)
-            #expect(try await running.shows { ($0["shown"] as? Int ?? 0) > before + 3 })
-            // A gateway that exits unexpectedly is restarted too.
-            let gateway = try #require(try DemoTests.processes(naming: running.folder, "demo-gateway").first)
-            kill(try #require(pid_t(gateway)), SIGKILL)
-            #expect(
-                try await running.shows { $0["gatewayKills"] as? Int == 2 && $0["gatewaysUp"] as? Int == 2 })
-            let again = try #require(try await running.state()["shown"] as? Int)
-            #expect(try await running.shows { ($0["shown"] as? Int ?? 0) > again + 10 })
-            #expect(try await running.state()["gatewayKills"] as? Int == 2)
-            #expect(try await running.ask(.GET, "open/rider")["code"] as? Int == 303)
+    @Test func `the stage and its three pages load, and only the stage may frame the pages`() async throws {
+        _ = try await Self.run(["--port", "18543"], ending: .interrupt) { running in
+            for path in ["", "stage.js", "stage.css"] {
+                #expect(try await running.ask(.GET, path)["code"] as? Int == 200, "\(path)")
+            }
+            #expect(try await running.shows { $0["order"] is [String: Any] })
+            let origins = try await running.origins()
+            #expect(Set(origins.values).count == 4)
+            for (page, path) in [("customer", "/track/order-"), ("rider", "/rider#in."), ("desk", "/ops#in.")] {
+                let page = try await running.page(page)
+                #expect(page.location.contains(path))
+                let ancestors = "frame-ancestors \(origins["stage"] ?? "-")"
+                #expect(page.policy.hasSuffix(ancestors), "\(page)")
+            }
             #expect(try await running.ask(.GET, "open/nothing")["code"] as? Int == 404)
         }
     }
 
+    @Test func `the town has 40 riders and 120 orders in every state, and its riders move`() async throws {
+        _ = try await Self.run(["--port", "18643"], ending: .interrupt) { running in
+            #expect(try await running.shows { $0["order"] is [String: Any] })
+            let desk = try await running.page("desk")
+            let token = try await running.token(code: String(desk.location.split(separator: "#in.")[1]))
+            var jobs: [[String: Any]] = []
+            // Two requests, of the 10 a second that a person may send.
+            try await becomes("120 orders, of 40 riders", within: .seconds(120), every: .milliseconds(500)) {
+                jobs = try await running.jobs(token)
+                return jobs.count == 120 && Set(jobs.compactMap { $0["rider"] as? String }).count == 40
+            }
+            let states = Set(jobs.compactMap { $0["status"] as? String })
+            #expect(states.isSuperset(of: ["accepted", "preparing", "in_transit"]), "\(states)")
+            let received = try #require(try await running.state()["received"] as? Int)
+            #expect(try await running.shows { ($0["received"] as? Int ?? 0) > received + 50 })
+        }
+    }
+
+    @Test func `a port in use makes it listen on the next ones, and print that`() async throws {
+        let taken = try PortInUse(from: 19443)
+        let outcome = try await Self.run(["--no-tls", "--port", "\(taken.port)"], ending: .interrupt) { running in
+            #expect(!running.stage.contains(":\(taken.port)/"))
+        }
+        #expect(outcome.lines.contains { $0.contains("port \(taken.port) or one of the next three is in use") })
+    }
+
+    /// With TLS: a killed gateway closes connections without a TLS alert.
+    @Test func `its buttons kill servers, each reports what it measured, and locations arrive again`() async throws {
+        _ = try await Self.run(["--tls", "--port", "20443"], ending: .interrupt) { running in
+            #expect(try await running.shows { $0["p95Ms"] is Double })
+            #expect(try await running.ask(.POST, "set", #"{"speed":400}"#)["speed"] as? Double == 8)
+            #expect(try await running.ask(.POST, "faults/gateway")["code"] as? Int == 204)
+            #expect(try await running.ask(.POST, "faults/redis")["code"] as? Int == 409, "one at a time")
+            let gateway = try await running.result(of: "gateway")
+            #expect(gateway.contains(/received locations again after \d+\.\d s/), "\(gateway)")
+            #expect(
+                try await running.shows { state in
+                    (state["gateways"] as? [[String: Any]])?.allSatisfy { $0["isUp"] as? Bool == true } == true
+                })
+            #expect(try await running.ask(.POST, "faults/redis")["code"] as? Int == 204)
+            let redis = try await running.result(of: "redis")
+            #expect(redis.contains("no follower was disconnected"), "\(redis)")
+            // A gateway that exits unexpectedly is restarted too.
+            let process = try #require(try DemoTests.processes(naming: running.folder, "demo-gateway").first)
+            kill(try #require(pid_t(process)), SIGKILL)
+            let again = try #require(try await running.state()["received"] as? Int)
+            #expect(try await running.shows { ($0["received"] as? Int ?? 0) > again + 50 })
+            #expect(try await running.ask(.POST, "faults/nothing")["code"] as? Int == 404)
+        }
+    }
+
+    /// Without a browser the demo itself is the rider's phone.
+    @Test func `your order is delivered, and once more starts another one`() async throws {
+        _ = try await Self.run(["--port", "20643", "--speed", "8"], ending: .interrupt) { running in
+            #expect(try await running.shows { ($0["order"] as? [String: Any])?["isUnderway"] as? Bool == true })
+            #expect(try await running.ask(.POST, "again")["code"] as? Int == 409, "the order is not over")
+            #expect(try await running.ask(.POST, "faults/phone")["code"] as? Int == 204)
+            let phone = try await running.result(of: "phone")
+            #expect(phone.contains("The second phone"), "\(phone)")
+            #expect(try await running.shows { ($0["order"] as? [String: Any])?["isOver"] as? Bool == true })
+            #expect(try await running.ask(.POST, "again")["code"] as? Int == 204)
+            #expect(try await running.shows { ($0["order"] as? [String: Any])?["number"] as? Int == 2 })
+        }
+    }
+
     @Test func `pages of other sites cannot press its buttons, not even with DNS rebinding`() async throws {
-        _ = try await Self.run(["--no-tls", "--port", "21443"], ending: .interrupt) { running in
+        _ = try await Self.run(["--port", "21443"], ending: .interrupt) { running in
             for (name, value) in [("origin", "https://elsewhere.example"), ("host", "elsewhere.example")] {
-                let answer = try await running.ask(.POST, "restart-redis", header: (name, value))
+                let answer = try await running.ask(.POST, "faults/redis", header: (name, value))
                 #expect(answer["code"] as? Int == 403, "\(name)")
             }
             #expect(try await running.state()["redisRestarts"] as? Int == 0)
         }
+    }
+}
+
+extension DemoTests.Running {
+    /// Where a page of the stage is, and its content security policy.
+    func page(_ name: String) async throws -> (location: String, policy: String) {
+        let answer = try await self.client.execute(
+            HTTPClientRequest(url: self.stage + "open/\(name)"), timeout: .seconds(30))
+        let location = answer.headers.first(name: "location") ?? ""
+        let page = String(location.split(separator: "#").first ?? "")
+        let loaded = try await self.client.execute(HTTPClientRequest(url: page), timeout: .seconds(30))
+        #expect(loaded.status == .ok, "\(name)")
+        return (location, loaded.headers.first(name: "content-security-policy") ?? "")
+    }
+
+    /// Redeems a sign-in code.
+    func token(code: String) async throws -> String {
+        var request = HTTPClientRequest(url: "\(try await self.origins()["desk"] ?? "")/api/v1/sign-ins/redeem")
+        request.method = .POST
+        request.headers.add(name: "content-type", value: "application/json")
+        request.body = .bytes(Array(#"{"code":"\#(code)"}"#.utf8))
+        let answer = try await self.client.execute(request, timeout: .seconds(30))
+        let bytes = Data(buffer: try await answer.body.collect(upTo: 1 << 20))
+        let members = try JSONSerialization.jsonObject(with: bytes)
+        return try #require((members as? [String: Any])?["token"] as? String)
+    }
+
+    /// The open jobs of the town, on pages of at most 100.
+    func jobs(_ token: String) async throws -> [[String: Any]] {
+        let desk = try await self.origins()["desk"] ?? ""
+        let open = "pending_vendor_acceptance,accepted,preparing,ready_for_pickup,in_transit"
+        var (jobs, cursor): ([[String: Any]], String?) = ([], nil)
+        repeat {
+            let after = cursor.map { "&cursor=\($0)" } ?? ""
+            var request = HTTPClientRequest(url: "\(desk)/api/v1/jobs?zone=town&limit=100&status=\(open)\(after)")
+            request.headers.add(name: "authorization", value: "Bearer \(token)")
+            let answer = try await self.client.execute(request, timeout: .seconds(30))
+            let bytes = Data(buffer: try await answer.body.collect(upTo: 1 << 20))
+            let members = try JSONSerialization.jsonObject(with: bytes)
+            let page = members as? [String: Any] ?? [:]
+            jobs += page["jobs"] as? [[String: Any]] ?? []
+            cursor = page["next"] as? String
+        } while cursor != nil
+        return jobs
+    }
+
+    /// Waits for what a button measures.
+    func result(of fault: String) async throws -> String {
+        var result = ""
+        _ = try await self.shows { state in
+            let faults = state["faults"] as? [[String: Any]] ?? []
+            result = faults.first { $0["id"] as? String == fault }?["result"] as? String ?? ""
+            return !result.isEmpty
+        }
+        return result
     }
 }
 

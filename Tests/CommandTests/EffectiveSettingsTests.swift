@@ -203,6 +203,13 @@ import Testing
         }
     }
 
+    @Test func `customers act on their page as the settings say`() async throws {
+        let usual = try await Self.settings([:]).0
+        #expect(usual.customerNotes == .signedIn && usual.customerCancelling == .signedIn)
+        let (settings, _) = try await Self.settings(["ENROUTE_PAGES_NOTES": "links", "ENROUTE_PAGES_CANCEL": "off"])
+        #expect(settings.customerNotes == .links && settings.customerCancelling == .off)
+    }
+
     /// Files are read when the gateway starts, so a missing one is reported before it listens.
     @Test(arguments: [
         ("ENROUTE_TLS_TICKET_KEY_FILES", "/no.keys", "/no.keys"),

@@ -65,9 +65,11 @@ async def run(site: Site) -> None:
     deadline = await rider.client.rider.travel(job.name)
     assert deadline / 1000 > time.time()
     for step in range(3):
-        rider.client.rider.report([job.name], {"at": int(time.time() * 1000), "lat": 41.9 + step * 0.0001, "lon": 12.5, "acc": 5})
+        # The gateway smooths the way of a rider that leaps, so a position is recognized by its time.
+        at = int(time.time() * 1000)
+        rider.client.rider.report([job.name], {"at": at, "lat": 41.9 + step * 0.0001, "lon": 12.5, "acc": 5})
         await until(f"the customer sees position {step + 1}", lambda: customer.views[-1].position
-                    and abs(customer.views[-1].position["lat"] - 41.9 - step * 0.0001) < 1e-6)
+                    and customer.views[-1].position["at"] == at)
     assert customer.views[-1].tracking == "live" and not rider.errors, rider.errors
     answer = await customer.client.request({"type": "refresh", "token": token(site.secret, "customer", "anna", 7_200)})
     assert answer["deadline"] / 1000 > time.time() + 7_000

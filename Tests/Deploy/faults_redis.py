@@ -12,7 +12,8 @@ from websocket import WebSocket
 
 ROOMY = dict(
     LIMIT_MESSAGES_PER_SECOND=100_000, LIMIT_MESSAGES_BURST=100_000, LIMIT_MESSAGES_PER_PERSON_PER_SECOND=100_000,
-    LIMIT_MESSAGES_PER_PERSON_BURST=100_000, LIMIT_OPERATIONS_SUBSCRIPTIONS=10_000)
+    LIMIT_MESSAGES_PER_PERSON_BURST=100_000, LIMIT_MESSAGES_PER_ADDRESS_PER_SECOND=100_000,
+    LIMIT_MESSAGES_PER_ADDRESS_BURST=100_000, LIMIT_OPERATIONS_SUBSCRIPTIONS=10_000)
 
 
 @fault("EnrouteRedisDown", "EnrouteRESTUnavailable", "EnrouteDeliverySLOFastBurn", "EnrouteDeliverySLOSlowBurn")
@@ -145,7 +146,7 @@ def followers_do_not_read(stage: Stage) -> None:
     for client in deaf:
         client.cut()
     stage.clears("EnrouteFollowersSlow")
-    site.settings |= {"LIMIT_QUEUE_BYTES": 65_536}
+    site.settings |= {"LIMIT_QUEUE_BYTES": 16_384}
     site.gateways[0].process.kill()
     site.gateways[0].start()
     flood("slower")

@@ -47,6 +47,25 @@ import Tracking
         }
     }
 
+    @Test func `before the first position a delivery has the estimate of its status, sent once for each change`() {
+        var arrival = Self.arrival()
+        let shop = Coordinate(latitude: 48.22, longitude: 16.4)!
+        let early = EarlyArrival(
+            status: .accepted, since: Self.epoch, from: shop, to: Self.door, vehicle: .bicycle, promisedFrom: nil,
+            settings: .init())
+        arrival.sent(early: early.estimate(wall: Self.epoch), of: early)
+        var sent: [Int: Int64] = [:]
+        for seconds in 1..<1000 {
+            if seconds == 700 { arrival.early?.move(to: .readyForPickup, at: Self.epoch + 700_000) }
+            if case .sendEarly(let estimate) = Self.next(&arrival, seconds) { sent[seconds] = estimate.arrivesAt }
+        }
+        #expect(Set(sent.keys) == [700], "\(sent)")
+        // A position ends it.
+        arrival.observe(Self.fix(1, at: 1000), now: Self.ns(1000))
+        let first = Self.calculate(&arrival, 1000)
+        #expect(first?.state == .ok && first?.arrivesAt != sent[700])
+    }
+
     @Test
     func `US-072 AC-007: without locations the arrival becomes doubtful, then unavailable, and recovers`() {
         var arrival = Self.arrival()

@@ -134,6 +134,12 @@ import Testing
                 ArrivalEstimate(
                     state: .ok, arrivesAt: 1_795_249_337_630, seconds: 720, source: "built_in", confidence: .low,
                     at: 1_795_248_617_630, earliestAt: 1_795_249_092_110, latestAt: 1_795_250_007_950)),
+            .eta(
+                job: visit,
+                ArrivalEstimate(
+                    state: .ok, arrivesAt: 1_795_249_337_630, seconds: 720, source: "osrm", confidence: .medium,
+                    at: 1_795_248_617_630,
+                    route: RemainingRoute(polyline: "ocw~FougkA?_InPoK", meters: 485, seconds: 88))),
         ],
         "ended": [.ended(job: visit, .completed)], "rate": [.rate(seconds: 2.5), .rate(seconds: 8)],
         "proximity": [.proximity(job: visit, .arrived)],
@@ -215,7 +221,7 @@ import Testing
         let place = Coordinate(latitude: 41.9029123, longitude: -12.4965)!
         let positions = [
             Self.published(Self.fix, id: "1795248617626123"),
-            Self.published(Fix(at: 1_795_248_618_626, place: place), id: "1795248618626124"),
+            Self.published(Fix(at: 1_795_248_618_626, place: place, isSnapped: true), id: "1795248618626124"),
         ]
         #expect(try Self.lines("server", "location") == positions.map { String(decoding: $0, as: UTF8.self) })
     }

@@ -27,6 +27,15 @@ import Testing
         #expect(location.receivedAt == 1_700_000_000_200)
     }
 
+    @Test func `a place that was moved to a street says so, and an invented one is never published as such`() throws {
+        var fix = Self.fix
+        (fix.isSnapped, fix.isMocked) = (true, true)
+        let bytes = self.published(fix: fix)
+        let text = String(decoding: bytes, as: UTF8.self)
+        #expect(text.hasSuffix(#","hdg":90,"snapped":true}"#) && !text.contains("mock"))
+        #expect(bytes.withUnsafeBytes { PublishedLocation.fix(of: $0) }?.isSnapped == true)
+    }
+
     @Test(arguments: ["1700000000456789", "0000000000000001"])
     func `a received location is encoded with the same bytes`(id: String) throws {
         let bytes = self.published(id: id)

@@ -64,6 +64,8 @@ import Testing
         #"{"type":"eta","job":"j","state":"unavailable","at":1,"stopsBefore":999999999999999999}"#,
         #"{"type":"eta","job":"j","state":"unavailable","at":1,"earliestAt":2,"latestAt":1}"#,
         #"{"type":"eta","job":"j","state":"unavailable","at":1,"earliestAt":2}"#,
+        #"{"type":"eta","job":"j","state":"unavailable","at":1,"route":{"polyline":"_p~iF","meters":1,"seconds":1}}"#,
+        #"{"type":"eta","job":"j","state":"unavailable","at":1,"route":7}"#,
         #"{"type":"eta","job":"j","state":"unavailable","at":9223372036854775807}"#,
     ])
     func `B27: an arrival time with a number out of range is not relayed`(text: String) {

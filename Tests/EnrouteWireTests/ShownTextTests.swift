@@ -88,7 +88,7 @@ import Testing
     @Test func `display details survive storing, and their parts are bounded`() throws {
         let display = JobDisplay(
             orderNumber: "A-7", items: ["a", "b"], note: "third\nfloor",
-            window: TimeWindow(from: 1_795_248_600_000, until: 1_795_250_400_000))
+            window: TimeWindow(from: 1_795_248_600_000, until: 1_795_250_400_000), vehicle: .cargoBike)
         #expect(display.json.withUnsafeBytes { JobDisplay(json: $0) } == display)
         for text in ["", "{}", #"{"items":[1]}"#, #"{"items":["a",""]}"#, #"{"window":{"from":2,"until":1}}"#] {
             #expect(Self.json(text) { JobDisplay(json: $0) } == nil, "\(text)")
@@ -98,6 +98,7 @@ import Testing
             change(&description)
             return (try? description.display()) != nil
         }
+        #expect(isValid { $0.vehicle = "foot" } && !isValid { $0.vehicle = "hovercraft" })
         #expect(isValid { $0.items = Array(repeating: "a", count: 20) })
         #expect(!isValid { $0.items = Array(repeating: "a", count: 21) })
         #expect(!isValid { $0.items = [String(repeating: "a", count: 101)] })

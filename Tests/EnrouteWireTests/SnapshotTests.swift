@@ -24,6 +24,7 @@ import Testing
     private static let snapshots = [
         snapshot(),
         snapshot { $0.destination = .somewhere },
+        snapshot { $0.customerNote = CustomerNote("Gate code 42,\nthird \"floor\"") },
         snapshot { $0.travelDeadline = 1_700_000_000_000 },
         snapshot {
             $0.tracking = .live

@@ -178,8 +178,10 @@ test('unknown members are omitted and out-of-range ones corrected', () => {
   const queue = new FixQueue();
   queue.add(['a'], {at: 90_000.4, lat: 41.123456789, lon: 12, acc: null, spd: NaN, hdg: -90, altitude: 3});
   assert.deepEqual(queue.next(0, clock).fixes, [{at: 90_000, lat: 41.1234568, lon: 12, hdg: 270}]);
-  queue.add(['a'], {at: 91_000, lat: 1, lon: 2, acc: 20_000, spd: -1, hdg: 360});
+  queue.add(['a'], {at: 91_000, lat: 1, lon: 2, acc: 20_000, spd: -1, hdg: 360, mock: false});
   assert.deepEqual(queue.next(9_000, clock).fixes, [{at: 91_000, lat: 1, lon: 2, hdg: 0}]);
+  queue.add(['a'], {at: 92_000, lat: 1, lon: 2, mock: true});
+  assert.deepEqual(queue.next(18_000, clock).fixes, [{at: 92_000, lat: 1, lon: 2, mock: true}], 'an invented place says so');
 });
 
 test('a clock that is wrong is corrected by the gateway\u2019s, a slightly wrong one is not', () => {

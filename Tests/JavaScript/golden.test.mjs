@@ -25,7 +25,9 @@ async function open(credential = {token: TOKEN}) {
   const sockets = playedSockets();
   const texts = [];
   class Noting extends sockets { send(text) { texts.push(text); super.send(text); } }
-  const enroute = new Enroute({url: 'wss://gw.example/v1', credential: () => credential, WebSocket: Noting, ...clock});
+  const enroute = new Enroute({
+    url: 'wss://gw.example/v1', credential: () => credential, WebSocket: Noting, device: undefined, ...clock,
+  });
   enroute.start();
   await settled();
   const welcome = () => Noting.last.welcomes(clock.wall());
@@ -115,7 +117,7 @@ const HEARING = {
     ({view}) => [view.tracking, view.reason, view.text],
   ],
   eta: [({view}) => [view.eta.arrivesAt, view.eta.confidence], ({view}) => [view.eta.state, view.eta.stopsBefore],
-    ({view}) => [view.eta.earliestAt, view.eta.latestAt]],
+    ({view}) => [view.eta.earliestAt, view.eta.latestAt], ({view}) => [view.eta.source, view.eta.route.meters]],
   ended: [({view}) => [view.ended, view.position]],
   proximity: [({view}) => [view.proximity]],
   unavailable: [({view, told}) => [view.unavailable, told.reason], ({view}) => [view.unavailable]],
@@ -143,7 +145,7 @@ const HEARD = {
   status: [['1795248617611-0', 'on_the_way', 1795248617611], ['1795248610000-0']],
   location: [['1795248617626123', 47], ['1795248617626123', 41.9028]],
   tracking: [['live', null], ['paused', 'deactivated', 'paused', null], ['ended', 'time_limit', 'ended_time_limit']],
-  eta: [[1795249337630, 'low'], ['unavailable', 1], [1795249092110, 1795250007950]],
+  eta: [[1795249337630, 'low'], ['unavailable', 1], [1795249092110, 1795250007950], ['osrm', 485]],
   ended: [['completed', null]], proximity: [['arrived']],
   unavailable: [['unavailable_network', 'network'], ['unavailable_hidden']],
   rate: [[2.5], [8]],

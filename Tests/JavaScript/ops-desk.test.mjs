@@ -6,7 +6,7 @@ import {test} from 'node:test';
 
 import {sentenceOf} from '../../Sources/WebAssets/web/ops-actions.js';
 import {lateness, needOf, overdue, queue, silentRiders} from '../../Sources/WebAssets/web/ops-attention.js';
-import {Field, GLIDE, worldX, worldY} from '../../Sources/WebAssets/web/ops-field.js';
+import {Field, GLIDE, Way, worldX, worldY} from '../../Sources/WebAssets/web/ops-field.js';
 import {PlaceBook, tally} from '../../Sources/WebAssets/web/ops-places.js';
 import {news} from '../../Sources/WebAssets/web/ops-queue.js';
 import {MOST, addView, readViews, searchOf} from '../../Sources/WebAssets/web/ops-views.js';
@@ -16,8 +16,8 @@ import {words} from '../../Sources/WebAssets/web/ops-words.js';
 const MINUTE = 60_000;
 const NOW = 1_795_248_617_611;
 const row = (job, members = {}) => ({
-  job, kind: 'delivery', status: 'in_transit', statusAt: NOW - MINUTE, customer: 'anna', rider: 'ben', tracking: 'live', followers: 0,
-  ...members,
+  job, kind: 'delivery', status: 'in_transit', statusAt: NOW - MINUTE, customer: 'anna', rider: 'ben', tracking: 'live',
+  followers: 0, ...members,
 });
 const jobs = (entries) => entries.map(({row: {job}, reason}) => `${job} ${reason}`);
 
@@ -27,7 +27,8 @@ test('a job is late, at risk or on time compared with what was promised', () => 
   assert.deepEqual(lateness(row('a', {promisedBy: NOW + 3 * MINUTE}), NOW), {state: 'risk', by: 0});
   assert.deepEqual(lateness(row('a', {promisedBy: NOW - 2 * MINUTE}), NOW), {state: 'late', by: 2 * MINUTE});
   // What is expected counts before it happens.
-  assert.deepEqual(lateness(row('a', {promisedBy: NOW + MINUTE, arrivesAt: NOW + 9 * MINUTE}), NOW), {state: 'late', by: 8 * MINUTE});
+  const expected = row('a', {promisedBy: NOW + MINUTE, arrivesAt: NOW + 9 * MINUTE});
+  assert.deepEqual(lateness(expected, NOW), {state: 'late', by: 8 * MINUTE});
 });
 
 test('time in a status is compared with a target', () => {
@@ -43,7 +44,9 @@ test('D3, D23: the queue lists failed, without rider, lost, silent and late jobs
     row('lost', {tracking: 'lost', seenAt: NOW - 40 * MINUTE}), row('alone', {rider: undefined, status: 'ready_for_pickup'}),
     row('failed', {status: 'allocation_failed'}), row('cooking', {rider: undefined, status: 'preparing'}),
   ];
-  const silent = silentRiders([{rider: 'carl', reachable: false, tasks: ['mute']}, {rider: 'dora', reachable: false, tasks: []}]);
+  const silent = silentRiders([
+    {rider: 'carl', reachable: false, tasks: ['mute']}, {rider: 'dora', reachable: false, tasks: []},
+  ]);
   assert.deepEqual([...silent], ['carl']);
   assert.deepEqual(jobs(queue(rows, NOW, silent)), [
     'failed failed', 'alone no_rider', 'lost lost', 'mute silent', 'stale silent', 'later late', 'late late',
@@ -157,4 +160,39 @@ test('refusals are said in words of the page, in both languages', () => {
     assert.ok(told.every(Boolean));
   }
   assert.deepEqual(Object.keys(words.en).sort(), Object.keys(words.de).sort());
+});
+
+/** Google's encoded polyline of places in 1e-5 degrees. */
+const encoded = (places) => places.flatMap((place, at) => place.map((value, axis) => {
+  const difference = value - (places[at - 1]?.[axis] ?? 0);
+  let [rest, text] = [difference < 0 ? ~(difference << 1) : difference << 1, ''];
+  for (; rest >= 32; rest >>= 5) text += String.fromCharCode((rest & 31 | 32) + 63);
+  return text + String.fromCharCode(rest + 63);
+})).join('');
+const world = (lat, lon) => [worldX(lon), worldY(lat)];
+const degrees = ({kind, places}) => [kind, ...places.map(([x, y]) => [
+  Math.round((Math.atan(Math.sinh(Math.PI * (1 - 2 * y))) * 180 / Math.PI) * 1e5), Math.round((x * 360 - 180) * 1e5),
+])];
+
+test('the way of a selected job begins where its rider is drawn, and is a line without a route', () => {
+  const [way, home] = [new Way(), world(0.001, 0.002)];
+  assert.deepEqual(degrees(way.from(world(0, 0.0005), home)), ['line', [0, 50], [100, 200]]);
+  assert.equal(way.take({polyline: encoded([[0, 0], [0, 200], [100, 200]])}), true);
+  assert.equal(way.take({polyline: encoded([[0, 0], [0, 200], [100, 200]])}), false);
+  assert.deepEqual(degrees(way.from(world(0, 0.0005), home)), ['route', [0, 50], [0, 50], [0, 200], [100, 200]]);
+  // Behind the corner there is one place less; a destination that is not drawn changes nothing.
+  assert.deepEqual(degrees(way.from(world(0.0004, 0.002), null)), ['route', [40, 200], [40, 200], [100, 200]]);
+});
+
+test('a rider who has left the route, and one who is not drawn, have no route', () => {
+  const [way, home] = [new Way(), world(0.001, 0.002)];
+  way.take({polyline: encoded([[0, 0], [0, 200], [100, 200]])});
+  assert.equal(way.from(world(-0.001, 0.0005), home).kind, 'line');
+  assert.equal(way.from(world(-0.001, 0.0005), null), null);
+  assert.equal(way.from(null, home), null);
+  way.take(null);
+  assert.equal(way.from(world(0, 0.0005), home).kind, 'line');
+  // An unreadable route is ignored.
+  way.take({polyline: 'nonsense\u0001'});
+  assert.equal(way.from(world(0, 0.0005), home).kind, 'line');
 });

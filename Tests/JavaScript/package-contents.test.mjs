@@ -14,8 +14,8 @@ const subpaths = Object.keys(manifest.exports).filter((name) => name !== './pack
 /** `@enroute/client/view` */
 const specifier = (subpath) => manifest.name + subpath.slice(1);
 const parts = {
-  '.': 'Enroute', './view': 'reduce', './words': 'arrivalText', './react': 'useJob', './element': 'defineEnrouteJob',
-  './react-native': 'BackgroundReporter',
+  '.': 'Enroute', './view': 'reduce', './route': 'Route', './words': 'arrivalText', './react': 'useJob',
+  './element': 'defineEnrouteJob', './react-native': 'BackgroundReporter',
 };
 let app;
 before(() => { if (!skip) app = new App({react: lacks('react') === false}); });
@@ -25,8 +25,9 @@ test('npm pack contains the client, its types and its own README, and nothing el
   const [packed] = JSON.parse(npm(app.folder, PACKAGE, 'pack', '--dry-run', '--json'));
   assert.deepEqual(packed.files.map(({path}) => path).sort(), [
     'LICENSE', 'README.md', 'background-queue.js', 'element-text.js', 'element.d.ts', 'element.js', 'enroute-connection.js',
-    'enroute-rest.js', 'enroute-timing.js', 'enroute-view.js', 'enroute-words.js', 'enroute.d.ts', 'enroute.js', 'package.json',
-    'react-native.d.ts', 'react-native.js', 'react.d.ts', 'react.js', 'view.d.ts', 'view.js', 'words.d.ts', 'words.js',
+    'enroute-rest.js', 'enroute-route.js', 'enroute-timing.js', 'enroute-view.js', 'enroute-words.js', 'enroute.d.ts',
+    'enroute.js', 'package.json', 'react-native.d.ts', 'react-native.js', 'react.d.ts', 'react.js', 'route.d.ts', 'route.js',
+    'view.d.ts', 'view.js', 'words.d.ts', 'words.js',
   ]);
   assert.equal(packed.name, '@enroute/client');
   assert.ok(packed.size < 60_000, `${packed.size} bytes`);

@@ -155,7 +155,9 @@ test('"React Native" reports what both libraries say, for the jobs of the trip',
   const {setOut, arrived} = await load('trip');
   const {Enroute} = await app.load('enroute.mjs', "export * from '@enroute/client';");
   await setOut(new Enroute({url: 'https://track.example/v1', credential: () => ({token: 't'})}), ['visit-1']);
-  assert.deepEqual(requests.splice(0), [{method: 'PUT', path: '/api/v1/jobs/visit-1/travel'}]);
+  assert.deepEqual(requests.splice(0), [
+    {method: 'PUT', path: '/api/v1/jobs/visit-1/travel', body: {device: 'my-phone'}},
+  ]);
   const coords = {latitude: 41.9, longitude: 12.5, accuracy: 5, speed: 3, heading: 90};
   await tasks.get('enroute-locations')({data: {locations: [{coords, timestamp: Date.now()}]}, error: null});
   assert.equal(requests.at(-1).path, '/api/v1/jobs/visit-1/locations');

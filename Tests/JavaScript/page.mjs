@@ -7,8 +7,11 @@ import {Clock} from './clock.mjs';
 class Happening {
   #listeners = [];
   addEventListener(type, listener) { this.#listeners.push({type, listener}); }
+  removeEventListener(type, listener) {
+    this.#listeners = this.#listeners.filter((each) => each.type !== type || each.listener !== listener);
+  }
   happens(type, event = {}) {
-    for (const each of this.#listeners) if (each.type === type) each.listener(event);
+    for (const each of [...this.#listeners]) if (each.type === type) each.listener(event);
   }
 }
 
@@ -102,6 +105,7 @@ define('history', {state: null, replaceState() {}});
 define('matchMedia', () => new Happening());
 define('isSecureContext', true);
 define('addEventListener', (type, listener) => browser.addEventListener(type, listener));
+define('removeEventListener', (type, listener) => browser.removeEventListener(type, listener));
 
 /** Replaces the page's timers with a clock that the test controls, until the test ends. */
 export function ownClock(test) {

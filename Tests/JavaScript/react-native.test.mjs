@@ -56,6 +56,9 @@ test('an event of expo-location becomes one report of its newest fixes', async (
   assert.deepEqual(outcomes, [outcome]);
   assert.deepEqual([outcome.sent, outcome.accepted, outcome.error, outcome.waiting], [true, ['v'], null, 0]);
   assert.deepEqual(fixesOfExpo(expo(clock, 0).data.locations[0]), fixesOfExpo(expo(clock, 0).data));
+  assert.deepEqual(
+    [true, false, undefined].map((mocked) => fixesOfExpo({...expo(clock, 0).data.locations[0], mocked})[0].mock),
+    [true, undefined, undefined]);
 });
 
 test('events of react-native-background-geolocation are reported; samples and other events are not', async () => {
@@ -74,6 +77,8 @@ test('events of react-native-background-geolocation are reported; samples and ot
   await clock.pass(5000);
   await task({name: 'heartbeat', params: {location: {...location, timestamp: clock.wall()}}});
   assert.equal(sent.length, 2);
+  assert.equal(fixOfBackgroundGeolocation({...location, mock: true}).mock, true);
+  assert.equal('mock' in fixOfBackgroundGeolocation({...location, mock: false}), false);
   assert.equal('battery' in fixOfBackgroundGeolocation({...location, battery: {level: 0.3, is_charging: true}}), false);
 });
 

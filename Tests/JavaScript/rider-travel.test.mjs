@@ -33,7 +33,7 @@ function rider() {
     reportUnavailable: (reason, job) => world.explained.push([reason, job]),
   };
   world.travel = new Travel(enroute, {
-    changed() {}, panel() {}, allowed() {}, presence() {}, settled: (job) => world.settled.push(job),
+    changed() {}, panel() {}, allowed() {}, inOrder: (jobs) => jobs, presence() {}, settled: (job) => world.settled.push(job),
     failed: (job, {code}, how) => world.failures.push([job, code, how?.isOff ?? false]),
   });
   begun.push(world.travel);

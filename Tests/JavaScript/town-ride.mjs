@@ -1,5 +1,6 @@
 // Rides through a town, and what the customer's page shows of them, for tests and `make bench BENCH=tracking`.
 
+import {Route} from '../../Sources/WebAssets/web/enroute-route.js';
 import {distance} from '../../Sources/WebAssets/web/enroute-view.js';
 import {onward} from '../../Sources/WebAssets/web/track-movement.js';
 
@@ -36,22 +37,29 @@ export function townRide(seed, top) {
   return places;
 }
 
+/** The route of a ride: its corners. */
+const routeOf = (ride) => new Route(ride.filter(
+  ({course}, at) => at === 0 || at === ride.length - 1 || course !== ride[at + 1].course).map(({place}) => place));
+
 const quantile = (values, share) => values.sort((a, b) => a - b)[Math.floor(values.length * share)];
 
 /**
  * Shows five rides.
  * @param {() => object} movement makes a Movement
- * @param {{interval: number, top: number, tells: boolean}} ride ms between reports; m/s; whether the phone reports its speed
+ * @param {{interval: number, top: number, tells: boolean, isRouted?: boolean}} ride ms between reports; m/s; whether the phone
+ *   reports its speed; whether the route is known
  * @returns the share of moving time in which the marker stands still, the p99 of its speed by that of the rider, and its
  *   error in m
  */
-export function shown(movement, {interval, top, tells}) {
+export function shown(movement, {interval, top, tells, isRouted = false}) {
   let [frozen, moving] = [0, 0];
   const [speeds, real, errors] = [[], [], []];
   for (const seed of [1, 2, 3, 4, 5]) {
     const marker = movement();
     let [before, next] = [null, 0];
-    for (const {ms, place, speed, course} of townRide(seed, top)) {
+    const ride = townRide(seed, top);
+    if (isRouted) marker.follow(routeOf(ride), FROM);
+    for (const {ms, place, speed, course} of ride) {
       if (ms >= next) {
         // Reports are up to 200 ms late.
         next = ms + interval + (ms / FRAME * 7_919 % 3) * 100;
@@ -69,6 +77,49 @@ export function shown(movement, {interval, top, tells}) {
         }
       }
       before = at;
+    }
+  }
+  return {
+    frozen: frozen / moving, haste: quantile(speeds, 0.99) / quantile(real, 0.99), error: quantile(errors, 0.95),
+  };
+}
+
+/**
+ * Shows a ride at the interval that the gateway asks for.
+ * @param {() => object} movement makes a Movement
+ * @param {{truth: number[][], messages: (number|null)[][], moving: number}} ride `truth`: ms, lat, lon, m/s, once a second;
+ *   `messages`: ms of arrival, at, lat, lon, spd, hdg; `moving`: m/s above which the rider moves
+ * @returns as `shown`
+ */
+export function asked(movement, {truth, messages, moving: least}) {
+  const marker = movement();
+  let [frozen, moving, next, before] = [0, 0, 0, null];
+  const [speeds, real, errors] = [[], [], []];
+  for (let index = 1; index < truth.length; index += 1) {
+    const [from, lat, lon, speed] = truth[index - 1];
+    const [to, nextLat, nextLon] = truth[index];
+    // Gaps of recordings are no movement.
+    const isGap = to - from > 3_000;
+    for (let ms = from; ms < to; ms += FRAME) {
+      for (; next < messages.length && messages[next][0] <= ms; next += 1) {
+        const [, at, latitude, longitude, spd, hdg] = messages[next];
+        marker.take({
+          at, lat: latitude, lon: longitude, ...(spd === null ? {} : {spd}), ...(hdg === null ? {} : {hdg}),
+        }, FROM + ms);
+      }
+      const place = marker.at(FROM + ms);
+      if (before && place && ms > 15_000 && !isGap) {
+        const share = (ms - from) / (to - from);
+        const metres = distance(before, place);
+        speeds.push(metres * 1000 / FRAME);
+        real.push(speed);
+        errors.push(distance(place, {lat: lat + (nextLat - lat) * share, lon: lon + (nextLon - lon) * share}));
+        if (speed > least) {
+          moving += 1;
+          if (metres < 0.005) frozen += 1;
+        }
+      }
+      before = place;
     }
   }
   return {

@@ -2,8 +2,9 @@
 
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
+import {Route} from '../../Sources/WebAssets/web/enroute-route.js';
 import {bearing, distance} from '../../Sources/WebAssets/web/enroute-view.js';
-import {GLIDE, HASTE, LONGEST_GLIDE, LONGEST_RECKONING, Movement, RECKONING, TURN, onward, turn}
+import {GLIDE, HASTE, LONGEST_GLIDE, LONGEST_RECKONING, Movement, RECKONING, RESTS, TURN, onward, turn}
   from '../../Sources/WebAssets/web/track-movement.js';
 import {shown} from './town-ride.mjs';
 
@@ -43,7 +44,7 @@ test('after a glide the marker is on the route, and it does not hurry', () => {
   const aside = {...onward(driving(2), 0, 25), at: 2000, spd: 10, hdg: 90};
   movement.take(aside, T + 2_000);
   assert.ok(metresApart(movement.at(T + 2_000), driving(2)) < 0.1, 'nothing leaps when it comes');
-  assert.ok(GLIDE <= 1_000 && LONGEST_GLIDE <= 6_000);
+  assert.ok(GLIDE <= 1_000 && LONGEST_GLIDE <= 20_000);
   for (let ms = 2_000; ms < 2_000 + LONGEST_GLIDE; ms += 100) {
     const step = metresApart(movement.at(T + ms), movement.at(T + ms + 100));
     assert.ok(step < 10 * 1.7 / 10, `${step * 10} m/s`);
@@ -57,13 +58,13 @@ test('after a glide the marker is on the route, and it does not hurry', () => {
   assert.ok(metresApart(near.at(T + 2_000 + GLIDE), aim) < 0.1, 'a small gap closes at once');
 });
 
-test('without a position the marker continues for five seconds and then stops', () => {
+test('without a position the marker continues for seven seconds and then stops', () => {
   const movement = new Movement();
   movement.take(driving(0), T);
   assert.ok(Math.abs(metresApart(movement.at(T + 4_900), ROME) - 49) < 0.2);
   const end = movement.at(T + RECKONING);
-  assert.ok(Math.abs(metresApart(end, ROME) - 50) < 0.2);
-  for (const later of [5_016, 8_000, 29_000, 31_000, 600_000]) {
+  assert.ok(Math.abs(metresApart(end, ROME) - 70) < 0.2);
+  for (const later of [7_016, 8_000, 29_000, 31_000, 600_000]) {
     assert.deepEqual(movement.at(T + later), end);
     assert.equal(movement.isMoving(T + later), false);
   }
@@ -72,7 +73,9 @@ test('without a position the marker continues for five seconds and then stops', 
 test('the marker continues until the next position is overdue, and for 20 s at most', () => {
   for (const [interval, limit] of [[5_000, 7_000], [8_000, 11_200], [12_000, 16_800], [20_000, LONGEST_RECKONING]]) {
     const movement = new Movement();
-    for (const index of [0, 1, 2]) movement.take(driving(index * interval / 1000), T + index * interval);
+    for (const index of [0, 1, 2]) {
+      movement.take(driving(index * interval / 1000), T + index * interval, {atOnce: true});
+    }
     const last = T + 2 * interval;
     assert.equal(movement.isMoving(last + limit - 100), true, `${interval}`);
     assert.equal(movement.isMoving(last + limit), false, `${interval}`);
@@ -88,7 +91,7 @@ test('a speed that contradicts the positions is not extrapolated', () => {
   assert.ok(metresApart(movement.at(T + 1_000), ROME) <= 100.1);
   movement.take({...driving(1), spd: 340}, T + 1_000);
   movement.take({...driving(2), spd: 340}, T + 2_000);
-  assert.ok(metresApart(movement.at(T + 7_000), driving(2)) <= 23.1 * 5);
+  assert.ok(metresApart(movement.at(T + 2_000 + RECKONING), driving(2)) <= 23.1 * RECKONING / 1000);
 });
 
 test('a walker without a reported speed does not stand still', () => {
@@ -104,12 +107,14 @@ test('a walker without a reported speed does not stand still', () => {
 });
 
 // Between two reports nobody knows that a rider starts or turns, so both grow with the interval.
-for (const [interval, most, fastest] of [[1_000, 3, HASTE], [2_000, 3, 1.17], [3_000, 4, 1.3], [5_000, 5.5, 1.55]]) {
+for (const [interval, most, fastest] of [[1_000, 3, HASTE], [2_000, 3, HASTE], [3_000, 3.5, HASTE], [5_000, 5, 1.2]]) {
   test(`with a report every ${interval / 1000} s the marker is frozen under ${most} % of the time and does not hurry`, () => {
-    for (const [top, tells] of [[5, true], [11, true], [11, false], [25, true]]) {
-      const {frozen, haste} = shown(() => new Movement(), {interval, top, tells});
-      assert.ok(frozen < most / 100, `${top} m/s: ${(100 * frozen).toFixed(1)} % frozen`);
-      assert.ok(haste <= fastest, `${top} m/s: displayed speed ${haste.toFixed(2)} times the true one`);
+    for (const [top, tells] of [[1.3, true], [5, true], [11, true], [11, false], [25, true]]) {
+      for (const isRouted of [false, true]) {
+        const {frozen, haste} = shown(() => new Movement(), {interval, top, tells, isRouted});
+        assert.ok(frozen < most / 100, `${top} m/s: ${(100 * frozen).toFixed(1)} % frozen`);
+        assert.ok(haste <= fastest, `${top} m/s: displayed speed ${haste.toFixed(2)} times the true one`);
+      }
     }
   });
 }
@@ -123,7 +128,7 @@ test('a position that is old on arrival is not extrapolated', () => {
 
 test('a marker at rest does not move, whatever heading the phone reports', () => {
   const movement = new Movement();
-  movement.take({...ROME, at: 0, spd: 0.6, hdg: 200}, T);
+  movement.take({...ROME, at: 0, spd: RESTS, hdg: 200}, T);
   assert.ok(metresApart(movement.at(T + 4_000), ROME) < 0.01);
 });
 
@@ -134,7 +139,7 @@ test('without a reported speed the marker uses the distance between positions', 
   assert.ok(metresApart(movement.at(T + 2_000), ROME) < 0.01, 'one position knows no speed');
   movement.take(plain(2), T + 2_000);
   const glided = 2_000 + LONGEST_GLIDE;
-  assert.ok(Math.abs(metresApart(movement.at(T + glided), ROME) - Math.min(glided, 7_000) / 100) < 0.5);
+  assert.ok(Math.abs(metresApart(movement.at(T + glided), ROME) - Math.min(glided, 2_000 + RECKONING) / 100) < 0.5);
   assert.ok(Math.abs(turn(movement.heading(T + 4_000), 90)) < 1);
 });
 
@@ -210,8 +215,62 @@ test('in a random ride the marker is soon where the rider is, and rests when it 
       movement.take({...place, at: now - T, spd, hdg}, now);
       const shown = movement.at(now + LONGEST_GLIDE);
       const reckoned = Math.min(LONGEST_GLIDE, RECKONING) / 1000;
-      assert.ok(metresApart(shown, onward(place, hdg, spd > 0.7 ? spd * reckoned : 0)) < spd * 2 + 0.5);
+      assert.ok(metresApart(shown, onward(place, hdg, spd > RESTS ? spd * reckoned : 0)) < spd * 2 + 0.5);
       if (spd > 1.5) assert.ok(Math.abs(turn(movement.heading(now + TURN), bearing(from, place))) < 15);
     }
   }
+});
+
+/** 100 m to the east, then 300 m to the north. */
+const BEND = onward(ROME, 90, 100);
+const bentRoute = () => new Route([ROME, BEND, onward(BEND, 0, 300)]);
+
+test('on a route the marker turns with the street and not into the houses', () => {
+  const movement = new Movement();
+  movement.follow(bentRoute(), T);
+  movement.take(driving(6), T);
+  for (let ms = 0; ms <= RECKONING; ms += 100) {
+    const place = movement.at(T + ms);
+    const [ahead, there] = [60 + ms / 100, bentRoute().find(place)];
+    assert.ok(there.away < 0.1 && Math.abs(there.along - ahead) < 0.2, `${ms} ms: ${there.away} m from the street`);
+  }
+  assert.ok(metresApart(movement.at(T + RECKONING), onward(BEND, 0, 30)) < 0.5);
+});
+
+test('on a route the marker glides along the street, and a new or lost route is no leap', () => {
+  const movement = new Movement();
+  movement.follow(bentRoute(), T);
+  movement.take(driving(8), T);
+  movement.take({...onward(BEND, 0, 10), at: 13_000, spd: 10, hdg: 0}, T + 5_000);
+  let before = movement.at(T + 5_000);
+  for (let ms = 5_016; ms < 12_000; ms += 16) {
+    if (ms === 5_016 + 16 * 100) movement.follow(null, T + ms);
+    if (ms === 5_016 + 16 * 150) movement.follow(bentRoute(), T + ms);
+    const place = movement.at(T + ms);
+    assert.ok(metresApart(before, place) < 10 * HASTE * 0.016 + 0.05, `${metresApart(before, place)} m at ${ms} ms`);
+    assert.ok(bentRoute().find(place).away < 5, `${bentRoute().find(place).away} m aside at ${ms} ms`);
+    before = place;
+  }
+});
+
+test('a rider who leaves the route, or drives against it, is extrapolated straight', () => {
+  for (const [aside, hdg] of [[60, 90], [0, 270]]) {
+    const movement = new Movement();
+    movement.follow(bentRoute(), T);
+    const place = onward(onward(ROME, 90, 50), 180, aside);
+    movement.take({...place, at: 0, spd: 10, hdg}, T);
+    assert.equal(movement.along, null);
+    assert.ok(metresApart(movement.at(T + 3_000), onward(place, hdg, 30)) < 0.1);
+  }
+});
+
+test('the marker stops at the end of the route, and with reduced motion it stays at the position', () => {
+  const movement = new Movement();
+  movement.follow(bentRoute(), T);
+  movement.take({...onward(BEND, 0, 280), at: 0, spd: 10, hdg: 0}, T);
+  assert.ok(metresApart(movement.at(T + RECKONING), onward(BEND, 0, 300)) < 0.1);
+  const still = new Movement({still: () => true});
+  still.follow(bentRoute(), T);
+  still.take(driving(6), T);
+  assert.ok(metresApart(still.at(T + 3_000), driving(6)) < 0.01);
 });

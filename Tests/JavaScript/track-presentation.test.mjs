@@ -266,6 +266,15 @@ test('the details show what the order system wrote: number, items, note and the 
   assert.match(seen(view, {wall: Date.UTC(2026, 10, 21, 9), language: 'de', locale: 'de'}).facts.window, /^18:00–18:30/);
 });
 
+test('before the rider shares a position, the page shows when such orders usually arrive, unless a time was promised', () => {
+  const eta = {state: 'ok', arrivesAt: WALL + 1_500_000, earliestAt: WALL + 900_000, latestAt: WALL + 2_700_000, at: WALL};
+  assert.match(seen(viewOf('delivery', 'preparing', {eta})).eta, /2:48\s?–\s?3:18\sPM/);
+  const window = {from: WALL + 3_600_000, until: WALL + 5_400_000};
+  assert.match(seen(viewOf('delivery', 'preparing', {eta, display: {window}})).eta, /3:33\s?–\s?4:03\sPM/);
+  assert.equal(seen(viewOf('delivery', 'preparing')).eta, '');
+  assert.equal(seen(viewOf('delivery', 'cancelled', {eta})).eta, '');
+});
+
 test('who is coming has a name, a vehicle and a contact in the reader’s language, and is nobody without a card', () => {
   const card = {name: 'Rosa', vehicle: 'cargo_bike', plate: 'AB 1', contact: 'tel:+390612345,42', photo: 'https://p.example/r'};
   const {who} = seen(underway('delivery', {riderCard: card}));

@@ -119,8 +119,10 @@ import Testing
         let journey = try load("a.log", log)
         #expect(journey.fixes.count == 4)
         #expect(journey.warnings.count == 2)
-        #expect(journey.warnings.first?.hasPrefix("1 sentences have no checksum") == true)
-        #expect(journey.warnings.last?.contains("3 damaged lines were skipped; the first: Line 12:") == true)
+        #expect(journey.warnings.first?.hasPrefix("1 sentence has no checksum") == true)
+        #expect(
+            journey.warnings.last?.contains(
+                "3 damaged lines were skipped (1 with a wrong checksum); the first: Line 12:") == true)
         #expect(try load("a.csv", "unix_ms,lat,lon\n1000,1,1\n2000,1,1\n").warnings.isEmpty)
     }
 

@@ -114,6 +114,7 @@ import Testing
             (.position, keyspace.position(of: job)), (.eta, keyspace.eta(of: job)),
             (.etaLease, keyspace.etaLease(of: job)), (.stopsBefore, keyspace.stopsBefore(job)),
             (.etaBudget, keyspace.etaBudget(of: "osrm", day: 1)), (.verdicts, keyspace.verdicts(of: job)),
+            (.push, keyspace.push(of: job)),
             (.feed, keyspace.feed(of: job)), (.events, keyspace.events(of: job)), (.ticket, keyspace.ticket("0a")),
             (.signIn, keyspace.signIn("0a")), (.link, keyspace.link("0a")), (.viewers, keyspace.viewers(ofLink: "0a")),
             (.rider, keyspace.rider(rider, in: zone)), (.tasks, keyspace.tasks(of: rider, in: zone)),

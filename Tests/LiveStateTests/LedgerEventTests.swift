@@ -156,7 +156,7 @@ import Testing
                 return rest[..<(rest.firstRange(of: "\n\n")?.lowerBound ?? rest.endIndex)]
             }
         }
-        #expect(parts.count == 8)
+        #expect(parts.count == 9)
         #expect(Set(parts).count == 1)
     }
 

@@ -18,7 +18,7 @@ import Testing
             return try await publisher.publish(fix, for: Stage.job, by: rider, receivedAt: receivedAt).get()
         case .onPath:
             let promise = stage.client.eventLoop.makePromise(of: LocationPublisher.Verdict.self)
-            let path = publisher.path(for: Stage.job, by: rider)
+            let path = publisher.path(for: Stage.job, by: rider, on: .requests)
             stage.client.eventLoop.execute {
                 publisher.publish(fix, on: path, receivedAt: receivedAt) { promise.completeWith($0) }
             }
@@ -63,7 +63,9 @@ import Testing
             let verdicts = try await loop.flatSubmit {
                 let promises = jobs.map { job in
                     let promise = loop.makePromise(of: LocationPublisher.Verdict.self)
-                    publisher.publish(fix, on: publisher.path(for: job, by: Stage.rider), receivedAt: now) {
+                    publisher.publish(
+                        fix, on: publisher.path(for: job, by: Stage.rider, on: .requests), receivedAt: now
+                    ) {
                         promise.completeWith($0)
                     }
                     return promise.futureResult

@@ -8,12 +8,14 @@ import Testing
 
     private func keys(_ stage: Stage) -> [String] { [stage.travelKey, stage.positionKey, stage.feedChannel] }
 
-    private func open(_ stage: Stage, _ rider: String, until deadline: Int64, again: Bool = false, fence: Int = 5)
+    private func open(
+        _ stage: Stage, _ rider: String, until deadline: Int64, again: Bool = false, fence: Int = 5, device: String = ""
+    )
         async throws -> RESPValue
     {
         try await stage.run(
             Scripts.openFeed, keys: self.keys(stage),
-            [rider, String(deadline), Self.message, again ? "1" : "0", String(fence)])
+            [rider, String(deadline), Self.message, again ? "1" : "0", String(fence), device])
     }
 
     private func expiry(_ stage: Stage) async throws -> Int64? {
@@ -42,6 +44,22 @@ import Testing
             #expect(again == .answer(2))
             #expect(try await self.expiry(stage) == deadline + 60_000)
             #expect(try await stage.client.run("GET", stage.positionKey).text == "where it was")
+            #expect(try await stage.hasNoMessages())
+        }
+    }
+
+    @Test func `another device of the rider takes over silently, and the position stays`() async throws {
+        try await Stage.set { stage in
+            let deadline = try await stage.now() + 3_600_000
+            _ = try await self.open(stage, "rider-1", until: deadline, device: "phone-1")
+            _ = try await stage.subscriber.messages.next()
+            try await stage.client.run("SET", stage.positionKey, "where it was")
+            #expect(try await self.open(stage, "rider-1", until: deadline, fence: 6, device: "phone-2") == .answer(2))
+            #expect(try await stage.client.run("GET", stage.travelKey).text == "6 \(deadline) rider-1 phone-2")
+            #expect(try await stage.client.run("GET", stage.positionKey).text == "where it was")
+            // A decision that was overtaken on its way changes nothing.
+            #expect(try await self.open(stage, "rider-1", until: deadline, fence: 5, device: "phone-1") == .answer(2))
+            #expect(try await stage.client.run("GET", stage.travelKey).text == "6 \(deadline) rider-1 phone-2")
             #expect(try await stage.hasNoMessages())
         }
     }
@@ -120,7 +138,7 @@ import Testing
             try await stage.client.run("SET", stage.positionKey, "here")
             let call = ValidCall(
                 script: Scripts.openFeed, keys: self.keys(stage),
-                arguments: ["rider-1", "9000000000000", Self.message, "0", "5"])
+                arguments: ["rider-1", "9000000000000", Self.message, "0", "5", "phone-1"])
             let deadlines = [
                 "", "x", "999999999999", "10000000000000", "1700000000.00", "0x7fffffffff0", "9.0000000e+12",
                 "9e12         ", "nan", "inf",
@@ -129,7 +147,8 @@ import Testing
                 (badNames + [""]).map { (0, $0, "rider must be") } + deadlines.map { (1, $0, "deadline must be") }
                     + ["", "{", "}", "[]", "x"].map { (2, $0, "message must be") }
                     + ["", "2", "true"].map { (3, $0, "if_absent must be") }
-                    + badFences.map { (4, $0, "fence must be") }, on: stage)
+                    + badFences.map { (4, $0, "fence must be") }
+                    + ["a b", String(repeating: "a", count: 65)].map { (5, $0, "device must be") }, on: stage)
             let answer = try await stage.run(call.script, keys: call.keys, call.arguments)
             #expect(answer == .answer(1))
         }

@@ -14,10 +14,13 @@ import Testing
         try await stage.client.run("SET", stage.travelKey, "1 \(deadline) rider-1")
     }
 
-    private func publish(_ stage: Stage, at: Int64, rider: String = "rider-1", lifetime: String = "600000")
+    private func publish(
+        _ stage: Stage, at: Int64, rider: String = "rider-1", device: String = "phone-1", lifetime: String = "600000"
+    )
         async throws -> RESPValue
     {
-        try await stage.run(Scripts.publishLocation, keys: self.keys(stage), [rider, String(at), Self.tail, lifetime])
+        try await stage.run(
+            Scripts.publishLocation, keys: self.keys(stage), [rider, device, String(at), Self.tail, lifetime])
     }
 
     private func id(_ answer: RESPValue) -> Int64? {
@@ -37,6 +40,78 @@ import Testing
             #expect((599_000...600_000).contains(try await stage.client.timeLeft(of: stage.positionKey)))
             // The id is the time of Redis in microseconds.
             #expect((now * 1000..<now * 1000 + 10_000_000).contains(id))
+        }
+    }
+
+    @Test func `only the device that travel mode names is shown`() async throws {
+        try await Stage.set { stage in
+            let now = try await stage.now()
+            try await stage.client.run("SET", stage.travelKey, "1 9000000000000 rider-1 phone-1")
+            #expect(self.id(try await self.publish(stage, at: now)) != nil)
+            for (number, other) in ["phone-2", "~connection"].enumerated() {
+                #expect(try await self.publish(stage, at: now + 1 + Int64(number), device: other) == .answer(-6))
+            }
+            // However long the device is silent: it has a name, and takes over nothing by itself.
+            try await stage.client.run("DEL", stage.positionKey)
+            #expect(try await self.publish(stage, at: now + 3, device: "phone-2") == .answer(-6))
+            #expect(self.id(try await self.publish(stage, at: now + 4)) != nil)
+        }
+    }
+
+    @Test func `a device without a name goes on for another one that is silent for 15 s, not for one that reports`()
+        async throws
+    {
+        try await Stage.set { stage in
+            let now = try await stage.now()
+            try await stage.client.run("SET", stage.travelKey, "1 9000000000000 rider-1 ~a")
+            #expect(self.id(try await self.publish(stage, at: now, device: "~a")) != nil)
+            #expect(try await self.publish(stage, at: now + 1, device: "~b") == .answer(-6))
+            let old = #"{"type":"location","id":"\((now - 15_500) * 1000)","at":\(now - 20_000)\(Self.tail)"#
+            try await stage.client.run("SET", stage.positionKey, old)
+            #expect(try await self.publish(stage, at: now + 2, device: "phone-2") == .answer(-6))
+            #expect(self.id(try await self.publish(stage, at: now + 3, device: "~b")) != nil)
+            #expect(try await stage.client.run("GET", stage.travelKey).text == "1 9000000000000 rider-1 ~b")
+            #expect(try await self.publish(stage, at: now + 4, device: "~a") == .answer(-6))
+        }
+    }
+
+    @Test
+    func `a connection without a name goes on for REST requests without one at once, and not the other way round`()
+        async throws
+    {
+        try await Stage.set { stage in
+            let now = try await stage.now()
+            try await stage.client.run("SET", stage.travelKey, "1 9000000000000 rider-1 ~rest")
+            #expect(self.id(try await self.publish(stage, at: now, device: "~rest")) != nil)
+            #expect(self.id(try await self.publish(stage, at: now + 1, device: "~a")) != nil)
+            #expect(try await self.publish(stage, at: now + 2, device: "~rest") == .answer(-6))
+        }
+    }
+
+    @Test func `after a device has given up, the next one that reports is the reporter`() async throws {
+        try await Stage.set { stage in
+            let now = try await stage.now()
+            try await stage.client.run("SET", stage.travelKey, "1 9000000000000 rider-1 ~a", "PX", "60000")
+            func release(_ rider: String, _ device: String) async throws -> RESPValue {
+                try await stage.run(Scripts.releaseFeed, keys: [stage.travelKey], [rider, device])
+            }
+            #expect(try await release("rider-1", "~b") == .answer(0))
+            #expect(try await release("rider-2", "~a") == .answer(0))
+            #expect(try await release("rider-1", "~a") == .answer(1))
+            #expect(try await stage.client.run("GET", stage.travelKey).text == "1 9000000000000 rider-1")
+            #expect(self.id(try await self.publish(stage, at: now, device: "~b")) != nil)
+            #expect(try await self.publish(stage, at: now + 1, device: "~a") == .answer(-6))
+            #expect((50_000...60_000).contains(try await stage.client.timeLeft(of: stage.travelKey)))
+        }
+    }
+
+    @Test func `release_feed refuses bad arguments and writes nothing`() async throws {
+        try await Stage.set { stage in
+            let call = ValidCall(script: Scripts.releaseFeed, keys: [stage.travelKey], arguments: ["rider-1", "~a"])
+            try await stage.client.run("SET", stage.travelKey, "1 9000000000000 rider-1 ~a")
+            let names = ["", "a b", String(repeating: "a", count: 65)]
+            try await call.refuses(
+                names.map { (0, $0, "rider must") } + names.map { (1, $0, "device must") }, on: stage)
         }
     }
 
@@ -145,7 +220,7 @@ import Testing
             try await self.share(stage)
             let call = ValidCall(
                 script: Scripts.publishLocation, keys: self.keys(stage),
-                arguments: ["rider-1", String(try await stage.now()), Self.tail, "600000"])
+                arguments: ["rider-1", "phone-1", String(try await stage.now()), Self.tail, "600000"])
             let times = [
                 "", "x", "170000000000", "17000000000000", "0999999999999", "1700000000.00", "-170000000000",
                 "0x0e8d4a51000", "1.6000000e+12", "1e12         ", " 170000000000", "nan",
@@ -153,9 +228,10 @@ import Testing
             let lifetimes = ["", "0", "-1", "1.5", "86400001", "x", "nan", "inf"]
             try await call.refuses(
                 [(0, "", "rider must"), (0, String(repeating: "a", count: 65), "rider must")]
-                    + times.map { (1, $0, "captured_at must be") }
-                    + ["", ",", "}", #""a":1}"#, #","a":1"#, "{}"].map { (2, $0, "tail must") }
-                    + lifetimes.map { (3, $0, "lifetime_ms must be") }, on: stage)
+                    + ["", "a b", String(repeating: "a", count: 65)].map { (1, $0, "device must") }
+                    + times.map { (2, $0, "captured_at must be") }
+                    + ["", ",", "}", #""a":1}"#, #","a":1"#, "{}"].map { (3, $0, "tail must") }
+                    + lifetimes.map { (4, $0, "lifetime_ms must be") }, on: stage)
             let answer = try await stage.run(call.script, keys: call.keys, call.arguments)
             #expect(self.id(answer) != nil)
         }
@@ -168,7 +244,7 @@ import Testing
             let answers = (0..<200).shuffled().map { number in
                 stage.client.evaluate(
                     Scripts.publishLocation, keys: self.keys(stage),
-                    arguments: ["rider-1", .integer(now + Int64(number)), .text(Self.tail), 600_000])
+                    arguments: ["rider-1", "phone-1", .integer(now + Int64(number)), .text(Self.tail), 600_000])
             }
             let ids = try await EventLoopFuture.whenAllSucceed(answers, on: stage.client.eventLoop).get().compactMap(
                 self.id)

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 @Suite struct StartTravelTests {
-    private static let arguments = ["rider-1", "14400000", "in_transit,on_the_way", "172800000"]
+    private static let arguments = ["rider-1", "14400000", "in_transit,on_the_way", "172800000", "phone-1", "0"]
 
     private func start(_ stage: Stage, _ change: (inout [String]) -> Void = { _ in }) async throws -> RESPValue {
         var arguments = Self.arguments
@@ -37,6 +37,36 @@ import Testing
             // Each start is a new decision with a greater fence.
             #expect([first, again, afterStop] == (1...3).map { .answer(1, deadline, $0) })
             #expect(try await stage.record("travel_active") == ["1"])
+        }
+    }
+
+    private func start(_ stage: Stage, on device: String, resumes: Bool) async throws -> Int64? {
+        try await self.start(stage) { ($0[4], $0[5]) = (device, resumes ? "1" : "0") }.array?.first?.integer
+    }
+
+    @Test func `the record names the device that started last, and only that one may resume`() async throws {
+        try await Stage.set { stage in
+            try await stage.createJob(through: Stage.statusesUntilTransit)
+            var answers = [try await self.start(stage, on: "phone-1", resumes: true)]
+            answers.append(try await self.start(stage, on: "phone-2", resumes: false))
+            answers.append(try await self.start(stage, on: "phone-1", resumes: true))
+            #expect(answers == [1, 1, -4])
+            #expect(try await stage.record("reporter", "fence") == ["rider-1 phone-2", "2"])
+            answers = [try await self.start(stage, on: "phone-2", resumes: true)]
+            // Without `resume`, the first device takes the trip back.
+            answers.append(try await self.start(stage, on: "phone-1", resumes: false))
+            #expect(answers == [1, 1])
+            #expect(try await stage.record("reporter") == ["rider-1 phone-1"])
+        }
+    }
+
+    @Test func `the device of a rider that had the job before does not keep the next rider from resuming`() async throws
+    {
+        try await Stage.set { stage in
+            try await stage.createJob(through: Stage.statusesUntilTransit)
+            try await stage.client.run("HSET", stage.jobKey, "reporter", "rider-10 phone-9")
+            let answer = try await self.start(stage, on: "phone-1", resumes: true)
+            #expect(answer == 1)
         }
     }
 
@@ -110,7 +140,9 @@ import Testing
             try await call.refuses(
                 (badNames + [""]).map { (0, $0, "rider must be") } + caps.map { (1, $0, "cap_ms must be") }
                     + ["", "A", "a b", "a-b"].map { (2, $0, "allowed must be") }
-                    + badRetentions.map { (3, $0, "retention_ms must be") }, on: stage)
+                    + badRetentions.map { (3, $0, "retention_ms must be") }
+                    + ["", "a b", String(repeating: "a", count: 65)].map { (4, $0, "device must be") }
+                    + ["", "2"].map { (5, $0, "resume must be") }, on: stage)
             let answer = try await stage.run(call.script, keys: call.keys, call.arguments)
             #expect(answer.array?.first == .integer(1))
         }

@@ -43,6 +43,18 @@ import Testing
         #expect(answer.seconds == 1020 && answer.meters == 8125 && answer.knowsTraffic)
     }
 
+    @Test func `the answers of all three providers contain the way along streets`() async throws {
+        let way = ProviderFixtures.way.map { Coordinate(latitude: $0.0, longitude: $0.1)! }
+        let osrm = try await Self.ask(ProviderFixtures.osrm) { try OSRM(url: $0) }.get()
+        let mapbox = try await Self.ask(ProviderFixtures.mapbox) {
+            try MapboxDirections(key: ProviderFixtures.key, url: $0)
+        }.get()
+        let azure = try await Self.ask(ProviderFixtures.azureMaps) {
+            try AzureMaps(key: ProviderFixtures.key, url: $0)
+        }.get()
+        #expect(osrm.line == way && mapbox.line == way && azure.line == way)
+    }
+
     @Test func `with longitude and latitude swapped no provider finds a route, so the tests above detect it`()
         async throws
     {

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from order_system import Job
 from websocket import WebSocket
 
+SMOOTHED = 2e-5     # degrees of latitude
+
 
 class Follower:
     """A follower of one job, as its customer."""
@@ -22,10 +24,12 @@ class Follower:
             self.socket.hear(type="tracking", state="live")
 
     def hear_place(self, lat: float) -> None:
-        """Waits until the rider is at this latitude, or returns immediately if they already were."""
-        position = self._first["position"]
-        if position is None or position["lat"] != lat:
-            self.socket.hear(type="location", lat=lat)
+        """Waits until the rider is at this latitude, or returns immediately if they already were. The gateway smooths the way,
+        so two metres do not count."""
+        position, after = self._first["position"], 0
+        while position is None or abs(position["lat"] - lat) > SMOOTHED:
+            position = self.socket.hear(after=after, type="location")
+            after = self.socket.heard.index(position) + 1
 
 
 @contextlib.contextmanager

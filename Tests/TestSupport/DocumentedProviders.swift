@@ -29,16 +29,23 @@ package enum ProviderFixtures {
         return parts.first.map { ($0, query) }
     }
 
+    /// The way of every answer, from the station over two corners to the door, as providers write it.
+    package static let polyline = "gcbeHgs}bBg^??gpA_|B?{{CwsC"
+    package static let way = [
+        (48.185, 16.377), (48.19, 16.377), (48.19, 16.39), (48.21, 16.39), (48.2351, 16.4138),
+    ]
+    private static let geometry = #","geometry":"\#(polyline)""#
+
     package static let osrm: ProviderServer.Behaviour = { question in
         guard question.method == "GET", let (path, query) = parts(question.uri, "/route/v1/driving/"),
-            query["overview"] == "false"
+            query["overview"] == "full", query["geometries"] == "polyline"
         else { return .json(#"{"code":"InvalidUrl","message":"URL string malformed"}"#, status: 400) }
         guard pairs(path).allSatisfy(isKnown) else {
             return .json(#"{"code":"NoSegment","message":"Could not find a matching segment"}"#, status: 400)
         }
         return .json(
             #"{"code":"Ok","routes":[{"legs":[{"steps":[],"distance":8104.2,"duration":731.5,"summary":"","weight":731.5}],"#
-                + #""distance":8104.2,"duration":731.5,"weight_name":"routability","weight":731.5}],"#
+                + #""distance":8104.2,"duration":731.5,"weight_name":"routability","weight":731.5\#(geometry)}],"#
                 + #""waypoints":[{"hint":"x","distance":1.2,"name":"","location":[16.377,48.185]}]}"#)
     }
 
@@ -47,11 +54,15 @@ package enum ProviderFixtures {
             return geocoding(question)
         }
         guard query["access_token"] == keyText else { return .json(#"{"message":"Not Authorized"}"#, status: 401) }
+        guard query["overview"] == "full", query["geometries"] == "polyline" else {
+            return .json(#"{"code":"InvalidInput","message":"x"}"#, status: 422)
+        }
         guard pairs(path).count <= 25 else { return .json(#"{"code":"InvalidInput","message":"x"}"#, status: 422) }
         guard pairs(path).allSatisfy(isKnown) else { return .json(#"{"code":"NoSegment","message":"x"}"#) }
         return .json(
             #"{"routes":[{"weight_typical":900.1,"duration_typical":800.2,"weight_name":"auto","weight":1001.6,"#
-                + #""duration":905.25,"distance":8200.75,"legs":[]}],"waypoints":[],"code":"Ok","uuid":"u"}"#)
+                + #""duration":905.25,"distance":8200.75,"legs":[]\#(geometry)}],"waypoints":[],"code":"Ok","uuid":"u"}"#
+        )
     }
 
     private static let geocoding: ProviderServer.Behaviour = { question in
@@ -93,17 +104,18 @@ package enum ProviderFixtures {
         guard question.headers.first(name: "content-type") == "application/geo+json",
             let asked = try? JSONDecoder().decode(AzureRequest.self, from: Data(question.body)),
             asked.type == "FeatureCollection", asked.travelMode == "driving",
-            asked.routeOutputOptions == ["routeSummary"],
+            asked.routeOutputOptions == ["routeSummary", "routePath"],
             asked.features.map(\.properties.pointIndex) == Array(asked.features.indices),
             asked.features.allSatisfy({ $0.type == "Feature" && $0.geometry.type == "Point" }),
             asked.features.allSatisfy({ $0.properties.pointType == "waypoint" && isKnown($0.geometry.coordinates) })
         else { return .json(#"{"error":{"code":"400","message":"x"}}"#, status: 400) }
+        let pairs = Self.way.map { "[\($0.1),\($0.0)]" }.joined(separator: ",")
         // The duration with traffic is returned only when requested.
         let traffic = asked.optimizeRoute == "fastestWithTraffic" ? #","durationTrafficInSeconds":1020"# : ""
         return .json(
             #"{"type":"FeatureCollection","features":[{"type":"Feature","geometry":{"type":"Point","#
                 + #""coordinates":[16.377,48.185]},"properties":{"type":"Waypoint","order":{"inputIndex":0}}},"#
-                + #"{"type":"Feature","geometry":null,"properties":{"type":"RoutePath","distanceInMeters":8125,"#
+                + #"{"type":"Feature","geometry":{"type":"MultiLineString","coordinates":[[\#(pairs)]]},"properties":{"type":"RoutePath","distanceInMeters":8125,"#
                 + #""durationInSeconds":901\#(traffic),"trafficCongestion":"Medium","legs":[]}}],"alternativeRoutes":[]}"#
         )
     }

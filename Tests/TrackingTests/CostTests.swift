@@ -1,3 +1,4 @@
+import EnrouteWire
 import Foundation
 import Testing
 
@@ -7,6 +8,7 @@ import Testing
     /// The state of one followed job.
     private struct Job {
         var validator = LocationValidator()
+        var movement = ShownMovement()
         var estimator = TravelEstimator()
         var fence: Geofence
         var rate = ReportRate()
@@ -18,6 +20,13 @@ import Testing
         mutating func observe(_ reading: Reading) -> Bool {
             let receipt = LocationValidator.Receipt(reading)
             guard case .accepted = self.validator.validate(reading, received: receipt) else { return false }
+            guard let place = Coordinate(latitude: reading.point.latitude, longitude: reading.point.longitude) else {
+                return false
+            }
+            let fix = Fix(
+                at: reading.at, place: place, accuracyMeters: reading.accuracyMeters,
+                speedMetersPerSecond: reading.speedMetersPerSecond)
+            _ = self.movement.show(fix, isAnew: false)
             self.estimator.observe(reading)
             _ = self.fence.observe(reading)
             let meters = reading.point.meters(to: self.fence.destination)
@@ -64,7 +73,7 @@ import Testing
         }
     }
 
-    @Test func `the state of a followed job has at most 1,200 bytes`() {
-        #expect(MemoryLayout<Job>.size <= 1200)
+    @Test func `the state of a followed job has at most 1,800 bytes`() {
+        #expect(MemoryLayout<Job>.size <= 1800)
     }
 }

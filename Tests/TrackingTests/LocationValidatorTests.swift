@@ -1,3 +1,4 @@
+import EnrouteWire
 import Testing
 
 @testable import Tracking
@@ -165,6 +166,41 @@ import Testing
         #expect(validator.shown == Self.first && validator.counts.refused(.implausibleSpeed) == 59)
     }
 
+    @Test func `a reading that an app invented is refused, and counted`() {
+        var validator = Self.validator
+        var reading = Self.after(1000, north: 5)
+        reading.isMocked = true
+        #expect(validator.validate(reading) == .refused(.mocked) && validator.shown == Self.first)
+        #expect(validator.counts.refused(.mocked) == 1)
+    }
+
+    @Test(arguments: [(Vehicle.foot, 70.0, false), (.truck, 50, true), (.car, 59, true), (.foot, 40, true)])
+    func `a rider on foot is believed less far than a car`(vehicle: Vehicle, meters: Double, isBelieved: Bool) {
+        var validator = Self.validator
+        validator.setVehicle(vehicle)
+        let verdict = validator.validate(Self.after(1000, north: meters, accuracy: 1))
+        #expect((verdict == .accepted(.onward)) == isBelieved)
+    }
+
+    @Test func `a rider on foot that takes a train is shown after seconds`() {
+        var validator = LocationValidator()
+        validator.setVehicle(.foot)
+        var lost = 0
+        for second in 0..<300 as Range<Int64> {
+            let meters = second < 60 ? Double(second) : 60 + Double(second - 60) * 40
+            if case .accepted = validator.validate(Self.after(second * 1000, north: meters)) { continue }
+            lost += 1
+        }
+        #expect(lost <= 5)
+    }
+
+    @Test func `readings with an accuracy of 150 m are believed 300 m apart`() {
+        var validator = LocationValidator()
+        #expect(validator.validate(Self.after(0, accuracy: 150)) == .accepted(.onward))
+        #expect(validator.validate(Self.after(1000, north: 300, accuracy: 150)) == .accepted(.onward))
+        #expect(validator.validate(Self.after(2000, north: 700, accuracy: 5)) == .held)
+    }
+
     @Test func `a late batch never moves the marker back`() {
         var validator = Self.validator
         let newest = Self.after(40_000, north: 400)
@@ -191,7 +227,7 @@ import Testing
 
     @Test func `every refusal has a unique name`() {
         let names = FixRefusal.allCases.map { FixVerdict.refused($0).name } + [FixVerdict.held.name, "accepted"]
-        #expect(Set(names).count == 12 && FixVerdict.accepted(.anew).name == "accepted")
+        #expect(Set(names).count == 14 && FixVerdict.accepted(.anew).name == "accepted")
     }
 
     @Test func `the description of a reading contains no position`() {
@@ -226,7 +262,9 @@ import Testing
             guard let before, let shown = validator.shown else { continue }
             let seconds = Double(shown.at - before.at) / 1000
             #expect(seconds > 0)
-            #expect(acceptance == .anew || before.point.meters(to: reading.point) <= max(1, seconds) * 100)
+            let inaccuracy = (before.accuracyMeters ?? 0) + (reading.accuracyMeters ?? 0)
+            let most = max(max(1, seconds) * 100, inaccuracy * 1.5)
+            #expect(acceptance == .anew || before.point.meters(to: reading.point) <= most)
         }
         #expect(validator.counts.accepted > 100 && validator.counts.refused > 100)
     }

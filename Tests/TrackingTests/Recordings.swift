@@ -8,6 +8,8 @@ import Journeys
 enum Recordings {
     static let folder = URL(filePath: #filePath).appending(path: "../../../../shared/data/trips").standardized
     static let areThere = FileManager.default.fileExists(atPath: Self.folder.path)
+    /// Recordings of cars with few faults.
+    static let cars = ["rome-clean-1hz", "kyoto-25s-gap", "moscow-traffic", "petersburg-seven-gaps"]
     static let start: Int64 = 1_795_000_000_000
 
     static func real(_ name: String) throws -> [Reading] {

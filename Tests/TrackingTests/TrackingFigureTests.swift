@@ -1,3 +1,4 @@
+import EnrouteWire
 import Foundation
 import Testing
 
@@ -68,6 +69,80 @@ import Testing
         let missing = Self.missing(Self.steady(8, seconds: 244), behind: seconds * 1000)
         Self.print("clock_missing_\(seconds < 0 ? "fast" : "slow")_\(abs(seconds))", missing)
         #expect(missing < 1)
+    }
+
+    @Test(arguments: [("walk", 1.3, Vehicle.foot, 11.0), ("bicycle", 5, .bicycle, 4.6), ("car", 14, .car, 2.4)])
+    func `inaccurate readings are drawn as a way of bounded length`(
+        name: String, top: Double, vehicle: Vehicle, most: Double
+    ) {
+        for accuracy in [50.0, 100] {
+            let ride = NoisyRide(top: top, seed: 3, accuracy: accuracy, deviation: accuracy / 1.51)
+            let shown = ride.shown(by: vehicle, isFiltered: true)
+            Self.print("length_\(name)_\(Int(accuracy))", shown.length)
+            Self.print("length_raw_\(name)_\(Int(accuracy))", ride.shown(by: vehicle, isFiltered: false).length)
+            Self.print("fastest_\(name)_\(Int(accuracy))", shown.fastest)
+            #expect(shown.length <= most && shown.fastest < 60)
+        }
+    }
+
+    @Test func `spikes of 55 m are hardly shown`() {
+        var (most, steps) = (0.0, 0.0)
+        for seed in 0..<5 as Range<UInt64> {
+            var (filter, before) = (PositionFilter(), Point?.none)
+            let readings = NoisyRide(top: 1.3, seed: seed, accuracy: 5, deviation: 1).readings()
+            for (index, reading) in readings.enumerated() {
+                let isFalse = index > 20 && index.isMultiple(of: 40)
+                let shown = filter.observe(isFalse ? reading.moved(northMeters: 55) : reading).point
+                if isFalse, let before { most = max(most, before.meters(to: shown)) }
+                if isFalse { steps += 1 }
+                before = shown
+            }
+        }
+        Self.print("spike", most)
+        #expect(most < 25 && steps > 100)
+    }
+
+    @Test(arguments: [true, false])
+    func `a rider at 11 m per second is asked for a report every second near its destination`(tells: Bool) {
+        var (rate, movement, interval) = (ReportRate(), ShownMovement(), 0.0)
+        for (second, var reading) in Self.steady(11, seconds: 20).enumerated() {
+            reading.speedMetersPerSecond = tells ? 11 : nil
+            guard let place = Coordinate(latitude: reading.point.latitude, longitude: reading.point.longitude) else {
+                continue
+            }
+            let fix = Fix(
+                at: reading.at, place: place, accuracyMeters: 5, speedMetersPerSecond: reading.speedMetersPerSecond)
+            let speed = movement.show(fix, isAnew: false).speedMetersPerSecond
+            _ = rate.observe(
+                .init(
+                    isFollowed: true, metersToGo: 700 - Double(second) * 11,
+                    speedMetersPerSecond: speed ?? TravelAssumptions.of(nil).speed))
+            interval = rate.interval ?? 0
+        }
+        Self.print("asked_\(tells ? "told" : "untold")", interval)
+        #expect(interval == 1)
+    }
+
+    @Test func `a tunnel of 90 s ends at once`() {
+        var (validator, movement, late) = (LocationValidator(), ShownMovement(), 0)
+        for reading in Self.steady(20, seconds: 300) {
+            let second = (reading.at - Recordings.start) / 1000
+            guard !(100..<190).contains(second), case .accepted(let acceptance) = validator.validate(reading),
+                let place = Coordinate(latitude: reading.point.latitude, longitude: reading.point.longitude)
+            else { continue }
+            let shown = movement.show(Fix(at: reading.at, place: place, accuracyMeters: 5), isAnew: acceptance == .anew)
+            if second >= 190, Point(shown.place).meters(to: reading.point) > 10 { late += 1 }
+        }
+        Self.print("tunnel", Double(late))
+        #expect(late == 0)
+    }
+
+    /// For `benchmarks/tracking.mjs`, which moves the page's marker by them.
+    @Test func `rides as the gateway shows them are written for the benchmark`() throws {
+        let rides = try AskedRide.all()
+        #expect(rides.allSatisfy { $0.messages.count > 100 })
+        guard let path = ProcessInfo.processInfo.environment["ENROUTE_RIDES"] else { return }
+        try JSONEncoder().encode(rides).write(to: URL(filePath: path))
     }
 
     @Test func `trips without faults lose nothing`() {

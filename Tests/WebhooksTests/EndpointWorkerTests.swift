@@ -8,7 +8,7 @@ import Testing
 import Webhooks
 
 /// The delivery to one endpoint, with a real Redis and an endpoint in memory.
-@Suite struct EndpointWorkerTests {
+@Suite(.needsMachine(for: .faults)) struct EndpointWorkerTests {
     @Test func `a full waiting list repeats nothing, is reported, and delivery continues once there is room`()
         async throws
     {
@@ -139,7 +139,7 @@ struct WorkerStage: Sendable {
     let store: WebhookStore
     let settings: WebhookSettings
     let endpoint = MemoryEndpoint()
-    let counts = WebhookCounts()
+    let counts = SharedCounts()
     let log = LogLines()
     let keyspace = Keyspace()
 

@@ -5,7 +5,7 @@ import Testing
 import Webhooks
 
 /// Lookups of hosts when name servers do not answer.
-@Suite struct HostLookupsTests {
+@Suite(.needsMachine(for: .faults)) struct HostLookupsTests {
     /// A name server that answers for some hosts only once `open` was called.
     private final class Names: Sendable {
         private let hosts = Mutex<[String]>([])

@@ -6,7 +6,7 @@ import Testing
 import Webhooks
 
 /// One attempt to deliver an event. Requests that arrive are in Tests/Deploy/test_webhooks.py.
-@Suite struct WebhookSenderTests {
+@Suite(.needsMachine(for: .faults)) struct WebhookSenderTests {
     private final class Resolutions: Sendable {
         let hosts = Mutex<[String]>([])
     }

@@ -25,6 +25,8 @@ public struct JobDisplay: Hashable, Sendable {
     public var note: String?
     /// When the customer was promised the delivery or visit.
     public var window: TimeWindow?
+    /// What the rider travels with for this job, instead of the vehicle on the rider's card.
+    public var vehicle: Vehicle?
 
     public static let longestNumber = 64
     public static let maxItems = 20
@@ -32,14 +34,16 @@ public struct JobDisplay: Hashable, Sendable {
     public static let longestNote = 500
 
     public init(
-        orderNumber: String? = nil, items: [String] = [], note: String? = nil, window: TimeWindow? = nil
+        orderNumber: String? = nil, items: [String] = [], note: String? = nil, window: TimeWindow? = nil,
+        vehicle: Vehicle? = nil
     ) {
         (self.orderNumber, self.items, self.note, self.window) = (orderNumber, items, note, window)
+        self.vehicle = vehicle
     }
 
     public var isEmpty: Bool { self == JobDisplay() }
 
-    /// `{"orderNumber": …, "items": […], "note": …, "window": {"from": …, "until": …}}`, each only if it is known.
+    /// `{"orderNumber": …, "items": […], "note": …, "window": {"from": …, "until": …}, "vehicle": …}`, each only if it is known.
     public var json: [UInt8] {
         var writer = JSONWriter()
         writer.object { self.write(into: &$0) }
@@ -56,6 +60,7 @@ public struct JobDisplay: Hashable, Sendable {
                 writer.field("until", window.until)
             }
         }
+        writer.field("vehicle", self.vehicle?.rawValue)
     }
 
     init(from reader: inout JSONReader) throws(BadMessage) {
@@ -67,6 +72,7 @@ public struct JobDisplay: Hashable, Sendable {
                 try reader.array { (reader) throws(BadMessage) in self.items.append(try reader.string()) }
             case "note": self.note = try reader.string()
             case "window": self.window = try TimeWindow(from: &reader)
+            case "vehicle": self.vehicle = Vehicle(rawValue: try reader.string())
             default: try reader.value()
             }
         }
@@ -78,7 +84,7 @@ public struct JobDisplay: Hashable, Sendable {
         guard let read = try? JobDisplay(from: &reader), (try? reader.end()) != nil else { return nil }
         let description = JobDisplayDescription(
             orderNumber: read.orderNumber, items: read.items, note: read.note,
-            window: read.window.map { .init(from: $0.from, until: $0.until) })
+            window: read.window.map { .init(from: $0.from, until: $0.until) }, vehicle: read.vehicle?.rawValue)
         guard let display = try? description.display(), !display.isEmpty else { return nil }
         self = display
     }
@@ -116,11 +122,14 @@ public struct JobDisplayDescription: Decodable, Sendable {
     public var items: [String]?
     public var note: String?
     public var window: Window?
+    public var vehicle: String?
 
     public init(
-        orderNumber: String? = nil, items: [String]? = nil, note: String? = nil, window: Window? = nil
+        orderNumber: String? = nil, items: [String]? = nil, note: String? = nil, window: Window? = nil,
+        vehicle: String? = nil
     ) {
         (self.orderNumber, self.items, self.note, self.window) = (orderNumber, items, note, window)
+        self.vehicle = vehicle
     }
 
     /// - Returns: the details; empty if no member is given.
@@ -148,7 +157,13 @@ public struct JobDisplayDescription: Decodable, Sendable {
                     reason: "display.window must have from before until, in ms since the epoch (13 digits).")
             }
         }
-        return JobDisplay(orderNumber: self.orderNumber, items: self.items ?? [], note: self.note, window: period)
+        let vehicle = self.vehicle.flatMap(Vehicle.init(rawValue:))
+        guard (vehicle == nil) == (self.vehicle == nil) else {
+            let vehicles = Vehicle.allCases.map(\.rawValue).joined(separator: ", ")
+            throw InvalidDescription(reason: "display.vehicle must be one of \(vehicles).")
+        }
+        return JobDisplay(
+            orderNumber: self.orderNumber, items: self.items ?? [], note: self.note, window: period, vehicle: vehicle)
     }
 }
 

@@ -43,6 +43,8 @@ public struct Snapshot: Hashable, Sendable {
     public var display: JobDisplay?
     /// Details for services and operations staff, whom alone they reach.
     public var metadata: JobMetadata?
+    /// What the customer tells the rider; it reaches the rider, services and operations staff.
+    public var customerNote: CustomerNote?
     /// The result of looking up the destination's address; `nil` if the destination was given as coordinates.
     public var geocoding: GeocodingState?
     public var tracking: TrackingState
@@ -169,6 +171,7 @@ extension Snapshot {
         if let riderCard { writer.object("riderCard") { riderCard.write(into: &$0) } }
         if let display { writer.object("display") { display.write(into: &$0) } }
         if let metadata { writer.object("metadata") { metadata.write(into: &$0) } }
+        writer.field("customerNote", self.customerNote?.text)
         writer.field("geocoding", self.geocoding?.rawValue)
         writer.field("tracking", self.tracking.rawValue)
         writer.field("reason", self.reason?.rawValue)
@@ -205,6 +208,7 @@ extension Snapshot {
         var eta: ArrivalEstimate?
         var (riderCard, display, metadata) = (RiderCard?.none, JobDisplay?.none, JobMetadata?.none)
         var lastSeenAt: Int64?
+        var customerNote: CustomerNote?
         var (geocoding, vendor, vendorAddress) = (GeocodingState?.none, String?.none, String?.none)
         try reader.object { (name, reader) throws(BadMessage) in
             switch String(decoding: name, as: UTF8.self) {
@@ -223,6 +227,7 @@ extension Snapshot {
             case "riderCard": riderCard = try RiderCard(from: &reader)
             case "display": display = try JobDisplay(from: &reader)
             case "metadata": metadata = try JobMetadata(from: &reader)
+            case "customerNote": customerNote = CustomerNote(try reader.string())
             case "geocoding": geocoding = GeocodingState(rawValue: try reader.string())
             case "tracking": tracking = TrackingState(rawValue: try reader.string())
             case "reason": reason = EndReason(rawValue: try reader.string())
@@ -247,6 +252,7 @@ extension Snapshot {
         (self.unavailable, self.lastSeenAt) = (unavailable, lastSeenAt)
         (self.vendor, self.vendorAddress) = (vendor, vendorAddress)
         (self.riderCard, self.display, self.metadata) = (riderCard, display, metadata)
+        self.customerNote = customerNote
     }
 }
 

@@ -36,7 +36,7 @@ public struct ArrivalEstimate: Hashable, Sendable {
     public var arrivesAt: Int64?
     /// Seconds from `at` to the arrival, 0 for any moment; `nil` unless the state is `ok`.
     public var seconds: Int64?
-    /// Who calculated it: `osrm`, `azure_maps`, `mapbox`, `built_in`. More may be added.
+    /// Who calculated it: `osrm`, `azure_maps`, `mapbox`, `streets`, `built_in`. More may be added.
     public var source: String?
     public var confidence: ArrivalConfidence?
     /// When it was calculated, ms since the epoch.
@@ -48,6 +48,8 @@ public struct ArrivalEstimate: Hashable, Sendable {
     /// calibrated range, or both.
     public var earliestAt: Int64?
     public var latestAt: Int64?
+    /// The way ahead of the rider, if a routing provider knows it; only with `ok`.
+    public var route: RemainingRoute?
 
     /// The valid ranges: ms since the epoch with at most 13 digits, seconds, and stops.
     static let times: ClosedRange<Int64> = 0...9_999_999_999_999
@@ -57,7 +59,7 @@ public struct ArrivalEstimate: Hashable, Sendable {
     public init(
         state: ArrivalState, arrivesAt: Int64? = nil, seconds: Int64? = nil, source: String? = nil,
         confidence: ArrivalConfidence? = nil, at: Int64, stopsBefore: Int64? = nil, earliestAt: Int64? = nil,
-        latestAt: Int64? = nil
+        latestAt: Int64? = nil, route: RemainingRoute? = nil
     ) {
         self.state = state
         self.arrivesAt = arrivesAt
@@ -68,6 +70,7 @@ public struct ArrivalEstimate: Hashable, Sendable {
         self.stopsBefore = stopsBefore
         self.earliestAt = earliestAt
         self.latestAt = latestAt
+        self.route = route
     }
 }
 
@@ -82,6 +85,7 @@ extension ArrivalEstimate {
         writer.field("stopsBefore", self.stopsBefore)
         writer.field("earliestAt", self.earliestAt)
         writer.field("latestAt", self.latestAt)
+        if let route { writer.object("route") { route.write(into: &$0) } }
     }
 
     init(from reader: inout JSONReader) throws(BadMessage) {
@@ -90,6 +94,7 @@ extension ArrivalEstimate {
         var (arrivesAt, seconds, stopsBefore) = (Int64?.none, Int64?.none, Int64?.none)
         var (earliestAt, latestAt) = (Int64?.none, Int64?.none)
         var (source, confidence) = (String?.none, ArrivalConfidence?.none)
+        var route: RemainingRoute?
         try reader.object { (name, reader) throws(BadMessage) in
             if name.equals("state") {
                 state = ArrivalState(rawValue: try reader.string())
@@ -109,6 +114,8 @@ extension ArrivalEstimate {
                 earliestAt = try reader.integer()
             } else if name.equals("latestAt") {
                 latestAt = try reader.integer()
+            } else if name.equals("route") {
+                route = try RemainingRoute(from: &reader)
             } else {
                 try reader.value()
             }
@@ -116,7 +123,7 @@ extension ArrivalEstimate {
         self.init(
             state: try members.required(state, "state"), arrivesAt: arrivesAt, seconds: seconds, source: source,
             confidence: confidence, at: try members.required(at, "at"), stopsBefore: stopsBefore,
-            earliestAt: earliestAt, latestAt: latestAt)
+            earliestAt: earliestAt, latestAt: latestAt, route: route)
         guard self.state != .ok || arrivesAt != nil && seconds != nil else {
             throw BadMessage("an eta with state ok needs arrivesAt and seconds")
         }

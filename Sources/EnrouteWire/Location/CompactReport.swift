@@ -111,6 +111,7 @@ private struct CompactCursor {
         var at = known
         var (latitude, longitude) = (Double?.none, Double?.none)
         var (accuracy, speed, heading) = (Double?.none, Double?.none, Double?.none)
+        var (isMocked, isSnapped) = (false, false)
         repeat {
             if self.take(#""at":"#) {
                 guard at == nil, let value = self.integer() else { return nil }
@@ -130,6 +131,12 @@ private struct CompactCursor {
             } else if self.take(#""hdg":"#) {
                 guard heading == nil, let value = self.double(in: Fix.headings) else { return nil }
                 heading = value
+            } else if self.take(#""snapped":true"#) {
+                guard !isSnapped else { return nil }
+                isSnapped = true
+            } else if self.take(#""mock":true"#) {
+                guard !isMocked else { return nil }
+                isMocked = true
             } else {
                 return nil
             }
@@ -138,7 +145,8 @@ private struct CompactCursor {
             let place = Coordinate(latitude: latitude, longitude: longitude)
         else { return nil }
         return Fix(
-            at: at, place: place, accuracyMeters: accuracy, speedMetersPerSecond: speed, headingDegrees: heading)
+            at: at, place: place, accuracyMeters: accuracy, speedMetersPerSecond: speed, headingDegrees: heading,
+            isMocked: isMocked, isSnapped: isSnapped)
     }
 
     // MARK: numbers

@@ -30,6 +30,7 @@ enum DecodedFix {
         var members = Members("a fix")
         var (at, latitude, longitude) = (Int64?.none, Double?.none, Double?.none)
         var (accuracy, speed, heading) = (Double?.none, Double?.none, Double?.none)
+        var (isMocked, isSnapped) = (false, false)
         try reader.object { (name, reader) throws(BadMessage) in
             if name.equals("at") {
                 try members.once(0)
@@ -49,6 +50,12 @@ enum DecodedFix {
             } else if name.equals("hdg") {
                 try members.once(5)
                 heading = try reader.optionalDouble(in: Fix.headings, "hdg must be a heading from 0 to 360 degrees")
+            } else if name.equals("mock") {
+                try members.once(6)
+                isMocked = try reader.null() ? false : reader.boolean()
+            } else if name.equals("snapped") {
+                try members.once(7)
+                isSnapped = try reader.null() ? false : reader.boolean()
             } else {
                 try reader.value()
             }
@@ -61,7 +68,9 @@ enum DecodedFix {
             return
         }
         self = .fix(
-            Fix(at: at, place: place, accuracyMeters: accuracy, speedMetersPerSecond: speed, headingDegrees: heading))
+            Fix(
+                at: at, place: place, accuracyMeters: accuracy, speedMetersPerSecond: speed, headingDegrees: heading,
+                isMocked: isMocked, isSnapped: isSnapped))
     }
 
     func write(into writer: inout JSONWriter) {

@@ -13,11 +13,14 @@ public struct LocationBatch: Hashable, Sendable {
     public var invalidFixes: [InvalidFix]
     /// The battery level, as in a `LocationReport`.
     public var battery: Double?
+    /// Names the phone. Of several devices of a rider, the one that last switched travel mode on reports.
+    public var device: DeviceID?
 
     public init(
         sequence: Int64? = nil, otherJobs: [JobID] = [], fixes: [Fix], invalidFixes: [InvalidFix] = [],
-        battery: Double? = nil
+        battery: Double? = nil, device: DeviceID? = nil
     ) {
+        self.device = device
         self.sequence = sequence
         self.otherJobs = otherJobs
         self.fixes = fixes
@@ -44,6 +47,7 @@ extension LocationBatch {
         var fixes: [Fix] = []
         var invalidFixes: [InvalidFix] = []
         var battery: Double?
+        var device: DeviceID?
         try reader.object { (name, reader) throws(BadMessage) in
             if name.equals("seq") {
                 try members.once(0)
@@ -63,6 +67,9 @@ extension LocationBatch {
             } else if name.equals("battery") {
                 try members.once(3)
                 battery = try reader.batteryLevel()
+            } else if name.equals("device") {
+                try members.once(4)
+                device = try reader.identifier("device")
             } else {
                 try reader.value()
             }
@@ -70,7 +77,9 @@ extension LocationBatch {
         try reader.end()
         guard sequence ?? 0 >= 0 else { throw BadMessage("seq must be a whole number, 0 or greater") }
         guard !fixes.isEmpty || !invalidFixes.isEmpty else { throw BadMessage("fixes must contain at least one fix") }
-        self.init(sequence: sequence, otherJobs: others, fixes: fixes, invalidFixes: invalidFixes, battery: battery)
+        self.init(
+            sequence: sequence, otherJobs: others, fixes: fixes, invalidFixes: invalidFixes, battery: battery,
+            device: device)
     }
 
     /// Returns whether the bytes are valid JSON for `JSONReader`. This distinguishes a malformed body (400) from

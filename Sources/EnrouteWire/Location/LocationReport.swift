@@ -16,16 +16,21 @@ public struct Fix: Hashable, Sendable {
     public var speedMetersPerSecond: Double?
     /// Heading clockwise from north in degrees, 0 to 360.
     public var headingDegrees: Double?
+    /// The phone says that an app invented the reading (Android's `isMock`, iOS's `isSimulatedBySoftware`).
+    public var isMocked: Bool
+    /// Of a published location: the gateway moved the place to a street. Ignored in reports.
+    public var isSnapped: Bool
 
     public init(
         at: Int64, place: Coordinate, accuracyMeters: Double? = nil, speedMetersPerSecond: Double? = nil,
-        headingDegrees: Double? = nil
+        headingDegrees: Double? = nil, isMocked: Bool = false, isSnapped: Bool = false
     ) {
         self.at = at
         self.place = place
         self.accuracyMeters = accuracyMeters
         self.speedMetersPerSecond = speedMetersPerSecond
         self.headingDegrees = headingDegrees
+        (self.isMocked, self.isSnapped) = (isMocked, isSnapped)
     }
 
     /// The valid times: those with 13 digits, September 2001 to November 2286. They make the time of a stored position
@@ -162,6 +167,8 @@ extension Fix {
         writer.field("acc", self.accuracyMeters, decimals: 1)
         writer.field("spd", self.speedMetersPerSecond, decimals: 2)
         writer.field("hdg", self.headingDegrees, decimals: 1)
+        if self.isMocked { writer.field("mock", true) }
+        if self.isSnapped { writer.field("snapped", true) }
     }
 }
 
@@ -174,7 +181,7 @@ public enum PublishedLocation {
 
     /// The largest size of a tail, bytes.
     package static let maxTailBytes =
-        #","job":"","received":,"lat":,"lon":,"acc":,"spd":,"hdg":}"#.utf8.count + JobID.longest + 6
+        #","job":"","received":,"lat":,"lon":,"acc":,"spd":,"hdg":,"snapped":true}"#.utf8.count + JobID.longest + 6
         * ByteWriter.maxNumberBytes
 
     /// Writes the part that the gateway contributes: everything after the fix's time.
@@ -206,6 +213,7 @@ public enum PublishedLocation {
             writer.text(#","hdg":"#)
             writer.decimal(heading, 1)
         }
+        if fix.isSnapped { writer.text(#","snapped":true"#) }
         writer.byte(UInt8(ascii: "}"))
         return writer.count
     }

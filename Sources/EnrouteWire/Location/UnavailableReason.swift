@@ -14,5 +14,7 @@ public enum UnavailableReason: String, Hashable, Sendable, CaseIterable {
     case navigationHandoff = "navigation_handoff"
     /// The phone is disconnected.
     case network
+    /// The phone says that an app invents its places.
+    case mocked
     case unknown
 }

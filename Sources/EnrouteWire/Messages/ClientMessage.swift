@@ -39,7 +39,10 @@ public enum ClientMessage: Hashable, Sendable {
     case subscribeAll([Subscription])
     case unsubscribe(job: JobID)
     case location(LocationReport)
-    case travel(job: JobID, active: Bool)
+    /// Switches travel mode on or off, on this device.
+    ///
+    /// - Parameter resumes: only goes on with what this device started, after a reconnect.
+    case travel(job: JobID, active: Bool, device: DeviceID? = nil, resumes: Bool = false)
     /// Watches the rider pool of a zone, from the last version that was seen.
     case watch(zone: ZoneID, since: Int64?)
     case unwatch(zone: ZoneID)
@@ -102,7 +105,9 @@ extension ClientMessage {
         case "travel":
             let fields = try Fields(from: &reader, "travel")
             guard let active = fields.active else { throw BadMessage("travel needs active: true or false") }
-            self = .travel(job: try fields.requiredJob(), active: active)
+            guard active || !fields.resumes else { throw BadMessage("travel can resume only with active: true") }
+            self = .travel(
+                job: try fields.requiredJob(), active: active, device: fields.device, resumes: fields.resumes)
         case "watch": self = try Self.watch(from: &reader)
         case "unwatch": self = try Self.unwatch(from: &reader)
         case "availability", "presence", "unavailable": self = try Self.riderMessage(type, from: &reader)
@@ -140,10 +145,12 @@ extension ClientMessage {
             }
         case .subscribeAll(let subscriptions): return Self.encoded(subscriptions)
         case .unsubscribe(let job): return JSONWriter.message("unsubscribe") { $0.field("job", job.text) }
-        case .travel(let job, let active):
+        case .travel(let job, let active, let device, let resumes):
             return JSONWriter.message("travel") { writer in
                 writer.field("job", job.text)
                 writer.field("active", active)
+                writer.field("device", device?.text)
+                if resumes { writer.field("resume", true) }
             }
         case .watch, .watchJobs, .watchPlaces, .unwatch, .unwatchJobs, .unwatchPlaces: return self.watching
         case .availability, .presence, .unavailable: return self.riderMessage
@@ -160,11 +167,15 @@ private struct Fields {
     var active: Bool?
     var token: String?
     var link: String?
+    var device: DeviceID?
+    var resumes = false
 
     init(from reader: inout JSONReader, _ message: StaticString) throws(BadMessage) {
         self.message = message
         var members = Members(message)
+        let isTravel = message.description == "travel"
         var (job, active, token, link) = (JobID?.none, Bool?.none, String?.none, String?.none)
+        var (device, resumes) = (DeviceID?.none, false)
         try reader.object { (name, reader) throws(BadMessage) in
             if name.equals("job") {
                 try members.once(0)
@@ -178,10 +189,17 @@ private struct Fields {
             } else if name.equals("link") {
                 try members.once(3)
                 link = try reader.string()
+            } else if isTravel, name.equals("device") {
+                try members.once(4)
+                device = try reader.identifier("device")
+            } else if isTravel, name.equals("resume") {
+                try members.once(5)
+                resumes = try reader.boolean()
             } else {
                 try reader.value()
             }
         }
+        (self.device, self.resumes) = (device, resumes)
         (self.job, self.active, self.token, self.link) = (job, active, token, link)
     }
 

@@ -18,6 +18,8 @@ public enum ErrorCode: String, Error, Sendable, CaseIterable {
     /// The rider has as many tasks as its capacity allows.
     case riderBusy = "rider_busy"
     case travelModeOff = "travel_mode_off"
+    /// Another device of this rider reports for the job.
+    case otherDevice = "other_device"
     case stalePosition = "stale_position"
     case futurePosition = "future_position"
     /// The fix is implausible, or too inaccurate.

@@ -25,7 +25,8 @@ public enum TrackingTextKey: String, Hashable, Sendable, CaseIterable {
     /// The text that tells followers why the location is unavailable.
     public init(_ reason: UnavailableReason) {
         switch reason {
-        case .noFix: self = .unavailableNoFix
+        // Whether the rider cheats or tests an app is between the rider and operations.
+        case .noFix, .mocked: self = .unavailableNoFix
         case .permissionDenied: self = .unavailablePermissionDenied
         case .servicesDisabled: self = .unavailableServicesDisabled
         case .hidden: self = .unavailableHidden

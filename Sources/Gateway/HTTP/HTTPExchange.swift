@@ -328,6 +328,10 @@ package final class HTTPExchange: ChannelInboundHandler, RemovableChannelHandler
         if var head {
             head.version = self.version
             if self.closesAfterResponse { head.headers.replaceOrAdd(name: "connection", value: "close") }
+            // Clients compare their clock with it.
+            if !head.headers.contains(name: "date") {
+                head.headers.add(name: "date", value: HTTPDate.text(WallClock.nowMilliseconds))
+            }
             if !head.isKeepAlive { self.closesAfterResponse = true }
             if [204, 304].contains(head.status.code) { self.isHEADRequest = true }
             parts.append(.head(head))

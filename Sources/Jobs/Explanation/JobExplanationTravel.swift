@@ -207,6 +207,7 @@ extension JobExplanation {
         case "stale": "it was captured too long ago, as after a time without network"
         case "future": "the phone's clock is ahead"
         case "clock": "the phone's clock is wrong; up to 10 minutes are corrected"
+        case "mocked": "the phone says that an app invents its location"
         case "out_of_order": "a newer fix was already shown"
         case "inaccurate": "the receiver's accuracy radius was too large"
         case "travel_mode_off": "the rider has not switched travel mode on"

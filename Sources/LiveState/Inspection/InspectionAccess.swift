@@ -59,6 +59,12 @@ package struct AccessProbe: Sendable, Hashable {
                 ["hincrby", verdicts, "f", "1"], ["hset", verdicts, "f", "v"], ["hgetall", verdicts],
                 ["pexpire", verdicts, "1"], ["del", verdicts],
             ]
+            let push = keyspace.push(of: Self.job)
+            self.needed += [
+                ["hexists", push, "f"], ["hlen", push], ["hset", push, "f", "v"],
+                ["hdel", push, "f"],
+                ["hvals", push], ["pexpire", push, "1"], ["del", push],
+            ]
             let (places, seen) = (keyspace.places(in: Self.zone), keyspace.placesSeen(in: Self.zone))
             let (gateways, gateway) = (keyspace.gateways, keyspace.gateway(Self.unrelated))
             self.needed += [

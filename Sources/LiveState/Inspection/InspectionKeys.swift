@@ -63,7 +63,8 @@ extension Keyspace {
     /// The role to which a key belongs; `nil` for a name that is not Enroute's.
     package func role(ofKey key: String) -> RedisRole? {
         switch self.kind(of: key) {
-        case .travel, .position, .eta, .etaLease, .stopsBefore, .etaBudget, .verdicts, .feed, .ticket, .signIn, .places,
+        case .travel, .position, .eta, .etaLease, .stopsBefore, .etaBudget, .verdicts, .push, .feed, .ticket, .signIn,
+            .places,
             .placesSeen, .gateways, .gateway, .followed, .ridersConnected:
             .live
         case .job, .log, .events, .link, .viewers, .rider, .tasks, .request, .idempotency, .home, .moving, .zones,

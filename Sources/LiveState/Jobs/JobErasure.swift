@@ -64,13 +64,13 @@ extension JobLedger {
 
 extension JobFeed {
     /// Deletes what the live instance stores about a job besides its position: validation results, the arrival time and who may
-    /// calculate it, and the stops before it.
+    /// calculate it, the stops before it, and the browsers that wait for its rider.
     ///
     /// - Returns: how many keys were deleted.
     package func erase(_ job: JobID) -> EventLoopFuture<Int> {
         let keys = [
             self.keyspace.position(of: job), self.keyspace.eta(of: job), self.keyspace.etaLease(of: job),
-            self.keyspace.verdicts(of: job), self.keyspace.stopsBefore(job),
+            self.keyspace.verdicts(of: job), self.keyspace.stopsBefore(job), self.keyspace.push(of: job),
         ]
         return self.live.send(RedisCommand([.text("DEL")] + keys.map { .text($0) })).map {
             Int(clamping: $0.integer ?? 0)

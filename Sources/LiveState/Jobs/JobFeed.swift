@@ -23,17 +23,19 @@ package struct JobFeed: Sendable {
     }
 
     /// - Parameters:
+    ///   - reporter: the device whose positions are published; `nil` for the first that reports.
     ///   - fence: of the decision, from `JobLedger.startTravel`.
     ///   - ifAbsent: opens the feed only if the live instance has no entry for the job, after it lost its data.
     package func open(
-        _ job: JobID, for rider: PersonID, until deadline: Int64, fence: Int64, ifAbsent: Bool = false
+        _ job: JobID, for rider: PersonID, on reporter: Reporter? = nil, until deadline: Int64, fence: Int64,
+        ifAbsent: Bool = false
     ) -> EventLoopFuture<Opening> {
         self.live.evaluate(
             Scripts.openFeed, keys: self.keys(job),
             arguments: [
                 .text(rider.text), .integer(deadline),
                 .bytes(ServerMessage.tracking(job: job, .waiting, nil).encoded), ifAbsent ? 1 : 0,
-                .integer(fence),
+                .integer(fence), .text(reporter?.text ?? ""),
             ]
         ).flatMapThrowing { answer in
             guard let code = answer.array?.first?.integer else {
@@ -42,6 +44,14 @@ package struct JobFeed: Sendable {
             if code == 3 { self.live.refuse(self.keyspace.travel(of: job), by: Scripts.openFeed.name) }
             return code > 0 ? .open : code == 0 ? .deadlinePassed : .overtaken
         }
+    }
+
+    /// Lets another device of the rider report for the job, because the connection of this nameless one has closed. Nobody waits
+    /// for it: if it fails, another device may go on when this one has been silent for 15 s.
+    package func release(_ job: JobID, by rider: PersonID, on reporter: Reporter) {
+        _ = self.live.evaluate(
+            Scripts.releaseFeed, keys: [self.keyspace.travel(of: job)],
+            arguments: [.text(rider.text), .text(reporter.text)])
     }
 
     /// Deletes the arrival time and its lease after the destination changed, so it is calculated again immediately.
@@ -189,24 +199,28 @@ package struct JobFeed: Sendable {
     /// Reports a malformed position.
     func refusePosition(of job: JobID) { self.live.refuse(self.keyspace.position(of: job), by: "MGET") }
 
-    /// `<fence> <deadline> <rider>`, as open_feed and close_feed write it.
+    /// `<fence> <deadline> <rider> <device>`, as open_feed, publish_location and close_feed write it. The device is missing when
+    /// the next one that reports will be the reporter.
     package struct Travel: Sendable, Hashable {
         package let fence: Int64
         /// ms since the epoch
         package let deadline: Int64
         /// `nil` once travel mode was switched off.
         package let rider: PersonID?
+        /// The device that reports; `nil` if the next one may.
+        package let reporter: Reporter?
 
-        package init(fence: Int64, deadline: Int64, rider: PersonID?) {
-            (self.fence, self.deadline, self.rider) = (fence, deadline, rider)
+        package init(fence: Int64, deadline: Int64, rider: PersonID?, reporter: Reporter? = nil) {
+            (self.fence, self.deadline, self.rider, self.reporter) = (fence, deadline, rider, reporter)
         }
 
         init?(_ value: RESPValue) {
             let parts = value.text?.split(separator: " ", omittingEmptySubsequences: false) ?? []
-            guard parts.count == 3, let fence = parts[0].fence, let deadline = parts[1].timestamp,
-                let rider = optional(String(parts[2]), { PersonID($0) })
+            guard (3...4).contains(parts.count), let fence = parts[0].fence, let deadline = parts[1].timestamp,
+                let rider = optional(String(parts[2]), { PersonID($0) }),
+                let reporter = optional(parts.count == 4 ? String(parts[3]) : "", { Reporter(stored: $0) })
             else { return nil }
-            (self.fence, self.deadline, self.rider) = (fence, deadline, rider)
+            (self.fence, self.deadline, self.rider, self.reporter) = (fence, deadline, rider, reporter)
         }
     }
 

@@ -152,14 +152,22 @@ package struct JobLedger: Sendable {
         case otherRider
         case notInStatus(JobStatus)
         case timeLimit(deadline: Int64)
+        /// Another device of this rider has started since, so this one cannot resume.
+        case otherDevice
     }
 
-    package func startTravel(for job: JobID, by rider: PersonID) -> EventLoopFuture<Travel> {
+    /// - Parameters:
+    ///   - reporter: the device that reports from now on.
+    ///   - resumes: only goes on with what this device started, and takes nothing from another one.
+    package func startTravel(
+        for job: JobID, by rider: PersonID, on reporter: Reporter = .requests, resumes: Bool = false
+    ) -> EventLoopFuture<Travel> {
         self.change(
             job, Scripts.startTravel, keys: [self.keyspace.job(job)],
             arguments: [
                 .text(rider.text), .integer(self.settings.maxSharingDuration.milliseconds),
                 .text(JobStatus.travelling.map(\.rawValue).joined(separator: ",")), self.retention,
+                .text(reporter.text), resumes ? 1 : 0,
             ]
         ).flatMapThrowing { answer in
             let parts = answer.value.array ?? []
@@ -172,9 +180,17 @@ package struct JobLedger: Sendable {
             case (-1, _, _): return .otherRider
             case (-2, _, let status?): return .notInStatus(status)
             case (-3, let deadline?, _): return .timeLimit(deadline: deadline)
+            case (-4, _, _): return .otherDevice
             default: break
             }
             throw self.ledger.refusal(of: self.keyspace.job(job), by: Scripts.startTravel.name)
+        }
+    }
+
+    /// Reads which device of its rider last switched travel mode on; `nil` if none did, or for a malformed value.
+    package func reporter(of job: JobID) -> EventLoopFuture<Reporter?> {
+        self.ledger.send(["HGET", .text(self.keyspace.job(job)), "reporter"]).map { value in
+            value.text?.split(separator: " ").dropFirst().first.flatMap { Reporter(stored: String($0)) }
         }
     }
 

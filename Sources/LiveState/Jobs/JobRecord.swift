@@ -59,6 +59,9 @@ package struct JobRecord: Sendable, Hashable {
     package var travelDeadline: Int64?
     /// Number of the last decision about who may share its position. A later decision has a greater fence.
     package var fence: Int64
+    /// The device that last switched travel mode on for this rider; `nil` before, and in a record that was written before this
+    /// field existed.
+    package var reporter: Reporter?
     /// The last step of progress; `nil` in a record that was written before this field existed.
     package var reached: JobStatus?
     /// Grows with every change that followers learn by reading the job again: of its description, its rider or customer, or
@@ -68,6 +71,8 @@ package struct JobRecord: Sendable, Hashable {
     package var display: JobDisplay?
     /// For services and operations staff only.
     package var metadata: JobMetadata?
+    /// For the rider, services and operations staff.
+    package var customerNote: CustomerNote?
 }
 
 extension JobRecord {
@@ -75,12 +80,14 @@ extension JobRecord {
     static let fields = [
         "kind", "customer", "rider", "zone", "destination", "vendor", "status", "status_at", "epoch", "head",
         "travel_active", "travel_deadline", "fence", "reached", "revision", "display", "metadata",
+        "customer_note", "reporter",
     ]
 
-    /// The fields without those that only the job's own readers need: its revision, its display and its metadata.
+    /// The fields without those that only the job's own readers need: its revision, its display, its metadata
+    /// and the customer's note.
     static let briefFields = Self.fields.prefix(14)
 
-    /// The fields that lists of jobs need: all but the metadata.
+    /// The fields that lists of jobs need: all but the metadata and the customer's note.
     static let listedFields = Self.fields.prefix(16)
 
     /// Reads fields of a record without a script: `Self.fields`, `Self.listedFields` or `Self.briefFields`.
@@ -100,10 +107,10 @@ extension JobRecord {
         return zip(Self.fields, values).allSatisfy { name, value in name == "fence" || value == .null }
     }
 
-    /// - Parameter fields: the seventeen fields of `state` in the reply of recover_job, or the first fourteen or sixteen.
+    /// - Parameter fields: the nineteen fields of `state` in the reply of recover_job, or the first fourteen or sixteen.
     init?(_ fields: [RESPValue]) {
         let texts = fields.compactMap(\.text)
-        guard texts.count == fields.count, [14, 16, 17].contains(texts.count), let kind = JobKind(rawValue: texts[0]),
+        guard texts.count == fields.count, [14, 16, 19].contains(texts.count), let kind = JobKind(rawValue: texts[0]),
             let customer = PersonID(texts[1]),
             let rider = optional(texts[2], { PersonID($0) }), let zone = optional(texts[3], { ZoneID($0) }),
             let status = JobStatus(rawValue: texts[6]), let statusAt = texts[7].timestamp, texts[8].isNonce,
@@ -135,9 +142,17 @@ extension JobRecord {
         self.revision = revision ?? 0
         self.display = Array(texts[15].utf8).withUnsafeBytes { JobDisplay(json: $0) }
         guard texts[15].isEmpty || self.display != nil else { return nil }
-        guard texts.count == 17 else { return }
+        guard texts.count == 19 else { return }
         self.metadata = Array(texts[16].utf8).withUnsafeBytes { JobMetadata(json: $0) }
         guard texts[16].isEmpty || self.metadata != nil else { return nil }
+        self.customerNote = CustomerNote(texts[17])
+        guard texts[17].isEmpty || self.customerNote != nil else { return nil }
+        // `<rider> <device>`. Of a rider that had the job before, it means nothing.
+        let parts = texts[18].split(separator: " ", omittingEmptySubsequences: false)
+        guard texts[18].isEmpty || parts.count == 2,
+            let reporter = optional(parts.last.map(String.init) ?? "", { Reporter(stored: $0) })
+        else { return nil }
+        self.reporter = parts.first.map(String.init) == self.rider?.text ? reporter : nil
     }
 
     /// The coordinates of a stored destination.

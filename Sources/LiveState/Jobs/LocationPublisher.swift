@@ -37,20 +37,24 @@ package struct LocationPublisher: Sendable {
         case timeLimit(deadline: Int64)
         /// Another rider shares its position for this job.
         case otherRider
+        /// Another device of this rider reports for this job.
+        case otherDevice
     }
 
-    /// Where one rider's positions for one job are published: the constant part of the command, encoded once per trip.
+    /// Where the positions of one rider's device for one job are published: the constant part of the command, encoded once per
+    /// trip.
     package struct Path: Sendable {
         package let job: JobID
         package let rider: PersonID
+        package let reporter: Reporter
         fileprivate let prefix: CommandPrefix
     }
 
-    package func path(for job: JobID, by rider: PersonID) -> Path {
+    package func path(for job: JobID, by rider: PersonID, on reporter: Reporter) -> Path {
         Path(
-            job: job, rider: rider,
+            job: job, rider: rider, reporter: reporter,
             prefix: Scripts.publishLocation.prefix(
-                keys: self.keys(of: job), arguments: [.text(rider.text)], additional: 3))
+                keys: self.keys(of: job), arguments: [.text(rider.text), .text(reporter.text)], additional: 3))
     }
 
     private func keys(of job: JobID) -> [String] {
@@ -92,7 +96,9 @@ package struct LocationPublisher: Sendable {
         _ fix: Fix, on path: Path, receivedAt: Int64, _ completion: @escaping (Result<Verdict, any Error>) -> Void
     ) {
         let bound = NIOLoopBound(completion, eventLoop: self.live.eventLoop)
-        self.evaluate(fix, for: path.job, by: path.rider, receivedAt: receivedAt).whenComplete { bound.value($0) }
+        self.evaluate(fix, for: path.job, by: path.rider, on: path.reporter, receivedAt: receivedAt).whenComplete {
+            bound.value($0)
+        }
     }
 
     /// The reply of the script.
@@ -143,6 +149,7 @@ package struct LocationPublisher: Sendable {
         case (-3, _): return .success(.future)
         case (-4, _): return .success(.unknown)
         case (-5, let deadline?) where deadline.isTimestamp: return .success(.timeLimit(deadline: deadline))
+        case (-6, _): return .success(.otherDevice)
         default: break
         }
         return .failure(self.live.refusal(of: self.keyspace.travel(of: job), by: Scripts.publishLocation.name))
@@ -151,19 +158,20 @@ package struct LocationPublisher: Sendable {
     /// Publishes a location, wherever it is called.
     ///
     /// - Throws: (in the future) `RedisError`.
-    package func publish(_ fix: Fix, for job: JobID, by rider: PersonID, receivedAt: Int64) -> EventLoopFuture<Verdict>
-    {
+    package func publish(
+        _ fix: Fix, for job: JobID, by rider: PersonID, on reporter: Reporter = .requests, receivedAt: Int64
+    ) -> EventLoopFuture<Verdict> {
         HotPath.pass(.locationPublisher)
-        return self.evaluate(fix, for: job, by: rider, receivedAt: receivedAt)
+        return self.evaluate(fix, for: job, by: rider, on: reporter, receivedAt: receivedAt)
     }
 
     private func evaluate(
-        _ fix: Fix, for job: JobID, by rider: PersonID, receivedAt: Int64
+        _ fix: Fix, for job: JobID, by rider: PersonID, on reporter: Reporter, receivedAt: Int64
     ) -> EventLoopFuture<Verdict> {
         self.live.evaluate(
             Scripts.publishLocation, keys: self.keys(of: job),
             arguments: [
-                .text(rider.text), .integer(fix.at),
+                .text(rider.text), .text(reporter.text), .integer(fix.at),
                 .bytes(PublishedLocation.tail(of: fix, job: job, receivedAt: receivedAt)), .integer(self.lifetime),
             ]
         ).flatMapThrowing { try self.verdict(Reply($0), of: job).get() }

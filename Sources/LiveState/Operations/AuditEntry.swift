@@ -56,6 +56,26 @@ package struct AuditEntry: Sendable, Hashable {
             ])
     }
 
+    /// A customer's note to the rider was set or removed. The entry does not contain its text.
+    ///
+    /// - Parameter isByLink: whether the person came with a tracking link; `actor` is the job's customer then.
+    package static func noted(_ job: JobID, by actor: PersonID, isByLink: Bool, isRemoved: Bool) -> AuditEntry {
+        AuditEntry(
+            .audit, type: "noted",
+            [
+                "job": job.text, "actor": actor.text, "via": isByLink ? "link" : "token",
+                "note": isRemoved ? "removed" : "set",
+            ])
+    }
+
+    /// Operations staff or a service wrote or removed the note of a job. The text is not part of the entry, so that it is erased
+    /// with the job.
+    package static func notedByOperations(_ job: JobID, isRemoved: Bool, by actor: PersonID) -> AuditEntry {
+        AuditEntry(
+            .audit, type: "operations_noted",
+            ["job": job.text, "change": isRemoved ? "removed" : "written", "actor": actor.text])
+    }
+
     /// The gateway concluded an proximity state from a rider's position. Followers are notified, but the status does not change.
     package static func suggested(_ state: ProximityState, _ job: JobID, by rider: PersonID) -> AuditEntry {
         AuditEntry(.audit, type: "suggested", ["job": job.text, "rider": rider.text, "state": state.rawValue])

@@ -94,6 +94,15 @@ package struct ZoneJobs: Sendable {
             .map { self.ledger.names($0, of: key, by: "ZRANGE") }
     }
 
+    /// The jobs on a zone's list that changed last.
+    package func latest(_ count: Int, in zone: ZoneID) -> EventLoopFuture<[JobID]> {
+        let key = self.keyspace.jobs(in: zone)
+        return self.ledger.send(["ZRANGE", .text(key), 0, .integer(max(count, 1) - 1), "REV"])
+            .map { self.ledger.names($0, of: key, by: "ZRANGE") }
+    }
+
+    package var eventLoop: any EventLoop { self.ledger.eventLoop }
+
     /// An open job that is in the zone.
     package struct OpenJob: Sendable, Hashable {
         package var job: JobID

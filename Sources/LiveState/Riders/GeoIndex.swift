@@ -84,6 +84,16 @@ package struct GeoIndex: Sendable {
         }
     }
 
+    /// Places of some riders of a zone, without regard to their age.
+    package func some(_ count: Int, in zone: ZoneID) -> EventLoopFuture<[Coordinate]> {
+        let key = self.keyspace.places(in: zone)
+        return self.live.send([
+            "ZRANGEBYSCORE", .text(key), "-inf", "+inf", "WITHSCORES", "LIMIT", 0, .integer(max(count, 1)),
+        ]).map { answer in
+            Array(self.scores(answer, of: key) { UInt64($0).flatMap { GeoCell($0)?.center } }.values)
+        }
+    }
+
     /// The members of a sorted set with their scores.
     private func scores<Score>(
         _ answer: RESPValue, of key: String, _ read: (String) -> Score?

@@ -14,7 +14,7 @@ internal import LiveState
 internal import Logging
 internal import NIOCore
 internal import Synchronization
-package import Telemetry
+internal import Telemetry
 
 extension Routes {
     @Sendable func receiveEvents(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
@@ -90,9 +90,13 @@ extension Routes {
             throw Problem(.forbidden, status: 403, detail: "The token is restricted to another job.")
         }
         if case .created(let created) = meaning {
-            do { try self.checkDistance(from: created.vendor?.place, to: created.destination) } catch {
-                self.eventCounts.add(.eventsUnprocessable)
-                throw error
+            do {
+                try self.checkDistance(from: created.vendor?.place, to: created.destination)
+                try await self.checkZone(
+                    created.zone, of: created.job, vendor: created.vendor?.place, destination: created.destination)
+            } catch let problem as Problem {
+                self.eventCounts.add(problem.isRetryable ? .eventsFailed : .eventsUnprocessable)
+                throw problem
             }
         }
         let outcome: EventOutcome
@@ -138,9 +142,9 @@ extension Routes {
             try await self.result(of: self.jobs.ledger.recover(created.job)) == nil
         else { return event }
         if let known = self.deferredEvents.job(of: request, now: .now()) { return .created(known) }
-        if let address { (created.destination, created.geocoded) = await self.place(of: address) }
+        if let address { (created.destination, created.geocoded) = await self.place(of: address, in: created.zone) }
         if let vendorAddress {
-            let (place, geocoded) = await self.place(of: vendorAddress)
+            let (place, geocoded) = await self.place(of: vendorAddress, in: created.zone)
             created.vendor?.found(place, geocoded)
         }
         return .created(created)
@@ -164,17 +168,6 @@ extension EventOutcome {
         case .rejected: .eventsUnprocessable
         }
     }
-}
-
-/// The event counters of one gateway. Thread-safe.
-package final class EventCounts: Sendable {
-
-    package init() {}
-    private let state = Mutex(Counts())
-
-    package var values: Counts { self.state.withLock { $0 } }
-
-    package func add(_ metric: Metric) { self.state.withLock { $0.add(metric) } }
 }
 
 /// The outcome of one event, as reported to its sender.

@@ -7,10 +7,15 @@ internal import NIOCore
 internal import Redis
 
 extension Routes {
-    /// Geocodes an address.
-    func place(of address: String) async -> (place: Coordinate?, geocoded: GeocodedAddress) {
-        let found = await self.geocoder?.find(address) ?? .unanswered
+    /// Geocodes an address. A place far away from the zone counts as not found.
+    func place(of address: String, in zone: ZoneID?) async -> (place: Coordinate?, geocoded: GeocodedAddress) {
+        let found = await self.near(zone, await self.geocoder?.find(address) ?? .unanswered)
         return (found.place, found.address(digest: Geocoder.digest(of: address)))
+    }
+
+    private func near(_ zone: ZoneID?, _ found: Geocoder.Found) async -> Geocoder.Found {
+        guard let place = found.place, await self.isDistant(place, from: zone) else { return found }
+        return .nothing
     }
 
     /// Looks up again, in the background, what the provider has not answered for a job that was written.
@@ -49,11 +54,12 @@ extension Routes {
         let digest = Geocoder.digest(of: address)
         geocoder.retries.add(
             .init(name: "\(job) \(place) \(digest)") {
-                let found = await geocoder.find(address)
-                guard !found.isUnanswered else { return false }
+                let answer = await geocoder.find(address)
+                guard !answer.isUnanswered else { return false }
                 do {
-                    guard let record = try await ledger.recover(job).get()?.record,
-                        let change = change(record, found.place, found.address(digest: digest))
+                    guard let record = try await ledger.recover(job).get()?.record else { return true }
+                    let found = await self.near(record.zone, answer)
+                    guard let change = change(record, found.place, found.address(digest: digest))
                     else { return true }
                     _ = try await ledger.describe(
                         job, kind: record.kind, zone: nil, destination: change.destination, geocoded: change.geocoded,

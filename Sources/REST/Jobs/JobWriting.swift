@@ -94,13 +94,14 @@ extension Routes {
         guard address != nil || requested.vendor?.addressToFind != nil else { return requested }
         let record = try await self.result(of: self.jobs.ledger.recover(requested.job))?.record
         var requested = requested
-        if let address, let found = await self.found(address, known: record?.geocoded) {
+        let zone = requested.zone ?? record?.zone
+        if let address, let found = await self.found(address, in: zone, known: record?.geocoded) {
             (requested.destination, requested.geocoded) = found
         }
         if let address = requested.vendor?.addressToFind {
             // The vendor is stored as a whole, so its known coordinates must be written again.
             let known = (record?.vendor?.place, record?.vendor?.geocoded)
-            let (place, geocoded) = await self.found(address, known: known.1) ?? known
+            let (place, geocoded) = await self.found(address, in: zone, known: known.1) ?? known
             requested.vendor?.found(place, geocoded)
         }
         return requested
@@ -108,11 +109,11 @@ extension Routes {
 
     /// - Returns: `nil` if the address was geocoded before.
     private func found(
-        _ address: String, known: GeocodedAddress?
+        _ address: String, in zone: ZoneID?, known: GeocodedAddress?
     ) async -> (place: Coordinate?, geocoded: GeocodedAddress?)? {
         let digest = Geocoder.digest(of: address)
         guard known?.digest != digest || known?.state == .nothing else { return nil }
-        return await self.place(of: address)
+        return await self.place(of: address, in: zone)
     }
 
     private func retryLookups(of requested: JobRequest) {
@@ -127,6 +128,8 @@ extension Routes {
             guard let name = body.job else { throw Self.unprocessable("The body must contain job.") }
             let given = try JobRequest(try Self.name(name, "job"), body)
             try self.checkDistance(from: given.vendor?.place, to: given.destination)
+            try await self.checkZone(
+                given.zone, of: given.job, vendor: given.vendor?.place, destination: given.destination)
             let requested = try await self.geocoded(given)
             if let created = try await self.createJob(requested, grant) { return created }
             if attempt.isRepeat, let created = try await self.createdBefore(requested, grant) { return created }
@@ -207,6 +210,8 @@ extension Routes {
     ) async throws -> Response {
         let given = try JobRequest(job, try await self.body(JobBody.self, request, context))
         try await self.checkDistance(of: given)
+        try await self.checkZone(
+            given.zone, of: job, vendor: given.vendor?.place, destination: given.destination)
         let requested = try await self.geocoded(given)
         for _ in 0..<Self.maxAttempts {
             if let updated = try await self.update(requested, grant) { return updated }

@@ -98,12 +98,16 @@ extension Routes {
             case .refused(let refusal, let reason): refused.append((job, refusal, reason))
             }
         }
-        let (all, shown) = (jobs, accepted)
+        let (all, shown, reporter) = (jobs, accepted, batch.reporter)
         let guidance = try await self.loops.onHomeLoop(of: grant.person) { loop in
             loop.eventLoop.makeSucceededFuture(
-                loop.restReporters.batchValidated(all, accepted: shown, of: grant.person))
+                loop.restReporters.batchValidated(all, accepted: shown, of: grant.person, on: reporter))
         }.get()
-        if refused.count == jobs.count, let first = refused.first { throw Problem(first.refusal) }
+        if refused.count == jobs.count, let first = refused.first {
+            var problem = Problem(first.refusal)
+            if first.reason?.isOfClock == true { problem.serverTime = WallClock.nowMilliseconds }
+            throw problem
+        }
         // A batch also counts as a heartbeat of the rider. If recording that fails, the batch is still accepted.
         let place = batch.newest?.place
         if !accepted.isEmpty, grant.allows(.beAvailable) {
@@ -152,7 +156,7 @@ extension Routes {
         guard grant.covers(job), !self.revocations.hides(job, from: grant.role) else {
             return (.refused(.noSuchJob, reason: nil), nil)
         }
-        let trip = TripValidators.Key(rider: grant.person, job: job)
+        let trip = TripValidators.Key(rider: grant.person, job: job, reporter: batch.reporter)
         let validated = try await self.loops.onHomeLoop(of: grant.person) { loop in
             let bound = NIOLoopBound(loop, eventLoop: loop.eventLoop)
             // Read from Redis each time, because another gateway may have received the previous batch.
@@ -165,24 +169,28 @@ extension Routes {
         switch validated.verdict {
         case .held: return (.held, validated)
         case .refused(let reason): return (BatchOutcome(reason), validated)
-        case .publish(let fix): return (try await self.publish(fix, trip), validated)
+        case .publish(let fix): return (try await self.publish(fix, trip, on: batch.reporter), validated)
         }
     }
 
     /// - Parameter isRepeat: whether this is the second attempt, after the job's feed was opened again.
-    private func publish(_ fix: Fix, _ trip: TripValidators.Key, isRepeat: Bool = false) async throws -> BatchOutcome {
+    private func publish(
+        _ fix: Fix, _ trip: TripValidators.Key, on reporter: Reporter, isRepeat: Bool = false
+    ) async throws -> BatchOutcome {
         let receivedAt = WallClock.nowMilliseconds
         let verdict = try await self.result(
-            of: self.publisher.publish(fix, for: trip.job, by: trip.rider, receivedAt: receivedAt))
+            of: self.publisher.publish(fix, for: trip.job, by: trip.rider, on: reporter, receivedAt: receivedAt))
         switch verdict {
         case .accepted(_, let listeners):
             try await self.onHomeLoop(of: trip.rider) { loop in
                 _ = loop.restTrips.published(fix, trip, listeners: listeners)
-                loop.restReporters.published(fix, of: trip.job, by: trip.rider, receivedAt: receivedAt)
+                loop.restReporters.published(
+                    fix, of: trip.job, by: trip.rider, on: reporter, receivedAt: receivedAt)
             }
             return .accepted
         case .stale: return try await self.overrule(.outOfOrder, trip)
         case .future: return try await self.overrule(.future, trip)
+        case .otherDevice: return try await self.overrule(.otherDevice, trip)
         case .timeLimit(let deadline):
             _ = try await self.result(of: self.jobs.close(trip.job, atLimit: deadline))
             _ = try await self.overrule(.travelModeOff, trip)
@@ -194,7 +202,7 @@ extension Routes {
             guard try await self.result(of: self.jobs.reopen(trip.job, for: trip.rider)) else {
                 return try await self.overrule(.travelModeOff, trip)
             }
-            return try await self.publish(fix, trip, isRepeat: true)
+            return try await self.publish(fix, trip, on: reporter, isRepeat: true)
         case .unknown, .travelModeOff, .otherRider: return try await self.overrule(.travelModeOff, trip)
         }
     }
@@ -221,4 +229,9 @@ extension Problem {
             .rateLimited, status: 429, detail: "Too many location reports. Collect fixes and send them in one batch.")
         self.retryIn = wait
     }
+}
+
+extension LocationBatch {
+    /// The device that sent the batch.
+    fileprivate var reporter: Reporter { self.device.map { Reporter($0) } ?? .requests }
 }

@@ -61,7 +61,7 @@ extension Routes {
             throw Problem(unresolvable: stop == .vendor ? "vendor address" : "address")
         }
         let place = DecimalCoordinate(coordinate)
-        let mode = NavigationMode(try await self.result(of: self.jobs.vehicle(of: record.rider)))
+        let mode = NavigationMode(try await self.result(of: self.jobs.vehicle(for: record)))
         let candidates = platform.apps.compactMap { app -> NavigationDocument.Candidate? in
             let url = { (platform: NavigationPlatform) in app.url(to: place, by: mode, on: platform) }
             guard url(platform) != nil else { return nil }

@@ -27,7 +27,8 @@ extension Routes {
     private static let furthestAheadMilliseconds: Int64 = 30_000
 
     @Sendable private func changeStatus(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
-        let grant = try self.grant(request, context, .changeStatus)
+        let grant = try await self.grant(
+            request, context, .changeStatus, orOfLinkFor: self.shared.pages.settings.customerCancelling)
         let job = try self.job(context, grant)
         let expected = try Self.expectedHead(request)
         return try await self.executeOnce(request, context, by: grant) { request, attempt in

@@ -21,11 +21,35 @@ package struct PageSettings: Sendable {
     package var tiles: TileSettings?
     /// The texts of the statuses, by language.
     package var languages = StatusLanguages()
+    /// The languages that the operator added for the customer's page. Their statuses are part of `languages`.
+    package var languageFiles: [LanguageFile] = []
     /// Streets to draw if there are no tiles, as a GeoJSON FeatureCollection.
     package var streets: [UInt8]?
 
     /// The origins of pages that may show the tracking page in a frame; none by default.
     package var frameAncestors = AllowedOrigins.own
 
+    /// The origins of the demo's stage, which shows every page in a frame. Empty for all other gateways: no setting fills it,
+    /// because a site that frames the riders' or the operations page could make people press its buttons.
+    package var stageOrigins = AllowedOrigins.own
+    /// Who may tell the rider something on the customer's page, and who may cancel there.
+    package var customerNotes = CustomerAction.signedIn
+    package var customerCancelling = CustomerAction.signedIn
+
+    /// The key with which browsers subscribe to push messages; `nil` if they are not offered.
+    package var pushKey: String?
+
     package init() {}
+}
+
+/// Who may change a job on the customer's page.
+package enum CustomerAction: String, Sendable, CaseIterable {
+    case off
+    /// The customer with a token.
+    case signedIn = "signed-in"
+    /// Everybody who has a tracking link, too.
+    case links
+
+    /// Whether the page offers it.
+    func isOffered(byLink: Bool) -> Bool { self == .links || self == .signedIn && !byLink }
 }

@@ -99,6 +99,7 @@ package struct Pages: Sendable {
         var page = PageTemplate(file.bytes)
         page.setLanguage(language)
         page.show(self.settings.brand, hasName: name == "track")
+        if name == "track" { self.addLanguages(to: &page, language) }
         if let url = self.settings.signInURL {
             page.addToHead(#"<meta name="enroute-sign-in" content="\#(url.escaped)">"#)
         }
@@ -108,6 +109,9 @@ package struct Pages: Sendable {
         }
         if let tiles = self.settings.tiles {
             page.addToHead(#"<meta name="enroute-tiles" content="\#(tiles.attribution.escaped)">"#)
+        }
+        if name == "track", let key = self.settings.pushKey {
+            page.addToHead(#"<meta name="enroute-push" content="\#(key)">"#)
         }
         // A page file may contain the links to the manifest and the icon already. Its link to the manifest does not name the
         // page, so the page is added.
@@ -120,6 +124,14 @@ package struct Pages: Sendable {
             }
         }
         return page
+    }
+
+    /// Adds the languages of the deployment, and the texts of the page's language if they come from a file.
+    private func addLanguages(to page: inout PageTemplate, _ language: String) {
+        let files = self.settings.languageFiles
+        guard !files.isEmpty else { return }
+        page.add(json: LanguageFile.script(files, for: language), as: "languages")
+        if files.contains(where: { $0.language == language && $0.isRightToLeft }) { page.setDirection("rtl") }
     }
 
     /// Returns the texts in the language of the query parameter `lang`, or else in the best match for `Accept-Language`.
@@ -189,12 +201,18 @@ package struct SecurityHeaders: RouterMiddleware {
     /// - Parameters:
     ///   - photoOrigins: further origins from which pages may load images: the photos of riders.
     ///   - frameAncestors: the origins of pages that may show the tracking page in a frame.
-    package init(photoOrigins: [String] = [], frameAncestors: AllowedOrigins = .own) {
+    ///   - stageOrigins: the origins of the demo's stage, which may show every page in a frame.
+    package init(
+        photoOrigins: [String] = [], frameAncestors: AllowedOrigins = .own, stageOrigins: AllowedOrigins = .own
+    ) {
         let images = photoOrigins.map { " " + $0 }.joined()
         let common = Self.common.replacing("img-src 'self' data:", with: "img-src 'self' data:\(images)")
-        let list = frameAncestors.list
-        self.policy = "\(common); frame-ancestors 'none'"
-        self.trackingPolicy = list.isEmpty ? self.policy : "\(common); frame-ancestors \(list)"
+        func policy(framedBy origins: [AllowedOrigins]) -> String {
+            let list = origins.map(\.list).filter { !$0.isEmpty }.joined(separator: " ")
+            return "\(common); frame-ancestors \(list.isEmpty ? "'none'" : list)"
+        }
+        self.policy = policy(framedBy: [stageOrigins])
+        self.trackingPolicy = policy(framedBy: [frameAncestors, stageOrigins])
     }
 
     /// Inline styles are allowed because Leaflet positions its panes and markers with them. Inline scripts are not.

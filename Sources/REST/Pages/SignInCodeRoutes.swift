@@ -109,17 +109,4 @@ extension Routes {
         if let wait { throw Problem(tooManyRequests: wait) }
         return address
     }
-
-    /// Decodes the body.
-    ///
-    /// - Returns: `nil` if the body is empty.
-    private func optionalBody<Body: Decodable>(
-        _ type: Body.Type, _ request: Request, _ context: GatewayRequestContext
-    ) async throws -> Body? {
-        var request = request
-        let bytes = try await request.body.collect(upTo: Self.maxBodyBytes)
-        guard bytes.readableBytes > 0 else { return nil }
-        request.body = RequestBody(buffer: bytes)
-        return try await self.body(type, request, context)
-    }
 }

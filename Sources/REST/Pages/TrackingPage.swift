@@ -32,25 +32,16 @@ extension Routes {
     private func initialView(
         _ request: Request, _ context: GatewayRequestContext
     ) async throws -> InitialView {
-        let credentials = request.headers[.authorization]?.split(separator: " ") ?? []
-        guard credentials.count == 2, credentials[0].lowercased() == "link" else {
+        guard Self.hasLink(request) else {
             let grant = try self.grant(request, context, .readJob)
             let job: JobID = try Self.identifier(context.parameters.require("job"), "job")
             let view = try await self.view(job, grant)
-            return InitialView(job: job, view: view, facts: try await self.facts(job, view), isByLink: false)
+            return InitialView(job: job, view: view, facts: try await self.facts(job, view, grant), isByLink: false)
         }
-        let address = try self.visitor(request, context)
+        let grant = try await self.linkGrant(request, context)
         let job: JobID = try Self.identifier(context.parameters.require("job"), "job")
-        guard let id = TrackingLinks.id(of: String(credentials[1])),
-            let link = try await self.result(of: self.links.read(id)), link.job == job
-        else {
-            self.quotas.recordInvalidToken(of: address, at: NIODeadline.now().uptimeNanoseconds)
-            throw Problem(Refused.noSuchJob)
-        }
-        let grant = Grant(person: link.customer, role: .customer, job: job, link: id)
-        guard !self.revocations.isRevoked(grant) else { throw Problem(Refused.noSuchJob) }
         let view = try await self.view(job, grant)
-        let facts = try await self.facts(job, view)
+        let facts = try await self.facts(job, view, grant)
         // After the job has ended, its link opens no session, but shows how it ended until the link expires.
         guard view.record.status.end == nil else {
             return InitialView(job: job, view: view.outcome, facts: facts, isByLink: true)
@@ -60,7 +51,7 @@ extension Routes {
         return InitialView(job: job, view: view.withoutPosition.withoutRider, facts: facts, isByLink: true)
     }
 
-    private func facts(_ job: JobID, _ view: JobView) async throws -> PageFacts {
+    private func facts(_ job: JobID, _ view: JobView, _ grant: Grant) async throws -> PageFacts {
         let record = view.record
         let log = try await self.result(of: self.jobs.ledger.log(of: job))
         return PageFacts(
@@ -68,7 +59,21 @@ extension Routes {
             times: log.reduce(into: [:]) { $0[$1.status.rawValue] = $1.at },
             shop: record.status.end == nil
                 ? record.vendor?.place.map { .init(lat: $0.latitude, lon: $0.longitude) } : nil,
-            rider: try await self.result(of: self.jobs.nameOfRider(after: record)))
+            rider: try await self.result(of: self.jobs.nameOfRider(after: record)),
+            can: self.actions(record, grant))
+    }
+
+    /// What this customer may do on the page; `nil` for nothing.
+    private func actions(_ record: JobRecord, _ grant: Grant) -> PageFacts.Actions? {
+        guard grant.role == .customer, record.status.end == nil else { return nil }
+        let (settings, isByLink) = (self.shared.pages.settings, grant.link != nil)
+        let canNote = settings.customerNotes.isOffered(byLink: isByLink) && grant.allows(.writeNote)
+        let canCancel = settings.customerCancelling.isOffered(byLink: isByLink) && grant.allows(.changeStatus)
+        guard canNote || canCancel else { return nil }
+        let statuses = JobStatus.cancelled.origins(causedBy: grant.party).filter { record.kind.statuses.contains($0) }
+        return PageFacts.Actions(
+            note: canNote ? record.customerNote?.text ?? "" : nil,
+            cancelFrom: canCancel ? statuses.map(\.rawValue) : nil)
     }
 }
 
@@ -84,6 +89,15 @@ private struct PageFacts: Encodable {
     var shop: Place?
     /// The name of the rider who came, once the job has ended.
     var rider: String?
+    /// What the customer may do.
+    var can: Actions?
+
+    struct Actions: Encodable {
+        /// The note that the rider reads, empty without one; `nil` if the customer may not write one.
+        var note: String?
+        /// The statuses in which the customer may cancel; `nil` if the page does not offer it.
+        var cancelFrom: [String]?
+    }
 }
 
 /// The state of a job that the page shows before its session is open.

@@ -1,7 +1,9 @@
 // The services that REST handlers use on the event loop on which a request arrived. They share the rules and the Redis
 // connections of the sessions on that loop, and can be used from any thread.
 
-internal import Access
+package import Access
+package import ETA
+package import EnrouteWire
 package import Jobs
 package import LiveState
 internal import NIOCore
@@ -14,6 +16,8 @@ package struct LoopServices: Sendable {
     package let tickets: Tickets
     package let signInCodes: SignInCodes
     package let links: TrackingLinks
+    package let push: PushSubscriptions
+    package let precedingStops: PrecedingStops
     /// Responses stored under an Idempotency-Key.
     package let requests: IdempotencyRecords
     package let riders: RiderService
@@ -31,6 +35,20 @@ package struct LoopServices: Sendable {
     /// Whether the loop's revocation state is stale. If so, no position may be shown.
     package let isRevocationStateStale: @Sendable () async throws -> Bool
 
+    /// Whether a customer's grant still reaches a job, and this rider is still its rider. A grant was valid when it was stored;
+    /// its token may have expired since then.
+    package func mayKnow(
+        _ grant: Grant, that rider: PersonID, isNear job: JobID, _ revocations: Revocations
+    ) async throws -> Bool {
+        guard try await !self.isRevocationStateStale(), !revocations.isRevoked(grant),
+            !revocations.hides(job, from: grant.role),
+            let record = try await self.jobs.ledger.recover(job).get()?.record,
+            record.customer == grant.person, record.rider == rider, record.status.end == nil
+        else { return false }
+        guard let link = grant.link else { return true }
+        return try await self.links.read(link).get()?.job == job
+    }
+
     package var zoneJobsReader: ZoneJobsReader {
         ZoneJobsReader(
             jobs: self.jobs, registry: self.registry, places: self.riders.places,
@@ -44,7 +62,8 @@ extension LoopState {
         let (eventLoop, bound) = (self.eventLoop, NIOLoopBound(self, eventLoop: self.eventLoop))
         return LoopServices(
             jobs: self.jobs, publisher: self.publisher, notes: self.notes, tickets: self.tickets,
-            signInCodes: self.signInCodes, links: self.links, requests: self.requests, riders: self.riders,
+            signInCodes: self.signInCodes, links: self.links, push: self.push,
+            precedingStops: self.precedingStops, requests: self.requests, riders: self.riders,
             pool: self.pool, revocationLog: self.revocationLog, geocoder: self.geocoder, streams: self.streams,
             registry: self.registry, webhooks: self.webhooks, facts: self.facts,
             audit: { entry in eventLoop.execute { bound.value.trail.record(entry) } },

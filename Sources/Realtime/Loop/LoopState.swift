@@ -1,7 +1,7 @@
 // Everything that one event loop owns. Loops do not share this state, so nothing in it needs a lock.
 
 package import Access
-internal import EnrouteWire
+package import EnrouteWire
 package import ETA
 internal import HTTPValues
 package import Jobs
@@ -41,6 +41,10 @@ package final class LoopState {
     /// Shared by all loops.
     package let revocations: Revocations
     private let revocationReader: RevocationReader
+    /// The rider of a job is about two minutes away, in so many seconds. Called again while it is near.
+    package var onNear: ((_ job: JobID, _ rider: PersonID, _ seconds: Double) -> Void)?
+    package let push: PushSubscriptions
+    package let precedingStops: PrecedingStops
     /// Only set on one loop of each gateway.
     private let sweep: RiderSweep?
     let trail: AuditTrail
@@ -124,6 +128,7 @@ package final class LoopState {
         self.links = TrackingLinks(ledger: self.ledger, writes: self.writes, settings: state)
         self.tickets = Tickets(live: self.live, settings: state)
         self.signInCodes = SignInCodes(live: self.live, settings: state)
+        self.push = PushSubscriptions(live: self.live, settings: state)
         self.trail = AuditTrail(
             eventLoop: eventLoop, streams: AuditStreams(ledger: self.ledger, settings: state), gateway: settings.name,
             counts: self.counts, logger: logger)
@@ -133,7 +138,7 @@ package final class LoopState {
         self.jobs = JobService(
             ledger: JobLedger(ledger: self.ledger, writes: self.writes, settings: state),
             feed: JobFeed(live: self.live, settings: state), riders: riders, revocations: revocations,
-            notes: self.notes, freshness: settings.freshness, settings: state,
+            notes: self.notes, freshness: settings.freshness, early: settings.arrivals.early, settings: state,
             onErased: { job, keys, reason in
                 trail.value.record(.erased(job, keys: keys, because: reason))
             })
@@ -144,6 +149,7 @@ package final class LoopState {
         self.pool = ZonePool(ledger: self.ledger, live: self.live, settings: state)
         self.geocoder = routing.geocoder?(ETAStore(live: self.live, settings: state))
         self.stopSequences = StopSequenceStore(live: self.live, settings: state)
+        self.precedingStops = PrecedingStops(stopSequences: self.stopSequences, ledger: self.jobs.ledger)
         let spread = max(1, Self.subscriberConnections / loops)
         var bounds = ResyncScheduler<Int>.Bounds()
         bounds.maxInFlight = max(1, Self.maxResyncs / loops)
@@ -164,7 +170,7 @@ package final class LoopState {
             limits: TimeLimits(deadlines: self.deadlines, jobs: self.jobs, eventLoop: eventLoop),
             arrivals: ArrivalTimes(
                 eventLoop: eventLoop, store: ETAStore(live: self.live, settings: state),
-                before: PrecedingStops(stopSequences: self.stopSequences, ledger: self.jobs.ledger),
+                before: self.precedingStops,
                 settings: settings.arrivals,
                 freshness: settings.freshness, routing: routing, logger: logger,
                 events: EventStreams(ledger: self.ledger, settings: state)),
@@ -253,7 +259,7 @@ package final class LoopState {
         if self.sessions.removeValue(forKey: session.number) != nil, let role = session.role {
             self.sessionRoles[role, default: 0] -= 1
         }
-        self.riderSessions.removeValue(forKey: session.number)?.guidance.sessionEnded()
+        self.riderSessions.removeValue(forKey: session.number)?.sessionEnded()
         self.succeedWhenEmpty()
     }
 

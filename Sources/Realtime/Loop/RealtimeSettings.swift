@@ -26,6 +26,8 @@ package struct RealtimeSettings: Sendable {
     package var arrivalStopsTravel = false
     /// The bounds for validating locations.
     package var validation = LocationValidator.Bounds()
+    /// The streets on which followers see riders; `nil` to show them where the filter says.
+    package var streetSource: (any StreetSource)?
     package var overload = OverloadBounds()
     /// Load balancers whose `X-Forwarded-For` header is trusted.
     package var trustedProxies = TrustedProxies.none

@@ -116,6 +116,9 @@ final class FollowedJob {
     /// Operations staff and services receive details that customers do not.
     var seesOperationalDetails: Bool { self.session.grant.map { $0.role == .ops || $0.role == .service } ?? false }
 
+    /// The way to the stops before a job is for everybody except customers.
+    var seesWholeRoute: Bool { self.session.grant.map { $0.role != .customer } ?? false }
+
     /// Sends a message that is neither a position nor an end. Followers that do not qualify can miss it without losing
     /// anything.
     func sendNotice(_ frame: [UInt8], isForAll: Bool) {
@@ -142,6 +145,11 @@ final class FollowedJob {
     /// A follower that is not live yet receives the newest arrival time with its snapshot.
     func offerETA(_ frame: [UInt8]) {
         if self.syncState.isLive, self.showsPositions { self.session.send(frame, .ordered) }
+    }
+
+    /// Before there is a position, the arrival time follows from the job's status alone.
+    func offerEarlyETA(_ frame: [UInt8]) {
+        if self.syncState.isLive, self.isUnderway { self.session.send(frame, .ordered) }
     }
 
     /// - Parameters:

@@ -74,6 +74,10 @@ package final class LoopRelay {
             self.offerPosition(id, frame, of: job, to: self.table.followers(of: job), age: Self.age(of: id))
         }
         arrivals.onEstimate = { [unowned self] in self.offerEstimate($0, of: $1) }
+        arrivals.onEarlyEstimate = { [unowned self] estimate, job in
+            let frame = Frame.text(ServerMessage.eta(job: job, estimate).encoded)
+            for follower in self.table.followers(of: job) { follower.offerEarlyETA(frame) }
+        }
         freshness.onStale = { [unowned self] in self.sendTrackingState(.stale, $0) }
         feeds.onMessage = { [unowned self] channel, payload in self.relayFeed(channel, payload) }
         events.onMessage = { [unowned self] channel, payload in self.relayEvent(channel, payload) }
@@ -161,13 +165,20 @@ package final class LoopRelay {
                 metadata: [LogKey.job: "\(job)", LogKey.reason: "\(estimate.state.rawValue)"])
         }
         self.offerETA(
-            Frame.text(ServerMessage.eta(job: job, estimate).encoded), of: job, to: self.table.followers(of: job))
+            estimate, Frame.text(ServerMessage.eta(job: job, estimate).encoded), of: job,
+            to: self.table.followers(of: job))
     }
 
     /// Arrival times are suppressed while the revocation state is stale. `showSuppressedPositions` sends them later.
-    private func offerETA(_ frame: [UInt8], of job: JobID, to followers: ContiguousArray<FollowedJob>) {
+    /// Customers do not receive the way to the stops before theirs.
+    private func offerETA(
+        _ estimate: ArrivalEstimate, _ frame: [UInt8], of job: JobID, to followers: ContiguousArray<FollowedJob>
+    ) {
         guard !self.isRevocationStateStale() else { return self.suppressed.storeETA(of: job) }
-        for follower in followers { follower.offerETA(frame) }
+        let visible = estimate.forCustomers
+        let publicFrame =
+            visible == estimate ? frame : Frame.text(ServerMessage.eta(job: job, visible).encoded)
+        for follower in followers { follower.offerETA(follower.seesWholeRoute ? frame : publicFrame) }
     }
 
     /// Relays a message that is not a position. These are rare.
@@ -186,7 +197,7 @@ package final class LoopRelay {
             for follower in followers { follower.offerTracking(state, frame) }
         case .eta(job, let estimate):
             self.arrivals.received(estimate, of: job)
-            self.offerETA(frame, of: job, to: followers)
+            self.offerETA(estimate, frame, of: job, to: followers)
         case .proximity(job, _):
             for follower in followers { follower.sendNotice(frame, isForAll: false) }
         case .unavailable(job, let text, _):
@@ -269,6 +280,7 @@ package final class LoopRelay {
             id: event.id, previous: event.previous, epoch: event.epoch, frame: Frame.text(payload))
         var (isGap, mayHaveCard) = (false, false)
         if let reason = event.status.endOfTravel { self.arrivals.ended(job, because: reason) }
+        self.arrivals.statusChanged(job, to: event.status, at: event.at)
         let followers = self.table.followers(of: job)
         self.counts.add(.messagesRelayed, followers.count)
         let origin = StatusOrigin(payload)

@@ -167,15 +167,21 @@ extension Session {
             self.rate.charge(jobs.count / Self.jobsPerMessage, at: NIODeadline.now().uptimeNanoseconds)
             for job in jobs { self.follower.subscribe(job.job, since: job.since, grant, ref) }
         case .unsubscribe(let job): self.follower.unsubscribe(job, ref)
-        case .travel(let job, let active): self.rider.travel(job, active: active, grant, ref)
+        case .travel(let job, let active, let device, let resumes):
+            self.rider.name(device)
+            self.rider.travel(job, active: active, resumes: resumes, grant, ref)
         case .watch(let zone, let since): self.watcher.watch(zone, since: since, grant, ref)
         case .unwatch(let zone): self.watcher.unwatch(zone, ref)
         case .watchJobs(let zone): self.watcher.watchJobs(zone, grant, ref)
         case .unwatchJobs(let zone): self.watcher.unwatchJobs(zone, ref)
         case .watchPlaces(let zone): self.watcher.watchPlaces(zone, grant, ref)
         case .unwatchPlaces(let zone): self.watcher.unwatchPlaces(zone, ref)
-        case .availability(let status, let device): self.rider.setAvailability(status, device, grant, ref)
-        case .presence(let place, let device): self.rider.presence.presenceReported(at: place, device, grant, ref)
+        case .availability(let status, let device):
+            self.rider.name(device)
+            self.rider.setAvailability(status, device, grant, ref)
+        case .presence(let place, let device):
+            self.rider.name(device)
+            self.rider.presence.presenceReported(at: place, device, grant, ref)
         case .unavailable(let job, let reason): self.rider.guidance.reported(reason, for: job, grant, ref)
         case .ping: self.send(.pong(serverTime: WallClock.nowMilliseconds))
         case .auth: self.refuse("auth", nil, .badRequest, "This connection is already signed in.", ref)

@@ -2,6 +2,7 @@
 // the developer of the client.
 
 package import EnrouteWire
+internal import Jobs
 internal import Telemetry
 internal import Tracking
 
@@ -11,8 +12,9 @@ extension FixRefusal {
         case .outOfRange, .zeroZero: .badRequest
         case .future: .futurePosition
         case .stale, .outOfOrder, .duplicate: .stalePosition
-        case .inaccurate, .implausibleSpeed, .clock: .implausiblePosition
+        case .inaccurate, .implausibleSpeed, .clock, .mocked: .implausiblePosition
         case .travelModeOff: .travelModeOff
+        case .otherDevice: .otherDevice
         }
     }
 
@@ -29,6 +31,10 @@ extension FixRefusal {
         case .inaccurate: "The fix is too inaccurate. Wait for a better one."
         case .implausibleSpeed: "Implausible speed: a held position was discarded."
         case .travelModeOff: "Travel mode is off for this job. Switch it on first."
+        case .otherDevice: Refused.otherDevice.message
+        case .mocked:
+            "The phone says that an app invents its location. Close that app, or switch mock locations off in the "
+                + "developer options."
         case .clock:
             "The phone's clock is wrong by more than \(ClockSkew.furthest / 60_000) minutes. Set it automatically."
         }
@@ -60,6 +66,8 @@ extension FixVerdictName {
         case .refused(.implausibleSpeed): .fixesImplausible
         case .refused(.travelModeOff): .fixesWithoutTravel
         case .refused(.clock): .fixesWrongClock
+        case .refused(.otherDevice): .fixesOfOtherDevice
+        case .refused(.mocked): .fixesMocked
         }
     }
 }

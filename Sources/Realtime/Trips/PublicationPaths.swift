@@ -15,14 +15,14 @@ struct PublicationPaths {
     init(maxJobs: Int) { self.maxJobs = maxJobs }
 
     mutating func path(
-        for job: JobID, by rider: PersonID, _ publisher: LocationPublisher
+        for job: JobID, by rider: PersonID, on reporter: Reporter, _ publisher: LocationPublisher
     ) -> LocationPublisher.Path {
-        if let last = self.last, last.job == job, last.rider == rider { return last }
+        if let last = self.last, last.job == job, last.rider == rider, last.reporter == reporter { return last }
         let path: LocationPublisher.Path
-        if let known = self.paths[job], known.rider == rider {
+        if let known = self.paths[job], known.rider == rider, known.reporter == reporter {
             path = known
         } else {
-            path = publisher.path(for: job, by: rider)
+            path = publisher.path(for: job, by: rider, on: reporter)
             if self.paths.count >= self.maxJobs { self.paths = [:] }
             self.paths[job] = path
         }

@@ -48,13 +48,14 @@ struct PublishedPositions: Sendable {
 extension LoopState {
     /// Publishes a position to a master that may not have it; if the master does, nothing happens. If the master does not know
     /// the job, travel mode is opened again and the position is published after that.
-    func republish(_ taken: PublishedPositions.Published, of job: JobID, by rider: PersonID) {
+    func republish(_ taken: PublishedPositions.Published, of job: JobID, by rider: PersonID, on reporter: Reporter) {
         let bound = NIOLoopBound(self, eventLoop: self.eventLoop)
-        self.publisher.publish(taken.fix, for: job, by: rider, receivedAt: taken.receivedAt).whenSuccess { verdict in
+        let (fix, receivedAt) = (taken.fix, taken.receivedAt)
+        self.publisher.publish(fix, for: job, by: rider, on: reporter, receivedAt: receivedAt).whenSuccess { verdict in
             guard case .unknown = verdict else { return }
             bound.value.jobs.reopen(job, for: rider).whenSuccess { isOpen in
                 guard isOpen else { return }
-                _ = bound.value.publisher.publish(taken.fix, for: job, by: rider, receivedAt: taken.receivedAt)
+                _ = bound.value.publisher.publish(fix, for: job, by: rider, on: reporter, receivedAt: receivedAt)
             }
         }
     }

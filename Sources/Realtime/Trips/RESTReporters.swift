@@ -6,7 +6,7 @@
 
 package import EnrouteWire
 internal import HTTPValues
-internal import LiveState
+package import LiveState
 package import NIOCore
 internal import Tracking
 internal import TrafficControl
@@ -16,6 +16,8 @@ package final class RESTReporters {
     private struct Entry {
         var rate = ReportRate()
         let stopSequence: StopSequence
+        /// The device of the last batch.
+        var reporter = Reporter.requests
         var published = PublishedPositions(most: LocationReport.maxJobs)
         /// The jobs of its last reports, at most `LocationReport.maxJobs`.
         var jobs: [JobID] = []
@@ -48,8 +50,12 @@ package final class RESTReporters {
     /// - Parameters:
     ///   - jobs: all jobs of the batch, in the order of their stops.
     ///   - accepted: the jobs whose followers are shown a position of the batch.
-    package func batchValidated(_ jobs: [JobID], accepted: [JobID], of rider: PersonID) -> Guidance {
+    ///   - reporter: the device that sent it.
+    package func batchValidated(
+        _ jobs: [JobID], accepted: [JobID], of rider: PersonID, on reporter: Reporter
+    ) -> Guidance {
         self.reportReceived(for: jobs, of: rider)
+        if !accepted.isEmpty { self.entries[rider]?.reporter = reporter }
         guard let index = self.entries.index(forKey: rider) else { return Guidance() }
         self.entries.values[index].stopSequence.stops = jobs
         for job in accepted { self.entries.values[index].stopSequence.accepted(job) }
@@ -69,20 +75,24 @@ package final class RESTReporters {
     }
 
     /// Redis accepted a position.
-    package func published(_ fix: Fix, of job: JobID, by rider: PersonID, receivedAt: Int64) {
+    package func published(_ fix: Fix, of job: JobID, by rider: PersonID, on reporter: Reporter, receivedAt: Int64) {
         var entry = self.entries[rider] ?? self.newEntry()
+        entry.reporter = reporter
         entry.published.remember(fix, of: job, receivedAt: receivedAt)
         self.entries[rider] = entry
     }
 
     /// Travel mode was switched off.
-    package func stopped(_ job: JobID, of rider: PersonID) { self.entries[rider]?.published.forget(job) }
+    package func stopped(_ job: JobID, of rider: PersonID) {
+        self.loop.restTrips.restart(self.trip(job, rider))
+        self.entries[rider]?.published.forget(job)
+    }
 
     /// A new master of the live instance may lack positions that the previous one accepted.
     func republish() {
         for rider in Array(self.entries.keys) {
             for (job, taken) in self.entries[rider]?.published.recent(now: WallClock.nowMilliseconds) ?? [:] {
-                self.loop.republish(taken, of: job, by: rider)
+                self.loop.republish(taken, of: job, by: rider, on: self.entries[rider]?.reporter ?? .requests)
             }
         }
     }
@@ -95,7 +105,9 @@ package final class RESTReporters {
         return self.loop.restTrips.reported(reason, self.trip(job, rider), isAssigned: true)
     }
 
-    private func trip(_ job: JobID, _ rider: PersonID) -> TripValidators.Key { .init(rider: rider, job: job) }
+    private func trip(_ job: JobID, _ rider: PersonID) -> TripValidators.Key {
+        .init(rider: rider, job: job, reporter: self.entries[rider]?.reporter)
+    }
 
     // MARK: silence
 
@@ -124,6 +136,8 @@ package final class RESTReporters {
 
     private func becameSilent(_ rider: PersonID) {
         guard let entry = self.entries.removeValue(forKey: rider) else { return }
-        for job in entry.jobs { self.loop.restTrips.becameSilent(self.trip(job, rider)) }
+        for job in entry.jobs {
+            self.loop.restTrips.becameSilent(.init(rider: rider, job: job, reporter: entry.reporter))
+        }
     }
 }

@@ -55,6 +55,8 @@ struct ReportQueue: Sendable {
         case future
         /// Travel mode is off, or another rider is sharing its position.
         case notShared
+        /// Another device of this rider reports.
+        case otherDevice
         /// Redis does not know the job.
         case unknown
         /// After `unknown`: whether travel mode could be opened again.
@@ -220,6 +222,9 @@ struct ReportQueue: Sendable {
         case .notNewer: return report.isRepeat ? .accept(listeners: nil) : .overrule(.outOfOrder)
         case .future: return .overrule(.future)
         case .notShared, .reopened(false): return .overrule(.travelModeOff)
+        case .otherDevice:
+            self.published.forget(report.job)
+            return .overrule(.otherDevice)
         case .timeLimitReached(let since):
             return .endTravel(since: since, notifiesRider: self.timeLimitReached(of: report.job))
         case .unknown: return .reopen

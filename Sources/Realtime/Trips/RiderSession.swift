@@ -33,6 +33,10 @@ package final class RiderSession {
     private(set) lazy var presence = RiderPresence(session: self.session, loop: self.loop)
 
     private var paths: PublicationPaths
+    /// The device at the other end: what it was last called, and until then this connection.
+    private(set) var reporter = Reporter.connection() {
+        didSet { self.trips.reporter = self.reporter }
+    }
 
     private lazy var stopSequence = StopSequence(store: self.loop.stopSequences)
 
@@ -46,6 +50,20 @@ package final class RiderSession {
         self.sharingTimers = SharingTimers(maxJobs: limits.subscriptions)
         self.paths = PublicationPaths(maxJobs: limits.subscriptions)
         loop.add(self, of: session)
+    }
+
+    /// The phone gives its name.
+    func name(_ device: DeviceID?) {
+        guard let device else { return }
+        let reporter = Reporter(device)
+        if reporter != self.reporter { self.reporter = reporter }
+    }
+
+    /// The session ended. Without a name, this device cannot go on in another one; another connection of its rider may.
+    func sessionEnded() {
+        self.guidance.sessionEnded()
+        guard self.reporter.isNameless else { return }
+        for trip in self.trips.shared { self.loop.jobs.feed.release(trip.job, by: trip.rider, on: self.reporter) }
     }
 
     func report(_ report: LocationReport, _ grant: Grant) {
@@ -139,7 +157,7 @@ package final class RiderSession {
 
     private func publish(_ report: ReportQueue.Report, _ grant: Grant) {
         let session = self.session
-        let path = self.paths.path(for: report.job, by: grant.person, self.loop.publisher)
+        let path = self.paths.path(for: report.job, by: grant.person, on: self.reporter, self.loop.publisher)
         self.loop.publisher.publish(report.fix, on: path, receivedAt: report.receivedAt) {
             session.rider.published(report, grant, $0)
         }
@@ -184,7 +202,7 @@ package final class RiderSession {
         guard self.session.isOpen, let grant = self.session.grant else { return }
         let returned = self.queue.masterReturned(
             at: NIODeadline.now().uptimeNanoseconds, time: WallClock.nowMilliseconds)
-        for (job, taken) in returned.again { self.loop.republish(taken, of: job, by: grant.person) }
+        for (job, taken) in returned.again { self.loop.republish(taken, of: job, by: grant.person, on: self.reporter) }
         self.setQueueTimer(returned.timer, grant)
     }
 
@@ -275,7 +293,8 @@ package final class RiderSession {
         }
     }
 
-    func travel(_ job: JobID, active: Bool, _ grant: Grant, _ ref: MessageRef?) {
+    /// - Parameter resumes: only goes on with what this device started.
+    func travel(_ job: JobID, active: Bool, resumes: Bool, _ grant: Grant, _ ref: MessageRef?) {
         guard grant.allows(.switchTravel) else {
             return self.session.refuse("travel", job, .forbidden, "Only riders can switch travel mode.", ref)
         }
@@ -289,7 +308,8 @@ package final class RiderSession {
         let jobs = self.loop.jobs
         let done: EventLoopFuture<Int64?> =
             active
-            ? jobs.startTravel(job, by: grant.person).map { $0 } : jobs.stopTravel(job, by: grant.person).map { nil }
+            ? jobs.startTravel(job, by: grant.person, on: self.reporter, resumes: resumes).map { $0 }
+            : jobs.stopTravel(job, by: grant.person).map { nil }
         done.whenComplete { result in
             switch result {
             case .success(let deadline):
@@ -332,6 +352,7 @@ extension ReportQueue.Outcome {
             case .stale: .notNewer
             case .future: .future
             case .travelModeOff, .otherRider: .notShared
+            case .otherDevice: .otherDevice
             case .unknown: .unknown
             case .timeLimit(let deadline): .timeLimitReached(since: deadline)
             }

@@ -32,6 +32,8 @@ package struct ValidatedReport: Hashable, Sendable {
 /// The state of a trip.
 struct TripState: Sendable {
     private(set) var validator: LocationValidator
+    /// What followers see of the accepted fixes.
+    private var movement: ShownMovement
     /// The verdicts that have already been counted.
     private var noted = VerdictCounts()
     private var geofence: Geofence?
@@ -39,6 +41,7 @@ struct TripState: Sendable {
     var proximity: ProximityState? { self.geofence?.current.map(ProximityState.init) }
     /// Where the trip goes, as far as it is known.
     var destination: Point? { self.geofence?.destination }
+    private var nearness = Nearness()
     private var unavailability: Unavailability
     /// The unavailable reason last published to followers.
     private(set) var noticedReason: UnavailableReason?
@@ -46,7 +49,9 @@ struct TripState: Sendable {
     private var noticeMayBeLost = false
     /// The straight distance in meters from the last position to the destination; `nil` if either is unknown.
     private(set) var metersToGo: Double?
-    private(set) var speedMetersPerSecond = 0.0
+    private var speed: Double?
+    /// The usual one of the vehicle, until a position shows the rider's own.
+    var speedMetersPerSecond: Double { self.speed ?? TravelAssumptions.of(self.movement.vehicle).speed }
     /// The last position that Redis accepted, for phones that report no speed.
     private var lastPlace: (at: Int64, point: Point)?
     /// The last position was received by at least one connection.
@@ -55,9 +60,14 @@ struct TripState: Sendable {
     /// 0 to 100; `nil` if the phone does not report it.
     private(set) var batteryPercent: Int?
 
-    /// - Parameter freshFor: the age at which the last position shown becomes stale, ns.
-    init(bounds: LocationValidator.Bounds, freshFor: UInt64 = ViewFacts.freshness) {
+    /// - Parameters:
+    ///   - freshFor: the age at which the last position shown becomes stale, ns.
+    ///   - streets: where followers see the rider on its street; `nil` if none are loaded.
+    init(
+        bounds: LocationValidator.Bounds, freshFor: UInt64 = ViewFacts.freshness, streets: (any StreetSource)? = nil
+    ) {
         self.validator = LocationValidator(bounds: bounds)
+        self.movement = ShownMovement(bounds: bounds.vehicle, streets: streets)
         self.unavailability = Unavailability(freshFor: freshFor)
     }
 
@@ -81,7 +91,7 @@ struct TripState: Sendable {
             switch self.validator.validate(
                 fixes.first.map { Reading($0) } ?? Reading(invalidFixes[0]), received: received)
             {
-            case .accepted: return .publish(self.corrected(fixes[0]))
+            case .accepted(let acceptance): return .publish(self.shown([(fixes[0], acceptance)]) ?? fixes[0])
             case .held: return .held
             case .refused(let reason): return .refused(reason)
             }
@@ -92,19 +102,28 @@ struct TripState: Sendable {
             verdicts.filter { isMeant($0.1) }.max { $0.0.at < $1.0.at }?.1
         }
         // A fix with invalid coordinates is never accepted, so each accepted reading is one of `fixes`.
-        let accepted = zip(fixes, verdicts).filter { if case .accepted = $0.1.1 { true } else { false } }.map(\.0)
-        if let fix = accepted.max(by: { $0.at < $1.at }) { return .publish(self.corrected(fix)) }
+        let accepted = zip(fixes, verdicts).compactMap { fix, verdict in
+            if case .accepted(let acceptance) = verdict.1 { (fix, acceptance) } else { nil }
+        }
+        if let fix = self.shown(accepted.sorted { $0.0.at < $1.0.at }) { return .publish(fix) }
         if newest({ $0 == .held }) != nil { return .held }
         guard case .refused(let reason)? = newest({ _ in true }) else { return .held }
         return .refused(reason)
     }
 
-    /// The fix that was accepted last, with the time and the speed that the validator corrected.
-    private func corrected(_ fix: Fix) -> Fix {
-        guard let shown = self.validator.shown else { return fix }
-        var corrected = fix
-        (corrected.at, corrected.speedMetersPerSecond) = (shown.at, shown.speedMetersPerSecond)
-        return corrected
+    /// - Parameter accepted: the fixes that were accepted, in the order they were captured.
+    /// - Returns: what followers see of the last one, with the time and the speed that the validator corrected.
+    private mutating func shown(_ accepted: [(fix: Fix, acceptance: FixVerdict.Acceptance)]) -> Fix? {
+        guard let shown = self.validator.shown, let last = accepted.last else { return nil }
+        let correction = shown.at.subtractingReportingOverflow(last.fix.at).partialValue
+        var result: Fix?
+        for (fix, acceptance) in accepted {
+            var corrected = fix
+            corrected.at = fix.at.addingReportingOverflow(correction).partialValue
+            if fix.at == last.fix.at { corrected.speedMetersPerSecond = shown.speedMetersPerSecond }
+            result = self.movement.show(corrected, isAnew: acceptance == .anew)
+        }
+        return result
     }
 
     /// A report arrived, whatever its verdict.
@@ -122,9 +141,12 @@ struct TripState: Sendable {
     /// Travel mode was switched, so earlier positions no longer count for validation.
     mutating func restart() {
         self.validator.reset()
+        self.movement.reset()
         self.unavailability.stopped()
         self.isStarted = false
         (self.noticedReason, self.isFollowed, self.metersToGo, self.lastPlace) = (nil, false, nil, nil)
+        self.speed = nil
+        self.nearness = Nearness()
     }
 
     /// Redis accepted a position, and `listeners` connections received it.
@@ -133,7 +155,7 @@ struct TripState: Sendable {
     package mutating func published(_ fix: Fix, listeners: Int, now: UInt64) -> ProximityState? {
         let reading = Reading(fix)
         self.isFollowed = listeners > 0
-        self.speedMetersPerSecond = reading.speedMetersPerSecond ?? self.speed(to: reading.point, at: reading.at)
+        self.speed = reading.speedMetersPerSecond ?? self.speed(to: reading.point, at: reading.at)
         self.lastPlace = (reading.at, reading.point)
         self.metersToGo = self.geofence.map { reading.point.meters(to: $0.destination) }
         self.started(now: now)
@@ -141,9 +163,19 @@ struct TripState: Sendable {
         return self.geofence?.observe(reading).map(ProximityState.init)
     }
 
-    /// The speed in m/s since the last position; 0 for the first one, and after a pause in which anything may have happened.
-    private func speed(to point: Point, at: Int64) -> Double {
-        guard let last = self.lastPlace, at > last.at, at - last.at <= Self.longestDerived else { return 0 }
+    /// In how many seconds the rider arrives, if that is to be reported now.
+    ///
+    /// - Parameter fix: the one that was just published.
+    mutating func near(_ fix: Fix) -> Double? {
+        guard let metersToGo, let destination else { return nil }
+        return self.nearness.observe(
+            Reading(fix), to: destination, metersToGo: metersToGo, vehicle: self.movement.vehicle)
+    }
+
+    /// The speed in m/s since the last position; `nil` for the first one, and after a pause in which anything may have
+    /// happened.
+    private func speed(to point: Point, at: Int64) -> Double? {
+        guard let last = self.lastPlace, at > last.at, at - last.at <= Self.longestDerived else { return nil }
         return last.point.meters(to: point) / (Double(at - last.at) / 1000)
     }
 
@@ -177,7 +209,9 @@ struct TripState: Sendable {
         self.unavailability.report(reason, now: now)
     }
 
-    mutating func refused(now: UInt64) { self.unavailability.refused(now: now) }
+    mutating func refused(_ reason: FixRefusal, now: UInt64) {
+        self.unavailability.refused(now: now, isMocked: reason == .mocked)
+    }
 
     /// The session ended, or a REST reporter became silent.
     mutating func disconnected() { self.unavailability.connection(isOpen: false) }
@@ -205,10 +239,14 @@ struct TripState: Sendable {
         let destination = view.record.destination.map { Point($0) }
         if destination != self.geofence?.destination { self.geofence = destination.map { Geofence(destination: $0) } }
         if view.isTracking { self.noticedReason = view.unavailable }
+        let vehicle = view.snapshot.riderCard?.vehicle
+        self.validator.setVehicle(vehicle)
+        self.movement.setVehicle(vehicle)
         guard let location = view.snapshot.location else { return }
         let age = UInt64(clamping: view.snapshot.positionAgeMilliseconds ?? 0) * 1_000_000
         let shownAt = now - min(now, age)
-        self.validator.resume(from: Reading(location.fix), at: shownAt)
+        // The filter starts again from what another session or gateway has shown.
+        if self.validator.resume(from: Reading(location.fix), at: shownAt) { self.movement.reset() }
         self.unavailability.resumed(shownAt: shownAt)
     }
 

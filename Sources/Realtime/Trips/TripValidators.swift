@@ -18,23 +18,15 @@ internal import TrafficControl
 
 /// The trips whose reports arrive on one loop, by a session or by REST. Confined to it.
 package final class TripValidators {
-    package struct Key: Hashable, Sendable {
-        package let rider: PersonID
-        package let job: JobID
-
-        package init(rider: PersonID, job: JobID) {
-            self.rider = rider
-            self.job = job
-        }
-    }
-
-    private struct Entry {
+    struct Entry {
         var trip: TripState
         /// What followers have been shown has been read.
         var isRead = false
         var reading: EventLoopFuture<Void>?
         /// According to the ledger, the job is assigned to this rider.
         var isAssigned = false
+        /// Another device has taken over since this one started or reported.
+        var isOvertaken = false
         /// The job's zone, for other systems.
         var zone: ZoneID?
         var usedAt: NIODeadline
@@ -44,7 +36,9 @@ package final class TripValidators {
 
     private unowned let loop: LoopState
     private let most: Int
-    private var entries: [Key: Entry] = [:]
+    /// The device of the session that these trips belong to; `nil` for those of REST, whose keys name theirs.
+    var reporter: Reporter?
+    private(set) var entries: [Key: Entry] = [:]
     private var uncounted: Set<Key> = []
     private var countTimer: Deadline?
     /// What the timer was set to.
@@ -71,7 +65,9 @@ package final class TripValidators {
         let validated = self.entries.values[index].trip.validate(
             fixes, invalidFixes: invalidFixes,
             received: .init(monotonic: now.uptimeNanoseconds, wall: WallClock.nowMilliseconds))
-        if case .refused = validated.verdict { self.entries.values[index].trip.refused(now: now.uptimeNanoseconds) }
+        if case .refused(let reason) = validated.verdict {
+            self.entries.values[index].trip.refused(reason, now: now.uptimeNanoseconds)
+        }
         if case .publish = validated.verdict, self.entries.values[index].verdicts.wasWritten {
             self.scheduleCount(key, after: Self.usualCountInterval)
         } else {
@@ -128,7 +124,8 @@ package final class TripValidators {
         self.entries[key]?.isRead = true
         self.entries[key]?.readAt = .now()
         guard let view, view.record.rider == key.rider else { return }
-        self.entries[key]?.isAssigned = true
+        let isOvertaken = self.entries[key]?.isOvertaken == true
+        self.entries[key]?.isAssigned = !isOvertaken
         self.entries[key]?.zone = view.record.zone
         self.entries[key]?.trip.resume(from: view, now: NIODeadline.now().uptimeNanoseconds)
     }
@@ -139,7 +136,9 @@ package final class TripValidators {
             self.count(oldest.key, isLast: true)
             self.entries[oldest.key] = nil
         }
-        let trip = TripState(bounds: self.loop.settings.validation, freshFor: UInt64(self.freshness.nanoseconds))
+        let trip = TripState(
+            bounds: self.loop.settings.validation, freshFor: UInt64(self.freshness.nanoseconds),
+            streets: self.loop.settings.streetSource)
         let entry = Entry(trip: trip, usedAt: .now())
         self.entries[key] = entry
         return entry
@@ -148,7 +147,15 @@ package final class TripValidators {
     /// Redis refused a position that this gateway accepted, so Redis has newer information. It is read before the next report.
     package func overrule(_ reason: FixRefusal, _ key: Key) {
         self.entries[key]?.trip.overrule(reason)
-        if reason == .travelModeOff { self.restart(key) } else { self.entries[key]?.isRead = false }
+        switch reason {
+        case .travelModeOff: self.restart(key)
+        // Nothing that this device reports is shown until it takes over.
+        case .otherDevice:
+            self.restart(key)
+            self.entries[key]?.isOvertaken = true
+            self.entries[key]?.isAssigned = false
+        default: self.entries[key]?.isRead = false
+        }
         self.scheduleCount(key)
     }
 
@@ -166,6 +173,9 @@ package final class TripValidators {
         self.entries.values[index].usedAt = now
         if isAssigned { self.clearUnavailability(of: key, at: index, now) }
         if now - self.entries.values[index].readAt > Self.rereadAfter { self.readIfChanged(key, at: index, now) }
+        if let onNear = self.loop.onNear, isAssigned, let seconds = self.entries.values[index].trip.near(fix) {
+            onNear(key.job, key.rider, seconds)
+        }
         guard let state = proximity, isAssigned else { return nil }
         self.loop.logger.info(
             "rider proximity changed", metadata: [LogKey.job: "\(key.job)", LogKey.reason: "\(state.rawValue)"])
@@ -191,37 +201,12 @@ package final class TripValidators {
         self.entries[key].flatMap { $0.isAssigned ? $0.trip.proximity : nil }
     }
 
-    /// The circumstances that decide how often the rider of these trips reports.
-    func circumstances(of keys: [Key]) -> ReportRate.Circumstances {
-        self.circumstances(at: keys.compactMap { self.entries.index(forKey: $0) })
-    }
-
-    /// The circumstances that decide how often the rider of all trips reports.
-    var circumstances: ReportRate.Circumstances { self.circumstances(at: self.entries.indices) }
-
-    /// A trip whose last report is so old that its position is stale has ended, or as good as. Its followers and its distance
-    /// no longer count.
-    private func circumstances(at indices: some Sequence<[Key: Entry].Index>) -> ReportRate.Circumstances {
-        let oldest = NIODeadline.now() - self.freshness
-        var all = ReportRate.Circumstances(isFollowed: false, metersToGo: nil, speedMetersPerSecond: 0)
-        var newest = oldest
-        for index in indices where self.entries.values[index].usedAt >= oldest {
-            let (toGo, usedAt) = (self.entries.values[index].trip.metersToGo, self.entries.values[index].usedAt)
-            if self.entries.values[index].trip.isFollowed { all.isFollowed = true }
-            if let toGo { all.metersToGo = min(all.metersToGo ?? toGo, toGo) }
-            all.speedMetersPerSecond = max(
-                all.speedMetersPerSecond, self.entries.values[index].trip.speedMetersPerSecond)
-            // All trips are reported by one phone, so its newest battery level counts.
-            guard usedAt >= newest else { continue }
-            (newest, all.batteryPercent) = (usedAt, self.entries.values[index].trip.batteryPercent)
-        }
-        return all
-    }
-
     /// Travel mode was switched on.
     package func started(_ key: Key) {
         let bound = NIOLoopBound(self, eventLoop: self.loop.eventLoop)
-        self.read(key).whenComplete { _ in
+        // Another device may have reported since.
+        self.entries[key]?.isOvertaken = false
+        self.read(key, again: true).whenComplete { _ in
             let isNew = bound.value.entries[key]?.trip.startTravel(now: NIODeadline.now().uptimeNanoseconds) == true
             // Only the assigned rider can switch travel mode on.
             bound.value.entries[key]?.isAssigned = true
@@ -252,6 +237,9 @@ package final class TripValidators {
     }
 
     package var trips: [Key] { Array(self.entries.keys) }
+
+    /// The trips that this device reports for, as far as it knows.
+    var shared: [Key] { self.entries.filter { $0.value.isAssigned && !$0.value.isOvertaken }.map(\.key) }
 
     /// Checks every trip, because a location can become unavailable with time. Trips that have ended are not checked again.
     func reportUnavailability() {
@@ -291,7 +279,7 @@ package final class TripValidators {
     /// After this time, the last position is certainly stale.
     private var delayUntilStale: TimeAmount { self.freshness + .nanoseconds(1) }
 
-    private var freshness: TimeAmount { .milliseconds(self.loop.settings.freshness.milliseconds) }
+    var freshness: TimeAmount { .milliseconds(self.loop.settings.freshness.milliseconds) }
 
     /// Publishes the unavailable reason to followers, if it differs from the last published one.
     ///
@@ -305,10 +293,14 @@ package final class TripValidators {
             let taken = self.entries[key]?.trip.takeUnavailabilityNotice(now: time.uptimeNanoseconds, isOver: false),
             let reason = taken
         else { return loop.makeSucceededFuture(true) }
-        let (bound, notes) = (NIOLoopBound(self, eventLoop: loop), self.loop.notes)
-        return self.loop.jobs.ledger.head(key.job).flatMap { head in
-            // Since its last report, the rider's job may have been reassigned or may have ended.
-            guard let head, head.rider == key.rider, head.isTravelling else {
+        let (bound, notes, ledger) = (NIOLoopBound(self, eventLoop: loop), self.loop.notes, self.loop.jobs.ledger)
+        let reporter = key.reporter ?? self.reporter
+        return ledger.head(key.job).and(ledger.reporter(of: key.job)).flatMap { head, newest in
+            // Since its last report, the rider's job may have been reassigned or may have ended, or another device of the rider
+            // may have taken over.
+            guard let head, head.rider == key.rider, head.isTravelling,
+                newest == nil || newest == reporter || newest?.isNameless == true
+            else {
                 bound.value.entries[key]?.trip.noticeWasLost()
                 return loop.makeSucceededFuture(false)
             }

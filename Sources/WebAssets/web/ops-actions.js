@@ -1,11 +1,13 @@
-// What a dispatcher does with a job: assign it, take it from its rider, cancel it, set the rider offline, copy the customer's
-// link, open the customer's page. What can be undone can be undone for some seconds; what cannot asks first. Refusals of the
+// What a dispatcher does with a job: assign it, take it from its rider, cancel it, set the rider offline, write a note, copy the
+// customer's link, open the customer's page. What can be undone can be undone for some seconds; what cannot asks first. Refusals of the
 // gateway are shown in words.
 
 import {locale, make} from './page.js';
 
 /** ms in which an action can be undone. */
 export const UNDO_WITHIN = 10_000;
+/** Longest note of operations staff, in characters, as the gateway allows. */
+export const LONGEST_NOTE = 500;
 /** How far from the destination riders are searched first, m. */
 const RADIUS = 15_000;
 const RIDERS_SHOWN = 5;
@@ -23,11 +25,16 @@ export function sentenceOf(error, words) {
 
 export class JobActions {
   #job = null;
-  #open = null;         // the question or form that is shown: 'assign', 'cancel', 'unassign' or 'offline'
+  #open = null;         // the question or form that is shown: 'assign', 'cancel', 'unassign', 'offline' or 'note'
   #riders = null;       // who may get the job; null while they are requested
   #busy = false;
   #result = null;       // {text, undo, isProblem, link}
   #timer = null;
+  #written = null;      // the note as it is being written
+  #isEntered = false;   // the next rendering moves the focus into the note
+
+  /** The note of the open job as the gateway has it; '' for none, null while it is unknown. */
+  note = null;
 
   /**
    * @param request `request(method, path, body)` asks the gateway. `changed()`: the job may have changed.
@@ -38,12 +45,14 @@ export class JobActions {
   }
 
   /** What decides how the actions look. */
-  get state() { return [this.#job, this.#open, this.#riders, this.#busy, this.#result?.text, Boolean(this.#result?.undo)]; }
+  get state() {
+    return [this.#job, this.#open, this.#riders, this.#busy, this.#result?.text, Boolean(this.#result?.undo), this.note === null];
+  }
 
   /** Another job is open: its actions start from scratch, but what was done can still be undone. */
   open(job) {
     this.#job = job;
-    [this.#open, this.#riders] = [null, null];
+    [this.#open, this.#riders, this.#written, this.note] = [null, null, null, null];
   }
 
   /** @param row of the list @returns elements */
@@ -61,6 +70,10 @@ export class JobActions {
         this.#button('unassign', words.unassign, () => this.#ask('unassign'), {'aria-expanded': String(asked === 'unassign')}),
         this.#button('offline', words.setOffline, () => this.#ask('offline'), {'aria-expanded': String(asked === 'offline')}),
       ] : []),
+      ...(this.note === null ? [] : [this.#button('note', this.note ? words.editNote : words.addNote, () => {
+        [this.#written, this.#isEntered] = [null, true];
+        this.#ask('note');
+      }, {'aria-expanded': String(asked === 'note')})]),
       this.#button('link', words.copyLink, () => this.#copyLink(row)),
       customer,
       this.#button('cancel', words.cancelJob, () => this.#ask('cancel'), {class: 'danger', 'aria-expanded': String(asked === 'cancel')}));
@@ -68,6 +81,7 @@ export class JobActions {
       assign: () => this.#assignForm(row),
       unassign: () => this.#question(words.unassignWhy(row.rider), words.unassign, () => this.#assign(row, null)),
       offline: () => this.#question(words.offlineWhy(row.rider), words.setOffline, () => this.#setOffline(row)),
+      note: () => this.#noteForm(row),
       cancel: () => this.#question(words.cancelWhy(row.job), words.cancelJob, () => this.#cancel(row)),
     };
     return [buttons, ...(asked ? [questions[asked]()] : []), ...result];
@@ -131,7 +145,36 @@ export class JobActions {
     return form;
   };
 
+  #noteForm = (row) => {
+    const {words} = this;
+    const id = 'operations-note';
+    const field = make('textarea', {id, rows: 3, maxlength: LONGEST_NOTE, 'data-place': 'text', 'aria-describedby': 'note-hint'});
+    field.value = this.#written ?? this.note;
+    field.addEventListener('input', () => { this.#written = field.value; });
+    // The form is on the page once the rendering is complete.
+    if (this.#isEntered) queueMicrotask(() => field.focus());
+    this.#isEntered = false;
+    const form = make('form', {class: 'question'}, make('label', {for: id}, words.operationsNote), field,
+      make('p', {id: 'note-hint', class: 'quiet'}, words.noteHint),
+      make('p', {class: 'actions'}, this.#button('keep', words.discard, () => { this.#open = null; this.show(); }),
+        make('button', {type: 'submit', class: 'primary', 'data-place': 'submit'}, words.save)));
+    form.addEventListener('submit', (event) => {
+      event.preventDefault();
+      if (!this.#busy) this.#writeNote(row, field.value.trim());
+    });
+    return form;
+  };
+
   // ---- actions ----
+
+  /** Writes or removes the note; the undo restores the one before. */
+  #writeNote = ({job}, text) => {
+    const before = this.note ?? '';
+    const put = (note) => (note === '' ? this.request('DELETE', `jobs/${job}/operations-note`)
+      : this.request('PUT', `jobs/${job}/operations-note`, {text: note}));
+    return this.#act(() => put(text), text === '' ? this.words.noteRemoved : this.words.noteSaved,
+      text === before ? null : () => put(before));
+  };
 
   /** Hands the job over as it was shown: if another dispatcher was faster, the gateway refuses. @param rider null for nobody */
   #assign = ({job, rider: before}, rider) => {

@@ -12,11 +12,15 @@ const REACH = 16;
 const FRAMES = 60;
 
 const COLOURS = {
-  'rider late': '--bad', 'rider silent': '--stale', 'rider live': '--good', 'rider available': '--accent', 'rider busy': '--warn',
-  'rider unreachable': '--stale', 'job problem': '--bad', 'job late': '--bad', 'job risk': '--warn', 'job open': '--edge',
+  'rider late': '--bad', 'rider silent': '--stale', 'rider live': '--good', 'rider available': '--accent',
+  'rider busy': '--warn', 'rider unreachable': '--stale', 'job problem': '--bad', 'job late': '--bad',
+  'job risk': '--warn', 'job open': '--edge',
 };
 /** Colours of clusters by the rank of their worst marker. */
 const CLUSTER_COLOURS = ['--bad', '--warn', '--accent'];
+
+/** The way of the selected job: along streets, or a dotted straight line, which is no route. */
+const WAYS = {route: {lineWidth: 5, globalAlpha: 0.75}, line: {lineWidth: 3, globalAlpha: 1}};
 
 /** How urgent a marker is, for its cluster: 0 needs somebody, 1 is at risk, 2 is fine. */
 export const rankOf = ({kind, state}) => {
@@ -89,15 +93,15 @@ export class MarkerCanvas {
   /**
    * Draws a frame.
    * @param view `{scale, left, top}`: a world coordinate times `scale` minus `left` or `top` is a px of the map
-   * @param chosen indices of the markers of the selected job; the line joins them
+   * @param chosen indices of the markers of the selected job; `way` between them, as `Way.from` returns it, or null
    */
-  draw(field, {clusters, singles}, view, chosen) {
+  draw(field, {clusters, singles}, view, chosen, way) {
     const startedAt = performance.now();
     const [context, {x: width, y: height}] = [this.#context, this.#size];
     context.setTransform(this.#ratio, 0, 0, this.#ratio, 0, 0);
     context.clearRect(0, 0, width, height);
     const shown = [];
-    this.#drawChosen(field, view, chosen);
+    this.#drawChosen(field, view, chosen, way);
     for (const at of singles) {
       const x = field.xs[at] * view.scale - view.left;
       const y = field.ys[at] * view.scale - view.top;
@@ -169,22 +173,23 @@ export class MarkerCanvas {
     return radius + 2;
   };
 
-  /** A ring around the rider and the destination of the selected job, and a line between them. */
-  #drawChosen = (field, view, chosen) => {
+  /** A ring around the rider and the destination of the selected job, and the way between them. */
+  #drawChosen = (field, view, chosen, way) => {
     const context = this.#context;
-    const places = chosen.map((at) => [field.xs[at] * view.scale - view.left, field.ys[at] * view.scale - view.top]);
-    Object.assign(context, {strokeStyle: this.#colour('--accent'), lineWidth: 3});
-    if (places.length > 1) {
-      context.setLineDash([2, 7]);
+    const onMap = ([x, y]) => [x * view.scale - view.left, y * view.scale - view.top];
+    Object.assign(context, {strokeStyle: this.#colour('--accent'), lineWidth: 3, lineJoin: 'round', lineCap: 'round'});
+    if (way) {
+      Object.assign(context, WAYS[way.kind]);
+      context.setLineDash(way.kind === 'line' ? [2, 7] : []);
       context.beginPath();
-      context.moveTo(...places[0]);
-      for (const place of places.slice(1)) context.lineTo(...place);
+      way.places.forEach((place, at) => context[at === 0 ? 'moveTo' : 'lineTo'](...onMap(place)));
       context.stroke();
       context.setLineDash([]);
+      Object.assign(context, {lineWidth: 3, globalAlpha: 1});
     }
-    for (const [x, y] of places) {
+    for (const at of chosen) {
       context.beginPath();
-      context.arc(x, y, 17, 0, TAU);
+      context.arc(...onMap([field.xs[at], field.ys[at]]), 17, 0, TAU);
       context.stroke();
     }
   };

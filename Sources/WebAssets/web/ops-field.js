@@ -1,5 +1,8 @@
-// The markers of the map as numbers: where each is drawn in a frame, and which are drawn together as a cluster. Pure: it has no
-// clock, no canvas and no Leaflet. World coordinates go from 0 to 1 (Web Mercator), so that zooming is a multiplication.
+// The markers of the map as numbers: where each is drawn in a frame, which are drawn together as a cluster, and the way of one
+// rider. Pure: it has no clock, no canvas and no Leaflet. World coordinates go from 0 to 1 (Web Mercator), so that zooming is a
+// multiplication.
+
+import {LEFT_ROUTE, Route} from './enroute-route.js';
 
 /** ms in which a marker moves to a new position: a little longer than the pause between two messages. */
 export const GLIDE = 1_200;
@@ -20,6 +23,40 @@ export const worldX = (lon) => (lon + 180) / 360;
 export function worldY(lat) {
   const sin = Math.sin((Math.max(-MOST_LATITUDE, Math.min(MOST_LATITUDE, lat)) * Math.PI) / 180);
   return 0.5 - Math.log((1 + sin) / (1 - sin)) / (4 * Math.PI);
+}
+
+/** The place of world coordinates. */
+const placeOf = ([x, y]) => ({lat: Math.atan(Math.sinh(Math.PI * (1 - 2 * y))) * 180 / Math.PI, lon: x * 360 - 180});
+
+/** The way of a rider to a destination. */
+export class Way {
+  #polyline = null;
+  #route = null;
+  #along = 0;
+
+  /** @param route the member `route` of the arrival time, or null. @returns {boolean} whether it is another one */
+  take(route) {
+    const polyline = route?.polyline ?? null;
+    if (polyline === this.#polyline) return false;
+    [this.#polyline, this.#route, this.#along] = [polyline, Route.of(route), 0];
+    return true;
+  }
+
+  /**
+   * Returns the rest of the route, from the rider on: a `route`. Without one, and after the rider has left it, a straight
+   * `line` that does not pretend to be a route.
+   *
+   * @param {[number, number]|null} rider in world coordinates, like `home`, the destination
+   * @returns {{kind: 'route'|'line', places: [number, number][]}|null} null if it is unknown where it begins or ends
+   */
+  from(rider, home) {
+    if (!rider) return null;
+    const spot = this.#route?.find(placeOf(rider), this.#along);
+    if (!spot || spot.away > LEFT_ROUTE) return home && {kind: 'line', places: [rider, home]};
+    this.#along = spot.along;
+    const ahead = this.#route.from(spot.along).map(({lat, lon}) => [worldX(lon), worldY(lat)]);
+    return {kind: 'route', places: [rider, ...ahead]};
+  }
 }
 
 /** The markers and their movement. */

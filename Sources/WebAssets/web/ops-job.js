@@ -2,7 +2,7 @@
 // comes first.
 
 import {locale, make} from './page.js';
-import {clockText} from './enroute-words.js';
+import {clockText, distanceText} from './enroute-words.js';
 import {TARGETS, lateness, overdue} from './ops-attention.js';
 import {replace, shortAgo} from './ops-panels.js';
 
@@ -19,12 +19,16 @@ export class JobPanel {
   #log = null;
   #verdicts = null;
   #details = null;
+  #note = null;
   #job = null;
   #isEntered = false;
 
-  /** @param texts of statuses, or null; `close()` closes the panel; `actions`: what can be done with the job. */
-  constructor(panel, {words, close, actions}) {
-    Object.assign(this, {panel, words, close, actions, texts: null});
+  /**
+   * @param texts of statuses, or null; `close()` closes the panel; `actions`: what can be done with the job; `ahead` receives
+   *     the way of its rider, or null
+   */
+  constructor(panel, {words, close, actions, ahead}) {
+    Object.assign(this, {panel, words, close, actions, ahead, texts: null});
   }
 
   /** The open job. The log and verdicts are those of the previous job until new ones arrive. */
@@ -33,7 +37,7 @@ export class JobPanel {
   open(job) {
     if (job === this.#job) return;
     this.#job = job;
-    this.#log = this.#verdicts = this.#details = null;
+    this.#log = this.#verdicts = this.#details = this.#note = null;
     this.panel.hidden = job === null;
     this.actions.open(job);
   }
@@ -42,9 +46,11 @@ export class JobPanel {
   async ask(poller, isCurrent) {
     const job = this.#job;
     if (!job) return;
-    const answers = await Promise.all(['/log', '/verdicts', ''].map((part) => poller.get(`jobs/${job}${part}`)));
+    const answers = await Promise.all(['/log', '/verdicts', '', '/operations-note'].map(
+      (part) => poller.get(`jobs/${job}${part}`)));
     if (!isCurrent() || this.#job !== job) return;
-    [this.#log, this.#verdicts, this.#details] = answers;
+    [this.#log, this.#verdicts, this.#details, this.#note] = answers;
+    this.actions.note = this.#note.text ?? '';
   }
 
   /** Moves the focus into the panel with the next rendering. */
@@ -53,11 +59,14 @@ export class JobPanel {
   /** @param row of the list, or null if the job is not (or no longer) open in this zone. */
   show(row, now, zone) {
     const [job, words] = [this.#job, this.words];
+    // A job that has ended may still have been answered with a way.
+    const route = job && row ? this.#details?.eta?.route ?? null : null;
+    this.ahead(route);
     if (!job) return;
-    const facts = [...(row ? this.#facts(row, now) : []), ...this.#written()];
+    const facts = [...(row ? this.#facts(row, now, route) : []), ...this.#written()];
     const entries = (this.#log?.events ?? []).slice().reverse();
     const counts = this.#verdicts?.counts ?? [];
-    replace(this.panel, [job, facts, entries, counts, Boolean(row), this.actions.state], () => {
+    replace(this.panel, [job, facts, entries, counts, Boolean(row), this.actions.state, this.#note?.text], () => {
       const button = make('button', {type: 'button', class: 'plain'}, words.close);
       button.dataset.place = 'close';
       button.addEventListener('click', () => this.close());
@@ -65,6 +74,9 @@ export class JobPanel {
         make('div', {class: 'head'}, make('h2', {id: 'job-title'}, job), button),
         ...(row ? [] : [make('p', {class: 'quiet'}, words.gone)]),
         ...this.actions.elements(row, zone),
+        ...(this.#note?.text ? [make('div', {class: 'question', id: 'note-shown'},
+          make('p', {class: 'quiet'}, `${words.operationsNote} · ${this.#note.by}, ${clockText(this.#note.at, locale)}`),
+          make('p', {class: 'written'}, this.#note.text))] : []),
         make('dl', {class: 'facts'}, ...facts.flatMap(([name, value, kind]) => [
           make('dt', {}, name), make('dd', {'data-kind': kind}, value)])),
         ...(entries.length === 0 ? [] : [
@@ -87,7 +99,7 @@ export class JobPanel {
   /** What the order system wrote about the job and its rider. */
   #written = () => {
     const {words} = this;
-    const {riderCard: card, display, metadata} = this.#details ?? {};
+    const {riderCard: card, display, metadata, customerNote} = this.#details ?? {};
     const clock = (at) => clockText(at, locale);
     return [
       card && [words.card, [card.name, words.vehicles[card.vehicle], card.plate].filter(Boolean).join(' · ') || '–'],
@@ -96,11 +108,12 @@ export class JobPanel {
       display?.items && [words.items, display.items.join(', ')],
       display?.window && [words.window, `${clock(display.window.from)} – ${clock(display.window.until)}`],
       display?.note && [words.note, display.note],
+      customerNote && [words.customerNote, customerNote],
       ...Object.entries(metadata ?? {}),
     ].filter(Boolean);
   };
 
-  #facts = (row, now) => {
+  #facts = (row, now, route) => {
     const words = this.words;
     const tracking = `${words.trackings[row.tracking]}${row.reason ? ` (${row.reason})` : ''}`;
     return [
@@ -109,6 +122,7 @@ export class JobPanel {
       [words.columns.since, sinceText(row, now, words), overdue(row, now) > 0 && TARGETS[row.status] > 0 ? 'bad' : undefined],
       row.promisedBy && [words.promisedBy, clockText(row.promisedBy, locale)],
       row.arrivesAt && [words.expected, clockText(row.arrivesAt, locale)],
+      route && [words.wayAhead, distanceText(route.meters, locale)],
       lateness(row, now)?.state === 'late' && [words.columns.due, words.lateBy(minutes(lateness(row, now).by)), 'bad'],
       [words.columns.tracking, tracking, row.tracking],
       row.unavailable && [words.unavailable, `${words.reasons[row.unavailable] ?? row.unavailable} (${row.unavailable})`],

@@ -38,7 +38,8 @@ export const statuses = [
   'assigned', 'on_the_way', 'work_in_progress',
 ];
 export const unavailableReasons = [
-  'no_fix', 'permission_denied', 'services_disabled', 'hidden', 'low_battery', 'navigation_handoff', 'network', 'unknown',
+  'no_fix', 'permission_denied', 'services_disabled', 'hidden', 'low_battery', 'navigation_handoff', 'network', 'mocked',
+  'unknown',
 ];
 
 /** The views of the page: the desk, and the engineering figures. */

@@ -3,7 +3,7 @@
 
 import {make, onThemeChange, put, wantsStillness} from './page.js';
 import {MarkerCanvas, drawMarker, rankOf} from './ops-canvas.js';
-import {Field} from './ops-field.js';
+import {Field, Way} from './ops-field.js';
 import {jobStates, riderStates, tally} from './ops-places.js';
 import {BaseMap} from './ops-base-map.js';
 
@@ -20,6 +20,7 @@ export class FleetMap {
   #groups = {clusters: [], singles: []};
   #chosen = null;
   #chosenMarkers = [];
+  #way = new Way();
   #frame = null;
   #isFitted = false;
   #hidden = new Set();
@@ -64,6 +65,11 @@ export class FleetMap {
     this.#choose();
     if (this.#map && this.#chosenMarkers.length > 0) this.#look();
     this.#request();
+  }
+
+  /** Shows the way ahead of the selected job's rider, until another one or null. @param route the member `route` of `eta` */
+  ahead(route) {
+    if (this.#way.take(route)) this.#request();
   }
 
   /** Starts again, for another zone. */
@@ -131,14 +137,29 @@ export class FleetMap {
     L.DomUtil.setPosition(this.#markers.canvas, map.containerPointToLayerPoint([0, 0]));
     this.#field.move(now);
     const view = {scale: 256 * 2 ** map.getZoom(), left: min.x, top: min.y};
-    this.#markers.draw(this.#field, this.#groups, view, this.#chosenMarkers);
+    this.#markers.draw(this.#field, this.#groups, view, this.#chosenMarkers, this.#wayNow());
     if (this.#field.isMoving(now)) this.#request();
   };
 
+  /** A rider with several jobs has one marker, which names one of them. */
   #choose = () => {
-    const job = this.#chosen;
-    this.#chosenMarkers = job === null ? [] : [
-      ...this.#field.markers.keys()].filter((at) => this.#field.markers[at].job === job);
+    const [job, {markers}] = [this.#chosen, this.#field];
+    const rider = markers[this.#field.at(`job:${job}`)]?.rider;
+    this.#chosenMarkers = job === null ? [] : [...markers.keys()].filter(
+      (at) => markers[at].job === job || (rider && markers[at].kind === 'rider' && markers[at].rider === rider));
+  };
+
+  /** The way of the selected job from where its rider is drawn now. */
+  #wayNow = () => {
+    const [rider, home] = ['rider', 'job'].map((kind) => {
+      const at = this.#chosenMarkers.find((each) => this.#field.markers[each].kind === kind);
+      return at === undefined ? null : [this.#field.xs[at], this.#field.ys[at]];
+    });
+    const way = this.#way.from(rider, home);
+    // For tests and whoever examines the page: a canvas shows what it draws to nobody else.
+    if (way) Object.assign(this.element.dataset, {way: way.kind, wayPlaces: way.places.length});
+    else for (const name of ['way', 'wayPlaces']) delete this.element.dataset[name];
+    return way;
   };
 
   /** Moves the camera only if the selection is not in view. */

@@ -23,15 +23,18 @@ export class VirtualTable {
    * @param {Column[]} columns the first one contains the link of the row.
    * @param name returns a row's name; `link(row)`: its address; `choose(row)`: it was activated; `order(key)`: a column
    *     header was.
+   * @param picks selects several rows, if given: `{title, label(row), has(name), set(name, isOn, isRange), setAll(isOn), state()}`,
+   *     where `state()` is 'all', 'some' or 'none' of the rows shown.
    */
-  constructor({frame, table, columns, name, link, choose, order}) {
-    Object.assign(this, {frame, table, columns, name, link, choose, order});
+  constructor({frame, table, columns, name, link, choose, order, picks = null}) {
+    Object.assign(this, {frame, table, columns, name, link, choose, order, picks});
+    this.lead = picks ? 1 : 0;
     this.#head();
-    this.above = spacer(columns.length);
-    this.below = spacer(columns.length);
+    this.above = spacer(columns.length + this.lead);
+    this.below = spacer(columns.length + this.lead);
     this.body = make('tbody', {}, this.above, this.below);
     table.append(this.body);
-    table.setAttribute('aria-colcount', columns.length);
+    table.setAttribute('aria-colcount', columns.length + this.lead);
     frame.addEventListener('scroll', () => this.refresh(), {passive: true});
     new ResizeObserver(() => this.refresh()).observe(frame);
     this.body.addEventListener('keydown', (event) => this.#key(event));
@@ -53,7 +56,7 @@ export class VirtualTable {
 
   /** Marks the column that the rows are sorted by. */
   sorted(key, down) {
-    for (const [index, head] of [...this.table.tHead.rows[0].cells].entries()) {
+    for (const [index, head] of [...this.table.tHead.rows[0].cells].slice(this.lead).entries()) {
       const isSo = this.columns[index].key === key;
       if (isSo) head.setAttribute('aria-sort', down ? 'descending' : 'ascending');
       else head.removeAttribute('aria-sort');
@@ -86,6 +89,11 @@ export class VirtualTable {
       button.addEventListener('click', () => this.order(key));
       return make('th', {scope: 'col', class: `c-${key}`}, button);
     });
+    if (this.picks) {
+      this.all = make('input', {type: 'checkbox', 'aria-label': this.picks.title});
+      this.all.addEventListener('change', () => this.picks.setAll(this.all.checked));
+      cells.unshift(make('td', {class: 'c-pick'}, make('label', {}, this.all)));
+    }
     this.table.append(make('thead', {}, make('tr', {'aria-rowindex': 1}, ...cells)));
   };
 
@@ -106,6 +114,10 @@ export class VirtualTable {
       before = element;
     }
     for (const element of free) element.remove();
+    if (this.picks) {
+      const state = this.picks.state();
+      [this.all.checked, this.all.indeterminate] = [state === 'all', state === 'some'];
+    }
     size(this.above, first * this.#height);
     size(this.below, (this.#rows.length - last) * this.#height);
     const shown = this.#elements.values().next().value;
@@ -145,6 +157,7 @@ export class VirtualTable {
     const cells = this.columns.map(({key}, index) => (index === 0
       ? make('th', {scope: 'row', class: `c-${key}`}, make('a', {}, ''))
       : make('td', {class: `c-${key}`})));
+    if (this.picks) cells.unshift(make('td', {class: 'c-pick'}, make('label', {}, make('input', {type: 'checkbox'}))));
     return make('tr', {}, ...cells);
   };
 
@@ -153,16 +166,23 @@ export class VirtualTable {
     attribute(element, 'aria-rowindex', at + 2);
     attribute(element, 'aria-current', name === this.#chosen ? 'true' : null);
     for (const [index, {text, kind}] of this.columns.entries()) {
-      const cell = element.cells[index];
+      const cell = element.cells[index + this.lead];
       const place = index === 0 ? cell.firstChild : cell;
       const value = text(row);
       if (place.textContent !== value) place.textContent = value;
       if (kind) attribute(cell, 'data-kind', kind(row) || null);
     }
-    const link = element.cells[0].firstChild;
+    const link = this.#linkOf(element);
     attribute(link, 'href', this.link(row));
     attribute(link, 'tabindex', name === this.#active ? 0 : -1);
+    if (!this.picks) return;
+    const box = element.cells[0].querySelector('input');
+    attribute(box, 'aria-label', this.picks.label(row));
+    attribute(box, 'tabindex', name === this.#active ? 0 : -1);
+    box.checked = this.picks.has(name);
   };
+
+  #linkOf = (element) => element.cells[this.lead].firstChild;
 
   #activate = (name, isFocused) => {
     this.#active = name;
@@ -174,7 +194,8 @@ export class VirtualTable {
         this.frame.scrollTop = top + this.#height - height + head;
       }
       this.#render();
-      this.#elements.get(name)?.cells[0].firstChild.focus({preventScroll: true});
+      const element = this.#elements.get(name);
+      if (element) this.#linkOf(element).focus({preventScroll: true});
     } else {
       this.refresh();
     }
@@ -183,6 +204,11 @@ export class VirtualTable {
   #key = (event) => {
     const at = this.#index.get(this.#active);
     if (at === undefined || event.altKey || event.ctrlKey || event.metaKey) return;
+    if (event.key === ' ' && this.picks && event.target.closest('a')) {
+      event.preventDefault();
+      this.picks.set(this.#active, !this.picks.has(this.#active), event.shiftKey);
+      return;
+    }
     const page = Math.max(1, Math.floor(this.frame.clientHeight / this.#height) - 2);
     const last = this.#rows.length - 1;
     const to = {
@@ -197,6 +223,13 @@ export class VirtualTable {
   #click = (event) => {
     const element = event.target.closest('tr');
     const at = this.#index.get(element?.dataset.name);
+    if (event.target.closest('.c-pick')) {
+      // A click on the label is followed by one on its checkbox.
+      if (at !== undefined && event.target.matches('input')) {
+        this.picks.set(element.dataset.name, event.target.checked, event.shiftKey);
+      }
+      return;
+    }
     if (at === undefined || event.ctrlKey || event.metaKey || event.shiftKey || event.button !== 0) return;
     event.preventDefault();
     this.choose(this.#rows[at]);

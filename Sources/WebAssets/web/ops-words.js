@@ -24,7 +24,7 @@ export const words = {
     reasons: {
       no_fix: 'no GPS position', permission_denied: 'location access denied', services_disabled: 'location switched off',
       hidden: 'app in background', low_battery: 'low battery', navigation_handoff: 'in another map app',
-      network: 'no connection', unknown: 'unknown',
+      network: 'no connection', mocked: 'location made up by an app', unknown: 'unknown',
     },
     proximities: {approaching: 'approaching', arrived: 'at the door', left: 'left again'},
     updated: (time) => `as of ${time}`,
@@ -53,6 +53,7 @@ export const words = {
     followed: 'started following', left: 'stopped following', explained: 'read the explanation of',
     via: {token: '', ticket: '', link: 'by link'},
     card: 'Rider card', contact: 'Contact', order: 'Order number', items: 'Items', window: 'Promised', note: 'Note',
+    customerNote: 'Customer’s note',
     vehicles: {
       foot: 'on foot', bicycle: 'bicycle', cargo_bike: 'cargo bike', moped: 'moped', car: 'car', van: 'van', truck: 'truck',
     },
@@ -90,7 +91,7 @@ export const words = {
     reasons: {
       no_fix: 'kein GPS-Standort', permission_denied: 'Standortzugriff verweigert', services_disabled: 'Standort ausgeschaltet',
       hidden: 'App im Hintergrund', low_battery: 'Akku schwach', navigation_handoff: 'in einer Karten-App',
-      network: 'keine Verbindung', unknown: 'unbekannt',
+      network: 'keine Verbindung', mocked: 'Standort von einer App erfunden', unknown: 'unbekannt',
     },
     proximities: {approaching: 'nähert sich', arrived: 'vor der Tür', left: 'wieder weg'},
     updated: (time) => `Stand ${time}`,
@@ -125,6 +126,7 @@ export const words = {
     followed: 'öffnete', left: 'verließ', explained: 'las die Erklärung zu',
     via: {token: '', ticket: '', link: 'über einen Link'},
     card: 'Fahrerkarte', contact: 'Kontakt', order: 'Bestellnummer', items: 'Artikel', window: 'Zugesagt', note: 'Hinweis',
+    customerNote: 'Hinweis des Kunden',
     vehicles: {
       foot: 'zu Fuß', bicycle: 'Fahrrad', cargo_bike: 'Lastenrad', moped: 'Roller', car: 'Auto', van: 'Transporter',
       truck: 'Lkw',

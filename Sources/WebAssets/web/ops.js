@@ -1,14 +1,13 @@
 // The operations page shows one zone. The address stores the zone and all filters, so links and the back button work.
-// ops-polling.js and ops-feed.js request, ops-list.js filters and sorts, ops-map.js, ops-table.js and ops-panels.js render. This
-// file connects them: every change is rendered once, in the next animation frame.
+// ops-polling.js and ops-feed.js request, ops-list.js filters and sorts, ops-map.js, ops-table.js and ops-panels.js render.
+// This file connects them: every change is rendered once, in the next animation frame.
 
-import {
-  Announcer, ConnectionBanner, inLanguage, language, languageSwitch, locale, make, put,
-} from './page.js';
+import {Announcer, ConnectionBanner, inLanguage, language, languageSwitch, locale, make, put} from './page.js';
 import {SignIn} from './page-sign-in.js';
 import {clockText} from './enroute-words.js';
 import {Poller, updateList, isMissed} from './ops-polling.js';
 import {JobActions} from './ops-actions.js';
+import {BulkBar, MOST_SELECTED, Selection, picksOf} from './ops-bulk.js';
 import {isWithoutRider, lateness, overdue, silentRiders} from './ops-attention.js';
 import {PlacesFeed} from './ops-feed.js';
 import {FilterForm} from './ops-filter.js';
@@ -57,7 +56,7 @@ const actions = new JobActions({
   words, request: (...all) => poller.request(...all), place: (job) => places.job(job)?.destination ?? null,
   changed: () => { refreshJobs(); refreshJob(); }, say: say('action'), show: () => show(),
 });
-const jobPanel = new JobPanel(element('job'), {words, close: () => closeJob(), actions});
+const jobPanel = new JobPanel(element('job'), {words, close: () => closeJob(), actions, ahead: (way) => map.ahead(way)});
 const queueCard = new QueueCard(element('queue'), {words, link: (job) => hrefOf({job}), say: say('queue')});
 const views = new ViewsBar(element('views'), {
   words, query: () => query, say: say('views'),
@@ -70,9 +69,7 @@ const filter = new FilterForm({
   form: element('filter'), trackings: element('trackings'), clear: element('filter-clear'), words,
   query: () => query, go: (change, how) => go(change, how),
 });
-const webhooksPanel = new WebhooksPanel(element('webhooks'), {
-  words, poller, show: () => show(), say: say('webhook'),
-});
+const webhooksPanel = new WebhooksPanel(element('webhooks'), {words, poller, show: () => show(), say: say('webhook')});
 const map = new FleetMap(element('fleet'), {
   words, choose: (job) => { go({job}); jobPanel.focus(); }, about: (marker) => aboutMarker(marker),
 });
@@ -85,6 +82,19 @@ const feed = new PlacesFeed({
   },
 });
 
+const selection = new Selection();
+const bulk = new BulkBar(element('bulk'), {
+  words, selection, row: (job) => list.row(job), zone: () => query.zone, request: (...all) => poller.request(...all),
+  changed: () => { refreshJobs(); pickChanged(true); }, say: say('bulk'),
+});
+/** The jobs in the order of the table. */
+let shown = [];
+function pickChanged(hasRoom) {
+  if (!hasRoom) announcer.say('bulk', words.tooManySelected(number.format(MOST_SELECTED)));
+  table.refresh();
+  show();
+}
+
 const statusText = (status) => texts?.statuses?.[status]?.short ?? status;
 const hrefOf = (change) => location.pathname + (writeQuery({...query, ...change}, location.search) || '');
 
@@ -93,6 +103,7 @@ const table = new VirtualTable({
   name: (row) => row.job, link: (row) => hrefOf({job: row.job}),
   choose: (row) => { go({job: row.job}); jobPanel.focus(); },
   order: (key) => go({sort: key, down: query.sort === key && !query.down}, {isSmall: true}),
+  picks: picksOf({words, selection, shown: () => shown, changed: (hasRoom) => pickChanged(hasRoom)}),
   columns: [
     {key: 'job', text: (row) => row.job},
     {key: 'tracking', text: (row) => words.trackings[row.tracking] ?? row.tracking, kind: (row) => row.tracking},
@@ -145,6 +156,7 @@ function arrive(isOtherZone) {
     known = {gateways: known.gateways};
     places = new PlaceBook();
     queueCard.clear();
+    bulk.clear();
     map.clear();
     feed.watch(query.zone);
     for (const id of ['riders', 'verdicts', 'audit']) clear(element(id));
@@ -298,6 +310,7 @@ function render() {
   jobPanel.texts = texts;
   jobPanel.show(query.job && list.row(query.job), Date.now(), query.zone);
   queueCard.render(Date.now(), query.job);
+  bulk.render();
   views.render();
   if (isMoved) renderMap();
 }
@@ -324,6 +337,8 @@ let announced = '';
 function renderRows() {
   isDirty = false;
   const rows = list.rows(query);
+  shown = rows.map(({job}) => job);
+  if (list.isKnown) selection.prune((job) => Boolean(list.row(job)));
   table.show(rows);
   filter.count(list.counts(query), query);
   table.sorted(query.sort, query.down);

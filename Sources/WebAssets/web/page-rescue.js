@@ -18,10 +18,15 @@
 
   const isReady = () => 'ready' in document.documentElement.dataset;
 
+  /** Scripts that have run or failed. One that is still on its way is not lost: a second copy would replace what it makes. */
+  const ended = new WeakSet();
+  const scripts = () => [...document.querySelectorAll('script[data-makes]')];
+  for (const end of ['load', 'error']) document.addEventListener(end, ({target}) => ended.add(target), {capture: true});
+
   /** Returns style sheets that failed to load, and scripts that did not define what they name (`data-makes`). */
   const lostParts = () => [
     ...[...document.querySelectorAll('link[rel=stylesheet]')].filter(({sheet}) => !sheet),
-    ...[...document.querySelectorAll('script[data-makes]')].filter(({dataset}) => !(dataset.makes in window)),
+    ...scripts().filter((script) => ended.has(script) && !(script.dataset.makes in window)),
   ];
 
   /** Loads the lost parts again, repeatedly if necessary. */
@@ -33,7 +38,7 @@
       part.replaceWith(again);
     }
     const pause = PAUSES[attempt];
-    if (pause !== undefined) setTimeout(() => { if (lostParts().length > 0) reloadLostParts(attempt + 1); }, pause);
+    if (pause !== undefined) setTimeout(reloadLostParts, pause, attempt + 1);
   }
 
   function show(text) {
@@ -67,6 +72,7 @@
     if (isReady()) {
       card?.remove();
       try { sessionStorage.removeItem(RELOADED); } catch { /* storage is not available */ }
+      if (document.readyState === 'complete') for (const script of scripts()) ended.add(script);
       reloadLostParts();
     } else if (!reloadOnce()) {
       show(words.lost);

@@ -2,6 +2,7 @@
 
 export const words = {
   en: {
+    language: 'Language',
     connection: 'Connection',
     offline: 'No internet connection. We’ll reconnect as soon as it’s back.',
     offlineSince: (time) => `No internet connection. Last update ${time}.`,
@@ -26,6 +27,7 @@ export const words = {
     signInExpired: 'Your session has expired. Sign in again to continue.',
   },
   de: {
+    language: 'Sprache',
     connection: 'Verbindung',
     offline: 'Keine Internetverbindung. Danach geht es von selbst weiter.',
     offlineSince: (time) => `Keine Internetverbindung. Letzter Stand: ${time}.`,

@@ -3,31 +3,65 @@
 // page-sign-in.js. Pages call `inLanguage(words)` once, before anything else. Private functions are arrow functions in
 // fields, because Safari 14.1 does not support private methods.
 
-import {clockText, readersLocale} from './enroute-words.js';
+import {addWords, clockText, readersLocale} from './enroute-words.js';
 import {words as pageWords} from './page-words.js';
 
+/**
+ * What the operator's language files add to the page: `{languages, tag?, direction?, customer?, shared?, times?}`. With `tag`,
+ * the page is in a language from a file, of which it contains the texts.
+ */
+const given = (() => {
+  try {
+    return JSON.parse(document.querySelector('script#languages')?.textContent ?? '{}');
+  } catch {
+    return {};
+  }
+})();
+
 /** The languages of the pages, by their own names. */
-export const languages = {en: 'English', de: 'Deutsch'};
+export const languages = given.languages ?? {en: 'English', de: 'Deutsch'};
 
 const primary = (tag) => (tag ?? '').toLowerCase().split('-')[0];
-const wished = [new URLSearchParams(location.search).get('lang'), document.documentElement.lang].map(primary);
+const wished = [new URLSearchParams(location.search).get('lang'), document.documentElement.lang].filter(Boolean);
+const isGiven = (tag) => tag.toLowerCase() === given.tag?.toLowerCase();
 
-/** The page's language: from its address, or the one that the server chose by `Accept-Language`. */
-export const language = wished.find((tag) => Object.keys(languages).includes(tag)) ?? 'en';
+/**
+ * The page's language: from its address, or the one that the server chose by `Accept-Language`. A cached page has the texts of
+ * one file at most.
+ */
+export const language = wished.map((tag) => (isGiven(tag) ? given.tag : primary(tag)))
+  .find((tag) => tag === given.tag || tag in pageWords) ?? 'en';
+const texts = language === given.tag ? given : {};
 document.documentElement.lang = language;
+document.documentElement.dir = texts.direction ?? 'ltr';
+if (texts.times) addWords(language, texts.times);
+
+/** The parameters of a built-in text: `(time) => …`. */
+const parameters = (text) => /^\(?([^)=]*)\)?\s*=>/.exec(text.toString())[1].split(',').map((name) => name.trim());
+
+/** Built-in texts with those of a language file in their place. A text with places for values becomes a function too. */
+export function translated(builtIn, own) {
+  if (own === undefined) return builtIn;
+  if (typeof builtIn === 'function') {
+    const names = parameters(builtIn);
+    return (...values) => own.replace(/\{(\w+)\}/g, (_, name) => values[names.indexOf(name)]);
+  }
+  if (typeof builtIn === 'string' || Array.isArray(builtIn)) return own;
+  return Object.fromEntries(Object.entries(builtIn).map(([name, text]) => [name, translated(text, own[name])]));
+}
 
 /** The locale for `Intl`: the reader's variant of the page's language. British clocks and units differ from American ones. */
 export const locale = readersLocale(language, navigator.languages);
 
 /** The shared texts in the page's language. */
-export const shared = pageWords[language] ?? pageWords.en;
+export const shared = translated(pageWords[language] ?? pageWords.en, texts.shared);
 
 /**
  * Returns the texts of a page in its language, and fills in those that the HTML names: `data-word="key"` for a text,
  * `data-label="key"` for an `aria-label`.
  */
 export function inLanguage(words) {
-  const chosen = {...shared, ...(words[language] ?? words.en)};
+  const chosen = {...shared, ...translated(words[language] ?? words.en, texts.customer)};
   for (const place of document.querySelectorAll('[data-word]')) place.textContent = chosen[place.dataset.word];
   for (const place of document.querySelectorAll('[data-label]')) {
     place.setAttribute('aria-label', chosen[place.dataset.label]);
@@ -35,18 +69,28 @@ export function inLanguage(words) {
   return chosen;
 }
 
-/** Turns a button into a switch to the other language. The rest of the address stays. */
+/** Loads the page in another language. The rest of the address stays. */
+function switchTo(other) {
+  const address = new URL(location.href);
+  address.searchParams.set('lang', other);
+  location.replace(address);
+}
+
+/** Turns a button into a switch to the other language, or into a list if there are more than two. */
 export function languageSwitch(button) {
   const all = Object.keys(languages);
+  if (all.length > 2) {
+    const list = make('select', {id: button.id, 'aria-label': shared.language}, ...all.map((tag) =>
+      make('option', {value: tag, lang: tag, selected: tag === language}, languages[tag])));
+    list.addEventListener('change', () => switchTo(list.value));
+    button.replaceWith(list);
+    return;
+  }
   const other = all[(all.indexOf(language) + 1) % all.length];
   button.textContent = languages[other];
   button.lang = other;
   button.hidden = false;
-  button.addEventListener('click', () => {
-    const address = new URL(location.href);
-    address.searchParams.set('lang', other);
-    location.replace(address);
-  });
+  button.addEventListener('click', () => switchTo(other));
 }
 
 /**

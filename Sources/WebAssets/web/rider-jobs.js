@@ -97,7 +97,7 @@ export class Jobs {
   follow(job) {
     if (this.#jobs.has(job) || !this.#makeRoom()) return;
     const known = {
-      job, task: null, message: '', about: null, busy: null, names: {}, gone: null, again: null, version: 0,
+      job, task: null, message: '', about: null, busy: null, names: {}, places: {}, gone: null, again: null, version: 0,
     };
     this.#jobs.set(job, known);
     const waiting = this.#queue.get(job);
@@ -213,10 +213,10 @@ export class Jobs {
     this.#sendQueued();
   }
 
-  /** Sets the name of the vendor or the customer; null if the gateway has none. */
-  name(job, to, name) {
+  /** Sets the name of the vendor or the customer and where they are; null if the gateway has none. */
+  name(job, to, name, place = null) {
     const known = this.#jobs.get(job);
-    if (known) known.names = {...known.names, [to]: name};
+    if (known) Object.assign(known, {names: {...known.names, [to]: name}, places: {...known.places, [to]: place}});
     this.on.changed();
   }
 

@@ -1,8 +1,10 @@
 // The list of tasks. Each card is built once and then only changed, so that neither the focus nor a screen reader loses its
 // place. A card shows what it is given and reports taps; it decides nothing.
 
-import {RETURNABLE, allowsTravel, headingFor, inOrder, isFinal, isOver, isWaitingForVendor, verbsOf} from './rider-tasks.js';
-import {make, put} from './page.js';
+import {ConfirmButton, HoldButton, TAP_PAUSE} from './rider-buttons.js';
+import {RETURNABLE, allowsTravel, headingFor, isFinal, isOver, isWaitingForVendor, verbsOf} from './rider-tasks.js';
+import {clockText} from './enroute-words.js';
+import {locale, make, put} from './page.js';
 
 const presentation = (paths) => `<svg viewBox="0 0 24 24" width="24" height="24" aria-hidden="true">${paths}</svg>`;
 const PICTURES = {
@@ -31,73 +33,20 @@ const nameOf = (job, to, words) => (to === 'vendor' ? job.view.vendor : null) ??
 const placeOf = (state, view) =>
   (headingFor(state) === 'vendor' ? [view.vendor, view.vendorAddress] : []).filter(Boolean).join(', ');
 
+/** The number, content, expected time and note of the order, as the order system wrote them. */
+export function aboutText({display}, words) {
+  const clock = (at) => clockText(at, locale);
+  return [
+    display?.orderNumber && words.orderNumber(display.orderNumber), display?.items?.length > 0 && display.items.join(', '),
+    display?.window && words.window(clock(display.window.from), clock(display.window.until)), display?.note,
+  ].filter(Boolean).join('\n');
+}
+
 /** The state of the task, and the status of the order while the rider waits for the vendor. */
 export function statusText({kind, status}, task, words) {
   if (kind !== 'delivery' || !task || isOver(status)) return words.statuses[status];
   const isBeforePickup = RETURNABLE.includes(task) && !allowsTravel(status);
   return isBeforePickup ? `${words.taskStates[task]} · ${words.statuses[status]}` : words.taskStates[task];
-}
-
-/** ms in which a second tap confirms the first. */
-export const CONFIRM_WITHIN = 10_000;
-/** ms without effect after a button changed under the thumb, so that a double tap does not take two steps. */
-export const TAP_PAUSE = 800;
-
-/** A button whose first tap asks and whose second tap acts. Losing the focus or waiting too long cancels. */
-export class ConfirmButton {
-  #text = '';
-  #timer = null;
-  #pause = null;
-
-  /**
-   * @param {string} question the text after the first tap
-   * @param {(question: string) => void} asked announces it
-   */
-  constructor(button, question, act, asked = () => {}) {
-    Object.assign(this, {button, question, act, asked});
-    button.addEventListener('click', () => this.#tapped());
-    button.addEventListener('blur', () => this.#reset());
-  }
-
-  /** Whether the button has just asked, so that the next tap may belong to the first. */
-  get isPaused() { return this.#pause !== null; }
-
-  /** @param {string} text the text before the first tap; '' hides the button */
-  show(text) {
-    this.#text = text;
-    if (!text) this.#reset();
-    else if (this.#timer === null) put(this.button, text);
-  }
-
-  #tapped = () => {
-    if (this.button.getAttribute('aria-disabled') === 'true') return;
-    if (this.#timer !== null) {
-      this.#reset();
-      this.act();
-      return;
-    }
-    // Some phones do not focus a tapped button, but only a focused one can lose the focus.
-    this.button.focus();
-    this.#timer = setTimeout(this.#reset, CONFIRM_WITHIN);
-    put(this.button, this.question);
-    this.asked(this.question);
-    this.button.setAttribute('aria-disabled', 'true');
-    this.#pause = setTimeout(this.#wake, TAP_PAUSE);
-  };
-
-  #wake = () => {
-    if (this.#pause === null) return;
-    clearTimeout(this.#pause);
-    this.#pause = null;
-    this.button.setAttribute('aria-disabled', 'false');
-  };
-
-  #reset = () => {
-    clearTimeout(this.#timer);
-    this.#timer = null;
-    this.#wake();
-    put(this.button, this.#text);
-  };
 }
 
 export class TaskList {
@@ -115,16 +64,17 @@ export class TaskList {
   }
 
   /**
-   * @param {object[]} jobs `{job, task, view, travel, canUndo, canWhy, isTimeUp, message, hint, busy, names, gone}`; see
-   *   rider-jobs.js
+   * @param {object[]} jobs in order; `isNext` for those of the next stop; `{job, task, view, travel, canUndo, canWhy, isTimeUp,
+   *   message, hint, busy, names, gone}`; see rider-jobs.js
    */
   show(jobs) {
     for (const [name, card] of this.#cards) {
       if (jobs.some(({job}) => job === name)) continue;
+      card.final?.cancel();
       card.item.remove();
       this.#cards.delete(name);
     }
-    const ordered = inOrder(jobs.map((job) => ({...job, status: job.view.status})));
+    const ordered = jobs;
     for (const job of ordered) {
       if (!this.#cards.has(job.job)) this.#cards.set(job.job, this.#build(job.job));
       this.#fill(this.#cards.get(job.job), job);
@@ -145,6 +95,7 @@ export class TaskList {
     const card = {
       kind: part('span', {class: 'kind'}), title: part('h3', {tabindex: '-1', id: `title-${job}`}),
       status: part('p', {class: 'quiet'}), place: part('p', {class: 'place', hidden: true}),
+      note: part('p', {class: 'note', hidden: true}),
       steps: part('div', {class: 'steps', role: 'img'}),
       main: part('div', {class: 'buttons'}), hint: part('p', {class: 'hint quiet', id: `hint-${job}`}),
       navigate: part('button', {type: 'button', class: 'navigate', id: `navigate-${job}`}),
@@ -156,13 +107,15 @@ export class TaskList {
       back: part('button', {type: 'button', class: 'plain'}), dismiss: part('button', {type: 'button'}, words.ok),
       drawn: '',
     };
+    card.about = part('p', {class: 'about', hidden: true});
     card.navigate.innerHTML = `${PICTURES.way}<span></span>`;
     card.travel.innerHTML = `${PICTURES.pin}<span></span>`;
     card.two = part('div', {class: 'buttons two'}, card.travel, card.navigate);
     card.item = part('li', {class: 'card task', id: `task-${job}`, 'data-job': job, 'aria-labelledby': `title-${job}`},
       part('div', {class: 'task-head'}, card.kind, part('div', {}, card.title, card.status)),
-      card.place, card.steps, card.message, card.undo, card.main, card.two, card.hint,
+      card.place, card.note, card.steps, card.message, card.undo, card.main, card.two, card.hint,
       part('div', {class: 'quiet-buttons'}, card.why, card.other, card.back), card.dismiss);
+    card.place.after(card.about);
     const to = () => headingFor(card.job);
     card.navigate.addEventListener('click', () => this.on.navigate(job, to()));
     card.other.addEventListener('click', () => this.on.navigate(job, to(), {again: true}));
@@ -193,6 +146,8 @@ export class TaskList {
     }
     card.item.dataset.over = String(isClosed);
     put(card.place, isClosed ? '' : placeOf(state, view));
+    put(card.note, isClosed || !view.customerNote ? '' : words.customerNote(view.customerNote));
+    put(card.about, isClosed ? '' : aboutText(view, words));
     this.#segments(card, state, view.known && !isClosed);
     this.#verbs(card, job, state, isClosed);
     put(card.message, job.message ?? '');
@@ -232,19 +187,19 @@ export class TaskList {
       const hadFocus = card.main.contains(document.activeElement);
       if (card.drawn) this.#pauseAll();
       card.drawn = main?.verb ?? '';
+      card.final?.cancel();
       card.main.replaceChildren();
       card.final = null;
       if (main) {
         card.next = make('button', {type: 'button', class: 'next', 'data-verb': main.verb}, label);
         const take = () => this.on.verb(job.job, card.main.verb);
-        if (isFinal(main.verb)) {
-          card.final = new ConfirmButton(card.next, this.words.finalConfirm[state.kind], take, this.on.say);
-        } else {
+        if (isFinal(main.verb)) this.#hold(card, take);
+        else {
           card.next.addEventListener('click', () => {
             if (card.next.getAttribute('aria-disabled') !== 'true') take();
           });
         }
-        card.main.append(card.next);
+        card.main.prepend(card.next);
       }
       if (hadFocus) (main ? card.next : card.title).focus();
     }
@@ -252,8 +207,9 @@ export class TaskList {
     card.main.hidden = !main;
     card.isHeld = waits || Boolean(job.busy);
     if (!main) return;
-    card.final?.show(label);
-    card.next.classList.toggle('primary', !isSecond && !waits);
+    card.final?.show(job.busy === main.verb ? label : this.words.hold);
+    // One next action on the page: that of the next stop.
+    card.next.classList.toggle('primary', !isSecond && !waits && job.isNext !== false);
     card.next.toggleAttribute('aria-busy', false);
     if (job.busy === main.verb) card.next.setAttribute('aria-busy', 'true');
     this.#enable(card);
@@ -261,8 +217,20 @@ export class TaskList {
     else card.next.removeAttribute('aria-describedby');
   };
 
-  #enable = ({next, final, isHeld}) => {
-    next?.setAttribute('aria-disabled', String(isHeld || this.#pause !== null || Boolean(final?.isPaused)));
+  /** The final step is held, not tapped. A short tap says so. */
+  #hold = (card, take) => {
+    const {words} = this;
+    const hint = make('p', {class: 'quiet', hidden: true});
+    card.next.classList.add('hold');
+    card.final = new HoldButton(card.next, words.holding, take, (isTooShort) => {
+      put(hint, isTooShort ? words.holdHint : '');
+      if (isTooShort) this.on.say(words.holdHint);
+    });
+    card.main.append(hint);
+  };
+
+  #enable = ({next, isHeld}) => {
+    next?.setAttribute('aria-disabled', String(isHeld || this.#pause !== null));
   };
 
   /** Pauses all cards, because they may change places. */
@@ -286,7 +254,7 @@ export class TaskList {
     const mayTravel = allowsTravel(state.status) || job.travel !== 'off';
     card.travel.hidden = (state.kind === 'delivery' && !mayTravel) || (job.isTimeUp && job.travel === 'off');
     card.travel.dataset.state = job.travel;
-    card.travel.classList.toggle('primary', job.travel === 'off' && mayTravel);
+    card.travel.classList.toggle('primary', job.travel === 'off' && mayTravel && job.isNext !== false);
     put(card.travel.lastChild, {off: words.activate, starting: words.activating}[job.travel] ?? words.deactivate);
     card.travel.setAttribute('aria-disabled', String(!mayTravel || job.travel === 'starting'));
     if (!mayTravel) card.travel.setAttribute('aria-describedby', card.hint.id);

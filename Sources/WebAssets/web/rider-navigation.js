@@ -11,6 +11,12 @@ const APP_KEPT_AS = 'enroute.navigation';
 /** ms within which an app opens; after that none is installed. */
 export const APP_OPENS_WITHIN = 2_500;
 
+/** Where an answer leads: its degrees are texts. */
+function placeOf({lat, lon}) {
+  const place = {lat: Number(lat), lon: Number(lon)};
+  return lat !== undefined && Number.isFinite(place.lat) && Number.isFinite(place.lon) ? place : null;
+}
+
 export class Navigation {
   #known = new Map();
   #platform = platformOf(navigator.userAgent, navigator.maxTouchPoints);
@@ -19,7 +25,7 @@ export class Navigation {
    * @param {HTMLDialogElement} dialog where the rider chooses
    * @param {(path: string) => Promise<{body: object}>} ask
    * @param {{handedOff: () => void, locates: () => Promise<boolean>, servicesOff: (anyway: () => void) => void,
-   *   named: (job: string, to: string, name: string|null) => void}} on
+   *   named: (job: string, to: string, name: string|null, place: object|null) => void}} on
    */
   constructor(dialog, words, ask, on) {
     Object.assign(this, {dialog, words, ask, on});
@@ -43,9 +49,9 @@ export class Navigation {
   async prepare(job, to, version) {
     if (this.#known.get(`${job} ${to}`)?.version === version) return;
     const known = this.#fetch(job, to, version);
-    const name = await known.answer.then(
-      (way) => way.name ?? null, ({code}) => (code === 'network' ? undefined : null));
-    if (name !== undefined && this.#known.get(`${job} ${to}`) === known) this.on.named(job, to, name);
+    const found = await known.answer.then(
+      (way) => ({name: way.name ?? null, place: placeOf(way)}), ({code}) => (code === 'network' ? null : {name: null, place: null}));
+    if (found && this.#known.get(`${job} ${to}`) === known) this.on.named(job, to, found.name, found.place);
   }
 
   /**

@@ -22,11 +22,15 @@ export class Travel {
   /** The end of the sharing time for each job, in ms since the epoch by the gateway's clock. */
   travelling = new Map();
   lastFixAt = null;
+  /** Where the rider was last: `{lat, lon, acc}`. Only for the map of this page; it is never stored. */
+  place = null;
   /** What the rider wanted when the device could not be located; null for travel mode. */
   anyway = null;
 
   #wanted = new Set();
   #starting = new Set();
+  /** Jobs that go on after a reload. Another device may have taken over meanwhile. */
+  #resumed = new Set();
   /** Jobs that the rider switched off but the gateway may not know of. Nothing of them is sent. */
   #switchedOff = new Set();
   #isPresent = false;
@@ -37,8 +41,9 @@ export class Travel {
   /**
    * @param enroute the connection; this class adds its listeners
    * @param {{changed: () => void, failed: (job: string, error: Error, how?: {isOff: boolean}) => void,
-   *   settled: (job: string) => void, panel: () => void, allowed: () => void, presence: (fix: object) => void}} on
-   *   how the page reacts; `isOff`: sharing stopped, but the gateway could not be told; `settled`: now it was
+   *   settled: (job: string) => void, panel: () => void, allowed: () => void, presence: (fix: object) => void,
+   *   inOrder: (jobs: string[]) => string[]}} on
+   *   how the page reacts; `isOff`: sharing stopped, but the gateway could not be told; `settled`: now it was; `inOrder`: in the order of the stops
    */
   constructor(enroute, on) {
     Object.assign(this, {enroute, on});
@@ -50,7 +55,8 @@ export class Travel {
     enroute.on('welcome', () => this.#again());
     enroute.on('restored', () => this.#tellAllOff());
     enroute.on('error', ({replyTo, code, job}) => {
-      if (replyTo === 'location' && code === 'travel_mode_off') this.ended(job);
+      if (replyTo === 'location' && ['travel_mode_off', 'other_device'].includes(code)) this.ended(job);
+      if (code === 'other_device') on.failed(job, {code});
     });
   }
 
@@ -91,6 +97,7 @@ export class Travel {
       this.on.failed(job, error, {isOff: isUnheard(error)});
     } finally {
       this.#starting.delete(job);
+      this.#resumed.delete(job);
       this.on.changed();
     }
   }
@@ -145,6 +152,7 @@ export class Travel {
   async resume(job) {
     if (this.travelling.has(job) || !kept().includes(job)) return;
     this.travelling.set(job, null);
+    this.#resumed.add(job);
     if (await this.location.permission() === 'granted') await this.activate(job);
     else this.on.changed();
   }
@@ -220,7 +228,7 @@ export class Travel {
     this.#starting.add(job);
     this.on.changed();
     try {
-      const {deadline} = await this.enroute.travel(job, true);
+      const {deadline} = await this.enroute.travel(job, true, {resume: isAgain || this.#resumed.has(job)});
       this.travelling.set(job, deadline ?? null);
       this.#keep([...new Set([...kept(), job])]);
       if (this.phase === 'sharing') {
@@ -270,8 +278,9 @@ export class Travel {
   #read = ({fix, code, permission}) => {
     if (!fix) return this.#happened(failEvent(code, permission));
     this.lastFixAt = performance.now();
+    this.place = {lat: fix.lat, lon: fix.lon, acc: fix.acc};
     this.unavailability.found(fix.acc);
-    const jobs = [...this.travelling.keys()].filter((job) => !this.#switchedOff.has(job));
+    const jobs = this.on.inOrder([...this.travelling.keys()].filter((job) => !this.#switchedOff.has(job)));
     // With a low battery the gateway asks for fewer reports.
     const {level: battery} = this.unavailability.battery;
     if (jobs.length > 0 && this.location.isWatching) this.enroute.publish(jobs, {...fix, battery});
@@ -285,7 +294,11 @@ export class Travel {
     if (this.location.lastPermission !== 'granted') return;
     const look = () => {
       if (document.hidden || this.travelling.size > 0 || this.location.lastPermission !== 'granted') return;
-      this.location.roughly(this.on.presence);
+      this.location.roughly((fix) => {
+        this.place = {lat: fix.lat, lon: fix.lon, acc: fix.acc};
+        this.on.presence(fix);
+        this.on.changed();
+      });
     };
     look();
     this.#presence = setInterval(look, PRESENCE_EVERY);

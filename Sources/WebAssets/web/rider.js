@@ -12,9 +12,12 @@ import {Availability} from './rider-availability.js';
 import {deviceName} from './rider-device.js';
 import {Jobs, LatestRequest} from './rider-jobs.js';
 import {TaskList} from './rider-list.js';
+import {RiderMap, RouteCard} from './rider-map.js';
 import {Navigation} from './rider-navigation.js';
 import {Panel, allowedSentence} from './rider-panel.js';
 import {Sharing} from './rider-sharing.js';
+import {StopOrder, jobsInOrder} from './rider-stops.js';
+import {describedStops} from './rider-route.js';
 import {PRESENCE, Travel} from './rider-travel.js';
 import {words as allWords} from './rider-words.js';
 
@@ -40,7 +43,7 @@ let rider;
 
 const announcer = new Announcer(element('announcer'), {quiet: QUIET});
 const signIn = new SignIn({panel: element('signin'), why: words.signInWhy});
-const enroute = new Enroute({credential: async () => signIn.current});
+const enroute = new Enroute({credential: async () => signIn.current, device: deviceName()});
 const banner = new ConnectionBanner(element('offline'), {
   hasState: () => rider !== undefined, lastMessageAt: () => enroute.lastMessageAt,
   say: (text) => announcer.say('connection', text, {isUrgent: true}),
@@ -55,9 +58,11 @@ const travel = new Travel(enroute, {
   presence: ({lat, lon}) => enroute.presence({lat, lon, device: deviceName()}),
   failed(job, {code}, {isOff = false} = {}) {
     if (isOff) return jobs.note(job, words.travelOffUnheard, 'travel');
-    jobs.note(job, {network: words.travelNetwork, forbidden: words.travelOver}[code] ?? words.travelFailed, 'travel');
+    const said = {network: words.travelNetwork, forbidden: words.travelOver, other_device: words.travelElsewhere};
+    jobs.note(job, said[code] ?? words.travelFailed, 'travel');
   },
   settled: (job) => jobs.settled(job, 'travel'),
+  inOrder: (all) => [...order.filter((job) => all.includes(job)), ...all.filter((job) => !order.includes(job))],
 });
 const panel = new Panel(element('permission'), travel);
 
@@ -65,7 +70,7 @@ const navigation = new Navigation(element('maps'), words, (path) => enroute.rest
   handedOff: () => travel.unavailability.handedOff(),
   locates: () => travel.locates(),
   servicesOff: (anyway) => travel.servicesOff(anyway),
-  named: (job, to, name) => jobs.name(job, to, name),
+  named: (job, to, name, place) => jobs.name(job, to, name, place),
 });
 
 const taskAlert = new TaskAlert();
@@ -101,6 +106,20 @@ const list = new TaskList(element('jobs'), words, {
     element('tasks').focus();
   },
   say: (text) => announcer.say('sure', text),
+});
+
+const stopOrder = new StopOrder();
+/** The jobs in the order of their stops. */
+let order = [];
+const route = new RouteCard({
+  card: element('route'), tasks: element('tasks'), frame: element('route-frame'), list: element('stops'),
+  map: new RiderMap({element: element('route-map'), follow: element('route-follow'), words}),
+}, words, {
+  verb: (job, step) => jobs.take(job, step),
+  first(id) {
+    stopOrder.first(id);
+    render();
+  },
 });
 
 // ---- the rider's actions ----
@@ -159,7 +178,14 @@ function render() {
   isPlanned = true;
   queueMicrotask(() => {
     isPlanned = false;
-    list.show(jobs.all);
+    const all = jobs.all;
+    const stops = describedStops(stopOrder.of(all, travel.place), words);
+    order = jobsInOrder(stops);
+    const next = stops[0]?.jobs.map(({job}) => job) ?? [];
+    const rank = ({job}) => (order.includes(job) ? order.indexOf(job) : order.length);
+    list.show([...all].sort((one, other) => rank(one) - rank(other)).map((job) => ({
+      ...job, isNext: !stops[0]?.action && (next.length === 0 || next.includes(job.job))})));
+    route.show(stops, travel.place);
     sharing.show();
     element('no-tasks').hidden = jobs.count > 0 || rider === undefined;
     const none = rider?.approved && {online: words.noTasksOnline, offline: words.noTasksOffline}[rider.status];

@@ -2,6 +2,7 @@
 // the map, and again after they press "Follow". Leaflet (`L`) draws, track-movement.js computes the position,
 // track-base-map.js draws the background. Frames are drawn only while something moves.
 
+import {LEFT_ROUTE, Route} from './enroute-route.js';
 import {colour, wantsStillness} from './page.js';
 import {BaseMap} from './track-base-map.js';
 import {homeIcon, riderIcon, shopIcon} from './track-icons.js';
@@ -12,6 +13,10 @@ const CLOSEST = 17;             // highest zoom level that the camera chooses
 const FREE = {paddingTopLeft: [44, 80], paddingBottomRight: [80, 44]};
 const LOOK_EVERY = 1_000;       // ms between two checks whether the camera must move
 const WORTH = 1;                // zoom levels by which the camera must get closer to be worth a move
+/** The way ahead: along streets where the gateway sent a route, otherwise a dotted straight line, which is no route. */
+const WAYS = {
+  route: {weight: 5, opacity: 0.75, dashArray: null}, line: {weight: 3, opacity: 1, dashArray: '1 9'},
+};
 
 /** A marker with sub-pixel positions. Leaflet rounds to pixels, which makes slow movement jerky. */
 const smooth = (place, options) => {
@@ -38,6 +43,8 @@ export class TrackMap {
   #rider = null;
   #pins = {home: null, shop: null};
   #way = null;
+  #polyline = null;         // of the route
+  #route = null;
   #baseMap = null;
   #follows = true;
   #frame = null;
@@ -100,6 +107,20 @@ export class TrackMap {
     this.#run();
   }
 
+  /** Takes the way ahead, or removes it. @param route the member `route` of the arrival time */
+  ahead(route) {
+    const polyline = route?.polyline ?? null;
+    if (polyline === this.#polyline) return;
+    this.#polyline = polyline;
+    this.#route = Route.of(route);
+    const now = this.now();
+    this.movement.follow(this.#route, now);
+    const place = this.movement.at(now);
+    if (!this.#map || !place) return;
+    this.#drawWay(place);
+    this.#run();
+  }
+
   /** Greys the marker out: the rider may be elsewhere by now. */
   mark(isStale) {
     this.#rider?.getElement()?.classList.toggle('stale', isStale);
@@ -108,6 +129,7 @@ export class TrackMap {
   /** Removes the rider and the map. The next map starts from scratch. */
   close() {
     cancelAnimationFrame(this.#frame);
+    delete this.element.dataset.way;
     if (this.#map) {
       this.#map.remove();
       // Leaflet ends a zoom with its own timer and frame, which would look for the removed map.
@@ -119,6 +141,7 @@ export class TrackMap {
     this.#pins = {home: null, shop: null};
     this.#follows = true;
     this.follow.hidden = true;
+    [this.#polyline, this.#route] = [null, null];
     this.movement.forget();
   }
 
@@ -186,15 +209,22 @@ export class TrackMap {
     if (this.#follows) this.#look(place);
   };
 
-  /** Draws a straight line to the destination. It does not pretend to be a route. */
+  /** Draws the rest of the route, from the marker on. Without one, a straight line that does not pretend to be a route. */
   #drawWay = (place) => {
     if (!this.#pins.home) { this.#way?.remove(); this.#way = null; return; }
-    const line = [[place.lat, place.lon], this.#pins.home.getLatLng()];
+    const spot = this.#route?.find(place, this.movement.along);
+    const kind = spot && spot.away <= LEFT_ROUTE ? 'route' : 'line';
+    const home = this.#pins.home.getLatLng();
+    const line = kind === 'line' ? [[place.lat, place.lon], home]
+      : [place, ...this.#route.from(spot.along)].map(({lat, lon}) => [lat, lon]);
     if (this.#way) this.#way.setLatLngs(line);
     else {
-      const style = {color: colour('--route'), weight: 3, dashArray: '1 9', lineCap: 'round', interactive: false};
-      this.#way = L.polyline(line, style).addTo(this.#map);
+      this.#way = L.polyline(line, {
+        color: colour('--route'), lineCap: 'round', lineJoin: 'round', interactive: false, ...WAYS[kind],
+      }).addTo(this.#map);
     }
+    if (this.element.dataset.way !== kind) this.#way.setStyle(WAYS[kind]);
+    Object.assign(this.element.dataset, {way: kind, wayPlaces: line.length});
   };
 
   #run = () => {

@@ -1,6 +1,7 @@
 // Computes where the marker is between two positions, which arrive every 1 to 20 s. The marker continues at its last speed
-// and course (dead reckoning) until the next position is overdue. When it arrives, the marker glides to it, not much faster
-// than the rider can be. Nothing here uses a map or a clock.
+// until the next position is overdue: along the route if the gateway sent one and the rider is on it, otherwise on its last
+// course (dead reckoning). When a position arrives, the marker glides to it, not much faster than the rider can be. Nothing
+// here uses a map or a clock.
 
 import {bearing, distance} from './enroute-view.js';
 
@@ -10,11 +11,11 @@ const RADIANS = Math.PI / 180;
 
 /** ms to glide to a new position if that is not too fast, and at most. */
 export const GLIDE = 900;
-export const LONGEST_GLIDE = 6_000;
+export const LONGEST_GLIDE = 20_000;
 /** While it glides, the marker is at most this factor faster than the rider was recently. */
 export const HASTE = 1.15;
 /** ms for which the marker continues without a new position, if the rider reports often, and at most. */
-export const RECKONING = 5_000;
+export const RECKONING = 7_000;
 export const LONGEST_RECKONING = 20_000;
 /** The marker continues for this factor of the time between the last positions. */
 const OVERDUE = 1.4;
@@ -23,18 +24,21 @@ export const TURN = 400;
 /** Speed in m/s above which a rider counts as travelling. Below it a heading is noise. */
 export const TRAVELS = 1.5;
 /** Speed in m/s at or below which a rider counts as standing still. */
-export const RESTS = 0.7;
+export const RESTS = 0.5;
 /** Speed in m/s above which a change is a jump, not a movement. Nobody travels faster. */
 export const FASTEST = 100;
 /** The speed that a phone reports is limited to this factor of the one between its positions, plus m/s. */
 const TOLD = {factor: 1.5, margin: 8};
 /** The speed in m/s that a marker may have in any case, and the share of its highest speed that is forgotten with a position. */
-const LEAST_TOP = 2;
+const LEAST_TOP = 1.3;
 const FORGOTTEN = 0.02;
 /** ms for which a rider that has moved less than `ANNOUNCED_SHIFT` counts as moving on. */
 const UNDECIDED = 5_000;
 /** Distance in m between two positions above which their direction is meaningful. */
 const ANNOUNCED_SHIFT = 3;
+/** A rider within this many m of the route, and this many degrees of its direction, is on it: the marker stays on the line. */
+export const ON_ROUTE = 25;
+const ALONG_ROUTE = 100;
 
 /** Returns the place at a distance in a direction, computed on a plane: exact enough for 20 s of driving. */
 export function onward(from, heading, metres) {
@@ -54,12 +58,15 @@ export class Movement {
   #fix = null;        // the last position, with the speed (m/s) and course (degrees) used for reckoning
   #anchor = null;     // the last position that was apart from the one before it, for phones that report no speed
   #heardAt = 0;       // when the position was measured, as far as known
-  #gap = null;        // offset of the marker from the position on arrival, in degrees
+  #gap = null;        // offset of the marker from the position on arrival: m along the route, and the rest in degrees
   #glide = GLIDE;     // ms in which the gap closes
+  #glidesFrom = 0;    // when the glide started
   #cameAt = 0;
   #spacings = [];     // ms between the last arrivals
   #top = LEAST_TOP;   // the rider's highest speed of the last minutes, m/s
   #heading = null;    // `{from, to, at}`: a rotation that started at `at`; null while no heading is known
+  #route = null;      // the way ahead, a Route
+  #along = null;      // where the position is on the route, m from its start; null while it is not on it
 
   /** @param still no dead reckoning, gliding or rotation (`prefers-reduced-motion`) */
   constructor({still = () => false} = {}) {
@@ -75,7 +82,21 @@ export class Movement {
   forget() {
     [this.#fix, this.#anchor, this.#gap, this.#heading] = [null, null, null, null];
     [this.#spacings, this.#top] = [[], LEAST_TOP];
+    [this.#route, this.#along] = [null, null];
   }
+
+  /** Follows another route from now on, without a leap. @param route a Route, or null for none */
+  follow(route, now) {
+    if (route === this.#route) return;
+    const shown = this.at(now);
+    this.#route = route;
+    if (!shown) return;
+    this.#along = this.#find();
+    if (!this.still()) this.#glideFrom(shown, now);
+  }
+
+  /** Where the rider is on the route, m from its start, or null. */
+  get along() { return this.#along; }
 
   /**
    * Takes a position.
@@ -95,12 +116,30 @@ export class Movement {
     this.#top = Math.max(speed, LEAST_TOP, this.#top * (1 - FORGOTTEN));
     this.#aim(course, speed, atOnce, now);
     this.#gap = null;
-    if (shown && !atOnce && !isElsewhere && !this.still()) {
-      const there = this.#reckoned(now);
-      this.#gap = {lat: shown.lat - there.lat, lon: shown.lon - there.lon};
-      this.#glide = this.#glideTime(there, shown);
-    }
+    this.#along = this.#find();
+    if (shown && !atOnce && !isElsewhere && !this.still()) this.#glideFrom(shown, now);
   }
+
+  /** Returns where the position is on the route, or null if the rider does not travel along it. */
+  #find = () => {
+    if (!this.#route) return null;
+    const {along, away, heading} = this.#route.find(this.#fix, this.#along);
+    const isAlong = this.#fix.course === null || this.#fix.speed <= TRAVELS
+      || Math.abs(turn(this.#fix.course, heading)) <= ALONG_ROUTE;
+    return away <= ON_ROUTE && isAlong ? along : null;
+  };
+
+  /** Starts a glide from where the marker is shown. On the route it leads along the route. */
+  #glideFrom = (shown, now) => {
+    const there = this.#reckoned(now);
+    const start = there.along === undefined ? null : this.#route.find(shown, there.along);
+    const isOnRoute = start !== null && start.away <= ON_ROUTE;
+    const along = isOnRoute ? start.along - there.along : 0;
+    const from = isOnRoute ? this.#route.at(start.along) : there;
+    this.#gap = {along, lat: shown.lat - from.lat, lon: shown.lon - from.lon};
+    this.#glide = this.#glideTime(from, shown, along);
+    this.#glidesFrom = now;
+  };
 
   /**
    * Returns speed and course as reported by the phone, otherwise derived from positions; course may be null. A reported
@@ -122,17 +161,17 @@ export class Movement {
     return [position.spd == null ? derived[0] : reported, position.hdg ?? derived[1]];
   };
 
-  /** Returns the ms in which the gap can close without haste. */
-  #glideTime = (there, shown) => {
+  /** Returns the ms in which the gap can close without haste. @param along m of the gap that are on the route */
+  #glideTime = (from, shown, along) => {
     const {speed, course} = this.#fix;
-    const gap = distance(shown, there);
-    const towards = gap > 0 ? bearing(shown, there) : 0;
+    const aside = distance(shown, from);
     const own = course === null || speed <= RESTS ? 0 : speed;
+    // On the route the direction of the rest hardly matters, because it is a few metres.
+    const angle = aside > 0 && this.#along === null ? turn(course ?? 0, bearing(shown, from)) * RADIANS : Math.PI / 2;
     let ms = GLIDE;
     const isHasty = () => {
-      const more = gap / ms * 1000;
-      const angle = turn(course ?? 0, towards) * RADIANS;
-      return Math.hypot(own + more * Math.cos(angle), more * Math.sin(angle)) > this.#top * HASTE;
+      const [more, ahead] = [aside / ms * 1000, -along / ms * 1000];
+      return Math.hypot(own + ahead + more * Math.cos(angle), more * Math.sin(angle)) > this.#top * HASTE;
     };
     while (ms < LONGEST_GLIDE && isHasty()) ms = Math.min(LONGEST_GLIDE, ms * 1.2);
     return ms;
@@ -151,23 +190,29 @@ export class Movement {
     return Math.min(LONGEST_RECKONING, Math.max(RECKONING, usual * OVERDUE));
   }
 
-  /** Returns the dead-reckoned place, up to the time limit. */
+  /** Returns the place without the glide, up to the time limit: on the route with m from its start, otherwise dead-reckoned. */
   #reckoned = (now) => {
     const {speed, course} = this.#fix;
-    if (course === null || speed <= RESTS || this.still()) return this.#fix;
-    const ms = Math.min(this.#reckoning, Math.max(0, now - this.#heardAt));
+    if (this.still()) return this.#fix;
     // A position that was already old on arrival is not extrapolated, because the marker would jump.
-    if (this.#cameAt - this.#heardAt >= RECKONING) return this.#fix;
-    return onward(this.#fix, course, speed * ms / 1000);
+    const isUsable = speed > RESTS && this.#cameAt - this.#heardAt < RECKONING;
+    const ms = isUsable ? Math.min(this.#reckoning, Math.max(0, now - this.#heardAt)) : 0;
+    if (this.#along !== null) {
+      const along = Math.min(this.#route.metres, this.#along + speed * ms / 1000);
+      return {...this.#route.at(along), along};
+    }
+    return course === null || ms === 0 ? this.#fix : onward(this.#fix, course, speed * ms / 1000);
   };
 
   /** Returns where to draw the marker: `{lat, lon}`, or null before the first position. */
   at(now) {
     if (!this.#fix) return null;
-    const {lat, lon} = this.#reckoned(now);
-    if (!this.#gap || this.still()) return {lat, lon};
-    const rest = Math.max(0, 1 - (now - this.#cameAt) / this.#glide);
-    return {lat: lat + this.#gap.lat * rest, lon: lon + this.#gap.lon * rest};
+    const there = this.#reckoned(now);
+    const rest = this.#gap ? Math.max(0, 1 - (now - this.#glidesFrom) / this.#glide) : 0;
+    if (rest === 0 || this.still()) return {lat: there.lat, lon: there.lon};
+    const {along, lat, lon} = this.#gap;
+    const from = along !== 0 && there.along !== undefined ? this.#route.at(there.along + along * rest) : there;
+    return {lat: from.lat + lat * rest, lon: from.lon + lon * rest};
   }
 
   /** Returns the direction of the icon, 0 to 360 degrees clockwise from north; 0 while unknown. */
@@ -180,7 +225,8 @@ export class Movement {
   /** Whether the next frame will differ from this one. */
   isMoving(now) {
     if (!this.#fix || this.still()) return false;
-    const isReckoned = this.#fix.course !== null && this.#fix.speed > RESTS && now - this.#heardAt < this.#reckoning;
-    return isReckoned || (this.#gap && now - this.#cameAt < this.#glide) || now - (this.#heading?.at ?? -TURN) < TURN;
+    const isReckoned = (this.#fix.course !== null || this.#along !== null) && this.#fix.speed > RESTS
+      && now - this.#heardAt < this.#reckoning;
+    return isReckoned || (this.#gap && now - this.#glidesFrom < this.#glide) || now - (this.#heading?.at ?? -TURN) < TURN;
   }
 }

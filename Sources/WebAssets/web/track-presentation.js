@@ -78,6 +78,7 @@ export function presentation(view, moment, texts, words) {
   const age = isMapped ? positionAge(view, {now, wall}) : 0;
   const isStale = isMapped && (view.tracking === 'stale' || age > STALE_AFTER);
   const eta = isMapped && view.eta && isStale ? {...view.eta, state: 'recalculating'} : isMapped ? view.eta : null;
+  const early = !isMapped && view.eta?.state === 'ok' ? view.eta : null;
   const serverTime = wall + view.clockOffset;
   const when = arrival(eta, serverTime);
   const isEtaQuiet = ['recalculating', 'unavailable', 'afterStop'].includes(when.kind);
@@ -85,7 +86,11 @@ export function presentation(view, moment, texts, words) {
   const range = windowText(view.display?.window, {wall, clockOffset: view.clockOffset, locale, timeZone});
   const isStillAwaited = isAwaited(view) && !isAtTheDoor(view);
   const apology = isStillAwaited ? apologyText(view, {eta, serverTime, isLate}, clock, words) : '';
-  const expected = isStillAwaited && !isMapped && !apology && range ? words.expected(range) : '';
+  // Before the rider shares a position, the promised time, or else when such orders usually arrive.
+  const awaited = range || (early ? windowText(
+    {from: early.earliestAt ?? early.arrivesAt, until: early.latestAt ?? early.arrivesAt},
+    {wall, clockOffset: view.clockOffset, locale, timeZone}) : '');
+  const expected = isStillAwaited && !isMapped && !apology && awaited ? words.expected(awaited) : '';
   const isPreviewed = !isMapped && BEFORE.includes(view.status) && Boolean(view.destination && story.shop);
   const etaLine = isLate ? words.late
     : expected || etaText(eta, when, {serverTime, locale, timeZone, clockOffset: view.clockOffset}, words);

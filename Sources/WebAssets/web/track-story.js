@@ -11,13 +11,16 @@ export class Story {
   shop = null;
   /** The name of the rider who is coming, or came. */
   rider = null;
+  /** What the customer may do: `{note?, cancelFrom?}`, or null. */
+  can = null;
   #status = null;
 
-  /** Takes what the server rendered: `{times?, shop?, rider?}`. What messages said is newer. */
-  read({times = {}, shop = null, rider = null} = {}) {
+  /** Takes what the server rendered: `{times?, shop?, rider?, can?}`. What messages said is newer. */
+  read({times = {}, shop = null, rider = null, can = null} = {}) {
     this.times = {...times, ...this.times};
     this.shop = shop ?? this.shop;
     this.rider ??= rider;
+    this.can = can;
   }
 
   /** Takes a view. @returns whether the job was done just now, before the customer's eyes */
@@ -34,6 +37,6 @@ export class Story {
 
   /** Forgets everything when the job is no longer shared. */
   forget() {
-    [this.times, this.shop, this.rider, this.#status] = [{}, null, null, null];
+    [this.times, this.shop, this.rider, this.can, this.#status] = [{}, null, null, null, null];
   }
 }

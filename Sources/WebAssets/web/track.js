@@ -14,9 +14,11 @@ import {TrackMap} from './track-map.js';
 import {
   PASSING, isTakenAway, isTracked, presentation, positionAge, refusalOnceOpen, refusalWithoutRoom,
 } from './track-presentation.js';
+import {CustomerActions} from './track-actions.js';
 import {Announcements} from './track-announcements.js';
 import {celebrate} from './track-celebration.js';
 import {RiderPanel} from './track-rider.js';
+import {NearMessage} from './track-push.js';
 import {ShareButton} from './track-share.js';
 import {Story} from './track-story.js';
 import {words as allWords} from './track-words.js';
@@ -41,7 +43,13 @@ const map = new TrackMap(element('map'), {follow: element('follow'), words});
 const rider = element('who') && new RiderPanel(element('who'));
 const announcer = new Announcer(element('announcer'));
 const share = new ShareButton(element('share'), {words, say: (text) => announcer.say('share', text, {isUrgent: true})});
+const near = new NearMessage(element('tell'), {
+  words, job, key: setting('push'), header: () => signIn.header, say: (text) => announcer.say('near', text, {isUrgent: true}),
+});
 const story = new Story();
+const actions = new CustomerActions(element('actions'), {
+  words, job, header: () => signIn.header, say: (text) => announcer.say('action', text, {isUrgent: true}),
+});
 // Arrival times change often and wait for the announcer's quiet time. Everything else is announced immediately (CUS-027).
 const announcements = new Announcements(
   (topic, text) => announcer.say(topic, text, {isUrgent: topic !== 'arrival'}), (topic) => announcer.unsay(topic));
@@ -100,6 +108,7 @@ function take(newer, change) {
   } else {
     map.open(view.kind, view.destination, story.shop);
   }
+  if (isTracked(view)) map.ahead(view.eta?.route);
   if (['completed', 'cancelled'].includes(view.ended)) recheckLater();
   else if (view.known) rechecks = 0;
   render();
@@ -179,6 +188,7 @@ function openMap() {
   if (!map.isOpen || !isTracked(view) || map.hasRider) return;
   const age = positionAge(view, {now: performance.now(), wall: Date.now()});
   map.take(view.position, {age, atOnce: true});
+  map.ahead(view.eta?.route);
 }
 
 async function loadTexts() {
@@ -267,7 +277,10 @@ function render() {
   if (seen.tone) element('summary').dataset.tone = seen.tone;
   else delete element('summary').dataset.tone;
   rider?.show(seen.who);
-  share.show(signIn.isGuest && view.known && !seen.isOver, seen.title);
+  // A link that can do more than show the job is not for others.
+  share.show(signIn.isGuest && view.known && !seen.isOver && !story.can, seen.title);
+  near.show(view, seen.arrivesAt === null ? null : (seen.arrivesAt - Date.now() - (view.clockOffset ?? 0)) / 1000);
+  actions.show(isTakenAway(view) ? null : story.can, view);
   showSupport(element('support'), seen.isDone ? words.wrong : words.support);
   renderSteps(seen.steps);
   renderFacts(seen.facts);

@@ -20,6 +20,37 @@ addEventListener('activate', (event) => event.waitUntil((async () => {
 /** When somebody signs out, all cached states are deleted. */
 addEventListener('message', (event) => {
   if (event.data?.type === 'forget') event.waitUntil(caches.delete(STATES));
+  if (event.data?.type === 'near') event.waitUntil(expect(event.data));
+});
+
+/** Keeps what to show when a rider is near, in the reader's language. Without an address, it forgets that. */
+async function expect({job, title, body, url}) {
+  const cache = await caches.open(STATES);
+  if (url) await cache.put(`/near/${job}`, new Response(JSON.stringify({title, body, url})));
+  else await cache.delete(`/near/${job}`);
+}
+
+/** The gateway's message names a job, and nothing else that is worth reading. */
+addEventListener('push', (event) => event.waitUntil((async () => {
+  let job = '';
+  try { ({job} = event.data.json()); } catch { /* A message of somebody else; browsers insist on showing something. */ }
+  const cache = await caches.open(STATES);
+  const kept = await cache.match(`/near/${job}`);
+  await cache.delete(`/near/${job}`);
+  const {title = 'About 2 minutes away', body = '', url = `/track/${job}`} = kept ? await kept.json() : {};
+  await registration.showNotification(title, {body, tag: `near-${job}`, icon: '/assets/icon-192.png', data: {url}});
+})()));
+
+/** Opens the page of the job, or the tab that shows it already. */
+addEventListener('notificationclick', (event) => {
+  event.notification.close();
+  const {url} = event.notification.data;
+  const path = new URL(url, location.origin).pathname;
+  event.waitUntil((async () => {
+    const tabs = await clients.matchAll({type: 'window', includeUncontrolled: true});
+    const tab = tabs.find((one) => new URL(one.url).pathname === path);
+    await (tab ? tab.focus() : clients.openWindow(url));
+  })());
 });
 
 addEventListener('fetch', (event) => {

@@ -2,6 +2,7 @@
 
 import ArgumentParser
 import Foundation
+import REST
 
 struct ConfigCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -17,17 +18,21 @@ struct ConfigCommand: AsyncParsableCommand {
             Examples:
               enroute config
               enroute config --config /etc/enroute/enroute.env --format json
+              enroute config --language-template > /etc/enroute/languages/fr.json
             """))
 
     enum Format: String, ExpressibleByArgument, CaseIterable {
         case text, json, env
     }
 
-    @Option(help: "text, json, or env: a configuration file.")
+    @Option(help: .init("text, json, or env: a configuration file.", valueName: "kind"))
     var format = Format.text
 
     @Option(help: configurationFileHelp)
     var config: String?
+
+    @Flag(help: "Prints all texts of the customer's page, in English, as a file for ENROUTE_PAGES_LANGUAGES_DIR.")
+    var languageTemplate = false
 
     @Flag(help: ArgumentHelp("Prints deploy/configuration.md.", visibility: .hidden))
     var reference = false
@@ -37,6 +42,7 @@ struct ConfigCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await exitingCleanly {
+            guard !self.languageTemplate else { return Output.say(LanguageFile.template) }
             guard !self.reference, !self.example else {
                 return Output.say(self.reference ? SettingsReference.page : SettingsReference.example)
             }

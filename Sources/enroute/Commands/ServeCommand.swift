@@ -3,6 +3,7 @@
 import ArgumentParser
 import Glibc
 import Gateway
+import REST
 import Realtime
 import LiveState
 import Logging
@@ -62,6 +63,9 @@ struct ServeCommand: AsyncParsableCommand {
             try await fetchFirstKeys(settings)
             if let problem = settings.credentials?.dateProblem {
                 logger.warning("starting although a check failed", metadata: [LogKey.reason: "\(problem)"])
+            }
+            for file in settings.languageFiles where !file.missing.isEmpty {
+                logger.warning("texts missing in a language file", metadata: [LogKey.reason: "\(file.gaps)"])
             }
             let check = StartCheck(try configuration.inspection(group: group), logger: logger)
             raiseDescriptorLimit()

@@ -5,6 +5,8 @@ import Foundation
 import Gateway
 import Realtime
 import Routing
+import Streets
+import Tracking
 
 extension ProcessConfiguration {
     /// The default order in which providers are tried. Those that know the traffic come first. It must name every
@@ -16,6 +18,9 @@ extension ProcessConfiguration {
     func arrivals() throws -> ArrivalSettings {
         var settings = ArrivalSettings()
         settings.interval = try self.seconds("ENROUTE_ETA_INTERVAL_SECONDS")
+        settings.early.isOn = try self.isOn("ENROUTE_ETA_BEFORE_PICKUP")
+        settings.early.preparationSeconds = Double(try self.integer("ENROUTE_ETA_PREPARATION_SECONDS"))
+        settings.early.pickupSeconds = Double(try self.integer("ENROUTE_ETA_PICKUP_SECONDS"))
         settings.authorities = try self.authorities("ENROUTE_ETA_CA_FILE")
         var known: [String: ArrivalService] = [:]
         if let url = self.text("ENROUTE_ETA_OSRM_URL") {
@@ -44,6 +49,9 @@ extension ProcessConfiguration {
         }
         precondition(known.keys.allSatisfy(Self.providerOrder.contains), "providerOrder must name every provider")
         settings.services = try self.order(known.keys.sorted()).compactMap { known[$0] }
+        settings.streets = try self.text("ENROUTE_STREETS_FILE").map { path in
+            try self.naming("ENROUTE_STREETS_FILE") { try StreetNetwork(path: path) }
+        }
         return settings
     }
 

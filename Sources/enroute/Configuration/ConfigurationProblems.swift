@@ -44,7 +44,7 @@ extension ProcessConfiguration {
             { _ = try self.trustedProxies() }, { _ = try self.allowedOrigins() }, { _ = try self.pagesFolder() },
             { _ = try self.signInURL() }, { _ = try self.tiles() }, { _ = try self.photoOrigins() },
             { _ = try self.frameAncestors() }, { _ = try self.brand() },
-            { _ = try self.languages() }, { _ = try self.streets() },
+            { _ = try self.languages(and: self.languageFiles()) }, { _ = try self.streets() },
         ]
         for part in parts { await attempt { try part() } }
         // What the parts above do not cover.

@@ -1,6 +1,7 @@
 // The settings of a gateway, from those of the process.
 
 import Access
+import ETA
 import EnrouteWire
 import Foundation
 import Gateway
@@ -52,6 +53,7 @@ extension ProcessConfiguration {
         settings.topics = try self.topics()
         settings.queue = try self.queue()
         settings.webhooks = try self.webhooks()
+        settings.push = try self.push()
         settings.arrivals = try self.arrivals()
         settings.liveState = try self.liveState()
         settings.name = try self.gatewayName()
@@ -72,11 +74,15 @@ extension ProcessConfiguration {
         settings.pagesFolder = try self.pagesFolder()
         settings.frameAncestors = try self.frameAncestors()
         settings.brand = try self.brand()
+        settings.customerNotes = try self.customerAction("ENROUTE_PAGES_NOTES")
+        settings.customerCancelling = try self.customerAction("ENROUTE_PAGES_CANCEL")
         settings.signInURL = try self.signInURL()
         settings.photoOrigins = try self.photoOrigins()
         settings.tiles = try self.tiles()
-        settings.languages = try self.languages()
-        settings.streets = try self.streets()
+        settings.languageFiles = try self.languageFiles()
+        settings.languages = try self.languages(and: settings.languageFiles)
+        settings.streets = try self.streets(settings.arrivals.streets)
+        settings.streetSource = settings.arrivals.streets.map { NetworkStreets($0) }
         return settings
     }
 

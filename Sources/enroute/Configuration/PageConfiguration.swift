@@ -7,6 +7,7 @@ import Journeys
 import OutboundHTTP
 import REST
 import Routing
+import Streets
 
 extension ProcessConfiguration {
     func pagesFolder() throws -> String? {
@@ -41,6 +42,14 @@ extension ProcessConfiguration {
             source: source, attribution: attribution, authorities: try self.authorities("ENROUTE_TILES_CA_FILE"))
     }
 
+    func customerAction(_ name: String) throws -> CustomerAction {
+        let text = try self.choice(name)
+        guard let action = CustomerAction(rawValue: text) else {
+            preconditionFailure("\(name) allows \(text), which is no case of CustomerAction")
+        }
+        return action
+    }
+
     func signInURL() throws -> String? {
         guard let text = self.text("ENROUTE_PAGES_SIGN_IN_URL") else { return nil }
         let url = URLComponents(string: text)
@@ -68,29 +77,74 @@ extension ProcessConfiguration {
         return origins
     }
 
-    func languages() throws -> StatusLanguages {
-        StatusLanguages(
-            further: try self.list("ENROUTE_PAGES_TRANSLATION_FILES").map { file in
-                guard let json = FileManager.default.contents(atPath: file) else {
-                    throw ConfigurationError(
-                        description: "ENROUTE_PAGES_TRANSLATION_FILES names \(file), which cannot be read.")
-                }
-                do throws(BadMessage) {
-                    // Both sections must be complete, because a page requests the whole file.
-                    _ = try TrackingTexts(json: Array(json))
-                    return try StatusTexts(json: Array(json))
-                } catch {
-                    throw ConfigurationError(
-                        description:
-                            "ENROUTE_PAGES_TRANSLATION_FILES names \(file), which cannot be used: \(error.reason). "
-                            + "GET /api/v1/texts?language=en returns a complete file.")
-                }
-            })
+    /// The languages of the directory, in the order of the files' names.
+    func languageFiles() throws -> [LanguageFile] {
+        let setting = "ENROUTE_PAGES_LANGUAGES_DIR"
+        guard let folder = self.text(setting) else { return [] }
+        guard let names = try? FileManager.default.contentsOfDirectory(atPath: folder) else {
+            throw ConfigurationError(
+                description: "\(setting) names \(folder), which is not a directory that can be read.")
+        }
+        let files = names.filter { $0.hasSuffix(".json") && !$0.hasPrefix(".") }.sorted()
+        guard (1...LanguageFile.mostFiles).contains(files.count) else {
+            throw ConfigurationError(
+                description:
+                    "\(setting) names \(folder), which has \(files.count) files ending in .json; it must have 1 to "
+                    + "\(LanguageFile.mostFiles), fr.json for example.")
+        }
+        return try files.map {
+            try self.languageFile("\(folder)/\($0)", tag: String($0.dropLast(".json".count)), setting)
+        }
     }
 
-    func streets() throws -> [UInt8]? {
-        try self.text("ENROUTE_PAGES_STREETS_FILE").map { path in
-            try self.naming("ENROUTE_PAGES_STREETS_FILE") { try Streets.load(path: path) }
+    /// - Parameter tag: the language that the file's name promises.
+    private func languageFile(_ path: String, tag: String, _ setting: String) throws -> LanguageFile {
+        guard let json = FileManager.default.contents(atPath: path) else {
+            throw ConfigurationError(description: "\(setting): \(path) cannot be read.")
         }
+        func unusable(_ reason: String) -> ConfigurationError {
+            ConfigurationError(
+                description: "\(setting): \(path) cannot be used: \(reason). "
+                    + "`enroute config --language-template` prints a complete file.")
+        }
+        let file: LanguageFile
+        do throws(LanguageFile.Fault) {
+            file = try LanguageFile(json: Array(json))
+        } catch {
+            throw unusable(error.reason)
+        }
+        guard file.language == tag else {
+            throw unusable("its language is \(file.language); rename it to \(file.language).json")
+        }
+        return file
+    }
+
+    func languages(and files: [LanguageFile]) throws -> StatusLanguages {
+        StatusLanguages(
+            further: files.map(\.texts)
+                + (try self.list("ENROUTE_PAGES_TRANSLATION_FILES").map { file in
+                    guard let json = FileManager.default.contents(atPath: file) else {
+                        throw ConfigurationError(
+                            description: "ENROUTE_PAGES_TRANSLATION_FILES names \(file), which cannot be read.")
+                    }
+                    do throws(BadMessage) {
+                        // Both sections must be complete, because a page requests the whole file.
+                        _ = try TrackingTexts(json: Array(json))
+                        return try StatusTexts(json: Array(json))
+                    } catch {
+                        throw ConfigurationError(
+                            description:
+                                "ENROUTE_PAGES_TRANSLATION_FILES names \(file), which cannot be used: \(error.reason). "
+                                + "GET /api/v1/texts?language=en returns a complete file.")
+                    }
+                }))
+    }
+
+    /// The map for pages without tiles.
+    ///
+    /// - Parameter network: drawn if there is no file for the map.
+    func streets(_ network: StreetNetwork? = nil) throws -> [UInt8]? {
+        guard let path = self.text("ENROUTE_PAGES_STREETS_FILE") else { return network?.map() }
+        return try self.naming("ENROUTE_PAGES_STREETS_FILE") { try Journeys.Streets.load(path: path) }
     }
 }

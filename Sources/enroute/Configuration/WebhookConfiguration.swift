@@ -17,14 +17,7 @@ extension ProcessConfiguration {
             throw ConfigurationError(
                 description: "ENROUTE_WEBHOOK_CA_FILE is \(error.path), which has no certificate in PEM format.")
         }
-        let ranges = try self.list("ENROUTE_WEBHOOK_ALLOWED_NETWORKS").map { text in
-            guard let range = AddressRange(text) else {
-                throw ConfigurationError(
-                    description: "ENROUTE_WEBHOOK_ALLOWED_NETWORKS: \(text) is not an address or a network such as "
-                        + "10.20.0.0/16.")
-            }
-            return range
-        }
+        let ranges = try self.ranges("ENROUTE_WEBHOOK_ALLOWED_NETWORKS")
         settings.isDelivering = try self.isOn("ENROUTE_WEBHOOK_DELIVERY")
         settings.resolver = HostResolver(rule: AddressRule(allowed: ranges))
         settings.retries = RetrySchedule(
@@ -43,5 +36,16 @@ extension ProcessConfiguration {
         }
         settings.offAfter = try self.seconds("ENROUTE_WEBHOOK_OFF_AFTER_SECONDS")
         return settings
+    }
+
+    /// A list of networks.
+    func ranges(_ setting: String) throws -> [AddressRange] {
+        try self.list(setting).map { text in
+            guard let range = AddressRange(text) else {
+                throw ConfigurationError(
+                    description: "\(setting): \(text) is not an address or a network such as 10.20.0.0/16.")
+            }
+            return range
+        }
     }
 }

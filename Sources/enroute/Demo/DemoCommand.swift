@@ -4,25 +4,25 @@ import ArgumentParser
 import Embedded
 import Foundation
 import Journeys
-import NIOCore
-import NIOPosix
 
 struct DemoCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "demo",
-        abstract: "Shows a live trip in your browser.",
+        abstract: "Shows deliveries in a town, live, in your browser.",
         usage: "enroute demo [<options>]",
         discussion: wrappable(
             """
-            Starts two redis-servers on unix sockets, two gateways behind one port, a job and a rider. Prints links to the
-            customer's, the rider's and the operations page, and to a panel that simulates faults: GPS loss, a denied
-            permission, a network failure, a restart of Redis, the loss of a gateway. The certificate is made for this run,
-            so the browser warns about it once; with --no-tls there is none. Ctrl-C stops all of it and removes its files.
+            Starts two redis-servers on unix sockets, two gateways, and a town with \(DemoTown.riders) riders and
+            \(DemoTown.orders) orders. Prints one link, to a stage with the customer's phone, the rider's phone and the desk side
+            by side. Your order starts when you open it. Buttons kill a gateway, restart Redis, or break the rider's phone; each
+            says what to expect and measures what happened. Everything listens on 127.0.0.1 only, over plain HTTP; with --tls the
+            pages use a certificate made for this run, which the browser warns about. Ctrl-C stops all of it and removes its
+            files.
 
             Examples:
               enroute demo
               enroute demo --trip trip.gpx.gz --streets streets.geojson.gz --speed 4
-              enroute demo --no-tls --port 8080
+              enroute demo --tls --port 8443
             """))
 
     @Option(
@@ -33,59 +33,46 @@ struct DemoCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Streets to draw: GeoJSON, also with .gz.", valueName: "file"))
     var streets: String?
 
-    @Option(help: "Speed as a multiple of the recorded one, 0.25 to 8.")
+    @Option(help: "Speed of your rider as a multiple of the recorded one, 0.25 to 8.")
     var speed: Double = 1
 
-    @Option(help: "Port to listen on. If it is in use, the next free one.")
-    var port = 8443
+    @Option(help: "First of four ports to listen on. If one is in use, the next free ones.")
+    var port = 8080
 
-    @Option(help: "Seed of the generated streets and trip.")
+    @Option(help: "Seed of the generated town and trip.")
     var seed: UInt64 = 1
 
-    @Flag(help: "Without TLS, so the browser shows no warning. Listens on loopback only.")
-    var noTLS = false
+    @Flag(help: "Pages over TLS, with a certificate that the browser warns about.")
+    var tls = false
 
-    /// Number of ports to try.
-    static let maxPorts = 20
+    @Flag(help: .hidden)
+    var noTLS = false
 
     func validate() throws {
         guard DemoControls.speeds.contains(self.speed) else { throw ValidationError("--speed must be 0.25 to 8.") }
         guard (1...65_535).contains(self.port) else { throw ValidationError("--port must be 1 to 65535.") }
+        guard !(self.tls && self.noTLS) else { throw ValidationError("--tls and --no-tls exclude each other.") }
     }
 
     func run() async throws {
         try await exitingCleanly {
+            if self.noTLS { Output.complain("enroute demo: --no-tls is the default now and not needed.\n") }
             let scene = try DemoScene(trip: self.trip, streets: self.streets, seed: self.seed)
-            let relay = DemoRelay()
-            let (listener, port) = try await self.listen(relay)
+            let ports = try await DemoPorts.open(from: self.port)
             do {
                 try await TemporaryFolder.holding("enroute-demo") { folder in
                     let certificate =
-                        self.noTLS ? nil : try DevelopmentCertificate(name: "enroute demo").write(to: folder)
+                        self.tls ? try DevelopmentCertificate(name: "enroute demo").write(to: folder) : nil
                     let stage = DemoStage(
-                        scene: scene, speed: self.speed, folder: folder, certificate: certificate, listener: listener,
-                        relay: relay, port: port)
+                        scene: scene, speed: self.speed, seed: self.seed, folder: folder, certificate: certificate,
+                        ports: ports)
                     try await untilSignal { try await stage.run() }
                 }
             } catch let failure as RedisServer.Failure {
                 throw Unavailable(description: failure.description)
             }
-            try? await listener.close()
+            await ports.close()
             say("enroute demo: stopped; all servers and files are gone.")
         }
-    }
-
-    private func listen(_ relay: DemoRelay) async throws -> (any Channel, Int) {
-        for port in self.port..<min(self.port + Self.maxPorts, 65_536) {
-            do {
-                let group = MultiThreadedEventLoopGroup.singleton
-                return (try await relay.listen(host: "127.0.0.1", port: port, group: group), port)
-            } catch let error as IOError where error.errnoCode == EADDRINUSE {
-                say("enroute demo: port \(port) is in use; trying \(port + 1).")
-            }
-        }
-        throw Unavailable(
-            description:
-                "Ports \(self.port) to \(self.port + Self.maxPorts - 1) are in use. Choose another one with --port.")
     }
 }

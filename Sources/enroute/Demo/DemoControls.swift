@@ -1,40 +1,56 @@
-// What the demo's panel controls and shows: one value behind a lock.
+// What the stage controls and shows: one value behind a lock.
 
 import EnrouteWire
-import Gateway
-import Realtime
-import TrafficControl
-import NIOCore
+import Foundation
+import HTTPValues
+import Journeys
 import Synchronization
 
 /// The state of a running demo. Thread-safe.
 final class DemoControls: Sendable {
-    /// Allowed replay speeds. At higher ones the gateway would hold fixes back as implausible (above 60 m/s).
+    /// Allowed speeds of your rider. At higher ones the gateway would hold fixes back as implausible (above 60 m/s).
     static let speeds = 0.25...8.0
-    /// Number of latencies that are measured over.
-    static let newest = 200
+    /// How long the stage counts as open after it asked for the state, which it does once a second.
+    private static let patience = Duration.seconds(4)
+
+    /// What happens to the receiver of the rider's phone.
+    enum Receiver: String, Sendable { case works, denied, jumps }
 
     private struct State {
         var speed: Double
-        /// Why the rider's location is unavailable.
-        var unavailableReason: UnavailableReason?
-        var latencies = LatencyWindow(capacity: DemoControls.newest)
-        var shown = 0
-        var plot = "Creating the job."
+        var receiver = Receiver.works
+        var plot = "The town wakes up."
+        var order: Order?
+        var phone: DemoPhone
+        /// The button that the rider's phone presses next, as its page names it.
+        var press: String?
+        var stageSeenAt: ContinuousClock.Instant?
+        var phoneSeenAt: ContinuousClock.Instant?
+        /// How often another order was wished for.
+        var wishes = 0
+    }
+
+    /// Your order.
+    struct Order: Sendable {
+        /// 1 for the first order of this run.
+        let number: Int
+        let job: JobID
+        var isUnderway = false
+        var isOver = false
     }
 
     private let state: Mutex<State>
 
-    init(speed: Double) { self.state = Mutex(State(speed: speed)) }
+    init(speed: Double, phone: DemoPhone) { self.state = Mutex(State(speed: speed, phone: phone)) }
 
     var speed: Double {
         get { self.state.withLock { $0.speed } }
         set { self.state.withLock { $0.speed = min(max(newValue, Self.speeds.lowerBound), Self.speeds.upperBound) } }
     }
 
-    var unavailableReason: UnavailableReason? {
-        get { self.state.withLock { $0.unavailableReason } }
-        set { self.state.withLock { $0.unavailableReason = newValue } }
+    var receiver: Receiver {
+        get { self.state.withLock { $0.receiver } }
+        set { self.state.withLock { $0.receiver = newValue } }
     }
 
     /// The current step, as a sentence.
@@ -43,14 +59,93 @@ final class DemoControls: Sendable {
         set { self.state.withLock { $0.plot = newValue } }
     }
 
-    /// The number of locations that the follower received, and the latencies of the newest ones.
-    var measured: (shown: Int, latencies: LatencyWindow) { self.state.withLock { ($0.shown, $0.latencies) } }
+    var order: Order? {
+        get { self.state.withLock { $0.order } }
+        set { self.state.withLock { $0.order = newValue } }
+    }
 
-    /// - Parameter latency: ms from the rider's report to the follower.
-    func note(latency: Int64) {
+    var press: String? {
+        get { self.state.withLock { $0.press } }
+        set { self.state.withLock { $0.press = newValue } }
+    }
+
+    /// The rider's phone moves along its way.
+    ///
+    /// - Returns: whether it has arrived.
+    func ride(_ elapsed: Duration) -> Bool {
         self.state.withLock { state in
-            state.shown += 1
-            state.latencies.add(.milliseconds(latency))
+            state.phone.elapsed += elapsed * state.speed
+            return state.phone.hasArrived
         }
+    }
+
+    var phone: DemoPhone { self.state.withLock { $0.phone } }
+
+    /// The phone is at the start of its way again.
+    func returnPhone() { self.state.withLock { $0.phone.elapsed = .zero } }
+
+    // MARK: who watches
+
+    /// The stage asked for the state.
+    ///
+    /// - Parameter hasPhone: whether the rider's page on it is ready.
+    func seen(hasPhone: Bool) {
+        self.state.withLock { state in
+            state.stageSeenAt = .now
+            if hasPhone { state.phoneSeenAt = .now }
+        }
+    }
+
+    var isWatched: Bool { self.state.withLock { Self.isRecent($0.stageSeenAt) } }
+
+    /// Whether the rider's page is open on the stage, so that it reports the location.
+    var hasPhone: Bool { self.state.withLock { Self.isRecent($0.phoneSeenAt) } }
+
+    private static func isRecent(_ moment: ContinuousClock.Instant?) -> Bool {
+        moment.map { ContinuousClock.now - $0 < self.patience } ?? false
+    }
+
+    func wishForAnother() { self.state.withLock { $0.wishes += 1 } }
+
+    /// Takes the wishes for another order: several at once are one order.
+    func takeWish() -> Bool {
+        self.state.withLock { state in
+            defer { state.wishes = 0 }
+            return state.wishes > 0
+        }
+    }
+}
+
+/// The receiver of the rider's phone: where it is on its way.
+struct DemoPhone: Sendable {
+    let journey: Journey
+    var elapsed = Duration.zero
+
+    static let accuracyMeters = 5.0
+    /// Degrees of latitude, about 3 km.
+    static let jump = 0.027
+
+    var hasArrived: Bool { self.elapsed >= self.journey.duration }
+
+    /// The reading at this moment, between the two fixes of the journey around it.
+    func reading(at now: Int64) -> Journeys.Fix {
+        let fixes = self.journey.fixes
+        let at = fixes[0].at + Int64(self.elapsed / .milliseconds(1))
+        // The first fix that is later; fixes are in order.
+        var (low, high) = (0, fixes.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if fixes[middle].at <= at { low = middle + 1 } else { high = middle }
+        }
+        var fix = fixes[max(0, low - 1)]
+        if low > 0, low < fixes.count {
+            let next = fixes[low]
+            let share = Double(at - fix.at) / Double(max(1, next.at - fix.at))
+            fix.latitude += (next.latitude - fix.latitude) * share
+            fix.longitude += (next.longitude - fix.longitude) * share
+        }
+        if low == 0 || self.elapsed == .zero || self.hasArrived { fix.speedMetersPerSecond = 0 }
+        fix.at = now
+        return fix
     }
 }

@@ -7,6 +7,7 @@ import REST
 import Logging
 import NIOPosix
 import SecureSocket
+import TrafficControl
 import ServiceLifecycle
 import UnixSignals
 
@@ -23,6 +24,10 @@ struct DemoGatewayCommand: AsyncParsableCommand {
     @Option var certificate: String?
     @Option var key: String?
     @Option var streets: String?
+    /// The only origin that may show these pages in a frame.
+    @Option var stageOrigin: String
+    /// A folder with pages that differ from the built-in ones.
+    @Option var pages: String
 
     func run() async throws {
         disableCoreDumps()
@@ -39,6 +44,9 @@ struct DemoGatewayCommand: AsyncParsableCommand {
             var settings = try await GatewaySettings.onThisMachine(
                 live: self.live, ledger: self.ledger, secret: secret, issuer: Self.issuer, credentials: credentials)
             settings.streets = try self.streets.map { Array(try Data(contentsOf: URL(filePath: $0))) }
+            settings.stageOrigins = try AllowedOrigins([self.stageOrigin])
+            settings.pagesFolder = self.pages
+            settings.liftLimitsOfAddresses()
             var logger = Logger(label: "enroute")
             logger.logLevel = .critical
             let gateway = GatewayServer(

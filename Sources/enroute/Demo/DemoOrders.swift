@@ -11,10 +11,10 @@ import NIOSSL
 
 /// A client of the demo's gateways.
 struct DemoOrders: Sendable {
-    static let job = JobID("demo")!
-    static let zone = "demo"
-    static let customer = PersonID("customer")!
-    static let rider = PersonID("technician")!
+    static let zone = "town"
+    static let customer = PersonID("you")!
+    /// How many browsers may open the customer's page of one order: each reload of the stage is one more for a while.
+    private static let viewers = 50
     private static let service = PersonID("dispatch")!
     private static let operations = PersonID("operations")!
 
@@ -47,7 +47,6 @@ struct DemoOrders: Sendable {
 
         static let service = Party(person: DemoOrders.service, role: .service)
         static let customer = Party(person: DemoOrders.customer, role: .customer)
-        static let rider = Party(person: DemoOrders.rider, role: .rider)
         static let operations = Party(person: DemoOrders.operations, role: .ops)
     }
 
@@ -105,38 +104,51 @@ struct DemoOrders: Sendable {
         return members ?? [:]
     }
 
-    /// Creates the rider and the job, and assigns it.
-    func prepare(destination: Coordinate?) async throws {
+    /// Approves a rider and declares it online.
+    func describe(_ rider: Party, named name: String, vehicle: String, plate: String? = nil) async throws {
+        var card = ["name": name, "vehicle": vehicle]
+        card["plate"] = plate
         try await self.send(
-            .PUT, "riders/\(Self.rider)", ["zone": Self.zone, "approved": true, "capacity": 3], by: .service)
-        try await self.send(.PATCH, "riders/me/status", ["status": "online"], by: .rider)
-        var visit: [String: any Sendable] = [
-            "job": Self.job.text, "kind": "service", "customer": Self.customer.text, "zone": Self.zone,
-        ]
-        if let destination { visit["destination"] = ["lat": destination.latitude, "lon": destination.longitude] }
-        try await self.send(.POST, "jobs", visit, by: .service)
-        try await self.send(.PUT, "jobs/\(Self.job)/assignment", ["rider": Self.rider.text], by: .service)
+            .PUT, "riders/\(rider.person)", ["zone": Self.zone, "approved": true, "capacity": 3, "card": card],
+            by: .service)
+        try await self.send(.PATCH, "riders/me/status", ["status": "online"], by: rider)
     }
 
-    func set(_ status: String) async throws {
-        try await self.send(.POST, "jobs/\(Self.job)/status", ["status": status], by: .service)
+    func set(_ status: JobStatus, of job: JobID) async throws {
+        try await self.send(.POST, "jobs/\(job)/status", ["status": status.rawValue], by: .service)
     }
 
-    /// The URL of the customer's page, with a new link.
-    func customerPage() async throws -> String {
-        let link = try await self.send(.POST, "jobs/\(Self.job)/links", by: .service)
+    func assign(_ job: JobID, to rider: Party) async throws {
+        try await self.send(.PUT, "jobs/\(job)/assignment", ["rider": rider.person.text], by: .service)
+    }
+
+    /// Takes a step of a rider's task, as the rider's page does.
+    func take(_ step: String, of job: JobID, by rider: Party) async throws {
+        try await self.send(.POST, "jobs/\(job)/task", ["state": step], by: rider)
+    }
+
+    /// The state of a rider's task; `nil` if the rider does not have it, or no longer.
+    func task(of job: JobID, rider: Party) async throws -> String? {
+        let answer = try await self.send(.GET, "riders/me", by: rider)
+        let tasks = answer["tasks"] as? [[String: Any]] ?? []
+        return tasks.first { $0["job"] as? String == job.text }?["state"] as? String
+    }
+
+    /// The path and fragment of the customer's page of a job, with a new link.
+    func customerPage(of job: JobID) async throws -> String {
+        let link = try await self.send(.POST, "jobs/\(job)/links", ["viewers": Self.viewers], by: .service)
         guard let path = link["url"] as? String else {
             throw Refusal(description: "The response for the link has no url.")
         }
-        return self.url + path
+        return path
     }
 
-    /// The URL of a page, with a sign-in code that works once.
+    /// The path and fragment of a page, with a sign-in code that works once.
     func page(_ path: String, of party: Party) async throws -> String {
         let signIn = try await self.send(.POST, "sign-ins", ["expiresInSeconds": 600], by: party)
         guard let code = signIn["code"] as? String else {
             throw Refusal(description: "The response for the sign-in has no code.")
         }
-        return "\(self.url)/\(path)#in.\(code)"
+        return "/\(path)#in.\(code)"
     }
 }

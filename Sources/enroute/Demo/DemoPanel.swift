@@ -1,56 +1,89 @@
-// The demo's panel: buttons that simulate faults. It listens on loopback only.
+// Serves the stage: a page with the customer's phone, the rider's phone and the desk side by side, and buttons that cause faults.
+// It listens on loopback only.
 
 import EnrouteWire
 import Foundation
-import Gateway
-import Realtime
-import WebAssets
 import HTTPTypes
+import HTTPValues
 import Hummingbird
+import Journeys
 import Logging
 import NIOCore
 import OutboundHTTP
-import TrafficControl
+import WebAssets
 
-/// Serves the panel and carries out its buttons.
+/// Serves the stage and carries out its buttons.
 struct DemoPanel: Sendable {
     let controls: DemoControls
+    let follower: DemoFollower
+    let faults: DemoFaults
     let orders: DemoOrders
-    let redis: [DemoProcess]
     let gateways: [DemoProcess]
+    let redis: [DemoProcess]
     let relay: DemoRelay
+    let origins: DemoOrigins
 
-    /// What the panel shows; it polls every second.
+    /// What the stage shows; it asks once a second.
     private struct State: ResponseEncodable {
+        struct Order: Encodable {
+            var number: Int
+            var job: String
+            var isUnderway: Bool
+            var isOver: Bool
+        }
+        struct Fix: Encodable {
+            var lat, lon, acc, spd: Double
+            var hdg: Double?
+            /// ms since the epoch
+            var at: Int64
+        }
+        struct Phone: Encodable {
+            /// `nil` while the location is denied.
+            var fix: Fix?
+            var permission: String
+            /// The button that the page presses.
+            var press: String?
+        }
+        struct Gateway: Encodable {
+            var name: String
+            var isUp: Bool
+            var kills: Int
+        }
         var plot: String
         var speed: Double
-        var unavailableReason: String?
+        var order: Order?
+        var phone: Phone
+        var riders = DemoTown.riders
+        var orders = DemoTown.orders
+        var faults: [DemoFaults.Report]
         var p50Ms: Double?
         var p95Ms: Double?
-        var measured: Int
-        /// Total number of locations that the follower received.
-        var shown: Int
+        /// Number of locations that followers received.
+        var received: Int
+        var gateways: [Gateway]
         var redisRestarts: Int
-        var gatewaysUp: Int
-        var gatewayKills: Int
+        /// The origins of the pages; the rider's page accepts the phone's readings from the stage only.
+        var origins: DemoOrigins
     }
 
     private struct Change: Decodable {
         var speed: Double?
-        /// Why the rider's location is unavailable; empty when it is not.
-        var unavailableReason: String?
     }
 
     /// Runs until the task is cancelled.
     ///
-    /// - Parameter onListening: called with the port.
+    /// - Parameter onListening: called with the port, to which the relay forwards the stage's.
     func run(onListening: @escaping @Sendable (Int) -> Void) async throws {
         let router = Router()
         router.add(middleware: OwnPagesOnly())
-        router.get("/") { _, _ in Self.file("panel.html", "text/html") }
-        router.get("panel.js") { _, _ in Self.file("panel.js", "text/javascript") }
-        router.get("panel.css") { _, _ in Self.file("panel.css", "text/css") }
-        router.get("state") { _, _ in self.state }
+        for (path, type) in [("stage.js", "text/javascript"), ("stage.css", "text/css")] {
+            router.get("\(path)") { _, _ in self.file(path, type) }
+        }
+        router.get("/") { _, _ in self.file("stage.html", "text/html") }
+        router.get("state") { request, _ in
+            self.controls.seen(hasPhone: request.uri.queryParameters["phone"] == "1")
+            return self.state
+        }
         router.get("open/{page}") { _, context in
             guard let page = context.parameters.get("page"), let url = try await self.link(to: page) else {
                 throw HTTPError(.notFound)
@@ -60,22 +93,20 @@ struct DemoPanel: Sendable {
         router.post("set") { request, context in
             let change = try await request.decode(as: Change.self, context: context)
             if let speed = change.speed { self.controls.speed = speed }
-            if let unavailableReason = change.unavailableReason {
-                self.controls.unavailableReason = UnavailableReason(rawValue: unavailableReason)
-            }
             return self.state
         }
-        router.post("restart-redis") { _, _ in
-            for process in self.redis { process.end() }
+        router.post("again") { _, _ in
+            guard self.controls.order?.isOver == true else { return HTTPResponse.Status.conflict }
+            self.controls.wishForAnother()
             return HTTPResponse.Status.noContent
         }
-        router.post("kill-gateway") { _, _ in
-            // One gateway must keep serving while the other restarts.
-            guard self.relay.ports.count == self.gateways.count else { return HTTPResponse.Status.conflict }
-            self.gateways.min { $0.ends < $1.ends }?.end()
-            return HTTPResponse.Status.noContent
+        router.post("faults/{fault}") { _, context in
+            guard let fault = DemoFault(rawValue: context.parameters.get("fault") ?? "") else {
+                throw HTTPError(.notFound)
+            }
+            return self.faults.cause(fault) ? HTTPResponse.Status.noContent : .conflict
         }
-        var logger = Logger(label: "panel")
+        var logger = Logger(label: "stage")
         logger.logLevel = .critical
         let application = Application(
             router: router, configuration: .init(address: .hostname("127.0.0.1", port: 0)),
@@ -84,34 +115,65 @@ struct DemoPanel: Sendable {
     }
 
     private var state: State {
-        let (shown, latencies) = self.controls.measured
+        let (measured, order) = (self.follower.measured, self.controls.order)
+        let serving = self.relay.gateways
         return State(
             plot: self.controls.plot, speed: self.controls.speed,
-            unavailableReason: self.controls.unavailableReason?.rawValue,
-            p50Ms: latencies.percentile(50), p95Ms: latencies.percentile(95), measured: min(shown, DemoControls.newest),
-            shown: shown,
-            redisRestarts: self.redis.map(\.ends).max() ?? 0, gatewaysUp: self.relay.ports.count,
-            gatewayKills: self.gateways.map(\.ends).reduce(0, +))
+            order: order.map {
+                .init(number: $0.number, job: $0.job.text, isUnderway: $0.isUnderway, isOver: $0.isOver)
+            },
+            phone: self.phone, faults: self.faults.reports, p50Ms: measured.p50Milliseconds,
+            p95Ms: measured.p95Milliseconds, received: measured.received,
+            gateways: self.gateways.enumerated().map {
+                .init(name: DemoFaults.name($0.offset), isUp: serving.contains($0.offset), kills: $0.element.ends)
+            },
+            redisRestarts: self.redis.map(\.ends).max() ?? 0, origins: self.origins)
     }
 
+    private var phone: State.Phone {
+        let receiver = self.controls.receiver
+        guard receiver != .denied else {
+            return .init(fix: nil, permission: "denied", press: self.controls.press)
+        }
+        let reading = self.controls.phone.reading(at: WallClock.nowMilliseconds)
+        let fix = State.Fix(
+            lat: reading.latitude + (receiver == .jumps ? DemoPhone.jump : 0), lon: reading.longitude,
+            acc: reading.accuracyMeters ?? DemoPhone.accuracyMeters,
+            spd: (reading.speedMetersPerSecond ?? 0) * self.controls.speed,
+            hdg: reading.headingDegrees, at: reading.at)
+        return .init(fix: fix, permission: "granted", press: self.controls.press)
+    }
+
+    /// The URL of a page, with a new link or sign-in code; `nil` if there is no such page, or no order yet.
     private func link(to page: String) async throws -> String? {
         switch page {
-        case "customer": try await self.orders.customerPage()
-        case "rider": try await self.orders.page("rider", of: .rider)
-        case "ops": try await self.orders.page("ops", of: .operations)
-        default: nil
+        case "customer":
+            guard let job = self.controls.order?.job else { return nil }
+            return self.origins.customer + (try await self.orders.customerPage(of: job))
+        case "rider": return self.origins.rider + (try await self.orders.page("rider", of: DemoStory.rider))
+        case "desk": return self.origins.desk + (try await self.orders.page("ops", of: .operations))
+        default: return nil
         }
     }
 
-    private static func file(_ name: String, _ type: String) -> Response {
+    private func file(_ name: String, _ type: String) -> Response {
         guard let bytes = EmbeddedFiles.panel[name] else { return Response(status: .notFound) }
+        let pages = [self.origins.customer, self.origins.rider, self.origins.desk].joined(separator: " ")
         return Response(
             status: .ok,
             headers: [
                 .contentType: "\(type); charset=utf-8", .cacheControl: "no-store",
-                .contentSecurityPolicy: "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'",
+                // `connect-src` of the pages: the stage asks whether the browser trusts their certificate.
+                .contentSecurityPolicy: "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; "
+                    + "connect-src 'self' \(pages); frame-src 'self' \(pages); base-uri 'none'; form-action 'none'; "
+                    + "frame-ancestors 'none'",
             ], body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
     }
+}
+
+/// Where the pages are: each on a port of its own, because pages of one origin would share the sign-in of a tab.
+struct DemoOrigins: Encodable, Sendable {
+    let stage, customer, rider, desk: String
 }
 
 /// Rejects requests of other sites' pages: those have another origin, or use another host name for this machine (DNS rebinding).

@@ -8,7 +8,8 @@ import Synchronization
 /// Forwards connections to gateways on this machine, round robin.
 final class DemoRelay: Sendable {
     private struct State {
-        var ports: [Int] = []
+        /// By the number of the gateway.
+        var ports: [(gateway: Int, port: Int)] = []
         var next = 0
     }
 
@@ -17,24 +18,42 @@ final class DemoRelay: Sendable {
     /// Maximum length of the listening socket's queue.
     private static let backlog: Int32 = 256
 
-    func add(_ port: Int) { self.state.withLock { $0.ports.append(port) } }
-
-    func remove(_ port: Int) { self.state.withLock { $0.ports.removeAll { $0 == port } } }
-
-    var ports: [Int] { self.state.withLock { $0.ports } }
-
-    /// The gateways in the order to try them.
-    fileprivate func order() -> [Int] {
+    /// - Parameter gateway: the gateway's number; a door may prefer it.
+    func add(_ port: Int, gateway: Int = 0) {
         self.state.withLock { state in
-            guard !state.ports.isEmpty else { return [] }
-            state.next = (state.next + 1) % state.ports.count
-            return Array(state.ports[state.next...] + state.ports[..<state.next])
+            state.ports.append((gateway, port))
+            state.ports.sort { $0.gateway < $1.gateway }
         }
     }
 
+    func remove(_ port: Int) { self.state.withLock { $0.ports.removeAll { $0.port == port } } }
+
+    var ports: [Int] { self.state.withLock { $0.ports.map(\.port) } }
+
+    /// The numbers of the gateways that serve.
+    var gateways: [Int] { self.state.withLock { $0.ports.map(\.gateway) } }
+
+    /// The gateways in the order to try them.
+    ///
+    /// - Parameter preferred: the number of the gateway to try first; `nil` for a different one each time.
+    fileprivate func order(preferring preferred: Int?) -> [Int] {
+        self.state.withLock { state in
+            guard !state.ports.isEmpty else { return [] }
+            if let preferred {
+                return (state.ports.filter { $0.gateway == preferred } + state.ports.filter { $0.gateway != preferred })
+                    .map(\.port)
+            }
+            state.next = (state.next + 1) % state.ports.count
+            return (state.ports[state.next...] + state.ports[..<state.next]).map(\.port)
+        }
+    }
+
+    /// - Parameter door: what the connections have in common, and who can cut them.
     /// - Returns: the listening channel.
     /// - Throws: errors of `bind`, including `EADDRINUSE`.
-    func listen(host: String, port: Int, group: any EventLoopGroup) async throws -> any Channel {
+    func listen(
+        host: String, port: Int, group: any EventLoopGroup, door: DemoDoor = DemoDoor()
+    ) async throws -> any Channel {
         try await ServerBootstrap(group: group)
             .serverChannelOption(.backlog, value: Self.backlog)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
@@ -42,9 +61,10 @@ final class DemoRelay: Sendable {
             .childChannelOption(.allowRemoteHalfClosure, value: true)
             .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
             .childChannelInitializer { channel in
-                channel.eventLoop.makeCompletedFuture {
+                guard door.admit(channel) else { return channel.close() }
+                return channel.eventLoop.makeCompletedFuture {
                     let side = RelaySide(channel)
-                    try channel.pipeline.syncOperations.addHandler(GatewaySearch(self, for: side))
+                    try channel.pipeline.syncOperations.addHandler(GatewaySearch(self, door, for: side))
                     try channel.pipeline.syncOperations.addHandler(side)
                 }
             }
@@ -63,12 +83,15 @@ private final class GatewaySearch: ChannelInboundHandler {
     private static let pause = TimeAmount.milliseconds(250)
 
     private let relay: DemoRelay
+    private let door: DemoDoor
     private let client: RelaySide
 
-    init(_ relay: DemoRelay, for client: RelaySide) { (self.relay, self.client) = (relay, client) }
+    init(_ relay: DemoRelay, _ door: DemoDoor, for client: RelaySide) {
+        (self.relay, self.door, self.client) = (relay, door, client)
+    }
 
     func channelActive(context: ChannelHandlerContext) {
-        self.search(self.relay.order(), round: 1)
+        self.search(self.relay.order(preferring: self.door.preferredGateway), round: 1)
         context.fireChannelActive()
     }
 
@@ -79,7 +102,8 @@ private final class GatewaySearch: ChannelInboundHandler {
         guard let port = ports.first else {
             guard round < Self.maxRounds else { return channel.close(promise: nil) }
             channel.eventLoop.scheduleTask(in: Self.pause) {
-                searching.value.search(searching.value.relay.order(), round: round + 1)
+                let order = searching.value.relay.order(preferring: searching.value.door.preferredGateway)
+                searching.value.search(order, round: round + 1)
             }
             return
         }

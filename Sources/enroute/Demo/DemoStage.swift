@@ -1,4 +1,4 @@
-// The parts of the demo, in the order they start: Redis, gateways, the panel, then the trip.
+// The parts of the demo, in the order they start: Redis, gateways, the stage, then the town and your order.
 
 import Access
 import AsyncHTTPClient
@@ -10,36 +10,42 @@ import Journeys
 import NIOCore
 import NIOPosix
 import NIOSSL
+import WebAssets
 
 /// One run of the demo, in a temporary folder.
 struct DemoStage: Sendable {
     let scene: DemoScene
     let speed: Double
+    let seed: UInt64
     let folder: String
     /// PEM files; `nil` without TLS.
     let certificate: (certificate: String, key: String)?
-    /// Where the relay listens.
-    let listener: any Channel
-    let relay: DemoRelay
-    let port: Int
+    let ports: DemoPorts
 
     static let gateways = 2
     private static let restartPause = Duration.seconds(2)
 
-    private var scheme: String { self.certificate == nil ? "http" : "https" }
     private var trust: ServerTrust { self.certificate.map { .authorities(file: $0.certificate) } ?? .system }
+    private var relay: DemoRelay { self.ports.relay }
+    private var origins: DemoOrigins { self.ports.origins(isSecure: self.certificate != nil) }
+
+    private func url(_ scheme: String, _ port: Int) -> String {
+        self.certificate == nil ? "\(scheme)://127.0.0.1:\(port)" : "\(scheme)s://localhost:\(port)"
+    }
 
     /// Runs until the task is cancelled.
     func run() async throws {
         let secret = "\(UUID())\(UUID())"
-        let controls = DemoControls(speed: self.speed)
+        let controls = DemoControls(speed: self.speed, phone: DemoPhone(journey: self.scene.journey))
         let redis = [RedisRole.live, .ledger].map { (role: $0, process: DemoProcess()) }
         let gateways = (0..<Self.gateways).map { _ in DemoProcess() }
         let gateway = DemoGateway(arguments: try self.gatewayArguments(), secret: secret)
         let orders = DemoOrders(
             mint: try await TokenMint(
                 secret: secret, issuer: DemoGatewayCommand.issuer, audience: DemoGatewayCommand.issuer),
-            url: "\(self.scheme)://localhost:\(self.port)", client: HTTPClient(configuration: try self.http()))
+            // What it retries is on the stage anyway: a button has just caused it.
+            url: self.url("http", self.ports.town), client: HTTPClient(configuration: try self.http()), report: { _ in }
+        )
         defer { orders.client.shutdown { _ in } }
         let (ready, isReady) = AsyncStream.makeStream(of: Void.self)
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -55,25 +61,44 @@ struct DemoStage: Sendable {
                 }
             }
             try await Self.await(redis.count, of: ready, in: &group)
-            for process in gateways {
+            for (number, process) in gateways.enumerated() {
                 group.addTask {
                     try await process.run(pause: Self.restartPause) { untilEnd in
-                        try await self.run(gateway, untilEnd) { isReady.yield() }
+                        try await self.run(gateway, number, untilEnd) { isReady.yield() }
                     }
                 }
             }
             try await Self.await(gateways.count, of: ready, in: &group)
+            let follower = DemoFollower(
+                orders: orders, controls: controls, socket: self.url("ws", self.ports.customer), trust: self.trust)
+            let faults = DemoFaults(
+                controls: controls, follower: follower, orders: orders, redis: redis.map(\.process),
+                gateways: gateways, relay: self.relay, riderDoor: self.ports.riderDoor,
+                socket: self.url("ws", self.ports.town), trust: self.trust)
             let panel = DemoPanel(
-                controls: controls, orders: orders, redis: redis.map(\.process), gateways: gateways, relay: self.relay)
-            let (opened, isOpen) = AsyncStream.makeStream(of: Int.self)
-            group.addTask { try await panel.run { isOpen.yield($0) } }
-            try await orders.prepare(destination: self.scene.journey.destination)
-            try await self.sayLinks(orders, panel: opened.first { _ in true })
-            let performance = DemoPerformance(
-                scene: self.scene, orders: orders, controls: controls,
-                socket: "\(self.certificate == nil ? "ws" : "wss")://localhost:\(self.port)", trust: self.trust)
-            group.addTask { try await performance.run() }
-            // The trip ends; the servers and the panel keep running until the demo is stopped.
+                controls: controls, follower: follower, faults: faults, orders: orders, gateways: gateways,
+                redis: redis.map(\.process), relay: self.relay, origins: self.origins)
+            let (opened, isOpen) = AsyncStream.makeStream(of: Void.self)
+            group.addTask {
+                try await panel.run { port in
+                    self.ports.stageRelay.add(port)
+                    isOpen.yield()
+                }
+            }
+            try await Self.await(1, of: opened, in: &group)
+            await self.sayLink()
+            let socket = self.url("ws", self.ports.town)
+            let town = DemoTown(grid: self.scene.grid, orders: orders, seed: self.seed)
+            let riders = DemoTownRiders(
+                town: town, orders: orders, follower: follower, socket: socket, trust: self.trust)
+            let story = DemoStory(
+                scene: self.scene, orders: orders, controls: controls, follower: follower, town: town, socket: socket,
+                trust: self.trust)
+            group.addTask { try await follower.run() }
+            group.addTask { try await faults.run() }
+            group.addTask { await town.run() }
+            group.addTask { try await riders.run() }
+            group.addTask { try await story.run() }
             while try await group.next() != nil {}
         }
     }
@@ -104,6 +129,7 @@ struct DemoStage: Sendable {
     private func gatewayArguments() throws -> [String] {
         var arguments = ["--live", "unix:\(self.socket(of: .live))/redis.sock"]
         arguments += ["--ledger", "unix:\(self.socket(of: .ledger))/redis.sock"]
+        arguments += ["--stage-origin", self.origins.stage, "--pages", try self.writePages()]
         if let certificate { arguments += ["--certificate", certificate.certificate, "--key", certificate.key] }
         if let streets = self.scene.streets {
             let path = "\(self.folder)/streets.geojson"
@@ -114,7 +140,8 @@ struct DemoStage: Sendable {
     }
 
     private func run(
-        _ gateway: DemoGateway, _ untilEnd: @escaping @Sendable () async -> Void, _ onListening: @Sendable () -> Void
+        _ gateway: DemoGateway, _ number: Int, _ untilEnd: @escaping @Sendable () async -> Void,
+        _ onListening: @Sendable () -> Void
     ) async throws {
         var port: Int?
         defer { if let port { self.relay.remove(port) } }
@@ -122,7 +149,7 @@ struct DemoStage: Sendable {
             try await gateway.run(
                 onListening: {
                     port = $0
-                    self.relay.add($0)
+                    self.relay.add($0, gateway: number)
                     onListening()
                 }, untilEnd: untilEnd)
         } catch is Unavailable {
@@ -140,27 +167,27 @@ struct DemoStage: Sendable {
         return configuration
     }
 
-    private func sayLinks(_ orders: DemoOrders, panel: Int?) async throws {
-        let journey = self.scene.journey
-        let pages = [
-            try await orders.customerPage(), try await orders.page("rider", of: .rider),
-            try await orders.page("ops", of: .operations),
-        ]
-        let panel = "http://localhost:\(panel ?? 0)/"
-        // The credential is in the fragment (after #), which browsers do not send: it reaches no server and no log.
-        say(
-            """
+    /// Writes the pages that differ from the built-in ones: the rider's page reads the location from the stage's phone. So no page
+    /// of a real gateway contains any of this.
+    ///
+    /// - Returns: the folder.
+    private func writePages() throws -> String {
+        let folder = "\(self.folder)/pages"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        let page = String(decoding: EmbeddedFiles.pages["rider.html"] ?? [], as: UTF8.self)
+        let phone =
+            #"<meta name="enroute-stage" content="\#(self.origins.stage)">"#
+            + #"<script src="/assets/demo-phone.js"></script>"#
+        let script = #"<script src="/assets/rider.js""#
+        guard page.contains(script) else { preconditionFailure("rider.html loads rider.js") }
+        try Data(page.replacing(script, with: phone + script).utf8).write(to: URL(filePath: "\(folder)/rider.html"))
+        try Data(EmbeddedFiles.panel["demo-phone.js"] ?? []).write(to: URL(filePath: "\(folder)/demo-phone.js"))
+        return folder
+    }
 
-              Customer:    \(pages[0])
-              Rider:       \(pages[1])
-              Operations:  \(pages[2])
-              Panel:       \(panel)
-
-              The links for the rider and for operations work once and expire after ten minutes; the panel makes new ones.
-              \(journey.name): \(journey.fixes.count) fixes, \(Int(journey.lengthMeters)) m, \
-            \(Int(journey.duration / .seconds(60) / self.speed)) min. Press Ctrl-C to stop.
-
-            """)
-        for page in pages + [panel] { await Desktop.open(page) }
+    private func sayLink() async {
+        let link = "\(self.origins.stage)/"
+        say("\n  Open \(link)\n\n  Press Ctrl-C to stop.\n")
+        await Desktop.open(link)
     }
 }

@@ -119,11 +119,7 @@ struct DevCommand: AsyncParsableCommand {
         var settings = try await GatewaySettings.onThisMachine(
             live: redis.url, ledger: redis.url, secret: secret, issuer: Self.issuer, port: self.port)
         settings.origins = .ownAndLoopback
-        // All clients are on this machine, and one developer opens many pages as the same person.
-        settings.limits.sessionsPerPerson = 0
-        settings.limits.sessionsPerAddress = 0
-        settings.limits.connectionsPerAddress = 0
-        settings.limits.messagesPerAddressBurst = 0
+        settings.liftLimitsOfAddresses()
         return settings
     }
 

@@ -94,7 +94,7 @@ struct ReportQueueCheck {
         // The script answers only `unknown`; reopening travel mode follows.
         let outcomes: [ReportQueue.Outcome] = [
             .accepted(listeners: value), .accepted(listeners: 0), .noAnswer, .noAnswer, .noAnswer, .notNewer, .future,
-            .notShared,
+            .notShared, .otherDevice,
             .timeLimitReached(since: self.model.time), .unknown, .reopened(true), .reopened(false),
         ]
         let outcome = outcomes[value / 16 % outcomes.count]

@@ -136,6 +136,7 @@ struct ReportQueueModel {
         case .notNewer: settlement = report.isRepeat ? .accept(listeners: nil) : .overrule(.outOfOrder)
         case .future: settlement = .overrule(.future)
         case .notShared, .reopened(false): settlement = .overrule(.travelModeOff)
+        case .otherDevice: settlement = .overrule(.otherDevice)
         case .timeLimitReached(let since):
             settlement = .endTravel(since: since, notifiesRider: self.timeLimitReached(of: report.job))
         case .unknown:

@@ -145,6 +145,19 @@ import Testing
         }
     }
 
+    /// The demo's stage is no setting: only `enroute demo` fills it.
+    @Test func `the demo's stage may frame every page`() async throws {
+        try await Self.run {
+            $0.stageOrigins = try! AllowedOrigins(["http://127.0.0.1:8080"])
+        } _: { gateway in
+            for path in ["/track/j1", "/rider", "/ops"] {
+                let answer = try await gateway.rest("GET", path, as: nil)
+                let policy = try #require(answer.headers["content-security-policy"])
+                #expect(policy.hasSuffix("; frame-ancestors http://127.0.0.1:8080"), "\(path): \(policy)")
+            }
+        }
+    }
+
     @Test func `only listed pages may frame the tracking page, and no page may frame another one`() async throws {
         try await Self.run {
             $0.frameAncestors = try! AllowedOrigins(["https://shop.example", Self.shell])

@@ -23,6 +23,7 @@ import Webhooks
             try await RunningGateway.run(isSecure: false) { settings in
                 (settings.limits.requestsPerPersonPerSecond, settings.limits.requestsPerPersonBurst) = (10_000, 10_000)
                 settings.webhooks.resolver = HostResolver(rule: AddressRule(allowed: [AddressRange("127.0.0.0/8")!]))
+                settings.push = Self.push
                 settings.streets = Array(#"{"type":"FeatureCollection","features":[]}"#.utf8)
                 change(&settings)
             } _: { gateway in
@@ -58,7 +59,6 @@ import Webhooks
             let (given, wanted) = (
                 await conversation.exercised, conversation.documented { ![202, 429, 503].contains($0) }
             )
-            // No streets: exercised on the other gateway.
             #expect(wanted.subtracting(given) == ["streets 204"])
         }
     }
@@ -87,18 +87,15 @@ import Webhooks
         try await conversation.ask(404, try .good("eraseJob"))
         let log = try SampleRequest.good("readStatusLog").with { ($0.role, $0.person) = (.customer, "anna") }
         try await conversation.ask(200, log)
-
         let navigate = try SampleRequest.good("navigate")
         try await conversation.ask(200, navigate)
         try await conversation.ask(422, navigate.with { $0.path = "/api/v1/jobs/visit-2/navigation?to=vendor" })
-
         let status = SampleRequest("POST", "\(SampleRequest.job)/status", by: .service, #"{"status":"on_the_way"}"#)
         try await conversation.ask(409, try .good("startTravel"))
         try await conversation.ask(200, status.with { $0.headers = ["If-Match: \(tag)", "Idempotency-Key: r-1"] })
         try await conversation.ask(412, status.with { $0.headers = ["If-Match: \"1-1\""] })
         try await conversation.ask(409, status.with { $0.body = #"{"status":"completed"}"# })
         try await conversation.ask(422, status.with { $0.body = #"{"status":"flying"}"# })
-
         let correct = try SampleRequest.good("correctStatus")
         try await conversation.ask(200, correct)
         try await conversation.ask(409, correct)
@@ -107,6 +104,9 @@ import Webhooks
         try await conversation.ask(200, correct.with { $0.body = #"{"status":"on_the_way","reason":"It has left."}"# })
         try await conversation.ask(200, try .good("readStatusLog"))
 
+        try await self.askAsCustomer(conversation)
+
+        try await self.writeNote(conversation)
         let assign = SampleRequest("PUT", "/api/v1/jobs/visit-2/assignment", by: .service)
         let unassign = SampleRequest("DELETE", "/api/v1/jobs/visit-2/assignment", by: .service)
         try await conversation.ask(200, assign.with { $0.body = #"{"rider":"rider-2","insteadOf":"rider-1"}"# })
@@ -126,6 +126,7 @@ import Webhooks
         try await conversation.ask(409, put.with { $0.body = #"{"kind":"service","zone":"milan"}"# })
         try await conversation.ask(409, assign.with { $0.body = #"{"rider":"rider-3"}"# })
         try await conversation.ask(409, unassign)
+        try await conversation.ask(409, SampleRequest.good("writeNote").with { $0.path = "/api/v1/jobs/visit-2/note" })
         try await conversation.ask(409, navigate.with { $0.path = "/api/v1/jobs/visit-2/navigation" })
         try await conversation.ask(409, SampleRequest("POST", "/api/v1/jobs/visit-2/links", by: .customer))
     }
@@ -134,6 +135,7 @@ import Webhooks
         let report = try SampleRequest.good("reportLocations")
         try await conversation.ask(403, report)
         try await conversation.ask(200, try .good("startTravel"))
+        try await conversation.ask(422, try .good("startTravel").with { $0.body = #"{"device":"no name"}"# })
         try await conversation.ask(
             200, report.with { $0.body = #"{"seq":1,"jobs":["visit-9"],"fixes":[\#(SampleRequest.fix())]}"# })
         let read = try await conversation.ask(200, try .good("readJob"))
@@ -378,10 +380,9 @@ import Webhooks
             var round = 0
             try await becomes("\(operation.id) is answered 202") {
                 round += 1
-                // The job needs a rider that can be removed.
-                if operation.id == "unassignJob" {
-                    try await conversation.ask(nil, try .good("assignJob", round: round))
-                }
+                // The job needs a rider or a note that can be removed.
+                let before = ["unassignJob": "assignJob", "removeOperationsNote": "writeOperationsNote"]
+                if let id = before[operation.id] { try await conversation.ask(nil, try .good(id, round: round)) }
                 // The rider must exist and be online.
                 if operation.path.contains("riders/"), operation.id != "describeRider" {
                     try await conversation.ask(nil, try .good("describeRider", round: round))

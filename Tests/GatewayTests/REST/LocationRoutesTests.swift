@@ -2,6 +2,7 @@ import Access
 import EnrouteClient
 import EnrouteWire
 import Foundation
+import HTTPValues
 import LiveState
 import Testing
 
@@ -61,13 +62,13 @@ import Testing
                 let first = try await Self.send(gateway, batch)
                 #expect(first.status == 200)
                 #expect(
-                    Self.timeless(first) == #"{"accepted":["job-1"],"intervalSeconds":5,"job":"job-1","#
+                    Self.timeless(first) == #"{"accepted":["job-1"],"intervalSeconds":3,"job":"job-1","#
                         + #""proximity":[{"job":"job-1","state":"approaching"}],"refused":[],"seq":17,"stale":[]}"#)
                 let shown = try await messages.location()
                 #expect(shown.fix.at == now - 1 && shown.fix.accuracyMeters == 5)
                 let again = try await Self.send(gateway, batch)
                 #expect(
-                    Self.timeless(again) == #"{"accepted":[],"intervalSeconds":5,"job":"job-1","refused":[],"seq":17,"#
+                    Self.timeless(again) == #"{"accepted":[],"intervalSeconds":3,"job":"job-1","refused":[],"seq":17,"#
                         + #""stale":["job-1"]}"#)
             }
         }
@@ -97,6 +98,10 @@ import Testing
             #expect(old.status == 200 && old.text.contains(#""stale":["job-1"]"#))
             let early = try await Self.send(gateway, Self.body([Self.now + 60_000]))
             #expect(early.status == 422 && early.member("code") == "future_position")
+            // The phone can compare its clock with both.
+            let time = early.member("serverTime", as: Int64.self) ?? 0
+            #expect(abs(Self.now - time) < 60_000, "\(early)")
+            #expect([time, time + 1000].map { HTTPDate.text($0) }.contains(early.headers["date"]), "\(early)")
             let foreign = try await Self.send(gateway, Self.body([Self.now]), as: "rider-2")
             #expect(foreign.status == 403 && foreign.member("code") == "travel_mode_off")
             let feed = try await gateway.feed.read(JobID("job-1")!).get()

@@ -126,6 +126,18 @@ struct SampleRequest: Sendable {
                 "POST", "\(Self.job)/corrections", by: .service,
                 #"{"status":"\#(round == 0 ? "assigned" : round.isMultiple(of: 2) ? "preparing" : "accepted")","#
                     + #""reason":"It was set by mistake."}"#)
+        case "writeNote":
+            .init("PUT", "\(Self.job)/note", by: .customer, #"{"note":"Gate code \#(round)"}"#)
+        case "notifyBrowser":
+            .init(
+                "PUT", "\(Self.job)/push", by: .customer,
+                #"{"subscription":{"endpoint":"https://push.example/\#(round)","keys":{"p256dh":"BCVxsr7N_eNgVRqvHtD0zTZsEc6-"#
+                    + #"VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4","auth":"BTBZMqHH6r4Tts7J_aSIgg"}}}"#
+            )
+        case "readOperationsNote": .init("GET", "\(Self.job)/operations-note", by: .ops)
+        case "writeOperationsNote":
+            .init("PUT", "\(Self.job)/operations-note", by: .ops, #"{"text":"Ring twice, round \#(round)."}"#)
+        case "removeOperationsNote": .init("DELETE", "\(Self.job)/operations-note", by: .ops)
         case "assignJob":
             .init(
                 "PUT", "\(Self.job)/assignment", by: .service,

@@ -307,5 +307,7 @@ extension MalformedData {
         "feed", "events", "changes", "control", "everyKey",
         // In WebhookStoreTests.
         "webhooks", "webhook", "lease", "attempts", "waiting", "dead", "outbox", "eventCursors", "eventLease",
+        // In PushSubscriptionsTests.
+        "push",
     ]
 }

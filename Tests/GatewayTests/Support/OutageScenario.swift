@@ -43,6 +43,7 @@ struct OutageScenario: Sendable {
         try await within(.seconds(400) * Self.rounds) {
             try await RunningGateway.run(isSecure: false, at: (live, ledger)) { settings in
                 settings.limits.allowManyMessages()
+                settings.validation.allowJumps()
                 (settings.limits.positionsPerSecond, settings.limits.positionsBurst) = (1000, 1000)
                 change(&settings)
             } _: { gateway in

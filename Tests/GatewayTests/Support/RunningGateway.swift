@@ -222,7 +222,8 @@ extension Limits {
 extension LocationValidator.Bounds {
     /// Accepts every jump, for tests whose riders are somewhere else at once.
     mutating func allowJumps() {
-        (self.usualMetersPerSecond, self.fastestMetersPerSecond, self.jitterMeters) = (1e9, 1e9, 1e9)
+        self.vehicle = VehicleBounds(usualMetersPerSecond: 1e9, acceleration: 1e9, jitterMeters: 1e9, unrest: 1e9)
+        self.fastestMetersPerSecond = 1e9
     }
 }
 

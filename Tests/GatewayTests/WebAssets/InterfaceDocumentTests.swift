@@ -1,4 +1,5 @@
 import Access
+import ETA
 import EnrouteWire
 import Foundation
 import LiveState
@@ -13,6 +14,7 @@ import Webhooks
 @testable import REST
 @testable import TrafficControl
 @testable import WebAssets
+import Telemetry
 
 /// The documents as such; what the gateway answers is compared with them in InterfaceAnswerTests.
 @Suite struct InterfaceDocumentTests {
@@ -39,6 +41,9 @@ import Webhooks
             tickets: Tickets(live: client, settings: settings),
             signInCodes: SignInCodes(live: client, settings: settings),
             links: TrackingLinks(ledger: client, settings: settings),
+            push: PushSubscriptions(live: client, settings: settings),
+            precedingStops: PrecedingStops(
+                stopSequences: StopSequenceStore(live: client, settings: settings), ledger: gateway.ledger),
             requests: IdempotencyRecords(writes: client, settings: settings),
             riders: RiderService(
                 riders: riders, places: GeoIndex(live: client, settings: settings), jobs: jobs
@@ -54,7 +59,7 @@ import Webhooks
             services,
             SharedServices(
                 settings: gateway.settings.realtime, pages: Pages(settings: gateway.settings.pages), topics: nil,
-                quotas: Quotas(limits: Limits()), revocations: revocations, eventCounts: EventCounts(),
+                quotas: Quotas(limits: Limits()), revocations: revocations, eventCounts: SharedCounts(),
                 loops: LoopMap([], loops: []), operations: OperationsQueries(services), tiles: nil,
                 webhookSender: WebhookSender(settings: .usual), webhookResolver: HostResolver(rule: AddressRule()),
                 becomeStream: { _ in false }))

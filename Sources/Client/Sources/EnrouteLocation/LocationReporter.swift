@@ -13,7 +13,8 @@
                 place: Place(
                     latitude: location.coordinate.latitude, longitude: location.coordinate.longitude),
                 measuredAt: location.timestamp, accuracy: location.horizontalAccuracy,
-                speed: location.speed >= 0 ? location.speed : nil, course: location.course >= 0 ? location.course : nil)
+                speed: location.speed >= 0 ? location.speed : nil, course: location.course >= 0 ? location.course : nil,
+                isMocked: location.sourceInformation?.isSimulatedBySoftware)
         }
     }
 

@@ -20,6 +20,11 @@ open class CLLocation: NSObject, @unchecked Sendable {
     public var speed: Double { fatalError() }
     public var course: Double { fatalError() }
     public var timestamp: Date { fatalError() }
+    public var sourceInformation: CLLocationSourceInformation? { fatalError() }
+}
+
+public final class CLLocationSourceInformation: NSObject {
+    public var isSimulatedBySoftware: Bool { fatalError() }
 }
 
 public enum CLAuthorizationStatus: Int32, Sendable {

@@ -20,10 +20,11 @@ import Testing
     static func position(_ id: Int, _ seconds: Double, north: Double = 0, acc: Double = 5, text: String? = nil)
         -> WireLocation
     {
-        WireLocation(
-            id: text ?? String(1_795_248_617_626_000 + id), at: 1_795_248_617_000 + seconds * 1000,
-            received: 1_795_248_617_100 + seconds * 1000, lat: 41.9 + north / 111_195, lon: 12.5, acc: acc, spd: nil,
-            hdg: nil)
+        let at: Double = 1_795_248_617_000 + seconds * 1000
+        let lat: Double = 41.9 + north / 111_195
+        return WireLocation(
+            id: text ?? String(1_795_248_617_626_000 + id), at: at, received: at + 100, lat: lat, lon: 12.5, acc: acc,
+            spd: nil, hdg: nil, snapped: nil)
     }
 
     static func snapshot(
@@ -38,7 +39,7 @@ import Testing
             ]
             .map { WireSnapshot.Step(status: JobStatus(rawValue: $0.0), state: $0.1) }, epoch: epoch, id: id,
             destination: .init(lat: 41.9, lon: 12.6), geocoding: nil, vendor: nil, vendorAddress: nil, riderCard: nil,
-            display: nil, metadata: nil,
+            display: nil, metadata: nil, customerNote: nil,
             tracking: tracking, reason: nil,
             text: tracking, unavailable: nil, travelDeadline: nil, position: position, positionAgeMs: 800, eta: eta,
             missed: [])

@@ -126,7 +126,8 @@ import Testing
         "location": ["1795248617626123 41.9028 47.0", "1795248617626123 41.9028 47.0"],
         "tracking": ["live nil 1795248617626123", "paused deactivated nil", "ended time_limit nil"],
         "eta": [
-            "1795249337630 low nil nil", "nil nil 1 nil", "1795249337630 low nil 1795250007950",
+            "1795249337630 low nil nil nil", "nil nil 1 nil nil", "1795249337630 low nil 1795250007950 nil",
+            "1795249337630 medium nil nil 3 485.0 88.0 41.9 12.5",
         ],
         "ended": ["completed nil"],
         "proximity": ["arrived"],
@@ -217,7 +218,10 @@ import Testing
         case "eta":
             return text(
                 eta?.arrivesAt.map { Int($0.inMilliseconds) }, eta?.confidence, eta?.stopsBefore,
-                eta?.latest.map { Int($0.inMilliseconds) })
+                eta?.latest.map { Int($0.inMilliseconds) }, eta?.route?.places.count)
+                + (eta?.route.map { route in
+                    " " + text(route.meters, route.seconds, route.places.last?.latitude, route.places.last?.longitude)
+                } ?? "")
         case "ended": return text(view?.ended?.rawValue, view?.position)
         case "proximity": return text(view?.proximity)
         case "unavailable": return text(view?.unavailableKey)

@@ -95,7 +95,8 @@ import Testing
             client.change { $0.report(.at(at + Double(second)), jobs: [Self.job, "visit-2"], battery: nil, at: $1) }
         }
         #expect(client.posts.map(\.jobs) == [[Self.job, "visit-2"]])
-        #expect(client.posts.first?.body.hasPrefix(#"{"jobs":["visit-1","visit-2"],"seq":1,"fixes":["#) == true)
+        let body = client.posts.first?.body(device: "phone")
+        #expect(body?.hasPrefix(#"{"device":"phone","jobs":["visit-1","visit-2"],"seq":1,"fixes":["#) == true)
         let failure = EnrouteError(.rateLimited, "slow down", isRetryable: true, retryAfter: .seconds(3))
         client.change { $0.posted(.failure(failure), sequence: 1, jobs: [Self.job], at: $1) }
         client.pass(2_999)

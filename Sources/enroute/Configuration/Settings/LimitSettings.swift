@@ -84,6 +84,9 @@ struct LimitSetting: Sendable {
         LimitSetting(
             "PICKUP_DISTANCE_KM", \.pickupKilometers, 0...20_100, "kilometers; 0 for no limit",
             "Distance from pickup to destination; a longer one suggests swapped coordinates."),
+        LimitSetting(
+            "ZONE_DISTANCE_KM", \.zoneKilometers, 0...20_100, "kilometers; 0 for no limit",
+            "Distance of pickup and destination from the riders and jobs of the zone; a wider zone accepts more."),
     ]
 
     private static let rates = [

@@ -41,6 +41,24 @@ extension SettingsTable {
                 "Where customers get help: the customer’s page links to it.",
                 details: "Without it the page offers no help."),
             Setting(
+                "ENROUTE_PAGES_NOTES", .choice(REST.CustomerAction.allCases.map(\.rawValue)),
+                default: .value(libraryDefaults.customerNotes.rawValue),
+                "Who may leave a note for the rider on the customer’s page.",
+                details: """
+                    `signed-in`: the customer with a token. `links`: everybody with a tracking link too, because most
+                    customers have nothing else. The page then no longer offers to share the link, because whoever has it
+                    reads and changes the note. Riders and operations staff read the note in any case.
+                    """),
+            Setting(
+                "ENROUTE_PAGES_CANCEL", .choice(REST.CustomerAction.allCases.map(\.rawValue)),
+                default: .value(libraryDefaults.customerCancelling.rawValue),
+                "Who may cancel on the customer’s page, while the status allows it.",
+                details: """
+                    Customers can cancel in `pending_vendor_acceptance`, `assigned` and `allocation_failed`. The values are
+                    those of `ENROUTE_PAGES_NOTES`. The order system learns of it as of any change of status. By REST,
+                    customers with a token may always cancel.
+                    """),
+            Setting(
                 "ENROUTE_PAGES_SIGN_IN_URL", .text("`https://…`; `http://…` for this machine only"),
                 "Page where people sign in.",
                 details: """
@@ -62,8 +80,18 @@ extension SettingsTable {
                     Without it, no page may frame it. The rider's page and the operations page can never be framed.
                     """),
             Setting(
+                "ENROUTE_PAGES_LANGUAGES_DIR", .text("path of a directory"),
+                "Further languages for the customer’s page: a file for each, such as `fr.json`.",
+                details: """
+                    `enroute config --language-template` prints a file to translate, with all texts in English. A text that
+                    a file lacks stays English and is listed in a warning when the gateway starts; a text that does not
+                    exist, and places for values (`{time}`) that differ, are errors. The page chooses by `?lang=` and
+                    `Accept-Language`. Statuses and tracking states of the file are part of `GET /api/v1/texts`. Read at the
+                    start. The other pages stay English and German.
+                    """),
+            Setting(
                 "ENROUTE_PAGES_TRANSLATION_FILES", .list("path of a JSON file"),
-                "Further languages for statuses and pages.",
+                "Further languages for statuses and tracking states only.",
                 details: """
                     Each file must be complete; a missing text is an error that names it.
                     `GET /api/v1/texts?language=en` returns a complete file. A file for `en` or `de` replaces the built-in

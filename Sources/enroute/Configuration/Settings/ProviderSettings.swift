@@ -5,6 +5,7 @@ import Events
 import Gateway
 import Realtime
 import Routing
+import Tracking
 
 extension SettingsTable {
     private static let dailyLimit = SettingType.integer(0...1_000_000_000, unit: "0 for no limit")
@@ -15,8 +16,8 @@ extension SettingsTable {
     static let arrivals = SettingGroup(
         "Arrival times",
         """
-        Without a provider, and while no provider answers, the built-in estimator calculates arrival times. Azure Maps and
-        Mapbox know the traffic; they receive the rider's location and its destination.
+        Without a provider, and while no provider answers, the streets of a file are used, and then the built-in
+        estimator. Azure Maps and Mapbox know the traffic; they receive the rider's location and its destination.
         """,
         [
             Setting(
@@ -24,6 +25,21 @@ extension SettingsTable {
                 default: .seconds(libraryDefaults.arrivals.interval),
                 "How often the arrival time of a followed job is updated.",
                 details: "At most one request to a provider for each job in that time, by all gateways together."),
+            Setting(
+                "ENROUTE_ETA_BEFORE_PICKUP", .onByDefault, default: .value("on"),
+                "Whether a delivery has an arrival time before its rider is on the way.",
+                details: """
+                    It follows from the status, from the two settings below and from the way from the shop to the customer; both
+                    places must be known, and a rider assigned. The rider's position is not used.
+                    """),
+            Setting(
+                "ENROUTE_ETA_PREPARATION_SECONDS", .integer(0...86_400, unit: "seconds"),
+                default: .seconds(.seconds(Int64(libraryDefaults.arrivals.early.preparationSeconds))),
+                "How long an order usually takes from its acceptance until it is ready."),
+            Setting(
+                "ENROUTE_ETA_PICKUP_SECONDS", .integer(0...86_400, unit: "seconds"),
+                default: .seconds(.seconds(Int64(libraryDefaults.arrivals.early.pickupSeconds))),
+                "How long it usually takes from then until the rider leaves with it."),
             Setting(
                 "ENROUTE_ETA_PROVIDER_ORDER", .list("`azure_maps`, `mapbox` or `osrm`"),
                 default: .value(ProcessConfiguration.providerOrder.joined(separator: ",")),
@@ -57,6 +73,14 @@ extension SettingsTable {
                 "ENROUTE_ETA_MAPBOX_DAILY_LIMIT", dailyLimit, default: .number(ProcessConfiguration.defaultDailyLimit),
                 "Requests for arrival times to Mapbox a day.",
                 details: perDay + " Above it the next provider is used."),
+            Setting(
+                "ENROUTE_STREETS_FILE", .text("path of a file that `enroute streets build` wrote"),
+                "The streets for arrival times when no provider answers.",
+                details: """
+                    `enroute streets build` compiles OpenStreetMap extracts and GeoJSON. The pages draw these streets too,
+                    if there are no tiles and no `ENROUTE_PAGES_STREETS_FILE`. Replace the file by a new one under the same
+                    name, as `enroute streets build` does, and restart the gateway. Followers see riders on these streets.
+                    """),
         ])
 
     static let geocoding = SettingGroup(

@@ -9,7 +9,8 @@ import Redis
 /// All settings.
 enum SettingsTable {
     static let groups: [SettingGroup] = [
-        general, listener, tls, redis, tokens, tracking, riders, jobs, arrivals, geocoding, events, webhooks, pages,
+        general, listener, tls, redis, tokens, tracking, riders, jobs, arrivals, geocoding, events, webhooks, push,
+        pages,
         tiles, management, draining, overload, limits, client,
     ]
 

@@ -13,6 +13,7 @@ import Testing
         settings.limits.positionsPerSecond = 100_000
         settings.limits.positionsBurst = 100_000
         settings.limits.allowManyMessages()
+        settings.validation.allowJumps()
     }
 
     /// Follows the job until the last fix is received. Returns the snapshot and every location after it.
@@ -99,7 +100,10 @@ import Testing
                 let shown = try #require(secondSnapshot.location)
                 #expect(secondSnapshot.tracking == .live)
                 #expect(firstLocations.contains(shown))
-                #expect(secondLocations == firstLocations.filter { $0.id > shown.id })
+                // Positions that reach a busy gateway together are conflated, so one or two may be left out.
+                let expected = firstLocations.filter { $0.id > shown.id }
+                #expect(secondLocations.allSatisfy(expected.contains))
+                #expect(expected.count - secondLocations.count <= 2)
                 #expect(try await stranger == [])
             }
         }
@@ -141,6 +145,7 @@ import Testing
                 settings.limits.positionsPerSecond = 4
                 settings.limits.positionsBurst = 2
                 settings.limits.allowManyMessages()
+                settings.validation.allowJumps()
             } _: { gateway in
                 let job = try await gateway.travellingJob()
                 let (ready, isReady) = AsyncStream.makeStream(of: Void.self)

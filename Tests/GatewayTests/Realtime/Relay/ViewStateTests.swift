@@ -26,6 +26,7 @@ import Testing
     private static func settings(_ settings: inout GatewaySettings, _ freshness: Duration) {
         settings.freshness = freshness
         settings.limits.allowManyMessages()
+        settings.validation.allowJumps()
         (settings.limits.positionsPerSecond, settings.limits.positionsBurst) = (1_000_000, 1_000_000)
     }
 

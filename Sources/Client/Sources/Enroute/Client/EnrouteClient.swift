@@ -20,6 +20,9 @@ public actor EnrouteClient {
         /// Called before each connection and request, and before a token expires. `nil`: nobody is signed in, and the
         /// connection is refused. If it throws, the client tries again later.
         public var credential: @Sendable () async throws -> Credential?
+        /// Names this device, 1 to 64 of `[A-Za-z0-9_-]`. Of several devices of a rider, the one that last started travel mode
+        /// reports. Keep it across launches to be able to resume. Default: a new name.
+        public var device = UUID().uuidString
         /// Highest plausible speed in m/s; faster positions are not shown. Raise it for trips replayed in fast motion.
         public var fastest: Double
 
@@ -74,7 +77,7 @@ public actor EnrouteClient {
     package init(_ configuration: Configuration, timebase: Timebase) {
         self.configuration = configuration
         self.timebase = timebase
-        self.machine = ClientMachine(fastest: configuration.fastest)
+        self.machine = ClientMachine(fastest: configuration.fastest, device: configuration.device)
     }
 
     // MARK: the connection
@@ -201,8 +204,13 @@ public actor EnrouteClient {
     // MARK: requests
 
     func request(_ message: ClientMessage) async throws(EnrouteError) -> WireOk {
-        let result = await self.answer { $0.request(message, at: $1) }
-        guard let result else { throw .unreachable("There is no connection to the gateway.") }
+        try await self.ask { $0.request(message, at: $1) }
+    }
+
+    func ask(_ send: (inout ClientMachine, Moment) -> Int?) async throws(EnrouteError) -> WireOk {
+        guard let result = await self.answer(to: send) else {
+            throw .unreachable("There is no connection to the gateway.")
+        }
         return try result.get()
     }
 
@@ -224,8 +232,6 @@ public actor EnrouteClient {
     func report(_ fix: Fix, for jobs: [JobID], battery: Double?) {
         self.change { $0.report(fix, jobs: jobs, battery: battery, at: $1) }
     }
-
-    func forget(_ job: JobID) { self.change { machine, _ in machine.fixes.forget(job) } }
 
     // MARK: carrying out
 
@@ -354,13 +360,14 @@ public actor EnrouteClient {
     }
 
     private func post(_ report: LocationReport) {
-        let rest = self.rest
+        let (rest, device) = (self.rest, self.configuration.device)
         Task {
             let result: Result<BatchAnswer, EnrouteError>
             do throws(EnrouteError) {
                 result = .success(
                     try await rest.decoded(
-                        "POST", "/jobs/\(report.jobs[0].rawValue)/locations", body: Data(report.body.utf8)))
+                        "POST", "/jobs/\(report.jobs[0].rawValue)/locations",
+                        body: Data(report.body(device: device).utf8)))
             } catch {
                 result = .failure(error)
             }

@@ -17,16 +17,26 @@ public struct RiderClient: Sendable {
         _ = try await self.client.request(.availability(availability, device: device))
     }
 
-    /// Switches travel mode on. Returns until when the rider may share its position, by the gateway's clock.
+    /// Switches travel mode on: from now on this device reports, and the rider's other devices do not. After a reconnect, the
+    /// client resumes by itself.
+    ///
+    /// - Parameters:
+    ///   - job: in a status that allows travel mode.
+    ///   - resuming: only goes on with what this device started, for example in an earlier launch. It needs the same
+    ///     `Configuration.device`.
+    /// - Returns: until when the rider may share its position, by the gateway's clock.
+    /// - Throws: `illegalTransition` in a status without travel mode, `notFound`, `network`, and `otherDevice` if another device
+    ///   took over meanwhile.
     @discardableResult
-    public func startTravel(_ job: JobID) async throws(EnrouteError) -> Date? {
-        try await self.client.request(.travel(job, isActive: true)).deadline.map { Date(ms: $0) }
+    public func startTravel(_ job: JobID, resuming: Bool = false) async throws(EnrouteError) -> Date? {
+        try await self.client.ask { $0.switchTravel(job, isActive: true, resumes: resuming, at: $1) }.deadline.map {
+            Date(ms: $0)
+        }
     }
 
     /// Switches travel mode off. From this call on nothing of the job is sent, even if the gateway cannot be reached.
     public func stopTravel(_ job: JobID) async throws(EnrouteError) {
-        await self.client.forget(job)
-        _ = try await self.client.request(.travel(job, isActive: false))
+        _ = try await self.client.ask { $0.switchTravel(job, isActive: false, resumes: false, at: $1) }
     }
 
     /// Queues a reading for 1 to 10 jobs, in the order of their stops. It returns at once: the newest readings are sent first,

@@ -38,13 +38,21 @@ struct ClientMachine {
     var watches: [String: Watch] = [:]
     var fixes = FixQueue()
     var isPosting = false
+    /// The jobs whose travel mode this device switched on.
+    private var travels: Set<JobID> = []
     private var pending: Set<Int> = []
     private var lastRequest = 0
     private var lastState = ConnectionState.stopped
     let fastest: Double
+    /// Names this device; `nil` for none.
+    let device: String?
 
-    init(fastest: Double = FollowedView.fastest, random: @escaping @Sendable () -> Double = { .random(in: 0..<1) }) {
+    init(
+        fastest: Double = FollowedView.fastest, device: String? = nil,
+        random: @escaping @Sendable () -> Double = { .random(in: 0..<1) }
+    ) {
         self.fastest = fastest
+        self.device = device
         self.connection = ConnectionMachine(random: random)
     }
 
@@ -122,6 +130,19 @@ struct ClientMachine {
         return id
     }
 
+    /// Switches travel mode on or off, and returns the number of the request. From then on nothing of a job that is switched off
+    /// is sent, even if the gateway cannot be reached.
+    mutating func switchTravel(_ job: JobID, isActive: Bool, resumes: Bool, at moment: Moment) -> Int {
+        if isActive { self.travels.insert(job) } else { self.forget(job) }
+        return self.request(
+            .travel(job, isActive: isActive, device: self.device, resumes: resumes), at: moment)
+    }
+
+    private mutating func forget(_ job: JobID) {
+        self.travels.remove(job)
+        self.fixes.forget(job)
+    }
+
     @discardableResult
     private mutating func settle(_ id: Int, _ result: Result<WireOk, EnrouteError>) -> Bool {
         guard self.pending.remove(id) != nil else { return false }
@@ -167,6 +188,10 @@ struct ClientMachine {
             self.watches[zone]?.repetitions = 0
             self.watch(zone, at: moment)
         }
+        // Before the first report, so that the gateway knows which device it is from.
+        for job in self.travels.sorted(by: { $0.rawValue < $1.rawValue }) {
+            self.send(.travel(job, isActive: true, device: self.device, resumes: true), at: moment)
+        }
         self.reportWhenDue(at: moment)
     }
 
@@ -174,6 +199,14 @@ struct ClientMachine {
         let error = refusal.error
         let again = moment.now + (refusal.retryInMs.map { max(0, $0) } ?? Self.askAgainAfter)
         if self.isAnswerToRepetition(refusal) { return }
+        if error.code == .otherDevice, let job = refusal.job {
+            // Said once, also if it answers the resumption after a reconnect, which nobody waits for.
+            if self.travels.contains(job), refusal.replyTo != "travel" || refusal.ref == nil {
+                self.effects.append(.outcome(.refused(job, error)))
+            }
+            self.forget(job)
+            if refusal.replyTo == "location" { return self.fixes.refused(job) }
+        }
         if refusal.replyTo == "unsubscribe", let job = refusal.job {
             return self.unsubscribeRefused(job, tryAgainAt: again)
         }

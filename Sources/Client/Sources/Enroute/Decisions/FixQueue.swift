@@ -136,7 +136,8 @@ extension FixQueue.Reading {
         return ReportedFix(
             at: Int64((self.at + correction).rounded()), latitude: digits(self.fix.place.latitude),
             longitude: digits(self.fix.place.longitude), accuracy: self.fix.accuracy.within(0...10_000),
-            speed: self.fix.speed.within(0...340), course: course)
+            speed: self.fix.speed.within(0...340), course: course,
+            isMocked: self.fix.isMocked == true)
     }
 }
 

@@ -115,6 +115,7 @@ struct FollowedView: Equatable {
         (view.riderCard, view.display, view.metadata) = (
             snapshot.riderCard, snapshot.display?.display, snapshot.metadata
         )
+        view.customerNote = snapshot.customerNote
         (view.reason, view.textKey, view.unavailableKey) = (snapshot.reason, snapshot.text, snapshot.unavailable)
         view.travelDeadline = snapshot.travelDeadline.map { Date(ms: $0) }
         view.arrival = snapshot.eta?.arrival
@@ -173,6 +174,7 @@ struct FollowedView: Equatable {
         self.view?.riderCard = nil
         self.view?.display = nil
         self.view?.metadata = nil
+        self.view?.customerNote = nil
     }
 
     private mutating func hideRider() {

@@ -19,6 +19,8 @@ public struct EnrouteError: Error, Hashable, Sendable {
         public static let rateLimited = Code(rawValue: "rate_limited")
         public static let illegalTransition = Code(rawValue: "illegal_transition")
         public static let travelModeOff = Code(rawValue: "travel_mode_off")
+        /// Another device of the rider reports for the job.
+        public static let otherDevice = Code(rawValue: "other_device")
         public static let stalePosition = Code(rawValue: "stale_position")
         public static let futurePosition = Code(rawValue: "future_position")
         public static let implausiblePosition = Code(rawValue: "implausible_position")

@@ -25,13 +25,30 @@ public struct Position: Codable, Hashable, Sendable, Identifiable {
     public let speed: Double?
     /// Degrees clockwise from north.
     public let course: Double?
+    /// Whether the gateway moved the place to a street.
+    public let isSnapped: Bool?
 
     public init(
         id: String, place: Place, measuredAt: Date, receivedAt: Date, accuracy: Double? = nil, speed: Double? = nil,
-        course: Double? = nil
+        course: Double? = nil, isSnapped: Bool? = nil
     ) {
         (self.id, self.place, self.measuredAt, self.receivedAt) = (id, place, measuredAt, receivedAt)
         (self.accuracy, self.speed, self.course) = (accuracy, speed, course)
+        self.isSnapped = isSnapped
+    }
+}
+
+/// The way ahead of a rider, along streets.
+public struct RemainingRoute: Codable, Hashable, Sendable {
+    /// From the rider's position, when it was calculated, to the destination: at least two places.
+    public let places: [Place]
+    /// The length in m.
+    public let meters: Double
+    /// Seconds to travel along it, without time at stops.
+    public let seconds: TimeInterval
+
+    public init(places: [Place], meters: Double, seconds: TimeInterval) {
+        (self.places, self.meters, self.seconds) = (places, meters, seconds)
     }
 }
 
@@ -55,14 +72,17 @@ public struct Arrival: Codable, Hashable, Sendable {
     /// By the gateway's clock. 80 % of such riders arrive between `earliest` and `latest`. `nil` for a source without a range.
     public let earliest: Date?
     public let latest: Date?
+    /// `nil` if no routing provider knows it, while the rider makes other stops first, and after the rider has left it.
+    public let route: RemainingRoute?
 
     public init(
         state: State, arrivesAt: Date? = nil, calculatedAt: Date, confidence: Confidence? = nil,
-        stopsBefore: Int? = nil, source: String? = nil, earliest: Date? = nil, latest: Date? = nil
+        stopsBefore: Int? = nil, source: String? = nil, earliest: Date? = nil, latest: Date? = nil,
+        route: RemainingRoute? = nil
     ) {
         (self.state, self.arrivesAt, self.calculatedAt) = (state, arrivesAt, calculatedAt)
         (self.confidence, self.stopsBefore, self.source) = (confidence, stopsBefore, source)
-        (self.earliest, self.latest) = (earliest, latest)
+        (self.earliest, self.latest, self.route) = (earliest, latest, route)
     }
 }
 
@@ -113,6 +133,8 @@ public struct JobView: Codable, Hashable, Sendable, Identifiable {
     public internal(set) var display: JobDisplay?
     /// Only for services and operations staff.
     public internal(set) var metadata: [String: String]?
+    /// What the customer tells the rider; for the rider, services and operations staff.
+    public internal(set) var customerNote: String?
     public internal(set) var arrival: Arrival?
     /// Why following ended; `nil` while it continues.
     public internal(set) var ended: EndReason?

@@ -13,12 +13,16 @@ public struct Fix: Codable, Hashable, Sendable {
     public var speed: Double?
     /// Degrees clockwise from north.
     public var course: Double?
+    /// An app invented the reading. The gateway refuses it. `nil` if the system does not say.
+    public var isMocked: Bool?
 
     public init(
-        place: Place, measuredAt: Date, accuracy: Double? = nil, speed: Double? = nil, course: Double? = nil
+        place: Place, measuredAt: Date, accuracy: Double? = nil, speed: Double? = nil, course: Double? = nil,
+        isMocked: Bool? = nil
     ) {
         (self.place, self.measuredAt) = (place, measuredAt)
         (self.accuracy, self.speed, self.course) = (accuracy, speed, course)
+        self.isMocked = isMocked
     }
 }
 
@@ -34,6 +38,8 @@ public enum UnavailableReason: String, Codable, Sendable, CaseIterable {
     case lowBattery = "low_battery"
     case navigationHandoff = "navigation_handoff"
     case network
+    /// An app invents the places of the phone.
+    case mocked
     case unknown
 }
 

@@ -6,7 +6,7 @@ enum ClientMessage: Hashable, Sendable {
     case refresh(token: String)
     case subscribe(JobID, since: StatusCursor?)
     case unsubscribe(JobID)
-    case travel(JobID, isActive: Bool)
+    case travel(JobID, isActive: Bool, device: String? = nil, resumes: Bool = false)
     case location(LocationReport)
     case availability(Availability, device: String?)
     case presence(Place?, device: String?)
@@ -40,10 +40,12 @@ enum ClientMessage: Hashable, Sendable {
         case .unsubscribe(let job):
             object.add("type", "unsubscribe")
             object.add("job", job.rawValue)
-        case .travel(let job, let isActive):
+        case .travel(let job, let isActive, let device, let resumes):
             object.add("type", "travel")
             object.add("job", job.rawValue)
             object.add("active", isActive)
+            object.add("device", device)
+            if resumes { object.add("resume", true) }
         case .location(let report): report.write(to: &object)
         case .availability(let status, let device):
             object.add("type", "availability")
@@ -92,8 +94,9 @@ struct LocationReport: Hashable, Sendable {
     }
 
     /// The body of `POST jobs/{job}/locations`.
-    var body: String {
+    func body(device: String) -> String {
         var object = JSONObject()
+        object.add("device", device)
         if self.jobs.count > 1 { object.add("jobs", self.jobs.map { JSONObject.quoted($0.rawValue) }) }
         self.writeReadings(to: &object)
         return object.text
@@ -115,6 +118,7 @@ struct ReportedFix: Hashable, Sendable {
     var accuracy: Double?
     var speed: Double?
     var course: Double?
+    var isMocked = false
 
     var text: String {
         var object = JSONObject()
@@ -124,6 +128,7 @@ struct ReportedFix: Hashable, Sendable {
         object.add("acc", self.accuracy)
         object.add("spd", self.speed)
         object.add("hdg", self.course)
+        if self.isMocked { object.add("mock", true) }
         return object.text
     }
 }

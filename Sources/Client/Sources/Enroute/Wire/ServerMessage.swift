@@ -109,6 +109,7 @@ struct WireSnapshot: Decodable, Sendable {
     let riderCard: RiderCard?
     let display: WireDisplay?
     let metadata: [String: String]?
+    let customerNote: String?
     let tracking: String
     let reason: EndReason?
     let text: String?
@@ -158,11 +159,13 @@ struct WireLocation: Decodable, Sendable {
     let acc: Double?
     let spd: Double?
     let hdg: Double?
+    let snapped: Bool?
 
     var position: Position {
         Position(
             id: self.id, place: Place(latitude: self.lat, longitude: self.lon), measuredAt: Date(ms: self.at),
-            receivedAt: Date(ms: self.received), accuracy: self.acc, speed: self.spd, course: self.hdg)
+            receivedAt: Date(ms: self.received), accuracy: self.acc, speed: self.spd, course: self.hdg,
+            isSnapped: self.snapped)
     }
 }
 
@@ -181,13 +184,14 @@ struct WireArrival: Decodable, Sendable {
     let source: String?
     var earliestAt: Double?
     var latestAt: Double?
+    var route: WireRoute?
 
     var arrival: Arrival {
         Arrival(
             state: Arrival.State(rawValue: self.state) ?? .unavailable, arrivesAt: self.arrivesAt.map { Date(ms: $0) },
             calculatedAt: Date(ms: self.at), confidence: self.confidence.flatMap(Arrival.Confidence.init),
             stopsBefore: self.stopsBefore, source: self.source, earliest: self.earliestAt.map { Date(ms: $0) },
-            latest: self.latestAt.map { Date(ms: $0) })
+            latest: self.latestAt.map { Date(ms: $0) }, route: self.route?.route)
     }
 }
 

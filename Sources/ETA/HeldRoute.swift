@@ -1,0 +1,51 @@
+// The way ahead of one rider between two calculations: where it begins and ends, and whether the rider is still on it.
+
+internal import EnrouteWire
+internal import Routing
+internal import Tracking
+
+/// A route as it was calculated.
+struct HeldRoute: Hashable {
+    let route: RemainingRoute
+    /// The number of stops that the route passes first; `nil` for none.
+    let stopsBefore: Int64?
+    private let line: RouteLine
+
+    /// Metres. A line that begins or ends farther from the points of the query is not its route.
+    static let farthestEnd = 500.0
+    /// Metres. A point of the query that is closer to the line is not added to it.
+    private static let nearEnd = 5.0
+
+    private init?(_ route: RemainingRoute?, _ stopsBefore: Int64?) {
+        guard let route, let line = route.line else { return nil }
+        (self.route, self.stopsBefore, self.line) = (route, stopsBefore, line)
+    }
+
+    /// The route of an estimate that was published.
+    init?(_ estimate: ArrivalEstimate) { self.init(estimate.route, estimate.stopsBefore) }
+
+    /// The line of a provider from the rider to the destination. It begins and ends at streets, and if it was calculated
+    /// for a place nearby it may begin elsewhere; so it is cut and continued to both places.
+    ///
+    /// - Returns: `nil` without a line, and for one that leads from or to somewhere else.
+    init?(_ answer: RouteAnswer, from start: Coordinate, to end: Coordinate, stopsBefore: Int64?) {
+        guard let places = answer.line, let whole = RouteLine(places) else { return nil }
+        // A route with stops may pass the start again later, so only a route without is cut.
+        let spot = whole.nearest(to: start)
+        let isDirect = stopsBefore == nil
+        var rest = isDirect ? whole.places(from: spot) : places
+        guard let first = rest.first, let last = rest.last, Self.meters(start, first) <= Self.farthestEnd,
+            Self.meters(last, end) <= Self.farthestEnd
+        else { return nil }
+        if Self.meters(start, first) > Self.nearEnd { rest.insert(start, at: 0) }
+        if Self.meters(last, end) > Self.nearEnd { rest.append(end) }
+        guard let line = RouteLine(rest) else { return nil }
+        let share = whole.meters > 0 ? min(1, line.meters / whole.meters) : 1
+        self.init(RemainingRoute(line, seconds: answer.seconds * share), stopsBefore)
+    }
+
+    /// Whether the rider is on the route.
+    func contains(_ place: Coordinate) -> Bool { self.line.nearest(to: place).away <= RemainingRoute.leftMeters }
+
+    private static func meters(_ a: Coordinate, _ b: Coordinate) -> Double { Point(a).meters(to: Point(b)) }
+}

@@ -1,0 +1,128 @@
+// A line along streets with its lengths: finds the point nearest to a place, cuts off what is behind it, and leaves out
+// places that hardly change the line. Distances are computed on a plane for each part of the line.
+
+#if canImport(Glibc)
+    private import Glibc
+#else
+    private import Darwin
+#endif
+
+/// A line of at least two places. Its description is redacted, as for Coordinate.
+package struct RouteLine: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
+    package let places: [Coordinate]
+    /// Metres from the start to each place.
+    private let metersTo: [Double]
+
+    /// - Returns: `nil` for fewer than two places.
+    package init?(_ places: [Coordinate]) {
+        guard places.count > 1 else { return nil }
+        var (metersTo, sum) = ([0.0], 0.0)
+        for (from, to) in zip(places, places.dropFirst()) {
+            let step = Step(from, to)
+            sum += hypot(step.north, step.east)
+            metersTo.append(sum)
+        }
+        (self.places, self.metersTo) = (places, metersTo)
+    }
+
+    package var description: String { "<a line>" }
+    package var customMirror: Mirror { Mirror(self, children: []) }
+
+    /// The length in metres.
+    package var meters: Double { self.metersTo.last ?? 0 }
+
+    /// A point of the line.
+    package struct Spot: Hashable, Sendable {
+        /// Metres from the start of the line.
+        package let along: Double
+        /// Metres from the place to this point.
+        package let away: Double
+        package let place: Coordinate
+        /// Index of the last place of the line that is not after the point.
+        fileprivate let index: Int
+    }
+
+    /// Returns the point nearest to a place. Cost: O(places).
+    package func nearest(to place: Coordinate) -> Spot {
+        var best = Spot(along: 0, away: .infinity, place: self.places[0], index: 0)
+        for index in self.places.indices.dropLast() {
+            let (from, to) = (self.places[index], self.places[index + 1])
+            let (step, offset) = (Step(from, to), Step(from, place))
+            let squared = step.north * step.north + step.east * step.east
+            let dot = offset.north * step.north + offset.east * step.east
+            let share = squared > 0 ? min(1, max(0, dot / squared)) : 0
+            let away = hypot(offset.north - share * step.north, offset.east - share * step.east)
+            guard away < best.away else { continue }
+            best = Spot(
+                along: self.metersTo[index] + share * squared.squareRoot(), away: away,
+                place: Self.between(from, to, share), index: index)
+        }
+        return best
+    }
+
+    /// The place at a share of the way. Across the date line, it is the end.
+    private static func between(_ from: Coordinate, _ to: Coordinate, _ share: Double) -> Coordinate {
+        guard abs(to.longitude - from.longitude) <= 180 else { return to }
+        return Coordinate(
+            latitude: from.latitude + (to.latitude - from.latitude) * share,
+            longitude: from.longitude + (to.longitude - from.longitude) * share) ?? to
+    }
+
+    /// The places from a point to the end, beginning with the point.
+    package func places(from spot: Spot) -> [Coordinate] { [spot.place] + self.places[(spot.index + 1)...] }
+
+    /// The places from the start to a point, ending with the point.
+    package func places(to spot: Spot) -> [Coordinate] { self.places[...spot.index] + [spot.place] }
+
+    /// Metres north and east from one place to another.
+    private struct Step {
+        let north: Double
+        let east: Double
+
+        private static let metersOfDegree = 6_371_008.8 * Double.pi / 180
+
+        init(_ from: Coordinate, _ to: Coordinate) {
+            var degreesEast = to.longitude - from.longitude
+            // Across the date line, use the shorter direction.
+            if degreesEast > 180 { degreesEast -= 360 } else if degreesEast < -180 { degreesEast += 360 }
+            let middle = (from.latitude + to.latitude) / 2 * Double.pi / 180
+            self.north = (to.latitude - from.latitude) * Self.metersOfDegree
+            self.east = degreesEast * Self.metersOfDegree * cos(middle)
+        }
+    }
+
+    // MARK: simplification
+
+    /// Returns the line without places that are closer than `tolerance` m to the line without them (Douglas and Peucker,
+    /// 1973). The ends stay. Cost: O(places²) at worst.
+    package func simplified(tolerance: Double) -> [Coordinate] {
+        let start = self.places[0]
+        // All on one plane, so that each comparison costs a few multiplications.
+        let points = self.places.map { place in
+            let step = Step(start, place)
+            return (x: step.east, y: step.north)
+        }
+        var isKept = Array(repeating: false, count: points.count)
+        (isKept[0], isKept[points.count - 1]) = (true, true)
+        // Parts that are still to be examined. A recursive function could exhaust the stack.
+        var parts = [(0, points.count - 1)]
+        while let (first, last) = parts.popLast() {
+            let (from, to) = (points[first], points[last])
+            let (x, y) = (to.x - from.x, to.y - from.y)
+            let squared = x * x + y * y
+            var (farthest, index) = (tolerance * tolerance, 0)
+            for candidate in first + 1..<max(first + 1, last) {
+                let (dx, dy) = (points[candidate].x - from.x, points[candidate].y - from.y)
+                let share = squared > 0 ? min(1, max(0, (dx * x + dy * y) / squared)) : 0
+                let (asideX, asideY) = (dx - share * x, dy - share * y)
+                let away = asideX * asideX + asideY * asideY
+                if away > farthest { (farthest, index) = (away, candidate) }
+            }
+            guard index > 0 else { continue }
+            isKept[index] = true
+            parts.append((first, index))
+            parts.append((index, last))
+        }
+        return zip(self.places, isKept).compactMap { $1 ? $0 : nil }
+    }
+}

@@ -1,0 +1,111 @@
+// The browsers that are notified when the rider of a job is near. They are stored at the live instance until then, so a
+// restart of that instance loses them; nothing of them is ever on disk.
+
+package import Access
+internal import Crypto
+package import EnrouteWire
+internal import FoundationEssentials
+package import NIOCore
+package import Redis
+
+/// Subscriptions at the live instance. Safe to use from any thread.
+package struct PushSubscriptions: Sendable {
+    /// A subscription as browsers describe it.
+    package struct Subscription: Codable, Hashable, Sendable {
+        package struct Keys: Codable, Hashable, Sendable {
+            package var p256dh, auth: String
+
+            package init(p256dh: String, auth: String) { (self.p256dh, self.auth) = (p256dh, auth) }
+        }
+
+        package var endpoint: String
+        package var keys: Keys
+
+        package init(endpoint: String, keys: Keys) { (self.endpoint, self.keys) = (endpoint, keys) }
+    }
+
+    /// A browser that waits, and with which grant of a customer it was added. The grant is looked at again before anything is
+    /// sent, because access may have been lost meanwhile.
+    package struct Waiting: Codable, Hashable, Sendable {
+        package var subscription: Subscription
+        private var person: String
+        private var link: String?
+        private var token: String?
+        private var issuedAt: Int64?
+
+        package init(_ subscription: Subscription, by grant: Grant) {
+            self.subscription = subscription
+            (self.person, self.link) = (grant.person.text, grant.link)
+            (self.token, self.issuedAt) = (grant.token?.id, grant.token?.issuedAt)
+        }
+
+        /// The grant as far as access to one job depends on it; `nil` if the stored one is malformed.
+        package func grant(for job: JobID) -> Grant? {
+            guard let person = PersonID(self.person) else { return nil }
+            var grant = Grant(person: person, role: .customer, job: job, link: self.link)
+            if let token, let issuedAt { grant.token = TokenIdentity(id: token, issuedAt: issuedAt) }
+            return grant.link == nil && grant.token == nil ? nil : grant
+        }
+    }
+
+    /// Maximum number of browsers per job.
+    package static let most: Int64 = 10
+    /// How long they are stored.
+    package static let lifetime = Duration.seconds(172_800)
+
+    private let live: RedisClient
+    private let keyspace: Keyspace
+
+    package init(live: RedisClient, settings: LiveStateSettings) {
+        self.live = live
+        self.keyspace = settings.keyspace
+    }
+
+    /// Stores a browser. Safe to repeat.
+    ///
+    /// - Returns: whether there was room for it.
+    /// - Throws: (in the future) `RedisError`.
+    package func add(_ waiting: Waiting, to job: JobID) -> EventLoopFuture<Bool> {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.withoutEscapingSlashes, .sortedKeys]
+        guard let text = try? encoder.encode(waiting) else { preconditionFailure("texts can be encoded") }
+        return self.keep(Array(text), endpoint: waiting.subscription.endpoint, of: job)
+    }
+
+    /// Removes a browser. Safe to repeat.
+    package func remove(endpoint: String, from job: JobID) -> EventLoopFuture<Void> {
+        self.keep([], endpoint: endpoint, of: job).map { _ in }
+    }
+
+    private func keep(_ text: [UInt8], endpoint: String, of job: JobID) -> EventLoopFuture<Bool> {
+        let id = SHA256.hash(data: Array(endpoint.utf8)).prefix(16).map { byte in
+            String(byte >> 4, radix: 16) + String(byte & 15, radix: 16)
+        }.joined()
+        return self.live.evaluate(
+            Scripts.keepPush, keys: [self.keyspace.push(of: job)],
+            arguments: [.text(id), .bytes(text), .integer(Self.lifetime.milliseconds), .integer(Self.most)]
+        ).flatMapThrowing { answer in
+            switch answer.array?.first?.integer {
+            case 1: true
+            case 0: false
+            default: throw RedisError.unexpectedAnswer(command: Scripts.keepPush.name)
+            }
+        }
+    }
+
+    /// Whether a browser waits for the rider of this job.
+    package func exist(for job: JobID) -> EventLoopFuture<Bool> {
+        self.live.send(["HLEN", .text(self.keyspace.push(of: job))]).map { ($0.integer ?? 0) > 0 }
+    }
+
+    /// Removes the browsers of a job and returns them. Malformed ones are left out.
+    package func take(from job: JobID) -> EventLoopFuture<[Waiting]> {
+        self.live.evaluate(
+            Scripts.takePush, keys: [self.keyspace.push(of: job)], arguments: [.integer(Self.most)]
+        ).map { answer in
+            (answer.array ?? []).compactMap { entry in
+                entry.bytes.flatMap { try? JSONDecoder().decode(Waiting.self, from: Data($0)) }
+            }
+        }
+    }
+}

@@ -1,0 +1,61 @@
+// Sends one message to one browser, by way of its push service (RFC 8030).
+
+internal import OutboundHTTP
+internal import Webhooks
+
+/// Sends encrypted messages. A value.
+struct PushSender: Sendable {
+    /// The result of one attempt.
+    enum Result: Sendable, Hashable {
+        case sent
+        /// The browser no longer takes messages.
+        case gone
+        /// - Parameters:
+        ///   - reason: for people, without an address.
+        ///   - mayPass: another attempt makes sense.
+        case failed(reason: String, mayPass: Bool)
+    }
+
+    let settings: PushSettings
+
+    /// - Parameter now: seconds since the epoch.
+    func send(_ message: [UInt8], to address: PushAddress, now: Int64) async -> Result {
+        let request: OutboundRequest
+        let http: OutboundHTTP
+        do {
+            request = OutboundRequest(
+                method: .post, url: address.endpoint,
+                headers: [
+                    "content-encoding": "aes128gcm", "content-type": "application/octet-stream",
+                    "ttl": "\(PushSettings.messageLifetimeSeconds)", "urgency": "high",
+                    "authorization": try self.settings.key.authorization(for: address.origin, now: now),
+                ], body: try address.encrypted(message))
+            let host = try await self.settings.resolver.address(
+                of: address.url.host, within: PushSettings.longestAttempt)
+            http = self.settings.http.pinned(address.url.host, to: "\(host)", connections: 1)
+        } catch let failure as HostResolver.Failure {
+            let isRefused = if case .refused = failure { true } else { false }
+            return .failed(reason: "\(failure)", mayPass: !isRefused)
+        } catch {
+            return .failed(reason: "\(error)", mayPass: false)
+        }
+        do throws(OutboundFailure) {
+            return Self.result(status: try await http.send(request).status)
+        } catch {
+            switch error {
+            case .tooLong(let status): return Self.result(status: status)
+            case .late: return .failed(reason: "no answer in time", mayPass: true)
+            case .unreachable(_, let reason): return .failed(reason: reason, mayPass: true)
+            case .cancelled: return .failed(reason: "the gateway stopped", mayPass: false)
+            }
+        }
+    }
+
+    private static func result(status: Int) -> Result {
+        switch status {
+        case 200..<300: .sent
+        case 404, 410: .gone
+        default: .failed(reason: "status \(status)", mayPass: status == 429 || status >= 500)
+        }
+    }
+}

@@ -1,0 +1,123 @@
+// Notifies the browsers that wait for a rider, once it is about two minutes away. Any gateway may see that first; the one
+// that takes the subscriptions from Redis sends the messages, so each browser receives one.
+
+package import Access
+package import EnrouteWire
+package import LiveState
+package import Logging
+internal import NIOCore
+internal import FoundationEssentials
+package import Telemetry
+
+/// The messages of one gateway. Thread-safe.
+package final class PushService: Sendable {
+    private struct Near: Sendable {
+        var job: JobID
+        var rider: PersonID
+        var seconds: Double
+    }
+
+    /// What other parts of the gateway know.
+    package struct Checks: Sendable {
+        /// Whether the rider makes other stops before this job.
+        let hasStopsBefore: @Sendable (JobID, PersonID) async throws -> Bool
+        /// Whether this grant of a customer still reaches the job, and this rider is its rider.
+        let mayKnow: @Sendable (Grant, JobID, PersonID) async throws -> Bool
+
+        package init(
+            hasStopsBefore: @escaping @Sendable (JobID, PersonID) async throws -> Bool,
+            mayKnow: @escaping @Sendable (Grant, JobID, PersonID) async throws -> Bool
+        ) {
+            (self.hasStopsBefore, self.mayKnow) = (hasStopsBefore, mayKnow)
+        }
+    }
+
+    private let settings: PushSettings
+    private let subscriptions: PushSubscriptions
+    private let checks: Checks
+    private let counts: SharedCounts
+    private let logger: Logger
+    private let near: AsyncStream<Near>
+    private let reports: AsyncStream<Near>.Continuation
+
+    /// Riders that wait to be looked at. More are forgotten; they are reported again 15 s later.
+    private static let mostWaiting = 1_000
+    /// Jobs that are looked at, and whose messages are sent, at the same time.
+    private static let mostAtOnce = 16
+
+    package init(
+        settings: PushSettings, subscriptions: PushSubscriptions, counts: SharedCounts, checks: Checks, logger: Logger
+    ) {
+        (self.settings, self.subscriptions, self.counts) = (settings, subscriptions, counts)
+        (self.checks, self.logger) = (checks, logger)
+        (self.near, self.reports) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(Self.mostWaiting))
+    }
+
+    /// The rider of a job is near. Returns at once.
+    package func report(_ job: JobID, _ rider: PersonID, _ seconds: Double) {
+        self.reports.yield(Near(job: job, rider: rider, seconds: seconds))
+    }
+
+    /// Runs until the task is cancelled.
+    package func run() async {
+        await withTaskGroup(of: Void.self) { group in
+            var running = 0
+            for await near in self.near {
+                if running >= Self.mostAtOnce {
+                    await group.next()
+                    running -= 1
+                }
+                group.addTask { await self.notify(near) }
+                running += 1
+            }
+            group.cancelAll()
+        }
+    }
+
+    private func notify(_ near: Near) async {
+        let waiting: [PushSubscriptions.Waiting]
+        do {
+            guard try await self.subscriptions.exist(for: near.job).get(),
+                try await !self.checks.hasStopsBefore(near.job, near.rider)
+            else { return }
+            waiting = try await self.subscriptions.take(from: near.job).get()
+        } catch {
+            // Nothing was taken, or the answer was lost; in the first case the rider is reported again.
+            return self.logger.debug(
+                "browsers not notified", metadata: [LogKey.job: "\(near.job)", LogKey.reason: "\(error)"])
+        }
+        let message = Array(
+            #"{"type":"near","job":"\#(near.job)","seconds":\#(Int64(near.seconds.rounded()))}"#.utf8)
+        await withTaskGroup(of: Void.self) { group in
+            for browser in waiting {
+                group.addTask {
+                    // Without an answer about access, nobody is told.
+                    guard let grant = browser.grant(for: near.job),
+                        (try? await self.checks.mayKnow(grant, near.job, near.rider)) == true
+                    else { return self.counts.add(.pushesRefused) }
+                    await self.send(message, to: browser.subscription, near.job)
+                }
+            }
+        }
+    }
+
+    private func send(_ message: [UInt8], to subscription: PushSubscriptions.Subscription, _ job: JobID) async {
+        guard
+            let address = try? PushAddress(
+                endpoint: subscription.endpoint, p256dh: subscription.keys.p256dh, auth: subscription.keys.auth)
+        else { return self.counts.add(.pushesFailed) }
+        let sender = PushSender(settings: self.settings)
+        for pause in self.settings.pauses.map(Optional.some) + [nil] {
+            switch await sender.send(message, to: address, now: Int64(Date.now.timeIntervalSince1970)) {
+            case .sent: return self.counts.add(.pushesSent)
+            case .gone: return self.counts.add(.pushesGone)
+            case .failed(let reason, let mayPass):
+                guard mayPass, let pause, (try? await Task.sleep(for: pause)) != nil else {
+                    self.counts.add(.pushesFailed)
+                    return self.logger.warning(
+                        "a browser was not notified", metadata: [LogKey.job: "\(job)", LogKey.reason: "\(reason)"])
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,46 @@
+// Requests with a tracking link in place of a token: `Authorization: Link <secret>`. Links show a job; where the settings allow
+// it, whoever has one may also act for the customer.
+
+internal import Access
+internal import EnrouteWire
+internal import HTTPTypes
+internal import HTTPValues
+internal import Hummingbird
+internal import Jobs
+internal import LiveState
+internal import NIOCore
+internal import TrafficControl
+
+extension Routes {
+    /// Authenticates the caller by a token with the permission, or by a tracking link if the setting allows links.
+    func grant(
+        _ request: Request, _ context: GatewayRequestContext, _ verb: Verb, orOfLinkFor action: CustomerAction
+    ) async throws -> Grant {
+        guard Self.hasLink(request), action == .links else { return try self.grant(request, context, verb) }
+        return try await self.linkGrant(request, context)
+    }
+
+    /// Whether the request has a tracking link, valid or not.
+    static func hasLink(_ request: Request) -> Bool {
+        let credentials = request.headers[.authorization]?.split(separator: " ") ?? []
+        return credentials.count == 2 && credentials[0].lowercased() == "link"
+    }
+
+    /// Returns the grant of the request's tracking link, which reaches the job in the path only.
+    ///
+    /// - Throws: 404 if the link is unknown, expired, revoked or another job's; 429 for too many attempts.
+    func linkGrant(_ request: Request, _ context: GatewayRequestContext) async throws -> Grant {
+        let address = try self.visitor(request, context)
+        let job: JobID = try Self.identifier(context.parameters.require("job"), "job")
+        guard let secret = request.headers[.authorization]?.split(separator: " ").last,
+            let id = TrackingLinks.id(of: String(secret)), let link = try await self.result(of: self.links.read(id)),
+            link.job == job
+        else {
+            self.quotas.recordInvalidToken(of: address, at: NIODeadline.now().uptimeNanoseconds)
+            throw Problem(Refused.noSuchJob)
+        }
+        let grant = Grant(person: link.customer, role: .customer, job: job, link: id)
+        guard !self.revocations.isRevoked(grant) else { throw Problem(Refused.noSuchJob) }
+        return grant
+    }
+}

@@ -1,0 +1,67 @@
+// Stores which browsers are notified when the rider of a job is near.
+
+internal import Access
+internal import EnrouteWire
+internal import HTTPTypes
+internal import HTTPValues
+internal import Hummingbird
+internal import Jobs
+internal import LiveState
+internal import Push
+internal import Realtime
+
+extension Routes {
+    func addPush(to api: RouterGroup<GatewayRequestContext>) {
+        api.put("jobs/{job}/push", use: self.notifyBrowser)
+    }
+
+    private struct PushBody: Decodable {
+        var subscription: PushSubscriptions.Subscription
+        /// Whether to notify this browser when the rider is near; `nil` means yes.
+        var near: Bool?
+    }
+
+    private struct PushDocument: Encodable {
+        var job: String
+        var near: Bool
+    }
+
+    @Sendable private func notifyBrowser(_ request: Request, _ context: GatewayRequestContext) async throws -> Response
+    {
+        let grant = try await self.grant(request, context, .followJob, orOfLinkFor: .links)
+        guard self.shared.pages.settings.pushKey != nil else {
+            throw Problem(.notFound, status: 404, detail: "This gateway has no key for push messages.")
+        }
+        guard grant.role == .customer else {
+            throw Problem(Refused(code: .forbidden, message: "Only a job's customer is notified by push messages."))
+        }
+        let job = try self.job(context, grant)
+        let body = try await self.body(PushBody.self, request, context)
+        let subscription = body.subscription
+        do throws(PushAddress.Invalid) {
+            _ = try PushAddress(
+                endpoint: subscription.endpoint, p256dh: subscription.keys.p256dh, auth: subscription.keys.auth)
+        } catch {
+            throw Self.unprocessable("subscription: \(error)")
+        }
+        let isOn = body.near ?? true
+        guard isOn else {
+            try await self.result(of: self.services.push.remove(endpoint: subscription.endpoint, from: job))
+            return try Self.json(PushDocument(job: job.text, near: false))
+        }
+        let status = try await self.view(job, grant).record.status
+        guard status.end == nil else {
+            throw Problem(
+                Refused(
+                    code: .illegalTransition, message: "The job is \(status.rawValue); no rider will come.",
+                    status: status))
+        }
+        guard try await self.result(of: self.services.push.add(.init(subscription, by: grant), to: job)) else {
+            throw Problem(
+                Refused(
+                    code: .limitExceeded,
+                    message: "At most \(PushSubscriptions.most) browsers are notified of a job."))
+        }
+        return try Self.json(PushDocument(job: job.text, near: true))
+    }
+}

@@ -1,0 +1,46 @@
+// Refuses places of jobs that are far away from their zone.
+
+internal import EnrouteWire
+internal import HTTPValues
+internal import Jobs
+internal import LiveState
+internal import NIOCore
+internal import Realtime
+internal import Redis
+
+extension Routes {
+    /// Where the zone is; `nil` without a zone, without a bound, and for a zone of which too little is known.
+    private func extent(of zone: ZoneID?) async throws -> ZoneExtent? {
+        guard let zone, self.settings.limits.zoneKilometers > 0 else { return nil }
+        return try await self.result(
+            of: self.shared.zoneExtents.extent(
+                of: zone, jobs: self.jobs.ledger.listing, riders: self.riders.places))
+    }
+
+    /// Checks the places that a request gives as coordinates. A place that the job already has is accepted, so that the order
+    /// system can send its current data as often as it likes.
+    ///
+    /// - Parameter zone: `nil` for the zone that the job has.
+    /// - Throws: 422 if one of them is too far from the zone.
+    func checkZone(
+        _ zone: ZoneID?, of job: JobID, vendor: Coordinate?, destination: Coordinate?
+    ) async throws {
+        guard self.settings.limits.zoneKilometers > 0, vendor != nil || destination != nil else { return }
+        let record = try await self.result(of: self.jobs.ledger.recover(job))?.record
+        guard let zone = zone ?? record?.zone, let extent = try await self.extent(of: zone) else { return }
+        let places = [
+            ("destination", destination, record?.destination), ("vendor", vendor, record?.vendor?.place),
+        ]
+        for case (let subject, let place?, let known) in places where place.json != known?.json {
+            let fault = extent.fault(of: place, subject, in: zone, bound: self.settings.limits.zoneKilometers)
+            if let fault { throw Self.unprocessable(fault) }
+        }
+    }
+
+    /// Whether a geocoded place is too far from the zone: there are streets of the same name in other cities. While Redis is
+    /// unavailable, none is.
+    func isDistant(_ place: Coordinate, from zone: ZoneID?) async -> Bool {
+        guard let zone, let extent = try? await self.extent(of: zone) else { return false }
+        return extent.fault(of: place, "", in: zone, bound: self.settings.limits.zoneKilometers) != nil
+    }
+}

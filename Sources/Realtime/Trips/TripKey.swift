@@ -1,0 +1,20 @@
+// Which trip a report belongs to.
+
+package import EnrouteWire
+package import LiveState
+
+extension TripValidators {
+    /// A rider's trip for one job.
+    package struct Key: Hashable, Sendable {
+        package let rider: PersonID
+        package let job: JobID
+        /// The device, where several report on the same loop; `nil` for one without a name, or of a session.
+        package let reporter: Reporter?
+
+        package init(rider: PersonID, job: JobID, reporter: Reporter? = nil) {
+            self.rider = rider
+            self.job = job
+            self.reporter = reporter.flatMap { $0.isNameless ? nil : $0 }
+        }
+    }
+}

@@ -1,0 +1,93 @@
+// GeoJSON files (RFC 7946) as streets. Lines that share a coordinate meet there.
+
+internal import Foundation
+
+enum GeoJSONInput {
+    private struct Collection: Decodable {
+        var type: String
+        var attribution: String?
+        var features: [Feature]
+    }
+
+    private struct Feature: Decodable {
+        var geometry: Geometry?
+        var properties: [String: Text]?
+    }
+
+    private struct Text: Decodable {
+        var value: String?
+
+        init(from decoder: any Decoder) throws {
+            let container = try decoder.singleValueContainer()
+            if let text = try? container.decode(String.self) {
+                self.value = text
+            } else if let flag = try? container.decode(Bool.self) {
+                self.value = flag ? "yes" : "no"
+            } else if let number = try? container.decode(Double.self), let whole = Int(exactly: number) {
+                self.value = String(whole)
+            }
+        }
+    }
+
+    private struct Geometry: Decodable {
+        var lines: [[[Double]]] = []
+
+        enum CodingKeys: String, CodingKey { case type, coordinates }
+
+        init(from decoder: any Decoder) throws {
+            let container = try decoder.container(keyedBy: CodingKeys.self)
+            switch try container.decode(String.self, forKey: .type) {
+            case "LineString": self.lines = [try container.decode([[Double]].self, forKey: .coordinates)]
+            case "MultiLineString": self.lines = try container.decode([[[Double]]].self, forKey: .coordinates)
+            default: break
+            }
+        }
+    }
+
+    /// Coordinates are joined if they are equal when rounded to this: 11 cm.
+    private static let perDegree = 1e6
+
+    /// Adds the lines of a file.
+    ///
+    /// - Parameter path: for errors.
+    static func read(_ data: Data, path: String, into ways: inout StreetWays) throws(StreetInputError) {
+        let collection: Collection
+        do {
+            collection = try JSONDecoder().decode(Collection.self, from: data)
+        } catch {
+            throw .malformed(path: path, offset: 0, reason: "it is not a GeoJSON FeatureCollection")
+        }
+        guard collection.type == "FeatureCollection" else {
+            throw .malformed(path: path, offset: 0, reason: "it is not a GeoJSON FeatureCollection")
+        }
+        if let attribution = collection.attribution { ways.add(attribution: attribution) }
+        for feature in collection.features {
+            let tags = (feature.properties ?? [:]).compactMapValues(\.value)
+            guard let geometry = feature.geometry, let rule = StreetRule(tags: tags) else { continue }
+            for line in geometry.lines {
+                // A coordinate that is invalid ends a line; the rest is another one.
+                for part in line.map(Self.key).split(separator: nil) {
+                    try ways.add(id: nil, rule: rule, name: tags["name"], keys: part.compactMap(\.self))
+                }
+            }
+        }
+    }
+
+    /// A key that contains the coordinate. It is negative, unlike the ids of OpenStreetMap.
+    private static func key(_ position: [Double]) -> Int64? {
+        guard position.count >= 2, (-180...180).contains(position[0]), (-90...90).contains(position[1]) else {
+            return nil
+        }
+        let latitude = Int64(((position[1] + 90) * self.perDegree).rounded())
+        let longitude = Int64(((position[0] + 180) * self.perDegree).rounded())
+        return .min | latitude << 32 | longitude
+    }
+
+    /// The coordinate in a key; `nil` for the id of a node.
+    static func point(_ key: Int64) -> StreetPoint? {
+        guard key < 0 else { return nil }
+        let (latitude, longitude) = ((key & .max) >> 32, key & 0xFFFF_FFFF)
+        return StreetPoint(
+            latitude: Double(latitude) / self.perDegree - 90, longitude: Double(longitude) / self.perDegree - 180)
+    }
+}

@@ -1,0 +1,118 @@
+// Compiles GeoJSON files and OpenStreetMap extracts into one street file.
+
+internal import Foundation
+
+package enum StreetCompiler {
+    /// What a compiled file contains.
+    package struct Summary: Sendable, Hashable {
+        package var nodes = 0
+        /// Directed: a street for both directions counts twice.
+        package var edges = 0
+        package var shapePoints = 0
+        package var names = 0
+        package var bytes = 0
+    }
+
+    /// The attribution of extracts.
+    private static let osmAttribution = "© OpenStreetMap contributors (ODbL)"
+    /// GeoJSON is read into memory: the size of a file, unpacked.
+    private static let maxGeoJSONBytes = 1 << 30
+
+    /// Reads the inputs and writes the compiled file. It replaces a file at `output` only when it is complete.
+    ///
+    /// - Parameters:
+    ///   - inputs: paths of `.osm.pbf`, `.geojson`, `.json`, and the last two with `.gz`. Streets of different extracts are
+    ///     joined at common nodes, those of different GeoJSON files at common coordinates.
+    ///   - progress: called with a line of text.
+    package static func compile(
+        inputs: [String], output: String, progress: (String) -> Void = { _ in }
+    ) throws(StreetInputError) -> Summary {
+        var ways = StreetWays()
+        var extracts: [OSMExtract] = []
+        for path in inputs {
+            let file: MappedFile
+            do { file = try MappedFile(path: path) } catch { throw .unreadable(path: path, reason: error.reason) }
+            let before = ways.ways.count
+            if OSMExtract.isExtract(file.bytes) {
+                let extract = OSMExtract(file, path: path)
+                extracts.append(extract)
+                try self.readWays(extract, into: &ways)
+                ways.add(attribution: self.osmAttribution)
+            } else {
+                try GeoJSONInput.read(try self.text(of: file, path: path), path: path, into: &ways)
+            }
+            progress("\(path): \(ways.ways.count - before) streets")
+        }
+        guard !ways.ways.isEmpty else { throw .noStreets }
+        var places = NodePlaces(of: ways)
+        for index in places.keys.indices {
+            guard let point = GeoJSONInput.point(places.keys[index]) else { break }
+            places.set(index, point, hasLights: false)
+        }
+        for extract in extracts { try self.readNodes(extract, into: &places) }
+        progress("\(places.keys.count) points")
+        var network = try NetworkBuilder.build(ways, places)
+        progress("\(network.nodes.count) nodes, \(network.halves.count) directed edges")
+        network.markConnected()
+        network.selectLandmarks(count: Landmarks.usualCount)
+        progress("\(network.landmarkCount) landmarks for each kind of travel")
+        let bytes = network.file(attribution: ways.attributions.joined(separator: ", "), names: ways.names.names)
+        try self.write(bytes, to: output)
+        return Summary(
+            nodes: network.nodes.count, edges: network.halves.count, shapePoints: network.shapes.count,
+            names: ways.names.names.count - 1, bytes: bytes.count)
+    }
+
+    private static func readWays(_ extract: OSMExtract, into ways: inout StreetWays) throws(StreetInputError) {
+        try extract.visitBlocks { block in
+            try block.visitWays { id, tags, nodes in
+                guard let rule = StreetRule(tags: tags) else { return }
+                try ways.add(id: id, rule: rule, name: tags["name"], keys: nodes)
+            }
+        }
+    }
+
+    private static func readNodes(_ extract: OSMExtract, into places: inout NodePlaces) throws(StreetInputError) {
+        // Extracts are sorted by id, so the next node is rarely far.
+        var next = 0
+        try extract.visitBlocks { block in
+            try block.visitNodes { id, point, hasLights in
+                if next < places.keys.count, next > 0, places.keys[next - 1] < id {
+                    if places.keys[next] > id { return }
+                    if places.keys[next] < id {
+                        next += 1
+                        while next < places.keys.count, places.keys[next] < id { next += 1 }
+                        guard next < places.keys.count, places.keys[next] == id else { return }
+                    }
+                } else {
+                    guard let index = places.index(of: id) else { return }
+                    next = index
+                }
+                places.set(next, point, hasLights: hasLights)
+                next += 1
+            }
+        }
+    }
+
+    /// The bytes of a GeoJSON file, unpacked.
+    private static func text(of file: MappedFile, path: String) throws(StreetInputError) -> Data {
+        if file.bytes.starts(with: [0x1F, 0x8B]) {
+            return try GzipInput.unpack(file.bytes, path: path, maxBytes: self.maxGeoJSONBytes)
+        }
+        let first = file.bytes.first { ![0x20, 0x09, 0x0A, 0x0D, 0xEF, 0xBB, 0xBF].contains($0) }
+        guard first == UInt8(ascii: "{") else { throw .unknownFormat(path: path) }
+        guard file.bytes.count <= self.maxGeoJSONBytes else {
+            throw .tooLarge(reason: "\(path) has more than \(self.maxGeoJSONBytes) bytes; use an extract (.osm.pbf)")
+        }
+        return Data(file.bytes)
+    }
+
+    private static func write(_ bytes: [UInt8], to path: String) throws(StreetInputError) {
+        do {
+            // A gateway that has mapped the old file continues to use it.
+            try Data(bytes).write(to: URL(fileURLWithPath: path), options: .atomic)
+        } catch {
+            throw .unwritable(path: path, reason: error.localizedDescription)
+        }
+    }
+}

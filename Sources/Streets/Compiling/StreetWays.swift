@@ -1,0 +1,115 @@
+// The streets of all inputs before they become a network: each way refers to its nodes by keys that inputs share.
+
+/// Ways and where their nodes are.
+struct StreetWays {
+    struct Way {
+        /// Index of the first key in `keys`; the next way's `first` is the end.
+        var first: Int
+        var rule: StreetRule
+        var name: UInt32
+    }
+
+    /// The maximum number of nodes of all ways together: 800 MB of keys.
+    static let maxKeys = 100_000_000
+
+    private(set) var ways: [Way] = []
+    private(set) var keys: [Int64] = []
+    private(set) var names = NamePool()
+    private(set) var attributions: [String] = []
+    /// Ids of OpenStreetMap's ways, because extracts may overlap.
+    private var known: Set<Int64> = []
+
+    /// Adds a way.
+    ///
+    /// - Parameters:
+    ///   - id: of OpenStreetMap; a way that another input contains too is added once.
+    ///   - keys: of its nodes, in order.
+    mutating func add(id: Int64?, rule: StreetRule, name: String?, keys: some Collection<Int64>)
+        throws(StreetInputError)
+    {
+        guard keys.count >= 2 else { return }
+        guard self.keys.count + keys.count <= Self.maxKeys else {
+            throw .tooLarge(reason: "its streets have more than \(Self.maxKeys) points")
+        }
+        if let id, !self.known.insert(id).inserted { return }
+        self.ways.append(Way(first: self.keys.count, rule: rule, name: self.names.index(of: name)))
+        self.keys.append(contentsOf: keys)
+    }
+
+    mutating func add(attribution: String) {
+        let text = attribution.trimmed(to: 200)
+        if !text.isEmpty, !self.attributions.contains(text) { self.attributions.append(text) }
+    }
+
+    func keys(of way: Int) -> ArraySlice<Int64> {
+        self.keys[self.ways[way].first..<(way + 1 < self.ways.count ? self.ways[way + 1].first : self.keys.count)]
+    }
+}
+
+/// Each name once.
+struct NamePool {
+    private var indices: [String: UInt32] = [:]
+    private(set) var names: [String] = [""]
+
+    /// Longest name in characters. A longer one is left out.
+    static let longest = 60
+
+    mutating func index(of name: String?) -> UInt32 {
+        guard let name, !name.isEmpty, name.count <= Self.longest,
+            !name.unicodeScalars.contains(where: { $0.properties.generalCategory == .control })
+        else { return 0 }
+        if let known = self.indices[name] { return known }
+        let index = UInt32(self.names.count)
+        self.indices[name] = index
+        self.names.append(name)
+        return index
+    }
+}
+
+extension String {
+    /// Without control characters, and with at most `count` characters.
+    fileprivate func trimmed(to count: Int) -> String {
+        String(
+            String(String.UnicodeScalarView(self.unicodeScalars.filter { $0.properties.generalCategory != .control }))
+                .prefix(count))
+    }
+}
+
+/// Where nodes are, by key.
+struct NodePlaces {
+    /// Ascending.
+    let keys: [Int64]
+    private(set) var points: [StreetPoint]
+    private(set) var hasLights: [Bool]
+
+    /// A node that no input contains, because an extract ends there.
+    private static let missing = StreetPoint(latitudeUnits: .max, longitudeUnits: .max)
+
+    init(of ways: StreetWays) {
+        var unique: [Int64] = []
+        for key in ways.keys.sorted() where key != unique.last { unique.append(key) }
+        self.keys = unique
+        self.points = [StreetPoint](repeating: Self.missing, count: unique.count)
+        self.hasLights = [Bool](repeating: false, count: unique.count)
+    }
+
+    func index(of key: Int64) -> Int? {
+        var (low, high) = (0, self.keys.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if self.keys[middle] < key { low = middle + 1 } else { high = middle }
+        }
+        return low < self.keys.count && self.keys[low] == key ? low : nil
+    }
+
+    /// - Returns: `nil` for a missing node.
+    func point(_ index: Int) -> StreetPoint? {
+        let point = self.points[index]
+        return point == Self.missing ? nil : point
+    }
+
+    mutating func set(_ index: Int, _ point: StreetPoint, hasLights: Bool) {
+        self.points[index] = point
+        if hasLights { self.hasLights[index] = true }
+    }
+}

@@ -1,0 +1,107 @@
+// Who may use a street, in which direction and how fast: OpenStreetMap's tags as a rule.
+// https://wiki.openstreetmap.org/wiki/Key:access and Key:oneway.
+
+extension StreetRule {
+    /// - Parameter tags: of a way, or the properties of a GeoJSON line.
+    /// - Returns: `nil` if the line is no street, or if nobody may use it.
+    init?(tags: [String: String]) {
+        guard tags["area"] != "yes", let road = RoadClass(line: tags) else { return nil }
+        self.init(road, limit: Self.limit(tags, road))
+        let direction = Direction(tags, road)
+        for kind in TravelKind.allCases {
+            let access = Access(tags, kind, road)
+            guard access != .no else { continue }
+            let direction = direction.of(kind, tags)
+            self.set(Self.access(kind, backward: false), direction != .backward)
+            self.set(Self.access(kind, backward: true), direction != .forward)
+            self.set(Self.local(kind), access == .local)
+        }
+        self.set(Self.noMopeds, road == .motorway || tags["motorroad"] == "yes" || tags["moped"] == "no")
+        self.set(Self.noTrucks, ["no", "private", "destination", "delivery"].contains(tags["hgv"]))
+        guard self.isUsable else { return nil }
+    }
+
+    /// The speed limit in km/h, 0 if the tags have none.
+    private static func limit(_ tags: [String: String], _ road: RoadClass) -> UInt8 {
+        if let text = tags["maxspeed"] {
+            if text == "walk" || text.hasSuffix(":living_street") || text.hasSuffix(":walk") { return 7 }
+            if text.hasSuffix(":urban") { return 50 }
+            let digits = text.prefix { $0.isASCII && $0.isNumber }
+            if digits.count <= 3, let value = Int(digits), value > 0 {
+                return UInt8(min(254, text.hasSuffix("mph") ? value * 1609 / 1000 : value))
+            }
+        }
+        // Links of motorways are bends.
+        return road == .motorway && tags["highway"]?.hasSuffix("_link") == true ? 60 : 0
+    }
+}
+
+private enum Access {
+    case yes, local, no
+
+    init(_ tags: [String: String], _ kind: TravelKind, _ road: RoadClass) {
+        self = Self.usual(kind, road) && !(kind != .motor && tags["motorroad"] == "yes") ? .yes : .no
+        let keys =
+            switch kind {
+            case .foot: ["access", "foot"]
+            case .bicycle: ["access", "vehicle", "bicycle"]
+            case .motor: ["access", "vehicle", "motor_vehicle", "motorcar"]
+            }
+        for key in keys {
+            switch tags[key] {
+            case "yes", "designated", "permissive", "official", "destination", "customers", "delivery", "residents":
+                // A general permission is not one for a kind of travel that the street is not built for.
+                guard key != "access" && key != "vehicle" || self != .no else { continue }
+                self = ["destination", "customers", "delivery", "residents"].contains(tags[key]) ? .local : .yes
+            case "no", "private", "agricultural", "forestry", "military", "emergency", "use_sidepath", "dismount",
+                "restricted":
+                self = .no
+            default: continue
+            }
+        }
+    }
+
+    private static func usual(_ kind: TravelKind, _ road: RoadClass) -> Bool {
+        switch (kind, road) {
+        case (.foot, .motorway), (.bicycle, .motorway), (.bicycle, .steps), (.bicycle, .footway): false
+        case (.foot, _), (.bicycle, _): true
+        case (.motor, .pedestrian), (.motor, .track), (.motor, .cycleway), (.motor, .footway), (.motor, .path),
+            (.motor, .steps):
+            false
+        case (.motor, _): true
+        }
+    }
+}
+
+private enum Direction {
+    case both, forward, backward
+
+    init(_ tags: [String: String], _ road: RoadClass) {
+        switch tags["oneway"] {
+        case "yes", "true", "1": self = .forward
+        case "-1", "reverse": self = .backward
+        case .some: self = .both
+        case nil:
+            let isImplied = road == .motorway || ["roundabout", "circular"].contains(tags["junction"])
+            self = isImplied ? .forward : .both
+        }
+    }
+
+    func of(_ kind: TravelKind, _ tags: [String: String]) -> Direction {
+        switch kind {
+        case .motor: return self
+        // A one-way street is one for vehicles.
+        case .foot: return tags["oneway:foot"] == "yes" ? self : .both
+        case .bicycle:
+            let isOpposite = ["cycleway", "cycleway:left", "cycleway:right", "cycleway:both"].contains {
+                tags[$0]?.hasPrefix("opposite") == true
+            }
+            switch tags["oneway:bicycle"] {
+            case "no": return .both
+            case "yes": return self == .both ? .forward : self
+            case "-1": return .backward
+            default: return isOpposite ? .both : self
+            }
+        }
+    }
+}

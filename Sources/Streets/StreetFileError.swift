@@ -1,0 +1,51 @@
+// What can be wrong with a compiled file, and with the files that one is compiled from.
+
+/// A compiled file that cannot be used.
+package enum StreetFileError: Error, Hashable, CustomStringConvertible {
+    case unreadable(path: String, reason: String)
+    /// Another kind of file.
+    case foreign(path: String)
+    /// Compiled by another version of Enroute.
+    case otherVersion(path: String, found: UInt32)
+    case damaged(path: String, reason: String)
+
+    package var description: String {
+        switch self {
+        case .unreadable(let path, let reason): "\(path) cannot be read: \(reason)"
+        case .foreign(let path):
+            "\(path) is not a compiled street file. Create one with: enroute streets build INPUT --output FILE"
+        case .otherVersion(let path, let found):
+            "\(path) has format \(found), but this version of Enroute reads format \(StreetFile.version). "
+                + "Compile it again with: enroute streets build INPUT --output FILE"
+        case .damaged(let path, let reason):
+            "\(path) is damaged: \(reason). Copy it again, or compile it again with: enroute streets build"
+        }
+    }
+}
+
+/// An input that cannot be compiled.
+package enum StreetInputError: Error, Hashable, CustomStringConvertible {
+    case unreadable(path: String, reason: String)
+    /// Neither an OpenStreetMap extract nor GeoJSON.
+    case unknownFormat(path: String)
+    case malformed(path: String, offset: Int, reason: String)
+    /// The extract uses a feature that its readers must know.
+    case unsupported(path: String, feature: String)
+    case noStreets
+    case tooLarge(reason: String)
+    case unwritable(path: String, reason: String)
+
+    package var description: String {
+        switch self {
+        case .unreadable(let path, let reason): "\(path) cannot be read: \(reason)"
+        case .unknownFormat(let path):
+            "\(path) has an unknown format. Use an OpenStreetMap extract (.osm.pbf) or GeoJSON (.geojson, .json, also .gz)"
+        case .malformed(let path, let offset, let reason): "\(path) is malformed at byte \(offset): \(reason)"
+        case .unsupported(let path, let feature):
+            "\(path) uses \"\(feature)\", which Enroute does not read. Convert it with: osmium cat FILE -o streets.osm.pbf"
+        case .noStreets: "the input contains no streets: no line that somebody may travel on"
+        case .tooLarge(let reason): "the input is too large: \(reason). Cut out the area of the deliveries first"
+        case .unwritable(let path, let reason): "\(path) cannot be written: \(reason)"
+        }
+    }
+}

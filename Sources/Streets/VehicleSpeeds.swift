@@ -1,0 +1,141 @@
+// How fast vehicles travel, by class of street and speed limit. These are the only constants to calibrate: see README.md.
+
+internal import EnrouteWire
+
+/// The speeds of one vehicle.
+struct VehicleSpeeds: Sendable {
+    /// The vehicle never travels faster, km/h.
+    var fastest: Double
+    /// The share of a car's speed, or of the way's usual speed, that the vehicle reaches.
+    var factor: Double
+    /// Seconds lost at a crossing without traffic lights, and at one with them.
+    var crossingSeconds: Double
+    var lightsSeconds: Double
+
+    /// Factors by vehicle. A car's are calibrated with recorded trips (README.md). A vehicle whose numbers are nearly all in
+    /// one proportion to those of the fastest of its kind has faster searches: the landmarks are calculated for that one.
+    static func of(_ vehicle: Vehicle) -> VehicleSpeeds {
+        switch vehicle {
+        case .foot: VehicleSpeeds(fastest: 5, factor: 1, crossingSeconds: 0.5, lightsSeconds: 12)
+        case .bicycle: VehicleSpeeds(fastest: 18, factor: 1, crossingSeconds: 1, lightsSeconds: 12)
+        case .cargoBike: VehicleSpeeds(fastest: 16, factor: 0.88, crossingSeconds: 1.15, lightsSeconds: 13.5)
+        case .moped: VehicleSpeeds(fastest: 42, factor: 1, crossingSeconds: 2.6, lightsSeconds: 14)
+        case .car: VehicleSpeeds(fastest: 130, factor: 1, crossingSeconds: 2.6, lightsSeconds: 14)
+        case .van: VehicleSpeeds(fastest: 120, factor: 0.95, crossingSeconds: 2.75, lightsSeconds: 14.7)
+        case .truck: VehicleSpeeds(fastest: 80, factor: 0.85, crossingSeconds: 3.1, lightsSeconds: 16.5)
+        }
+    }
+
+    /// The share of a speed limit that traffic reaches between crossings.
+    static let limitShare = 0.8
+
+    /// The usual speed of a car, km/h, where no speed limit is known.
+    static func car(_ road: RoadClass) -> Double {
+        switch road {
+        case .motorway: 100
+        case .trunk: 75
+        case .primary: 42
+        case .secondary: 39
+        case .tertiary: 35
+        case .street: 33
+        case .unclassified: 33
+        case .residential: 26
+        case .livingStreet: 10
+        case .service: 14
+        case .pedestrian, .track, .cycleway, .footway, .path, .steps: 8
+        }
+    }
+
+    /// The usual speed of a bicycle, km/h.
+    static func bicycle(_ road: RoadClass) -> Double {
+        switch road {
+        case .motorway, .trunk, .primary, .secondary, .tertiary, .street, .unclassified, .residential, .cycleway: 17
+        case .livingStreet, .service, .track: 14
+        case .path: 12
+        case .pedestrian, .footway: 7
+        case .steps: 2
+        }
+    }
+
+    /// The usual speed on foot, km/h.
+    static func foot(_ road: RoadClass) -> Double { road == .steps ? 2.5 : 4.8 }
+
+    /// The speed, km/h, between crossings.
+    func kilometersPerHour(_ kind: TravelKind, _ road: RoadClass, limit: UInt8) -> Double {
+        let usual: Double =
+            switch kind {
+            case .foot: Self.foot(road)
+            case .bicycle: Self.bicycle(road)
+            case .motor: limit == 0 ? Self.car(road) : min(Double(limit) * Self.limitShare, Self.fastestOn(road))
+            }
+        return min(self.fastest, usual * self.factor)
+    }
+
+    /// A speed limit for a kind of street that traffic does not reach, km/h.
+    private static func fastestOn(_ road: RoadClass) -> Double {
+        switch road {
+        case .livingStreet: 12
+        case .service: 18
+        case .pedestrian, .track, .cycleway, .footway, .path, .steps: 10
+        default: 130
+        }
+    }
+}
+
+extension TravelKind {
+    /// - Parameter vehicle: `nil` for an unknown one, which counts as a car.
+    init(_ vehicle: Vehicle?) {
+        switch vehicle {
+        case .foot: self = .foot
+        case .bicycle, .cargoBike: self = .bicycle
+        case .moped, .car, .van, .truck, nil: self = .motor
+        }
+    }
+}
+
+/// The seconds that a vehicle needs for edges, as a search uses them.
+struct TravelCosts: Sendable {
+    let kind: TravelKind
+    /// Seconds per centimetre by `StreetRule.speedIndex`.
+    let secondsPerCentimeter: [Float]
+    let crossingSeconds: Float
+    let lightsSeconds: Float
+    /// An edge with one of these bits is not used.
+    let forbidden: UInt32
+    /// An edge with one of these bits takes `slowFactor` times as long, so that it is used for the last metres only.
+    let slow: UInt32
+    /// The bit of `StreetRule` that allows this kind of travel forward. The next bit allows it backward.
+    let forwardAccess: UInt32
+
+    static let slowFactor: Float = 3
+
+    init(_ vehicle: Vehicle) {
+        let (kind, speeds) = (TravelKind(vehicle), VehicleSpeeds.of(vehicle))
+        self.kind = kind
+        self.secondsPerCentimeter = (0..<StreetRule.speedCount).map { index in
+            let rule = StreetRule(bits: UInt32(index))
+            return Float(0.036 / speeds.kilometersPerHour(kind, rule.road, limit: rule.limit))
+        }
+        (self.crossingSeconds, self.lightsSeconds) = (Float(speeds.crossingSeconds), Float(speeds.lightsSeconds))
+        self.forwardAccess = StreetRule.access(kind, backward: false)
+        self.forbidden = vehicle == .moped ? StreetRule.noMopeds : 0
+        self.slow = StreetRule.local(kind) | (vehicle == .truck ? StreetRule.noTrucks : 0)
+    }
+
+    /// What landmarks are calculated with, as the numbers of a file: seconds per centimetre by `StreetRule.speedIndex`, then
+    /// the seconds of a crossing, of traffic lights, and the factor for local traffic.
+    var numbers: [Float] {
+        self.secondsPerCentimeter + [self.crossingSeconds, self.lightsSeconds, Self.slowFactor]
+    }
+
+    static let numberCount = StreetRule.speedCount + 3
+
+    /// The vehicle whose costs are those of the landmarks: the fastest of its kind.
+    static func fastest(_ kind: TravelKind) -> TravelCosts {
+        switch kind {
+        case .foot: TravelCosts(.foot)
+        case .bicycle: TravelCosts(.bicycle)
+        case .motor: TravelCosts(.car)
+        }
+    }
+}

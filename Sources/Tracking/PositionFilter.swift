@@ -1,0 +1,239 @@
+// Estimates where a rider is from inaccurate readings: a Kalman filter with constant velocity on a plane around the rider.
+// The validator decides first whether a reading is believed; this decides how far the marker follows it. Accurate readings
+// move it nearly all the way, inaccurate ones a little, and a phone that lies still not at all. Every reading is shown at
+// once: the filter adds no delay. Both axes have the same noise, so they share one covariance.
+
+/// The movement of one rider, from the readings that its validator accepted.
+package struct PositionFilter: Hashable, Sendable {
+    /// What followers see after a reading.
+    package struct Estimate: Hashable, Sendable {
+        package var point: Point
+        /// Standard deviation of each axis, in m.
+        package var deviationMeters: Double
+        /// m/s; `nil` until two readings prove it.
+        package var speedMetersPerSecond: Double?
+        /// Clockwise from north in degrees, 0 to 360; `nil` while the rider is slow, or the heading uncertain.
+        package var headingDegrees: Double?
+        /// The phone lies still, so the marker is pinned.
+        package var isStill: Bool
+    }
+
+    /// Radius of 68 % confidence of a phone that does not say how accurate it is, and the smallest that is believed, in m.
+    static let usualAccuracy = 5.0
+    static let leastAccuracy = 3.0
+    /// The radius of 68 % confidence by the standard deviation of each axis of a normal distribution.
+    static let radiusByDeviation = 1.51
+    /// m. Errors of this accuracy radius last so long that a reading counts half.
+    static let lastingAccuracy = 100.0
+    /// After a pause of so many ms the filter starts again: anything may have happened.
+    static let longestPause: Int64 = 60_000
+    /// Deviations from the expected place beyond which a reading counts less, the further the less.
+    static let outlierDeviations = 3.0
+    /// So many outliers in a row on one side, over so many ms, and no closer to the expected place, prove it wrong.
+    static let provingOutliers = 3
+    static let provingMilliseconds: Int64 = 2_000
+    /// m/s². A rider whose velocity changes as much as that is shown where each reading is.
+    static let boundless = 1e6
+    /// After a pause of so many seconds one outlier is enough: the expected place is a guess by then, and the validator has
+    /// found the reading plausible.
+    static let sparseSeconds = 5.0
+
+    private var plane = LocalPlane(Point(latitude: 0, longitude: 0))
+    private var bounds: VehicleBounds
+    private var at: Int64?
+    /// m and m/s on the plane, east and north.
+    private var place = SIMD2<Double>()
+    private var velocity = SIMD2<Double>()
+    /// Variance of the place in m², of the velocity in m²/s², and their covariance.
+    private var (placeVariance, covariance, velocityVariance) = (0.0, 0.0, 0.0)
+    private var stillness = Stillness()
+    private var told = ToldMotion()
+    private var outliers = Outliers()
+    /// The number of readings since the start, up to `provenBy`.
+    private var count: UInt8 = 0
+
+    private struct Outliers: Hashable {
+        var count = 0
+        var since: Int64 = 0
+        var last = SIMD2<Double>()
+    }
+
+    package init(_ bounds: VehicleBounds = .of(nil)) { self.bounds = bounds }
+
+    /// The vehicle became known.
+    package mutating func setBounds(_ bounds: VehicleBounds) { self.bounds = bounds }
+
+    /// Forgets the movement: the next reading is shown as it is.
+    package mutating func reset() { self.at = nil }
+
+    /// - Parameters:
+    ///   - reading: valid, and newer than the one before.
+    ///   - heading: the phone's, in degrees.
+    ///   - isAnew: the marker jumps to the reading, wherever it was.
+    package mutating func observe(_ reading: Reading, heading: Double? = nil, isAnew: Bool = false) -> Estimate {
+        let accuracy = max(Self.leastAccuracy, reading.accuracyMeters ?? Self.usualAccuracy)
+        // Large errors last for several readings, so each of these counts less.
+        let deviation = accuracy / Self.radiusByDeviation * (1 + min(1, accuracy / Self.lastingAccuracy))
+        // Without bounds, every reading is right.
+        if self.bounds.unrest >= Self.boundless { return self.start(at: reading, deviation, heading) }
+        guard let at = self.at, !isAnew, reading.at > at, reading.at - at <= Self.longestPause else {
+            return self.start(at: reading, deviation, heading)
+        }
+        let seconds = Double(reading.at - at) / 1000
+        if !self.plane.reaches(self.place) { self.recenter() }
+        let read = self.plane.offset(of: reading.point)
+        self.at = reading.at
+        self.count = min(Self.provenBy, self.count + 1)
+        let motion = self.told.observe(
+            reading.speedMetersPerSecond, heading, from: read, seconds: seconds, deviation: deviation)
+        let wasStill = self.stillness.isStill
+        self.stillness.observe(
+            read, seconds: seconds, accuracy: accuracy, told: self.told.isTrusted ? reading.speedMetersPerSecond : nil,
+            pin: self.place)
+        if self.stillness.isStill { return self.rest(deviation) }
+        if wasStill { self.leave(deviation) }
+        self.move(to: read, deviation, seconds)
+        if let motion { self.correctVelocity(by: motion) }
+        return self.estimate(reading)
+    }
+
+    // MARK: steps
+
+    private mutating func start(at reading: Reading, _ deviation: Double, _ heading: Double?) -> Estimate {
+        self.plane = LocalPlane(reading.point)
+        (self.at, self.place, self.velocity) = (reading.at, SIMD2(), SIMD2())
+        self.restart(deviation)
+        (self.stillness, self.count) = (Stillness(), 1)
+        self.told.restart()
+        return Estimate(
+            point: reading.point, deviationMeters: deviation, speedMetersPerSecond: nil, headingDegrees: nil,
+            isStill: false)
+    }
+
+    /// The place is known as exactly as one reading, and nothing of the velocity.
+    private mutating func restart(_ deviation: Double) {
+        (self.placeVariance, self.covariance) = (deviation * deviation, 0)
+        let speed = self.bounds.usualMetersPerSecond * Self.startingShare
+        self.velocityVariance = speed * speed
+        self.outliers = Outliers()
+    }
+
+    /// The rider set off: the marker continues from where it was pinned.
+    private mutating func leave(_ deviation: Double) {
+        self.velocity = SIMD2()
+        self.restart(deviation)
+        let speed = min(Self.leavingSpeed, self.bounds.unrest * Self.leavingSeconds)
+        self.velocityVariance = speed * speed
+    }
+
+    private mutating func rest(_ deviation: Double) -> Estimate {
+        (self.velocity, self.covariance, self.outliers) = (SIMD2(), 0, Outliers())
+        return Estimate(
+            point: self.plane.point(at: self.place), deviationMeters: self.placeVariance.squareRoot(),
+            speedMetersPerSecond: 0, headingDegrees: nil, isStill: true)
+    }
+
+    private mutating func move(to read: SIMD2<Double>, _ deviation: Double, _ seconds: Double) {
+        let before = self.place
+        self.predict(seconds)
+        let away = read - self.place
+        let square = (away * away).sum()
+        let variance = deviation * deviation
+        let allowed = (self.placeVariance + variance) * Self.outlierDeviations * Self.outlierDeviations
+        guard square > allowed else {
+            self.outliers.count = 0
+            return self.correct(by: away, variance, seconds)
+        }
+        guard seconds < Self.sparseSeconds, !self.isProven(read, away) else {
+            // The readings are right, so the place was wrong.
+            let moved = read - (self.outliers.count > 0 ? self.outliers.last : before)
+            (self.place, self.velocity) = (read, seconds > 0 ? moved / seconds : SIMD2())
+            return self.restart(deviation)
+        }
+        self.outliers.last = read
+        // The weight of a reading falls with the square of its distance, so a single one moves the marker little.
+        self.correct(by: away, variance * square / allowed * (square / allowed), seconds)
+    }
+
+    /// Constant velocity, disturbed by white acceleration.
+    private mutating func predict(_ seconds: Double) {
+        self.place += self.velocity * seconds
+        let noise = self.bounds.unrest * self.bounds.unrest
+        let (p, c, q) = (self.placeVariance, self.covariance, self.velocityVariance)
+        self.placeVariance = p + seconds * (2 * c + seconds * (q + noise * seconds / 3))
+        self.covariance = c + seconds * (q + noise * seconds / 2)
+        self.velocityVariance = q + noise * seconds
+    }
+
+    private mutating func correct(by away: SIMD2<Double>, _ variance: Double, _ seconds: Double) {
+        let total = self.placeVariance + variance
+        var (gain, velocityGain) = (self.placeVariance / total, self.covariance / total)
+        let distance = (away * away).sum().squareRoot() * gain
+        let most = Self.fastestCorrection * max(1, seconds)
+        if distance > most { (gain, velocityGain) = (gain * most / distance, velocityGain * most / distance) }
+        self.place += away * gain
+        self.velocity += away * velocityGain
+        self.velocityVariance -= velocityGain * self.covariance
+        self.placeVariance *= 1 - gain
+        self.covariance *= 1 - gain
+    }
+
+    private mutating func correctVelocity(by motion: ToldMotion.Motion) {
+        let away = motion.velocity - self.velocity
+        let total = self.velocityVariance + motion.variance
+        guard (away * away).sum() <= total * Self.outlierDeviations * Self.outlierDeviations else { return }
+        let (gain, placeGain) = (self.velocityVariance / total, self.covariance / total)
+        self.velocity += away * gain
+        self.place += away * placeGain
+        self.placeVariance -= placeGain * self.covariance
+        self.covariance *= 1 - gain
+        self.velocityVariance *= 1 - gain
+    }
+
+    /// Returns whether readings have contradicted the expected place for long enough.
+    private mutating func isProven(_ read: SIMD2<Double>, _ away: SIMD2<Double>) -> Bool {
+        let now = self.at ?? 0
+        let side = self.outliers.last - self.place
+        if self.outliers.count == 0 || (side * away).sum() <= 0 {
+            (self.outliers.count, self.outliers.since) = (1, now)
+            return false
+        }
+        self.outliers.count += 1
+        return self.outliers.count >= Self.provingOutliers && now - self.outliers.since >= Self.provingMilliseconds
+    }
+
+    private mutating func recenter() {
+        let center = self.plane.point(at: self.place)
+        let moved = self.place
+        self.plane = LocalPlane(center)
+        self.place -= moved
+        self.outliers.last -= moved
+        self.stillness.shift(by: moved)
+        self.told.shift(by: moved)
+    }
+
+    private func estimate(_ reading: Reading) -> Estimate {
+        let speed = (self.velocity * self.velocity).sum().squareRoot()
+        let uncertainty = self.velocityVariance.squareRoot()
+        let isProven = self.count >= Self.provenBy && uncertainty <= max(Self.certainSpeed, speed / 2)
+        var heading = Double?.none
+        if isProven, speed > max(Self.headingSpeed, 2 * uncertainty) { heading = LocalPlane.heading(of: self.velocity) }
+        return Estimate(
+            point: self.plane.point(at: self.place), deviationMeters: self.placeVariance.squareRoot(),
+            speedMetersPerSecond: isProven ? speed : nil, headingDegrees: heading, isStill: false)
+    }
+
+    /// m/s: the marker is corrected no faster than that, so that two inaccurate readings are no leap.
+    private static let fastestCorrection = 50.0
+    /// How fast a rider may be when the filter starts: a share of the usual bound. And when it leaves a place: what follows
+    /// from its unrest after so many seconds, and at most so many m/s.
+    private static let startingShare = 0.25
+    private static let leavingSeconds = 3.0
+    private static let leavingSpeed = 3.0
+    /// Readings before a speed is shown.
+    private static let provenBy: UInt8 = 3
+    /// m/s. A speed with a smaller deviation is shown.
+    private static let certainSpeed = 2.0
+    /// m/s. A slower rider has no heading.
+    static let headingSpeed = 0.8
+}

@@ -1,0 +1,42 @@
+// What each vehicle can do. A declared vehicle bounds what is believed at once; evidence overrules it, because a rider takes
+// the bus, too. The unknown vehicle is everything from a walker to a fast train.
+
+package import EnrouteWire
+
+/// The bounds of the movement of a vehicle.
+package struct VehicleBounds: Hashable, Sendable {
+    /// m/s. Readings that imply more are believed only with evidence. The rider's measured speed raises it.
+    package let usualMetersPerSecond: Double
+    /// m/s². A rider speeds up by at most this.
+    package let acceleration: Double
+    /// Readings jump this far in m without reason, because receivers are inaccurate and do not say so.
+    package let jitterMeters: Double
+    /// How much the velocity changes on its own, in m/s² (the process noise of `PositionFilter`): turns, starts and stops.
+    package let unrest: Double
+
+    package init(usualMetersPerSecond: Double, acceleration: Double, jitterMeters: Double, unrest: Double) {
+        (self.usualMetersPerSecond, self.acceleration) = (usualMetersPerSecond, acceleration)
+        (self.jitterMeters, self.unrest) = (jitterMeters, unrest)
+    }
+
+    /// - Parameter vehicle: `nil` for an unknown one.
+    package static func of(_ vehicle: Vehicle?) -> VehicleBounds {
+        switch vehicle {
+        case .foot: self.foot
+        case .bicycle, .cargoBike: self.bicycle
+        case .moped: self.moped
+        case .car, .van: self.car
+        case .truck: self.truck
+        case nil: self.unknown
+        }
+    }
+
+    private static let foot = VehicleBounds(usualMetersPerSecond: 8, acceleration: 3, jitterMeters: 50, unrest: 0.35)
+    private static let bicycle = VehicleBounds(
+        usualMetersPerSecond: 20, acceleration: 3, jitterMeters: 60, unrest: 0.9)
+    private static let moped = VehicleBounds(usualMetersPerSecond: 32, acceleration: 4, jitterMeters: 80, unrest: 1.5)
+    private static let car = VehicleBounds(usualMetersPerSecond: 60, acceleration: 5, jitterMeters: 100, unrest: 2)
+    private static let truck = VehicleBounds(usualMetersPerSecond: 40, acceleration: 3, jitterMeters: 100, unrest: 1.5)
+    private static let unknown = VehicleBounds(
+        usualMetersPerSecond: 60, acceleration: 5, jitterMeters: 100, unrest: 2)
+}

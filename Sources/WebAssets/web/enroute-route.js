@@ -1,0 +1,1 @@
+../../JavaScript/enroute-route.js

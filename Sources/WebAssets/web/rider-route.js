@@ -1,0 +1,34 @@
+// What the list of stops says about each stop, and the one action that is next: for all tasks that are picked up at that place at
+// once, so that nobody taps three times at one counter.
+
+import {mayBeFirst} from './rider-stops.js';
+import {isFinal, isWaitingForVendor, verbsOf} from './rider-tasks.js';
+
+/** The step that all tasks of a stop take together; null for a single task, whose card has the button. */
+function actionOf({kind, jobs}, words) {
+  if (kind !== 'pickup' || jobs.length < 2) return null;
+  const steps = jobs.map((job) => {
+    const state = {kind: job.view.kind, status: job.view.status, task: job.task};
+    const step = verbsOf(state).find(({isMain}) => isMain);
+    return {job: job.job, step, isReady: step?.verb !== 'picked_up' || !isWaitingForVendor(state), isBusy: Boolean(job.busy)};
+  });
+  // The tasks may be at different steps: those that are behind come first.
+  const verb = ['arrived_at_store', 'picked_up'].find((each) => steps.some(({step}) => step?.verb === each));
+  const taken = steps.filter(({step}) => step?.verb === verb && !isFinal(step.verb));
+  const ready = taken.filter(({isReady, isBusy}) => isReady && !isBusy);
+  if (!verb || taken.length < 2) return null;
+  return {
+    verb, jobs: ready, isHeld: ready.length === 0, text: ready.length === 1 ? `${words.verbs[verb]} · ${ready[0].job}` : words.forAll(words.verbs[verb], ready.length || taken.length),
+  };
+}
+
+/** @param stops in order, as `StopOrder.of` returns them */
+export const describedStops = (stops, words) => stops.map((stop, at) => {
+  const {kind, jobs: [{job, view, names}]} = stop;
+  const vendor = view.vendor ?? names?.vendor;
+  const title = {
+    pickup: () => (vendor ? words.pickUpAt(vendor) : words.pickUpAnywhere), drop: () => words.deliver(job), visit: () => words.visit(job),
+  }[kind]();
+  const detail = kind === 'pickup' ? [view.vendorAddress, stop.jobs.map((each) => each.job).join(', ')].filter(Boolean).join(' · ') : '';
+  return {...stop, title, detail, canBeFirst: mayBeFirst(stop), action: at === 0 ? actionOf(stop, words) : null};
+});

@@ -1,0 +1,97 @@
+// The stops of a rider with several tasks, as values: which tasks are picked up at the same place, and in which order the stops
+// come. What is on board is delivered first; then everything is picked up; then the rest is delivered. Within each of the three
+// the nearest stop comes next. The order stays as it is while the stops stay the same, because a list that changes while somebody
+// rides cannot be followed, and the rider can move a stop to the front.
+
+import {distance} from './enroute-view.js';
+import {allowsTravel, headingFor, isOver} from './rider-tasks.js';
+
+/** Two vendors without a common name and address are the same place if they are this close, in m. */
+export const SAME_PLACE = 40;
+
+/** What is on board, what is picked up next, and what is delivered after that. */
+const RANKS = {now: 0, pickup: 1, later: 2};
+
+const vendorOf = ({view}) => [view.vendor, view.vendorAddress].filter(Boolean).join(', ').trim().toLowerCase();
+
+/** Whether two pickups are at the same place. */
+function isSamePickup(one, other) {
+  if (one.place && other.place) return distance(one.place, other.place) <= SAME_PLACE;
+  return vendorOf(one.jobs[0]) !== '' && vendorOf(one.jobs[0]) === vendorOf(other.jobs[0]);
+}
+
+/**
+ * Returns the stops, in no order. Tasks that are picked up at the same place share a stop; deliveries never do, because each
+ * has a customer of its own.
+ *
+ * @param {object[]} jobs as `Jobs.all` returns them; `places.vendor` is where the vendor is, if that is known
+ * @returns {{id: string, kind: 'pickup'|'drop'|'visit', rank: number, place: object|null, jobs: object[]}[]}
+ */
+export function stopsOf(jobs) {
+  const stops = [];
+  for (const job of jobs) {
+    const {view, task} = job;
+    if (!view.known || job.gone || isOver(view.status)) continue;
+    const isBefore = headingFor({kind: view.kind, status: view.status, task}) === 'vendor';
+    if (isBefore) {
+      const pickup = {kind: 'pickup', rank: RANKS.pickup, place: job.places?.vendor ?? null, jobs: [job]};
+      const same = stops.find((stop) => stop.kind === 'pickup' && isSamePickup(stop, pickup));
+      if (same) same.jobs.push(job);
+      else stops.push(pickup);
+    }
+    const isNow = !isBefore && (view.kind === 'delivery' || allowsTravel(view.status) || view.status === 'work_in_progress');
+    stops.push({
+      kind: view.kind === 'delivery' ? 'drop' : 'visit', rank: isNow ? RANKS.now : RANKS.later, place: view.destination, jobs: [job],
+    });
+  }
+  return stops.map((stop) => ({id: `${stop.kind} ${stop.jobs[0].job}`, ...stop}));
+}
+
+/** Sorts stops: by rank, and within a rank always the nearest to the one before. Stops without a place come last. */
+export function nearestFirst(stops, from = null) {
+  const ordered = [];
+  let here = from;
+  for (const rank of Object.values(RANKS)) {
+    const waiting = stops.filter((stop) => stop.rank === rank);
+    while (waiting.length > 0) {
+      const far = ({place}) => (place ? (here ? distance(here, place) : 0) : Infinity);
+      const next = waiting.reduce((best, stop) => (far(stop) < far(best) ? stop : best));
+      waiting.splice(waiting.indexOf(next), 1);
+      ordered.push(next);
+      here = next.place ?? here;
+    }
+  }
+  return ordered;
+}
+
+/** The order of the stops, as long as the page is open. */
+export class StopOrder {
+  #ids = [];
+  #first = null;
+
+  /** The stop that the rider moved to the front. */
+  first(id) { [this.#first, this.#ids] = [id, []]; }
+
+  /** @param from where the rider is, or null */
+  of(jobs, from = null) {
+    const stops = stopsOf(jobs);
+    const named = new Map(stops.map((stop) => [stop.id, stop]));
+    // A stop that is done leaves the order of the others as it is; a new one starts a new order.
+    this.#ids = this.#ids.filter((id) => named.has(id));
+    const isKnown = this.#ids.length === stops.length;
+    const ranked = isKnown && this.#ids.every((id, at) => at === 0 || named.get(this.#ids[at - 1]).rank <= named.get(id).rank
+      || this.#ids[at - 1] === this.#first);
+    const ordered = ranked ? this.#ids.map((id) => named.get(id)) : nearestFirst(stops, from);
+    const first = named.get(this.#first);
+    if (!first) this.#first = null;
+    else if (mayBeFirst(first)) ordered.unshift(...ordered.splice(ordered.indexOf(first), 1));
+    this.#ids = ordered.map(({id}) => id);
+    return ordered;
+  }
+}
+
+/** Whether the rider can go there next: nothing is delivered before it is picked up. */
+export const mayBeFirst = ({kind, rank}) => kind !== 'drop' || rank === RANKS.now;
+
+/** The jobs in the order of their stops: the cards, and the reports to the gateway, which tells customers of stops before them. */
+export const jobsInOrder = (stops) => [...new Set(stops.flatMap(({jobs}) => jobs.map(({job}) => job)))];

@@ -1,0 +1,82 @@
+"""The stage of `enroute demo`: the first thing that strangers see. Three real pages, side by side and live."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from demo import Demo
+from evidence import POLICY
+
+# An order at the highest speed takes less than a minute; a slow machine may need longer.
+ORDER_MS = 120_000
+SPEED = "8"
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory):
+    demo = Demo(tmp_path_factory.mktemp("demo"), speed=SPEED)
+    yield demo
+    demo.close()
+
+
+@pytest.fixture
+def open_stage(browser, demo):
+    """open_stage(width=1440, …): the stage in a browser of its own, and what its console said."""
+    contexts = []
+
+    def open_it(width=1440, height=900, dark=False):
+        context = browser.new_context(
+            viewport={"width": width, "height": height}, color_scheme="dark" if dark else "light", locale="en-US")
+        context.set_default_timeout(ORDER_MS)
+        contexts.append(context)
+        page = context.new_page()
+        page.lines = []
+        context.on("console", lambda message: page.lines.append(f"{message.type}: {message.text}"))
+        context.on("weberror", lambda error: page.lines.append(f"uncaught: {error.error}"))
+        page.goto(demo.url)
+        return page
+
+    yield open_it
+    for context in contexts:
+        context.close()
+
+
+def frame(page, name):
+    return page.frame_locator(f"#{name}")
+
+
+@pytest.mark.lean
+def test_three_live_pages_show_one_delivery_and_a_killed_gateway_is_measured(open_stage, axe):
+    page = open_stage()
+    customer, rider, desk = (frame(page, name) for name in ("customer", "rider", "desk"))
+    # The rider's page shares the location that the stage's phone reads; the customer sees the rider; the desk sees all.
+    expect(customer.locator("#map .rider").first).to_be_visible(timeout=ORDER_MS)
+    expect(rider.locator("#sharing")).to_be_visible(timeout=ORDER_MS)
+    expect(desk.locator("table tbody tr[data-name]").first).to_be_visible(timeout=ORDER_MS)
+    axe(page)
+    expect(page.locator("#expect-gateway")).to_contain_text("within 3 s")
+    page.get_by_role("button", name="Kill a gateway").click()
+    expect(page.locator("#result-gateway")).to_contain_text(
+        re.compile(r"again after \d+\.\d s|noticed nothing"), timeout=ORDER_MS)
+    wrong = [line for line in page.lines if POLICY.search(line) or line.startswith("uncaught")]
+    assert not wrong, wrong
+
+
+def test_an_order_is_delivered_by_the_riders_page_and_once_more_starts_another(open_stage):
+    page = open_stage()
+    again = page.get_by_role("button", name="Once more")
+    expect(again).to_be_visible(timeout=ORDER_MS)
+    expect(page.locator("#plot")).to_contain_text("Your order is here")
+    number = int(page.locator("#customer").get_attribute("src").split("=")[1])
+    again.click()
+    expect(again).to_be_hidden(timeout=ORDER_MS)
+    expect(page.locator("#customer")).to_have_attribute("src", re.compile(f"order={number + 1}"), timeout=ORDER_MS)
+
+
+def test_the_stage_fits_a_phone_a_laptop_and_a_large_screen_in_both_themes(open_stage, axe):
+    for width, height, dark in [(390, 844, False), (390, 844, True), (1280, 800, True), (1920, 1080, False)]:
+        page = open_stage(width, height, dark)
+        expect(page.locator("#faults li")).to_have_count(6)
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), f"{width} px"
+        axe(page)

@@ -1,0 +1,239 @@
+import Access
+import Crypto
+import EnrouteClient
+import EnrouteWire
+import Foundation
+import LiveState
+import Push
+import TestSupport
+import Testing
+import Webhooks
+
+@testable import Gateway
+@testable import Realtime
+
+/// Browsers that are notified when a rider is near, with a push service of our own.
+@Suite(.serialized) struct PushTests {
+    /// A gateway whose push services are all this machine.
+    private static func run(
+        allowed: [AddressRange] = [AddressRange("127.0.0.1")!],
+        answers: @escaping ProviderServer.Behaviour = { _ in .json("{}", status: 201) },
+        _ body: @escaping @Sendable (RunningGateway, ProviderServer) async throws -> Void
+    ) async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "enroute-push-\(UUID())").path
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let authority = try TestAuthority()
+        let files = try authority.issue(.server(name: "push.invalid"), into: folder, as: "push")
+        var push = try PushSettings(
+            key: PushKey(pem: P256.Signing.PrivateKey().pemRepresentation, contact: "mailto:ops@example.com"),
+            resolver: HostResolver(rule: AddressRule(allowed: allowed)) { _ in
+                [IPAddress("127.0.0.1")!]
+            }, authorities: authority.write(into: folder))
+        push.pauses = [.milliseconds(10), .milliseconds(10)]
+        try await within { [push] in
+            try await ProviderServer.running(answers, certificate: files) { service in
+                try await RunningGateway.run(isSecure: false) { settings in
+                    ArrivalTimesTests.settings(&settings)
+                    settings.push = push
+                } _: {
+                    try await body($0, service)
+                }
+            }
+        }
+    }
+
+    private static func stored(_ gateway: RunningGateway) -> PushSubscriptions {
+        PushSubscriptions(live: gateway.client, settings: gateway.settings.liveState)
+    }
+
+    private static func body(
+        _ browser: TestBrowser, _ service: ProviderServer, path: String = "1", near: Bool = true
+    ) -> String {
+        #"{"subscription":{"endpoint":"https://push.invalid:\#(service.port)/\#(path)","keys":"#
+            + #"{"p256dh":"\#(browser.p256dh)","auth":"\#(browser.auth)"}},"near":\#(near)}"#
+    }
+
+    private static func subscribe(
+        _ browser: TestBrowser, _ gateway: RunningGateway, _ service: ProviderServer, path: String = "1",
+        near: Bool = true, by person: String = "anna", _ role: Access.Role = .customer
+    ) async throws -> (status: Int, text: String) {
+        let answer = try await gateway.rest(
+            "PUT", "/api/v1/jobs/job-1/push", by: person, role, Self.body(browser, service, path: path, near: near))
+        return (answer.status, answer.text)
+    }
+
+    @Test func `a browser is notified once, two minutes before the rider arrives, and the message names only the job`()
+        async throws
+    {
+        try await Self.run { gateway, service in
+            let (job, browser) = (try await gateway.travellingJob(), TestBrowser())
+            let answer = try await Self.subscribe(browser, gateway, service)
+            #expect(answer.status == 200 && answer.text == #"{"job":"job-1","near":true}"#)
+            try await gateway.connect("rider-1", .rider) { rider, answers in
+                try await rider.send(.travel(job: job, active: true))
+                _ = try await answers.travelAnswer()
+                // 5.5 km away, then 110 m.
+                try await rider.report(job, step: 5_000)
+                _ = try await gateway.eventually("/metrics") { $0.text.contains(#"verdict="accepted"} 1"#) }
+                #expect(service.questions.isEmpty)
+                try await rider.report(job, step: 100)
+                _ = try await gateway.eventually("/metrics") {
+                    $0.text.contains(#"enroute_push_messages_total{outcome="sent"} 1"#)
+                }
+            }
+            let request = try #require(service.questions.first)
+            #expect(service.questions.count == 1 && request.method == "POST" && request.uri == "/1")
+            #expect(request.headers["content-encoding"] == ["aes128gcm"] && request.headers["ttl"] == ["300"])
+            #expect(request.headers["authorization"].first?.hasPrefix("vapid t=") == true)
+            let message = try browser.read(request.body)
+            #expect(message.wholeMatch(of: /\{"type":"near","job":"job-1","seconds":\d+\}/) != nil, "\(message)")
+            #expect(try await Self.stored(gateway).take(from: job).get() == [])
+        }
+    }
+
+    @Test func `a browser that waits no longer is not notified`() async throws {
+        try await Self.run { gateway, service in
+            let (job, browser) = (try await gateway.travellingJob(), TestBrowser())
+            #expect(try await Self.subscribe(browser, gateway, service).status == 200)
+            #expect(
+                try await Self.subscribe(browser, gateway, service, near: false).text
+                    == #"{"job":"job-1","near":false}"#)
+            #expect(try await Self.stored(gateway).take(from: job).get() == [])
+        }
+    }
+
+    @Test func `a push service that fails is asked again, and one whose browser is gone is not`() async throws {
+        let failures = Failures()
+        try await Self.run(answers: { question in
+            if question.uri == "/gone" { return .json("{}", status: 410) }
+            return .json("{}", status: failures.next() < 2 ? 503 : 201)
+        }) { gateway, service in
+            let job = try await gateway.travellingJob()
+            for path in ["gone", "slow"] {
+                #expect(try await Self.subscribe(TestBrowser(), gateway, service, path: path).status == 200)
+            }
+            try await gateway.connect("rider-1", .rider) { rider, answers in
+                try await rider.send(.travel(job: job, active: true))
+                _ = try await answers.travelAnswer()
+                try await rider.report(job, step: 100)
+                _ = try await gateway.eventually("/metrics") {
+                    $0.text.contains(#"enroute_push_messages_total{outcome="sent"} 1"#)
+                        && $0.text.contains(#"enroute_push_messages_total{outcome="gone"} 1"#)
+                }
+            }
+            #expect(service.questions.map(\.uri).filter { $0 == "/gone" }.count == 1)
+            #expect(service.questions.map(\.uri).filter { $0 == "/slow" }.count == 3)
+        }
+    }
+
+    private final class Failures: @unchecked Sendable {
+        private let lock = NSLock()
+        private var count = 0
+        func next() -> Int {
+            self.lock.withLock {
+                defer { self.count += 1 }; return self.count
+            }
+        }
+    }
+
+    /// Ways to lose access between the subscription and the rider's arrival.
+    enum Loss: CaseIterable {
+        case personIsRevoked, linkIsRevoked, linkIsDeleted, jobHasAnotherCustomer
+    }
+
+    @Test(arguments: Loss.allCases)
+    func `a browser whose customer has lost access is told nothing`(loss: Loss) async throws {
+        try await Self.run { gateway, service in
+            let (job, browser) = (try await gateway.travellingJob(), TestBrowser())
+            let made = try await gateway.rest("POST", "/api/v1/jobs/job-1/links", by: "anna", .customer)
+            let secret = String(try #require(made.text.firstMatch(of: /"link":"([0-9a-f]{32})"/)).1)
+            let id = String(try #require(made.text.firstMatch(of: /"id":"([0-9a-f]{32})"/)).1)
+            let isByLink = [.linkIsRevoked, .linkIsDeleted].contains(loss)
+            let answer =
+                isByLink
+                ? try await gateway.rest(
+                    "PUT", "/api/v1/jobs/job-1/push", as: nil, Self.body(browser, service),
+                    headers: ["Authorization: Link \(secret)"])
+                : try await gateway.rest(
+                    "PUT", "/api/v1/jobs/job-1/push", by: "anna", .customer, Self.body(browser, service))
+            #expect(answer.status == 200, "\(answer.text)")
+            try await Self.lose(loss, link: id, gateway)
+            try await gateway.connect("rider-1", .rider) { rider, answers in
+                try await rider.send(.travel(job: job, active: true))
+                _ = try await answers.travelAnswer()
+                try await rider.report(job, step: 100)
+                try await gateway.waitForMetric(#"enroute_push_messages_total{outcome="refused"} 1"#)
+            }
+            #expect(service.questions.isEmpty)
+        }
+    }
+
+    private static func lose(_ loss: Loss, link: String, _ gateway: RunningGateway) async throws {
+        let settings = gateway.settings.liveState
+        let (log, actor) = (RevocationLog(ledger: gateway.client, settings: settings), PersonID("ops-1")!)
+        switch loss {
+        case .personIsRevoked: _ = try await log.revoke(.user(PersonID("anna")!), by: actor, because: "a test").get()
+        case .linkIsRevoked: _ = try await log.revoke(.link(link), by: actor, because: "a test").get()
+        case .linkIsDeleted:
+            #expect(try await TrackingLinks(ledger: gateway.client, settings: settings).revoke(link).get())
+        case .jobHasAnotherCustomer:
+            let change = try await gateway.rest(
+                "PUT", "/api/v1/jobs/job-1/assignment", by: "orders", .service, #"{"customer":"bert"}"#)
+            #expect(change.status == 200, "\(change.text)")
+        }
+        guard [.personIsRevoked, .linkIsRevoked].contains(loss) else { return }
+        try await gateway.waitForMetric("enroute_revocations_applied_total 1")
+    }
+
+    @Test func `a push service at a private address is not connected to, and not tried again`() async throws {
+        try await Self.run(allowed: []) { gateway, service in
+            let (job, browser) = (try await gateway.travellingJob(), TestBrowser())
+            #expect(try await Self.subscribe(browser, gateway, service).status == 200)
+            try await gateway.connect("rider-1", .rider) { rider, answers in
+                try await rider.send(.travel(job: job, active: true))
+                _ = try await answers.travelAnswer()
+                try await rider.report(job, step: 100)
+                try await gateway.waitForMetric(#"enroute_push_messages_total{outcome="failed"} 1"#)
+            }
+            #expect(service.questions.isEmpty)
+        }
+    }
+
+    @Test func `an erased job leaves no browser behind`() async throws {
+        try await Self.run { gateway, service in
+            let (job, browser) = (try await gateway.travellingJob(), TestBrowser())
+            #expect(try await Self.subscribe(browser, gateway, service).status == 200)
+            #expect(try await gateway.rest("DELETE", "/api/v1/jobs/job-1", by: "orders", .service).status == 204)
+            #expect(try await !Self.stored(gateway).exist(for: job).get())
+        }
+    }
+
+    @Test func `only the job's customer is notified, of a job that has not ended, at a valid endpoint`() async throws {
+        try await Self.run { gateway, service in
+            let (job, browser) = (try await gateway.travellingJob(), TestBrowser())
+            #expect(try await Self.subscribe(browser, gateway, service, by: "bert").status == 404)
+            #expect(try await Self.subscribe(browser, gateway, service, by: "olga", .ops).status == 403)
+            let bad = try await gateway.rest(
+                "PUT", "/api/v1/jobs/job-1/push", by: "anna", .customer,
+                #"{"subscription":{"endpoint":"http://x","keys":{"p256dh":"","auth":""}}}"#)
+            #expect(bad.status == 422 && bad.text.contains("must start with https://"), "\(bad.text)")
+            _ = try await gateway.ledger.publish(.workInProgress, of: job, by: PersonID("service")!, source: "event")
+                .get()
+            _ = try await gateway.ledger.publish(.completed, of: job, by: PersonID("service")!, source: "event").get()
+            #expect(try await Self.subscribe(browser, gateway, service).status == 409)
+        }
+    }
+
+    @Test func `a gateway without a key says that it sends no messages`() async throws {
+        try await within {
+            try await RunningGateway.run(isSecure: false) { gateway in
+                _ = try await gateway.travellingJob()
+                let answer = try await gateway.rest(
+                    "PUT", "/api/v1/jobs/job-1/push", by: "anna", .customer,
+                    #"{"subscription":{"endpoint":"https://x.example/","keys":{"p256dh":"","auth":""}}}"#)
+                #expect(answer.status == 404 && answer.text.contains("no key for push messages"))
+            }
+        }
+    }
+}

@@ -1,0 +1,93 @@
+// The stops of a rider with several tasks: grouped pickups and their order.
+
+import './page.mjs';
+import assert from 'node:assert/strict';
+import {test} from 'node:test';
+
+import {describedStops} from '../../Sources/WebAssets/web/rider-route.js';
+import {StopOrder, jobsInOrder, nearestFirst, stopsOf} from '../../Sources/WebAssets/web/rider-stops.js';
+import {words} from '../../Sources/WebAssets/web/rider-words.js';
+
+const at = (lat, lon = 12.5) => ({lat, lon});
+const SHOP = at(41.900);
+const delivery = (job, task, {destination = at(41.95), vendor = 'Da Gino', vendorAddress = 'Via Appia 1', place = SHOP, status = 'preparing',
+  ...more} = {}) => ({
+  job, task, places: {vendor: place}, gone: null,
+  view: {known: true, kind: 'delivery', status: task === 'in_transit' ? 'in_transit' : status, destination, vendor, vendorAddress}, ...more,
+});
+const visit = (job, status, destination = at(41.93)) => ({
+  job, task: null, places: {}, gone: null, view: {known: true, kind: 'service', status, destination, vendor: null, vendorAddress: null},
+});
+const ids = (stops) => stops.map(({id}) => id);
+
+test('tasks of one vendor share a pickup, and each customer keeps a stop', () => {
+  const stops = stopsOf([delivery('a', 'accepted'), delivery('b', 'arrived_at_store'), delivery('c', 'accepted', {vendor: 'Pizza', place: at(41.91)})]);
+  assert.deepEqual(stops.filter(({kind}) => kind === 'pickup').map(({jobs}) => jobs.map(({job}) => job)), [['a', 'b'], ['c']]);
+  assert.deepEqual(ids(stops).sort(), ['drop a', 'drop b', 'drop c', 'pickup a', 'pickup c']);
+});
+
+test('two names at one place share a pickup; one name at two places, or no name and no place, do not', () => {
+  const pickups = (...jobs) => stopsOf(jobs).filter(({kind}) => kind === 'pickup').length;
+  const near = {lat: SHOP.lat + 0.0002, lon: SHOP.lon};
+  assert.equal(pickups(delivery('a', 'accepted'), delivery('b', 'accepted', {vendor: 'Kiosk', place: near})), 1);
+  assert.equal(pickups(delivery('a', 'accepted'), delivery('b', 'accepted', {place: at(41.99)})), 2);
+  assert.equal(pickups(delivery('a', 'accepted', {place: null}), delivery('b', 'accepted', {place: null})), 1);
+  const unknown = {place: null, vendor: null, vendorAddress: null};
+  assert.equal(pickups(delivery('a', 'accepted', unknown), delivery('b', 'accepted', unknown)), 2);
+});
+
+test('what is on board comes first, then the pickups, then the rest, each time the nearest', () => {
+  const stops = stopsOf([
+    delivery('late', 'accepted', {destination: at(41.99)}), delivery('far', 'in_transit', {destination: at(41.80)}),
+    delivery('near', 'picked_up', {destination: at(41.89)}), delivery('soon', 'accepted', {vendor: 'Pizza', place: at(41.81), destination: at(41.92)}),
+  ]);
+  assert.deepEqual(ids(nearestFirst(stops, at(41.88))), [
+    'drop near', 'drop far', 'pickup soon', 'pickup late', 'drop soon', 'drop late',
+  ]);
+});
+
+test('a visit comes before those that have not begun, and ended or unknown jobs have no stop', () => {
+  const stops = nearestFirst(stopsOf([
+    visit('later', 'assigned'), visit('now', 'on_the_way'), {...visit('gone', 'assigned'), gone: 'reassigned'},
+    visit('done', 'completed'), {...visit('new', 'assigned'), view: {known: false}},
+  ]));
+  assert.deepEqual(ids(stops), ['visit now', 'visit later']);
+});
+
+test('the order stays while the rider moves, and changes with the stops', () => {
+  const order = new StopOrder();
+  const jobs = [delivery('a', 'in_transit', {destination: at(41.80)}), delivery('b', 'in_transit', {destination: at(41.99)})];
+  assert.deepEqual(ids(order.of(jobs, at(41.98))), ['drop b', 'drop a']);
+  assert.deepEqual(ids(order.of(jobs, at(41.81))), ['drop b', 'drop a']);
+  jobs.push(delivery('c', 'in_transit', {destination: at(41.82)}));
+  assert.deepEqual(ids(order.of(jobs, at(41.805))), ['drop a', 'drop c', 'drop b']);
+  // A stop that is done does not change the order of the others.
+  assert.deepEqual(ids(order.of(jobs.slice(1), at(41.98))), ['drop c', 'drop b']);
+});
+
+test('the rider moves a stop to the front, but delivers nothing that is not on board', () => {
+  const order = new StopOrder();
+  const jobs = [delivery('a', 'in_transit', {destination: at(41.80)}), delivery('b', 'accepted')];
+  assert.deepEqual(ids(order.of(jobs)), ['drop a', 'pickup b', 'drop b']);
+  order.first('pickup b');
+  assert.deepEqual(ids(order.of(jobs)), ['pickup b', 'drop a', 'drop b']);
+  assert.deepEqual(jobsInOrder(order.of(jobs)), ['b', 'a']);
+  order.first('drop b');
+  assert.deepEqual(ids(order.of(jobs)), ['drop a', 'pickup b', 'drop b']);
+});
+
+test('one tap confirms the arrival for all tasks of a pickup, and picks up those that are ready', () => {
+  const described = (jobs) => describedStops(new StopOrder().of(jobs), words.en);
+  const [arrive] = described([delivery('a', 'accepted'), delivery('b', 'accepted')]);
+  assert.equal(arrive.title, 'Pick up at Da Gino');
+  assert.equal(arrive.detail, 'Via Appia 1 · a, b');
+  assert.deepEqual([arrive.action.text, arrive.action.jobs.map(({job}) => job)], ['Arrived at store · 2 tasks', ['a', 'b']]);
+  const ready = {status: 'ready_for_pickup'};
+  const [pick] = described([
+    delivery('a', 'arrived_at_store', ready), delivery('b', 'arrived_at_store'), delivery('c', 'arrived_at_store', ready)]);
+  assert.deepEqual([pick.action.verb, pick.action.jobs.map(({job}) => job), pick.action.isHeld], ['picked_up', ['a', 'c'], false]);
+  const [waits] = described([delivery('a', 'arrived_at_store'), delivery('b', 'arrived_at_store')]);
+  assert.equal(waits.action.isHeld, true);
+  // A single task has its own button.
+  assert.equal(described([delivery('a', 'accepted')])[0].action, null);
+});

@@ -1,0 +1,95 @@
+// The offer of a message when the rider is near, with a browser's interfaces as values.
+
+import assert from 'node:assert/strict';
+import {test} from 'node:test';
+
+import {NearMessage} from '../../Sources/WebAssets/web/track-push.js';
+import {words as allWords} from '../../Sources/WebAssets/web/track-words.js';
+
+const words = allWords.en;
+const COMING = {known: true, kind: 'delivery', ended: null, refused: null};
+
+function made({permission = 'granted', status = 200, key = 'BCVx', ...rest} = {}) {
+  const attributes = new Map();
+  const button = {
+    hidden: true, textContent: '', setAttribute: (name, value) => attributes.set(name, value),
+    addEventListener(_, act) { this.press = act; },
+  };
+  const log = {said: [], sent: [], posted: [], subscribed: []};
+  const subscription = {toJSON: () => ({endpoint: 'https://push.example/1', keys: {p256dh: 'k', auth: 'a'}, expirationTime: null})};
+  const worker = {
+    active: {postMessage: (message) => log.posted.push(message)},
+    pushManager: {
+      getSubscription: async () => null,
+      subscribe: async (options) => { log.subscribed.push(options); return subscription; },
+    },
+  };
+  const system = {
+    isSecureContext: true, PushManager: class {}, location: {href: 'https://a.example/track/job-1#secret'},
+    Notification: {permission: 'default', requestPermission: async () => permission},
+    navigator: {serviceWorker: {ready: Promise.resolve(worker)}},
+    fetch: async (url, options) => { log.sent.push([url, options]); return {ok: status < 300, status}; }, ...rest,
+  };
+  const near = new NearMessage(button, {
+    words, job: 'job-1', key, header: () => 'Link secret', say: (text) => log.said.push(text), system,
+  });
+  return {near, button, log, system, attributes};
+}
+
+test('a browser that can receive messages is offered one, until it is too late or the job has ended', () => {
+  const {near, button} = made();
+  near.show(COMING, null);
+  assert.deepEqual([button.hidden, button.textContent], [false, words.tellOn]);
+  near.show(COMING, 179);
+  assert.equal(button.hidden, true);
+  near.show({...COMING, ended: 'completed'}, null);
+  assert.equal(button.hidden, true);
+  near.show({...COMING, known: false}, null);
+  assert.equal(button.hidden, true);
+});
+
+test('nothing is offered without a key, a secure context or the browser\'s interfaces, or after a refusal', () => {
+  for (const lacks of [{key: ''}, {isSecureContext: false}, {PushManager: undefined}, {Notification: undefined}]) {
+    const {near, button} = made(lacks);
+    near.show(COMING, null);
+    assert.equal(button.hidden, true, JSON.stringify(Object.keys(lacks)));
+  }
+  const {near, button, system} = made();
+  system.Notification.permission = 'denied';
+  near.show(COMING, null);
+  assert.equal(button.hidden, true);
+});
+
+test('switching it on subscribes, tells the gateway, and gives the worker the text and the address', async () => {
+  const {near, button, log, attributes} = made();
+  near.show(COMING, null);
+  await button.press();
+  await new Promise((resolve) => setImmediate(resolve));
+  assert.equal(log.subscribed[0].userVisibleOnly, true);
+  assert.deepEqual([...log.subscribed[0].applicationServerKey], [4, 37, 113]);
+  const [url, {method, headers, body}] = log.sent[0];
+  assert.deepEqual([url, method, headers.Authorization], ['/api/v1/jobs/job-1/push', 'PUT', 'Link secret']);
+  assert.deepEqual(JSON.parse(body), {
+    subscription: {endpoint: 'https://push.example/1', keys: {p256dh: 'k', auth: 'a'}}, near: true,
+  });
+  assert.deepEqual(log.posted, [{
+    type: 'near', job: 'job-1', title: words.tellTitle, body: words.tellBody.delivery,
+    url: 'https://a.example/track/job-1#secret',
+  }]);
+  assert.deepEqual([log.said, button.textContent, attributes.get('aria-pressed')], [[words.tellIsOn], words.tellOff, 'true']);
+  await button.press();
+  assert.equal(JSON.parse(log.sent[1][1].body).near, false);
+  assert.equal(log.posted[1].url, null);
+  assert.equal(button.textContent, words.tellOn);
+});
+
+test('a refused permission and a failure are said, and change nothing', async () => {
+  const refused = made({permission: 'denied'});
+  refused.near.show(COMING, null);
+  await refused.button.press();
+  assert.deepEqual([refused.log.said, refused.log.sent], [[words.tellDenied], []]);
+  const failed = made({status: 503});
+  failed.near.show(COMING, null);
+  await failed.button.press();
+  assert.deepEqual([failed.log.said, failed.log.posted, failed.button.textContent], [[words.tellFailed], [], words.tellOn]);
+});

@@ -1,0 +1,92 @@
+import Access
+import EnrouteWire
+import LiveState
+import Redis
+import TestSupport
+import Testing
+
+/// The contracts of keep_push and take_push.
+@Suite struct PushSubscriptionsTests {
+    private static let grant = Grant(
+        person: PersonID("anna")!, role: .customer, token: TokenIdentity(id: "t-1", issuedAt: 1_800_000_000))
+
+    private static func subscription(_ number: Int, by grant: Grant = Self.grant) -> PushSubscriptions.Waiting {
+        .init(
+            .init(endpoint: "https://push.example/\(number)", keys: .init(p256dh: "key-\(number)", auth: "secret")),
+            by: grant)
+    }
+
+    private static func store(_ stage: Stage) -> (PushSubscriptions, String) {
+        (PushSubscriptions(live: stage.client, settings: stage.settings), stage.settings.keyspace.push(of: Stage.job))
+    }
+
+    @Test func `each browser is stored once, for a bounded time, and taken once`() async throws {
+        try await Stage.set { stage in
+            let (store, key) = Self.store(stage)
+            #expect(try await !store.exist(for: Stage.job).get())
+            for number in [1, 2, 1] { #expect(try await store.add(Self.subscription(number), to: Stage.job).get()) }
+            #expect(try await store.exist(for: Stage.job).get())
+            let left = try #require(try await stage.client.run("PTTL", key).integer)
+            #expect((1...PushSubscriptions.lifetime.milliseconds).contains(left))
+            let taken = try await store.take(from: Stage.job).get()
+            #expect(Set(taken) == [Self.subscription(1), Self.subscription(2)] && taken.count == 2)
+            #expect(try await store.take(from: Stage.job).get() == [])
+            #expect(try await !store.exist(for: Stage.job).get())
+        }
+    }
+
+    @Test func `a browser that no longer waits is removed, and a job has a bounded number`() async throws {
+        try await Stage.set { stage in
+            let (store, _) = Self.store(stage)
+            let most = Int(PushSubscriptions.most)
+            for number in 1...most { #expect(try await store.add(Self.subscription(number), to: Stage.job).get()) }
+            #expect(try await !store.add(Self.subscription(0), to: Stage.job).get())
+            // A browser that is stored already may subscribe again.
+            #expect(try await store.add(Self.subscription(most), to: Stage.job).get())
+            try await store.remove(endpoint: Self.subscription(1).subscription.endpoint, from: Stage.job).get()
+            #expect(try await store.add(Self.subscription(0), to: Stage.job).get())
+            #expect(try await store.take(from: Stage.job).get().count == most)
+        }
+    }
+
+    @Test func `a grant is stored as far as access depends on it`() async throws {
+        try await Stage.set { stage in
+            let (store, _) = Self.store(stage)
+            let link = Grant(person: PersonID("anna")!, role: .customer, job: Stage.job, link: "0123456789abcdef")
+            for (number, grant) in [Self.grant, link].enumerated() {
+                #expect(try await store.add(Self.subscription(number, by: grant), to: Stage.job).get())
+            }
+            let grants = try await store.take(from: Stage.job).get().map { $0.grant(for: Stage.job) }
+            var token = Self.grant
+            token.job = Stage.job
+            #expect(Set(grants) == [token, link])
+        }
+    }
+
+    @Test func `malformed entries are left out, and bad arguments change nothing`() async throws {
+        try await Stage.set { stage in
+            let (store, key) = Self.store(stage)
+            #expect(try await store.add(Self.subscription(1), to: Stage.job).get())
+            for arguments in [
+                ["", "{}", "1000", "10"], ["a b", "{}", "1000", "10"], ["a", "text", "1000", "10"],
+                ["a", "{\(String(repeating: " ", count: 2_048))}", "1000", "10"], ["a", "{}", "0", "10"],
+                ["a", "{}", "1000", "101"], ["a", "{}", "1000"],
+            ] {
+                try await stage.leavesEverythingUnchanged {
+                    await #expect(throws: RedisError.self) {
+                        try await stage.run(Scripts.keepPush, keys: [key], arguments)
+                    }
+                }
+            }
+            for arguments in [["x"], ["0"], []] {
+                try await stage.leavesEverythingUnchanged {
+                    await #expect(throws: RedisError.self) {
+                        try await stage.run(Scripts.takePush, keys: [key], arguments)
+                    }
+                }
+            }
+            _ = try await stage.client.run("HSET", key, "b", "not JSON")
+            #expect(try await store.take(from: Stage.job).get() == [Self.subscription(1)])
+        }
+    }
+}

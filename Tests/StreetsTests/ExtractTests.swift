@@ -1,0 +1,151 @@
+import EnrouteWire
+import Foundation
+import Testing
+
+@testable import Streets
+
+/// OpenStreetMap extracts: what is read from them, and what is wrong with them.
+@Suite struct ExtractTests {
+    private let folder: TemporaryPlace
+
+    init() throws { self.folder = try TemporaryPlace() }
+
+    private func compile(_ bytes: [UInt8]) throws(StreetInputError) -> StreetNetwork? {
+        guard let input = try? self.folder.write("a.osm.pbf", bytes) else { return nil }
+        let output = self.folder.file("a.streets")
+        _ = try StreetCompiler.compile(inputs: [input], output: output)
+        return try? StreetNetwork(path: output)
+    }
+
+    @Test(arguments: PBFWriter.Packing.allCases, [true, false])
+    func `an extract becomes streets that meet at common nodes`(packing: PBFWriter.Packing, isDense: Bool) throws {
+        var writer = PBFWriter.crossing
+        (writer.packing, writer.isDense) = (packing, isDense)
+        let network = try #require(try self.compile(writer.bytes))
+        // Four arms: the building is no street, and node 11 is only a bend.
+        #expect(network.nodeCount == 5 && network.graph.edges.count == 4 && network.graph.shapes.count == 1)
+        #expect(network.attribution.contains("OpenStreetMap"))
+        let names = Set(network.graph.edges.indices.compactMap { network.graph.name(of: $0) })
+        #expect(names == ["Hauptstraße", "Gasse"])
+        let route = try #require(
+            network.route(through: [try place(48.200, 16.300), try place(48.204, 16.300)], by: .car))
+        #expect(abs(route.meters - 536) < 10)
+        #expect(route.line.count == 4)
+        // 15 s at the lights in the middle are part of some 50 s.
+        #expect(route.seconds > 40 && route.seconds < 90)
+        // The lights are at the ends of all four arms.
+        let lights = StreetRule.lights(atStart: true) | StreetRule.lights(atStart: false)
+        #expect(network.graph.edges.allSatisfy { $0.rule & lights != 0 })
+    }
+
+    @Test func `coordinates follow the granularity of the file`() throws {
+        var writer = PBFWriter.crossing
+        writer.granularity = 1000
+        let network = try #require(try self.compile(writer.bytes))
+        let near = network.segments(near: try place(48.2, 16.3), within: 5, atMost: 1, for: nil)
+        #expect(try #require(near.first).meters < 0.2)
+    }
+
+    @Test func `a way that leaves the extract ends at its last node in it`() throws {
+        var writer = PBFWriter.crossing
+        writer.ways[0].nodes = [10, 11, 12, 13, 77, 78]
+        let network = try #require(try self.compile(writer.bytes))
+        #expect(network.graph.edges.count == 3 || network.graph.edges.count == 4)
+        #expect(network.graph.nodes.allSatisfy { $0.isValid })
+    }
+
+    @Test func `extracts that overlap are joined, and common ways are added once`() throws {
+        let first = try self.folder.write("1.osm.pbf", PBFWriter.crossing.bytes)
+        var other = PBFWriter.crossing
+        other.nodes.append(.init(id: 30, latitude: 48.206, longitude: 16.306))
+        other.ways.append(.init(id: 4, tags: [("highway", "residential")], nodes: [13, 30]))
+        let second = try self.folder.write("2.osm.pbf", other.bytes)
+        let summary = try StreetCompiler.compile(inputs: [first, second], output: self.folder.file("both.streets"))
+        #expect(summary.edges == 10)
+    }
+
+    @Test func `every beginning of an extract is an error or fewer streets, and never a crash`() throws {
+        for packing in PBFWriter.Packing.allCases {
+            var writer = PBFWriter.crossing
+            writer.packing = packing
+            let bytes = writer.bytes
+            for count in 0..<bytes.count {
+                do throws(StreetInputError) {
+                    _ = try self.compile(Array(bytes[..<count]))
+                    Issue.record("\(count) of \(bytes.count) bytes were compiled")
+                } catch {
+                    switch error {
+                    case .malformed, .unknownFormat, .noStreets: break
+                    default: Issue.record("\(error)")
+                    }
+                }
+            }
+        }
+    }
+
+    @Test func `changed bytes are an error or other streets, and never a crash`() throws {
+        var random = Seeded(state: 5)
+        for packing in PBFWriter.Packing.allCases {
+            var writer = PBFWriter.crossing
+            writer.packing = packing
+            let bytes = writer.bytes
+            for _ in 0..<600 {
+                var changed = bytes
+                for _ in 0..<Int.random(in: 1...4, using: &random) {
+                    changed[Int.random(in: 0..<changed.count, using: &random)] = .random(in: 0...255, using: &random)
+                }
+                if let network = try? self.compile(changed) {
+                    _ = network.route(through: [try place(48.2, 16.3), try place(48.204, 16.3)], by: .car)
+                }
+            }
+        }
+    }
+
+    @Test func `an extract with unknown features or compression says so`() throws {
+        var writer = PBFWriter.crossing
+        writer.features.append("HistoricalInformation")
+        #expect {
+            _ = try self.compile(writer.bytes)
+        } throws: { "\($0)".contains("uses \"HistoricalInformation\", which Enroute does not read") }
+        let zstd = writer.blob("OSMHeader", []) + Self.blob(field: 7)
+        #expect {
+            _ = try self.compile(zstd)
+        } throws: { "\($0)".contains("compression zstd") }
+    }
+
+    private static func blob(field: UInt64) -> [UInt8] {
+        let data = PBFWriter.field(field, [1, 2, 3])
+        let header = PBFWriter.field(1, Array("OSMData".utf8)) + PBFWriter.field(3, UInt64(data.count))
+        return withUnsafeBytes(of: UInt32(header.count).bigEndian, Array.init) + header + data
+    }
+
+    @Test func `sizes above the bounds of the format are refused before anything is allocated`() throws {
+        let start = PBFWriter.crossing.blob("OSMHeader", [])
+        let large = PBFWriter.field(1, Array("OSMData".utf8)) + PBFWriter.field(3, 33 << 20)
+        let header = withUnsafeBytes(of: UInt32(large.count).bigEndian, Array.init) + large
+        #expect {
+            _ = try self.compile(start + header)
+        } throws: { "\($0)".contains("a block has 34603008 bytes") }
+        #expect {
+            _ = try self.compile(start + [0, 2, 0, 0] + [UInt8](repeating: 0, count: 100))
+        } throws: { "\($0)".contains("a header has 131072 bytes") }
+        let blob = PBFWriter.field(2, 1 << 40) + PBFWriter.field(3, [1, 2, 3])
+        let named = PBFWriter.field(1, Array("OSMData".utf8)) + PBFWriter.field(3, UInt64(blob.count))
+        #expect {
+            _ = try self.compile(
+                start + withUnsafeBytes(of: UInt32(named.count).bigEndian, Array.init) + named + blob)
+        } throws: { "\($0)".contains("more than 33554432 bytes") }
+    }
+
+    @Test func `other files are refused by name`() throws {
+        let text = try self.folder.write("notes.txt", "streets".utf8)
+        for (path, message) in [
+            (text, "unknown format"), (self.folder.file("absent"), "cannot be read: No such file or directory"),
+            (self.folder.path, "it is not a regular file"),
+        ] {
+            #expect {
+                _ = try StreetCompiler.compile(inputs: [path], output: self.folder.file("x"))
+            } throws: { "\($0)".contains(path) && "\($0)".contains(message) }
+        }
+    }
+}

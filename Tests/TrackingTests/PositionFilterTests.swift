@@ -1,0 +1,190 @@
+import EnrouteWire
+import Foundation
+import Testing
+
+@testable import Tracking
+
+@Suite struct PositionFilterTests {
+    /// Runs a ride with noise through validator and filter.
+    private static func filtered(_ ride: NoisyRide, _ vehicle: Vehicle? = nil) -> NoisyRide.Shown {
+        ride.shown(by: vehicle, isFiltered: true)
+    }
+
+    @Test func `the first reading, and the first one after a pause, is shown as it is`() {
+        var filter = PositionFilter()
+        var reading = Reading(at: 1_000_000, point: Point(latitude: 41.9, longitude: 12.5), accuracyMeters: 100)
+        #expect(filter.observe(reading).point == reading.point)
+        reading = reading.moved(northMeters: 5000)
+        reading.at += PositionFilter.longestPause + 1
+        #expect(filter.observe(reading).point == reading.point)
+        reading = reading.moved(northMeters: 900)
+        reading.at += 1000
+        #expect(filter.observe(reading, isAnew: true).point == reading.point)
+    }
+
+    @Test(arguments: [Vehicle.foot, .bicycle, .car, nil])
+    func `accurate readings are shown within metres, at once`(vehicle: Vehicle?) {
+        for seed in 0..<5 as Range<UInt64> {
+            var filter = PositionFilter(.of(vehicle))
+            let top = vehicle == .foot ? 1.4 : vehicle == .bicycle ? 5.0 : 14
+            let ride = NoisyRide(top: top, seed: seed, accuracy: 5, deviation: 1.5, lasting: 0.9)
+            for reading in ride.readings() {
+                let shown = filter.observe(reading, heading: nil).point
+                #expect(shown.meters(to: reading.point) <= 16)
+            }
+        }
+    }
+
+    @Test(.enabled(if: Recordings.areThere, "../shared/data is not there"), arguments: Recordings.cars)
+    func `readings of a recorded car are shown within 3 m, 95 of 100`(name: String) throws {
+        var (validator, filter, away) = (LocationValidator(), PositionFilter(), [Double]())
+        for reading in try Recordings.real(name) {
+            guard case .accepted(let acceptance) = validator.validate(reading) else { continue }
+            let shown = filter.observe(reading, isAnew: acceptance == .anew).point
+            away.append(shown.meters(to: reading.point))
+        }
+        away.sort()
+        #expect(away[away.count * 95 / 100] <= 3.5 && away[away.count * 99 / 100] <= 6, "\(name)")
+    }
+
+    @Test(arguments: [(1.3, Vehicle.foot, 11.0), (5, .bicycle, 4.6), (14, .car, 2.4)])
+    func `with an accuracy of 100 m the shown way is far shorter, and closer to the rider`(
+        top: Double, vehicle: Vehicle, most: Double
+    ) {
+        let ride = NoisyRide(top: top, seed: 3, accuracy: 100, deviation: 66)
+        let (shown, raw) = (Self.filtered(ride, vehicle), ride.shown(by: vehicle, isFiltered: false))
+        #expect(shown.length <= most && shown.length * 5 < raw.length, "\(shown.length) \(raw.length)")
+        #expect(shown.error * 2 < raw.error, "\(shown.error) \(raw.error)")
+        #expect(shown.fastest < 60, "\(shown.fastest)")
+    }
+
+    @Test(arguments: [5.0, 10, 20])
+    func `a rider is not taken for one who rests because its phone reports rarely`(seconds: Double) {
+        var filter = PositionFilter()
+        var reading = Reading(at: 1_000_000, point: Point(latitude: 41.9, longitude: 12.5), accuracyMeters: 5)
+        _ = filter.observe(reading)
+        var speed = 0.0
+        for _ in 0..<5 {
+            reading = reading.moved(northMeters: 8 * seconds)
+            reading.at += Int64(seconds * 1000)
+            let shown = filter.observe(reading)
+            #expect(!shown.isStill && shown.point.meters(to: reading.point) < 20)
+            speed = shown.speedMetersPerSecond ?? 0
+        }
+        #expect(speed < 10 && (speed > 6 || seconds > 10))
+    }
+
+    @Test func `a rider who sets off while its phone reports rarely is shown where it is at once`() {
+        var filter = PositionFilter()
+        var reading = Reading(at: 1_000_000, point: Point(latitude: 41.9, longitude: 12.5), accuracyMeters: 5)
+        for _ in 0..<5 {
+            _ = filter.observe(reading)
+            reading.at += 10_000
+        }
+        for _ in 0..<3 {
+            reading = reading.moved(northMeters: 150)
+            #expect(filter.observe(reading).point.meters(to: reading.point) < 10)
+            reading.at += 10_000
+        }
+    }
+
+    @Test func `a phone that lies still does not move the marker`() {
+        var filter = PositionFilter()
+        var ride = NoisyRide(top: 0, seed: 5, accuracy: 8, deviation: 4, lasting: 0.9)
+        ride.tells = false
+        var (shown, read) = (0.0, 0.0)
+        var before: (shown: Point, read: Point)?
+        for reading in ride.readings() {
+            let point = filter.observe(reading).point
+            if let before {
+                shown += before.shown.meters(to: point)
+                read += before.read.meters(to: reading.point)
+            }
+            before = (point, reading.point)
+        }
+        #expect(shown * 2 < read, "\(shown) \(read)")
+    }
+
+    @Test(arguments: [true, false])
+    func `a walker who sets off is followed within seconds`(tells: Bool) {
+        var filter = PositionFilter(.of(.foot))
+        var (last, late) = (Point?.none, 0)
+        for second in 0..<120 {
+            let meters = Double(max(0, second - 60)) * 1.3
+            var reading = Reading(
+                at: Recordings.start + Int64(second) * 1000, point: Point(latitude: 41.9, longitude: 12.5),
+                accuracyMeters: 5, speedMetersPerSecond: tells ? (second > 60 ? 1.3 : 0) : nil)
+            reading = reading.moved(northMeters: meters)
+            let shown = filter.observe(reading).point
+            if second > 60, shown == last { late += 1 }
+            last = shown
+        }
+        #expect(late <= 4)
+    }
+
+    @Test(arguments: 0..<10)
+    func `a single reading that jumps by 55 m moves the marker by less than 25 m`(seed: UInt64) {
+        var filter = PositionFilter()
+        var before: Point?
+        for (index, reading) in NoisyRide(top: 10, seed: seed, accuracy: 5, deviation: 1).readings().enumerated() {
+            let isFalse = index > 20 && index.isMultiple(of: 30)
+            let shown = filter.observe(isFalse ? reading.moved(northMeters: 55) : reading).point
+            if isFalse, let before { #expect(before.meters(to: shown) < 25) }
+            before = shown
+        }
+    }
+
+    @Test func `readings that stay at another place for 3 s are right`() {
+        var filter = PositionFilter()
+        let ride = NoisyRide(top: 0, seed: 1, accuracy: 5, deviation: 0).readings()
+        for reading in ride.prefix(60) { _ = filter.observe(reading) }
+        var away = 0.0
+        for reading in ride[60..<66] {
+            let moved = reading.moved(northMeters: 45)
+            away = filter.observe(moved).point.meters(to: moved.point)
+        }
+        #expect(away < 8)
+    }
+
+    @Test func `a speed is estimated for a phone that measures none`() {
+        var filter = PositionFilter()
+        var ride = NoisyRide(top: 10, seed: 9, accuracy: 5, deviation: 1)
+        ride.tells = false
+        var errors: [Double] = []
+        for (reading, truth) in zip(ride.readings(), ride.truth) {
+            guard let speed = filter.observe(reading).speedMetersPerSecond else { continue }
+            errors.append(abs(speed - truth.speed))
+        }
+        errors.sort()
+        #expect(
+            errors.count > 700 && errors[errors.count / 2] < 0.5 && errors[errors.count * 9 / 10] < 1.5,
+            "\(errors[errors.count / 2]) \(errors[errors.count * 9 / 10]) \(errors.count)")
+    }
+
+    @Test(arguments: [0.0, 50])
+    func `a phone that tells a constant speed does not stop or push the marker`(told: Double) {
+        var filter = PositionFilter()
+        for second in 0..<120 {
+            var reading = Reading(
+                at: Recordings.start + Int64(second) * 1000, point: Point(latitude: 41.9, longitude: 12.5),
+                accuracyMeters: 5, speedMetersPerSecond: told)
+            reading = reading.moved(northMeters: Double(second) * 8)
+            let shown = filter.observe(reading, heading: 90).point
+            #expect(second < 5 || shown.meters(to: reading.point) < 8)
+        }
+    }
+
+    @Test func `places at the poles and the date line stay finite and close`() {
+        for start in [Point(latitude: 89.9999, longitude: 0), Point(latitude: -60, longitude: 179.9999)] {
+            var filter = PositionFilter()
+            for second in 0..<200 as Range<Int64> {
+                var point = start
+                point.longitude += Double(second) * 0.0001
+                if point.longitude > 180 { point.longitude -= 360 }
+                let reading = Reading(at: second * 1000, point: point, accuracyMeters: 5)
+                let shown = filter.observe(reading).point
+                #expect(shown.meters(to: point) < 40 && abs(shown.longitude) <= 180)
+            }
+        }
+    }
+}
