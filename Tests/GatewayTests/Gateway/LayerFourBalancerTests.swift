@@ -9,6 +9,9 @@ import TrafficControl
     enum Balancer: String, CaseIterable {
         case haproxyVersion1, haproxyVersion2, nginx
 
+        /// More than any test lasts: a busy machine answers some checks late, and HAProxy would then refuse every client.
+        private static let failedChecks = 10_000
+
         var proxy: RunningProxy { self == .nginx ? .nginx : .haproxy }
 
         func configuration(folder: String, port: Int, gateway: Int) -> String {
@@ -31,7 +34,7 @@ import TrafficControl
                     option httpchk
                     http-check send meth GET uri /nothing ver HTTP/1.1 hdr Host localhost
                     http-check expect status 404
-                    server gateway 127.0.0.1:\(gateway) check inter 200ms \
+                    server gateway 127.0.0.1:\(gateway) check inter 200ms fall \(Self.failedChecks) \
                 \(self == .haproxyVersion1 ? "send-proxy" : "send-proxy-v2 proxy-v2-options unique-id,crc32c")
 
                 """
