@@ -19,18 +19,19 @@
 -- ARGV[10] retention_ms           ms the record is retained after its last change, 1 to 1,000,000,000,000
 -- ARGV[11] display                what followers see besides, JSON object, or ''
 -- ARGV[12] metadata               what services and operations see besides, JSON object, or ''
+-- ARGV[13] recipient              whom the rider delivers to or visits, JSON object, or ''
 -- Errors   'ERR create_job: ...' on a bad argument; nothing is written.
 -- Returns  {1, epoch, id} created   {0, epoch, head} already exists
 -- Cost     O(1)
 
-if #KEYS ~= 3 or #ARGV ~= 12 then
-  return redis.error_reply('ERR create_job: takes 3 keys and 12 arguments')
+if #KEYS ~= 3 or #ARGV ~= 13 then
+  return redis.error_reply('ERR create_job: takes 3 keys and 13 arguments')
 end
 local function is_name(value)
   return #value <= 64 and string.match(value, '^[%w_-]+$') ~= nil
 end
 local kind, customer, rider, zone, destination, vendor, status, epoch, actor = unpack(ARGV, 1, 9)
-local retention, display, metadata = tonumber(ARGV[10]), ARGV[11], ARGV[12]
+local retention, display, metadata, recipient = tonumber(ARGV[10]), ARGV[11], ARGV[12], ARGV[13]
 if kind ~= 'delivery' and kind ~= 'service' then
   return redis.error_reply('ERR create_job: kind must be delivery or service')
 end
@@ -67,6 +68,9 @@ end
 if metadata ~= '' and not string.match(metadata, '^{.*}$') then
   return redis.error_reply("ERR create_job: metadata must be '' or a JSON object")
 end
+if recipient ~= '' and not string.match(recipient, '^{.*}$') then
+  return redis.error_reply("ERR create_job: recipient must be '' or a JSON object")
+end
 
 local existing = redis.call('HMGET', KEYS[1], 'epoch', 'head')
 if existing[1] then return {0, existing[1], existing[2]} end
@@ -93,7 +97,7 @@ local id = redis.call('XADD', KEYS[2], 'MAXLEN', 64, '*',
 redis.call('HSET', KEYS[1], 'kind', kind, 'customer', customer, 'rider', rider, 'zone', zone,
   'destination', destination, 'vendor', vendor, 'status', status, 'status_at', now, 'reached', status,
   'epoch', epoch, 'head', id, 'display', display, 'metadata', metadata,
-  'version', string.format('%.0f', version))
+  'recipient', recipient, 'version', string.format('%.0f', version))
 redis.call('PEXPIRE', KEYS[1], retention)
 redis.call('PEXPIRE', KEYS[2], retention)
 return {1, epoch, id}

@@ -1,8 +1,8 @@
 #!lua
--- describe_job: change a job's pickup place, destination, zone, display details or metadata.
+-- describe_job: change a job's pickup place, destination, zone, display details, metadata or recipient.
 --
--- An argument '' keeps the stored value; display and metadata are removed by '{}'. The gateways of followers read the job
--- again, so a new destination is shown immediately.
+-- An argument '' keeps the stored value; display, metadata and recipient are removed by '{}'. The gateways of followers
+-- read the job again, so a new destination is shown immediately.
 --
 -- Role     ledger
 -- KEYS[1]  job:{<job>}            hash     the record
@@ -16,16 +16,17 @@
 -- ARGV[6]  retention_ms           ms the record is retained after this change, 1 to 1,000,000,000,000
 -- ARGV[7]  display                what followers see besides, JSON object, or ''
 -- ARGV[8]  metadata               what services and operations see besides, JSON object, or ''
+-- ARGV[9]  recipient              whom the rider delivers to or visits, JSON object, or ''
 -- Errors   'ERR describe_job: ...' on a bad argument; nothing is written.
 -- Returns  {1} changed   {2} unchanged, nothing is published   {0} no such job   {-1, kind} the job is of another kind
 --          {-2, status} the job has ended
 -- Cost     O(1) plus one XADD and one SPUBLISH
 
-if #KEYS ~= 3 or #ARGV ~= 8 then
-  return redis.error_reply('ERR describe_job: takes 3 keys and 8 arguments')
+if #KEYS ~= 3 or #ARGV ~= 9 then
+  return redis.error_reply('ERR describe_job: takes 3 keys and 9 arguments')
 end
 local kind, zone, destination, vendor, ended = unpack(ARGV, 1, 5)
-local retention, display, metadata = tonumber(ARGV[6]), ARGV[7], ARGV[8]
+local retention, display, metadata, recipient = tonumber(ARGV[6]), ARGV[7], ARGV[8], ARGV[9]
 if kind ~= 'delivery' and kind ~= 'service' then
   return redis.error_reply('ERR describe_job: kind must be delivery or service')
 end
@@ -50,18 +51,22 @@ end
 if metadata ~= '' and not string.match(metadata, '^{.*}$') then
   return redis.error_reply("ERR describe_job: metadata must be '' or a JSON object")
 end
+if recipient ~= '' and not string.match(recipient, '^{.*}$') then
+  return redis.error_reply("ERR describe_job: recipient must be '' or a JSON object")
+end
 
 local record = redis.call('HMGET', KEYS[1], 'kind', 'status', 'zone', 'destination', 'vendor', 'display', 'metadata',
-  'revision', 'epoch', 'version')
+  'revision', 'epoch', 'version', 'recipient')
 if not record[1] then return {0} end
 if record[1] ~= kind then return {-1, record[1]} end
 if zone == '' then zone = record[3] or '' end
 if destination == '' then destination = record[4] or '' end
 if vendor == '' then vendor = record[5] or '' end
-local shown, noted = record[6] or '', record[7] or ''
+local shown, noted, known = record[6] or '', record[7] or '', record[11] or ''
 if display == '' then display = shown elseif display == '{}' then display = '' end
 if metadata == '' then metadata = noted elseif metadata == '{}' then metadata = '' end
-local is_same_text = display == shown and metadata == noted
+if recipient == '' then recipient = known elseif recipient == '{}' then recipient = '' end
+local is_same_text = display == shown and metadata == noted and recipient == known
 if zone == record[3] and destination == record[4] and vendor == record[5] and is_same_text then return {2} end
 if string.find(',' .. ended .. ',', ',' .. record[2] .. ',', 1, true) then return {-2, record[2]} end
 
@@ -82,8 +87,8 @@ end
 append_event('described', record[9], zone, now,
   zone ~= (record[3] or '') and '"previousZone":"' .. (record[3] or '') .. '"' or '')
 redis.call('HSET', KEYS[1], 'zone', zone, 'destination', destination, 'vendor', vendor, 'display', display,
-  'metadata', metadata, 'revision', string.format('%.0f', (tonumber(record[8] or '0') or 0) + 1),
-  'version', string.format('%.0f', version))
+  'metadata', metadata, 'recipient', recipient, 'version', string.format('%.0f', version),
+  'revision', string.format('%.0f', (tonumber(record[8] or '0') or 0) + 1))
 redis.call('PEXPIRE', KEYS[1], retention)
 redis.call('SPUBLISH', KEYS[2], '{"type":"assigned"}')
 return {1}

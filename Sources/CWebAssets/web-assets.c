@@ -120,6 +120,9 @@ static const unsigned char ops_html[] = {
 static const unsigned char ops_js[] = {
 #embed "../WebAssets/web/ops.js"
 };
+static const unsigned char page_contact_js[] = {
+#embed "../WebAssets/web/page-contact.js"
+};
 static const unsigned char page_rescue_js[] = {
 #embed "../WebAssets/web/page-rescue.js"
 };
@@ -385,6 +388,7 @@ static const struct enroute_asset page_files[] = {
     ASSET("ops.css", ops_css),
     ASSET("ops.html", ops_html),
     ASSET("ops.js", ops_js),
+    ASSET("page-contact.js", page_contact_js),
     ASSET("page-rescue.js", page_rescue_js),
     ASSET("page-sign-in.js", page_sign_in_js),
     ASSET("page-words.js", page_words_js),

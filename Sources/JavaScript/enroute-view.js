@@ -18,7 +18,7 @@ export const unknownView = (job) => Object.freeze({
   reason: null, text: null, unavailable: null, lastSeenAt: null, proximity: null, position: null, positionReceivedAt: null,
   positionReceivedAtWall: null, destination: null, geocoding: null, eta: null, ended: null, refused: null, epoch: null,
   id: null, travelDeadline: null, clockOffset: 0, vendor: null, vendorAddress: null,
-  riderCard: null, display: null, metadata: null, customerNote: null, newestID: null, doubted: null,
+  riderCard: null, display: null, metadata: null, customerNote: null, recipient: null, newestID: null, doubted: null,
 });
 
 /**
@@ -56,7 +56,7 @@ const nobodyToSee = {
   position: null, positionReceivedAt: null, positionReceivedAtWall: null, eta: null, doubted: null,
 };
 
-const noDetails = {riderCard: null, display: null, metadata: null, customerNote: null};
+const noDetails = {riderCard: null, display: null, metadata: null, customerNote: null, recipient: null};
 /** What is gone at the end: who came, and everything else if the job is no longer shared with this person. */
 const hidden = ({reason}) => (['revoked', 'reassigned'].includes(reason) ? noDetails : {riderCard: null});
 
@@ -88,7 +88,7 @@ function snapshot(view, state, {now, wall}, isReset) {
     known: true, ended: null, refused: null, kind: state.kind, epoch: state.epoch, ...heading,
     destination: freeze(state.destination), geocoding: state.geocoding ?? null, vendor: state.vendor ?? null,
     vendorAddress: state.vendorAddress ?? null, riderCard: freeze(state.riderCard), display: freeze(state.display),
-    metadata: freeze(state.metadata), customerNote: state.customerNote ?? null,
+    metadata: freeze(state.metadata), customerNote: state.customerNote ?? null, recipient: freeze(state.recipient),
     tracking: state.tracking, reason: state.reason ?? null, text: state.text ?? null,
     unavailable: state.unavailable ?? null, lastSeenAt: state.lastSeenAt ?? null,
     travelDeadline: state.travelDeadline ?? null, eta: freeze(state.eta), position,

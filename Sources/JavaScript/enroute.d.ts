@@ -110,6 +110,14 @@ export interface RiderCard {
   /** A `tel:` or `https:` URI of the service's relay. */ readonly contact?: string;
 }
 
+/** Whom the rider delivers to or visits. Show it as text: the service writes it. */
+export interface Recipient {
+  readonly name?: string;
+  readonly address?: string;
+  /** Floor, flat or entrance. */ readonly floor?: string;
+  /** A `tel:` or `https:` URI. */ readonly contact?: string;
+}
+
 /** Details of a job that the service writes for its followers. */
 export interface Display {
   readonly orderNumber?: string;
@@ -151,6 +159,8 @@ export interface View {
   readonly display: Display | null;
   /** What the customer tells the rider; null for customers and link viewers. */
   readonly customerNote: string | null;
+  /** Whom the rider delivers to or visits; null for customers and link viewers, and for the rider once the job has ended. */
+  readonly recipient: Recipient | null;
   /** Only for services and operations staff. */
   readonly metadata: {readonly [name: string]: string} | null;
   readonly geocoding: 'ok' | 'low' | 'none' | null;

@@ -77,14 +77,16 @@ package struct JobCheck: Sendable {
 
 extension JobView {
     /// The snapshot for a role. Only those who go to the vendor or dispatch riders see its address; customers do not.
-    /// Metadata is for services and operations staff. What the customer tells the rider is also for the rider until the job
-    /// ends; followers who came by a link do not see it. Customers do not see the way to the stops before theirs.
+    /// Metadata is for services and operations staff. The recipient and what the customer tells the rider are also for the
+    /// rider until the job ends; followers who came by a link see neither. Customers do not see the way to the stops before theirs.
     package func snapshot(for role: Role?) -> Snapshot {
         var snapshot = self.snapshot
         if let role, role != .customer { snapshot.vendorAddress = self.record.vendor?.address }
         if role == .ops || role == .service { snapshot.metadata = self.record.metadata }
         let isForRider = role == .rider && self.record.status.end == nil
-        if isForRider || role == .ops || role == .service { snapshot.customerNote = self.record.customerNote }
+        if isForRider || role == .ops || role == .service {
+            (snapshot.customerNote, snapshot.recipient) = (self.record.customerNote, self.record.recipient)
+        }
         if role == nil || role == .customer { snapshot.eta = snapshot.eta?.forCustomers }
         return snapshot
     }

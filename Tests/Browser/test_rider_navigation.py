@@ -209,3 +209,27 @@ def test_rdr_014_the_route_leads_to_the_vendor_until_the_pickup_then_to_the_cust
     job.status("ready_for_pickup")
     rider.next(job).filter(has_text="Picked up").click()
     expect(rider.navigate(job)).to_have_text("Navigate to customer")
+
+
+@pytest.mark.lean
+def test_a_rider_sees_whom_a_delivery_is_for_and_can_call_them_once_it_is_on_board(order_system, devices, axe):
+    person = f"rider-{secrets.token_hex(3)}"
+    order_system.approve(person, f"zone-{secrets.token_hex(3)}")
+    go_online(order_system, person)
+    anna = {"name": "Anna <b>R</b>", "address": "Via Appia 1", "floor": "3rd floor", "contact": "tel:+390612345,17"}
+    job = order_system.delivery("accepted", "preparing", rider=person, vendor=VENDOR, recipient=anna)
+    rider = RiderPage(order_system, devices, person)
+    card = rider.card(job)
+    expect(card.locator(".place")).to_contain_text("Da Remo")
+    expect(card.get_by_role("link")).to_have_count(0)
+    job.status("ready_for_pickup", "in_transit")
+    expect(card.locator(".place")).to_have_text("Anna <b>R</b>, Via Appia 1, 3rd floor")
+    expect(card.get_by_role("link", name="Call Anna <b>R</b>")).to_have_attribute("href", "tel:+390612345,17")
+    expect(card.get_by_role("button", name="Navigate to Anna <b>R</b>")).to_be_visible()
+    axe(rider.page)
+    # A customer's page does not contain it.
+    guest = devices.phone(job.guest_url)
+    expect(guest.locator("#headline")).to_be_visible()
+    assert "Anna" not in guest.content()
+    order_system.ask("PUT", f"jobs/{job.name}", {"kind": "delivery", "recipient": {}})
+    expect(card.get_by_role("link")).to_have_count(0)

@@ -19,6 +19,7 @@ VENDOR = {"lat": 41.9102, "lon": 12.4801}
 SHOP = {"lat": 41.8942, "lon": 12.4834, "name": "Da Gino", "address": "Via Appia 1"}
 PIZZA = {"lat": 41.9001, "lon": 12.4722, "name": "Pizza Pia", "address": "Via Roma 9"}
 ORDER = {"orderNumber": "A-17", "items": ["2 pizzas", "1 water"], "note": "Third floor, ring at Rossi."}
+ROSSI = {"name": "M. Rossi", "address": "Via Nomentana 3", "floor": "3rd floor", "contact": "tel:+390612345,17"}
 LOOKS = {
     "phone-light": {"width": 390, "height": 844, "is_phone": True, "scale": 2},
     "phone-dark": {"width": 390, "height": 844, "is_phone": True, "scale": 2, "dark": True},
@@ -145,7 +146,8 @@ def courier(order_system):
         bearer = order_system.token("rider", person)
         order_system.ask("PATCH", "riders/me/status", {"status": "online"}, bearer=bearer)
         jobs = [order_system.delivery("accepted", rider=person, zone=zone, vendor=vendors[at % len(vendors)],
-                                      destination=(HOME[0] + at / 300, HOME[1] - at / 400), display=ORDER)
+                                      destination=(HOME[0] + at / 300, HOME[1] - at / 400), display=ORDER,
+                                      recipient=ROSSI)
                 for at, _ in enumerate(each)]
         for job, steps in zip(jobs, each):
             for step in steps:

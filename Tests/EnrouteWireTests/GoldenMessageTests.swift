@@ -73,6 +73,8 @@ import Testing
             orderNumber: "A-1042", items: ["2 × Margherita"], note: "Third floor\nring twice",
             window: TimeWindow(from: 1_795_248_600_000, until: 1_795_250_400_000))
         snapshot.metadata = try? JobMetadata(["tenant": "north", "shop": "17"])
+        snapshot.recipient = Recipient(
+            name: "Anna", address: "Via Nomentana 3", floor: "3rd floor", contact: "tel:+390612345,17")
         return snapshot
     }
 

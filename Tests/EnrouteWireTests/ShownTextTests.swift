@@ -114,6 +114,30 @@ import Testing
         }
     }
 
+    @Test func `a recipient survives storing, its parts are bounded, and no log names the person`() {
+        let recipient = Recipient(
+            name: "Anna", address: "Via Appia 1, Roma", floor: "3rd floor, left", contact: "tel:+390612345,17")
+        #expect(recipient.json.withUnsafeBytes { Recipient(json: $0) } == recipient)
+        for text in [
+            "", "{}", "[]", "null", #"{"name":1}"#, #"{"floor":"a\nb"}"#, #"{"contact":"0612345"}"#, #"{"name":""}"#,
+        ] {
+            #expect(Self.json(text) { Recipient(json: $0) } == nil, "\(text)")
+        }
+        func isValid(_ change: (inout RecipientDescription) -> Void) -> Bool {
+            var description = RecipientDescription()
+            change(&description)
+            return (try? description.recipient()) != nil
+        }
+        #expect(isValid { $0.contact = "https://chat.example/17" } && !isValid { $0.contact = "javascript:alert(1)" })
+        #expect(isValid { $0.name = String(repeating: "a", count: 100) })
+        #expect(!isValid { $0.name = String(repeating: "a", count: 101) })
+        #expect(isValid { $0.address = String(repeating: "a", count: 200) })
+        #expect(!isValid { $0.address = String(repeating: "a", count: 201) })
+        #expect(isValid { $0.floor = String(repeating: "a", count: 100) } && !isValid { $0.floor = "a\u{202E}b" })
+        #expect(!isValid { $0.floor = String(repeating: "a", count: 101) })
+        #expect(!String(reflecting: recipient).contains("Anna") && !"\(recipient)".contains("Appia"))
+    }
+
     @Test func `metadata has plain names and at most 2 KB`() throws {
         let metadata = try JobMetadata(["b.c-d_E": "\n\u{1}\"", "a": ""])
         #expect(metadata.json.withUnsafeBytes { JobMetadata(json: $0) } == metadata)

@@ -25,6 +25,7 @@ import Testing
         snapshot(),
         snapshot { $0.destination = .somewhere },
         snapshot { $0.customerNote = CustomerNote("Gate code 42,\nthird \"floor\"") },
+        snapshot { $0.recipient = Recipient(name: "Anna \"A\"", contact: "tel:+390612345,17") },
         snapshot { $0.travelDeadline = 1_700_000_000_000 },
         snapshot {
             $0.tracking = .live

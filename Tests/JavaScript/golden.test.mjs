@@ -107,7 +107,7 @@ Object.assign(earlier.snapshot, {id: '1795248600000-0', status: 'assigned', stat
 const HEARING = {
   subscribed: [({view}) => [
     view.status, view.tracking, view.unavailable, view.geocoding, view.position.id, view.eta.state, view.vendor,
-    view.vendorAddress, view.riderCard.vehicle, view.display.items, view.metadata.tenant,
+    view.vendorAddress, view.riderCard.vehicle, view.display.items, view.metadata.tenant, view.recipient.floor,
   ]],
   reset: [({view}) => [view.known, view.tracking, view.reason, view.position]],
   status: [({view}) => [view.id, view.status, view.statusAt], ({view}) => [view.id]],
@@ -139,7 +139,7 @@ const HEARING = {
 const HEARD = {
   subscribed: [[
     'on_the_way', 'stale', 'unavailable_network', 'ok', '1795248617626123', 'recalculating', 'Da Gino & Söhne',
-    'Via Appia 1, Roma', 'cargo_bike', ['2 × Margherita'], 'north',
+    'Via Appia 1, Roma', 'cargo_bike', ['2 × Margherita'], 'north', '3rd floor',
   ]],
   reset: [[true, 'ended', 'reassigned', null]],
   status: [['1795248617611-0', 'on_the_way', 1795248617611], ['1795248610000-0']],

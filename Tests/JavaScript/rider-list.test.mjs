@@ -5,7 +5,7 @@ import {test} from 'node:test';
 
 import './page.mjs';
 
-const {statusText} = await import('../../Sources/WebAssets/web/rider-list.js');
+const {placeText, statusText} = await import('../../Sources/WebAssets/web/rider-list.js');
 const {words} = await import('../../Sources/WebAssets/web/rider-words.js');
 
 test('D30: a card shows one state, and two only while the rider waits for the vendor', () => {
@@ -14,4 +14,15 @@ test('D30: a card shows one state, and two only while the rider waits for the ve
     ['In transit', 'Accepted', 'In transit']);
   assert.equal(said('preparing', 'accepted'), 'Accepted · Being prepared');
   assert.equal(said('delivered', 'in_transit'), 'Delivered');
+});
+
+test('a card says where the rider goes next: to the vendor, then to the recipient', () => {
+  const view = {
+    vendor: 'Da Gino', vendorAddress: 'Via Appia 1', recipient: {name: 'Anna', address: 'Via Nomentana 3', floor: '3rd floor'},
+  };
+  const place = (state, of = view) => placeText({kind: 'delivery', status: 'in_transit', ...state}, of);
+  assert.equal(place({status: 'accepted', task: 'accepted'}), 'Da Gino, Via Appia 1');
+  assert.equal(place({task: 'in_transit'}), 'Anna, Via Nomentana 3, 3rd floor');
+  assert.equal(place({kind: 'service', status: 'on_the_way'}), 'Anna, Via Nomentana 3, 3rd floor');
+  assert.equal(place({task: 'in_transit'}, {vendor: 'Da Gino', recipient: null}), '');
 });

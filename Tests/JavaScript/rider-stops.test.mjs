@@ -76,6 +76,13 @@ test('the rider moves a stop to the front, but delivers nothing that is not on b
   assert.deepEqual(ids(order.of(jobs)), ['drop a', 'pickup b', 'drop b']);
 });
 
+test('stops have the numbers that people know, and say to whom a delivery goes', () => {
+  const job = delivery('a', 'accepted');
+  Object.assign(job.view, {display: {orderNumber: 'A-1042'}, recipient: {name: 'Anna', address: 'Via Nomentana 3', floor: '3rd floor'}});
+  const [pick, drop] = describedStops(new StopOrder().of([job]), words.en);
+  assert.deepEqual([pick.detail, drop.title, drop.detail], ['Via Appia 1 · A-1042', 'Deliver A-1042', 'Anna · Via Nomentana 3']);
+});
+
 test('one tap confirms the arrival for all tasks of a pickup, and picks up those that are ready', () => {
   const described = (jobs) => describedStops(new StopOrder().of(jobs), words.en);
   const [arrive] = described([delivery('a', 'accepted'), delivery('b', 'accepted')]);

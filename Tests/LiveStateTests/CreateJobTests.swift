@@ -9,7 +9,7 @@ import Testing
     private static let arguments = [
         "delivery", "customer-1", "rider-1", "berlin", #"{"lat":1,"lon":2}"#, #"{"lat":3,"lon":4}"#,
         "pending_vendor_acceptance", "epoch-1", "service-1", "172800000",
-        #"{"orderNumber":"A-1"}"#, #"{"tenant":"north"}"#,
+        #"{"orderNumber":"A-1"}"#, #"{"tenant":"north"}"#, #"{"name":"Anna"}"#,
     ]
 
     private func keys(_ stage: Stage) -> [String] { [stage.jobKey, stage.logKey, stage.eventStream] }
@@ -43,7 +43,7 @@ import Testing
                     "destination": #"{"lat":1,"lon":2}"#, "vendor": #"{"lat":3,"lon":4}"#,
                     "status": "pending_vendor_acceptance", "reached": "pending_vendor_acceptance", "epoch": "epoch-1",
                     "head": id, "display": #"{"orderNumber":"A-1"}"#, "metadata": #"{"tenant":"north"}"#,
-                    "version": "1",
+                    "recipient": #"{"name":"Anna"}"#, "version": "1",
                 ])
 
             let entries = try await stage.client.run("XRANGE", stage.logKey, "-", "+").array ?? []
@@ -130,7 +130,9 @@ import Testing
                 bad += (badNames + [""]).map { (index, $0, "\(name) must be") }
             }
             for (index, name) in [(2, "rider"), (3, "zone")] { bad += badNames.map { (index, $0, "\(name) must be") } }
-            for (index, name) in [(4, "destination"), (5, "vendor"), (10, "display"), (11, "metadata")] {
+            for (index, name) in [
+                (4, "destination"), (5, "vendor"), (10, "display"), (11, "metadata"), (12, "recipient"),
+            ] {
                 bad += places.map { (index, $0, "\(name) must be") }
             }
             bad += ["", "A", "a b", "a-b", "a1", String(repeating: "a", count: 41)].map { (6, $0, "status must be") }

@@ -8,9 +8,10 @@ import Testing
     private static let place = #"{"lat":41.9,"lon":12.5}"#
     private static let display = #"{"orderNumber":"A-1"}"#
     private static let metadata = #"{"tenant":"north"}"#
-    /// kind, zone, destination, vendor, ended, retention_ms, display, metadata
+    private static let recipient = #"{"name":"Anna"}"#
+    /// kind, zone, destination, vendor, ended, retention_ms, display, metadata, recipient
     private static let arguments = [
-        "delivery", "rome", place, place, "delivered,cancelled", "172800000", display, metadata,
+        "delivery", "rome", place, place, "delivered,cancelled", "172800000", display, metadata, recipient,
     ]
 
     private func keys(_ stage: Stage) -> [String] { [stage.jobKey, stage.eventsChannel, stage.eventStream] }
@@ -44,7 +45,8 @@ import Testing
         }
     }
 
-    @Test func `each change counts as a revision, and empty objects remove display details and metadata`() async throws
+    @Test func `each change counts as a revision, and empty objects remove display details, metadata and recipient`()
+        async throws
     {
         try await Stage.set { stage in
             try await stage.createJob()
@@ -56,10 +58,15 @@ import Testing
             #expect(try await stage.record("display", "metadata", "revision") == ["", Self.metadata, "2"])
             _ = try await self.describe(stage) { ($0[6], $0[7]) = ("{}", "{}") }
             #expect(try await stage.record("display", "metadata", "revision") == ["", "", "3"])
+            #expect(try await stage.record("recipient") == [Self.recipient])
+            _ = try await self.describe(stage) { ($0[6], $0[7], $0[8]) = ("", "", "") }
+            #expect(try await stage.record("recipient", "revision") == [Self.recipient, "3"])
+            _ = try await self.describe(stage) { ($0[6], $0[7], $0[8]) = ("", "", "{}") }
+            #expect(try await stage.record("recipient", "revision") == ["", "4"])
             let record = try #require(try await stage.ledger.recover(Stage.job).get()).record
-            #expect(record.display == nil && record.metadata == nil && record.revision == 3)
+            #expect(record.display == nil && record.metadata == nil && record.recipient == nil && record.revision == 4)
             let head = try await stage.ledger.head(Stage.job).get()
-            #expect(head?.revision == 3)
+            #expect(head?.revision == 4)
         }
     }
 
@@ -91,6 +98,7 @@ import Testing
             bad += badRetentions.map { (5, $0, "retention_ms must be") }
             bad += ["x", "[]", "{"].map { (6, $0, "display must be") }
             bad += ["x", "[]", "{"].map { (7, $0, "metadata must be") }
+            bad += ["x", "[]", "{"].map { (8, $0, "recipient must be") }
             try await call.refuses(bad, on: stage)
             let answer = try await stage.run(call.script, keys: call.keys, call.arguments)
             #expect(answer == .answer(1))

@@ -40,7 +40,7 @@ import Testing
                 answer.array?[1].array?.map(\.text) == [
                     "delivery", "customer-1", "rider-1", "berlin", #"{"lat":52.5,"lon":13.4}"#, "", "in_transit",
                     String(record.statusAt), "epoch-1", record.head.description, "1", String(deadline),
-                    String(fence), "in_transit", "", "", "", "", "rider-1 ~rest",
+                    String(fence), "in_transit", "", "", "", "", "rider-1 ~rest", "",
                 ])
             #expect(self.events(answer) == (1, []))
         }
@@ -51,9 +51,9 @@ import Testing
             try await stage.createJob()
             let answer = try await self.recover(stage)
             #expect(
-                answer.array?[1].array?.suffix(8).map(\.text)
-                    == ["", "", "pending_vendor_acceptance", "", "", "", "", ""])
-            #expect(answer.array?[1].array?.count == 19)
+                answer.array?[1].array?.suffix(9).map(\.text)
+                    == ["", "", "pending_vendor_acceptance", "", "", "", "", "", ""])
+            #expect(answer.array?[1].array?.count == 20)
         }
     }
 

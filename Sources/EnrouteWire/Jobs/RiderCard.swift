@@ -112,9 +112,7 @@ public struct RiderCardDescription: Decodable, Sendable {
             throw InvalidDescription(
                 reason: "card.photo must be an https URL without a user, at most \(RiderCard.longestURL) bytes.")
         }
-        if let contact,
-            !ShownText.isHTTPS(contact, longest: RiderCard.longestURL) && !ShownText.isTelephone(contact)
-        {
+        if let contact, !ShownText.isContact(contact) {
             throw InvalidDescription(
                 reason: "card.contact must be an https URL or tel: with a number, such as tel:+493012345,42.")
         }

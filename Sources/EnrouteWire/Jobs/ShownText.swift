@@ -56,5 +56,10 @@ enum ShownText {
             && number.utf8.allSatisfy { Self.isDigit($0) || "-.(),".utf8.contains($0) }
     }
 
+    /// How to reach somebody: an https URL of at most `RiderCard.longestURL` bytes, or a telephone number as a URI.
+    static func isContact(_ text: String) -> Bool {
+        Self.isHTTPS(text, longest: RiderCard.longestURL) || Self.isTelephone(text)
+    }
+
     private static func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
 }

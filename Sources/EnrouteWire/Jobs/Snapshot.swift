@@ -45,6 +45,8 @@ public struct Snapshot: Hashable, Sendable {
     public var metadata: JobMetadata?
     /// What the customer tells the rider; it reaches the rider, services and operations staff.
     public var customerNote: CustomerNote?
+    /// Whom the rider delivers to or visits; it reaches the rider, services and operations staff.
+    public var recipient: Recipient?
     /// The result of looking up the destination's address; `nil` if the destination was given as coordinates.
     public var geocoding: GeocodingState?
     public var tracking: TrackingState
@@ -172,6 +174,7 @@ extension Snapshot {
         if let display { writer.object("display") { display.write(into: &$0) } }
         if let metadata { writer.object("metadata") { metadata.write(into: &$0) } }
         writer.field("customerNote", self.customerNote?.text)
+        if let recipient { writer.object("recipient") { recipient.write(into: &$0) } }
         writer.field("geocoding", self.geocoding?.rawValue)
         writer.field("tracking", self.tracking.rawValue)
         writer.field("reason", self.reason?.rawValue)
@@ -208,7 +211,7 @@ extension Snapshot {
         var eta: ArrivalEstimate?
         var (riderCard, display, metadata) = (RiderCard?.none, JobDisplay?.none, JobMetadata?.none)
         var lastSeenAt: Int64?
-        var customerNote: CustomerNote?
+        var (customerNote, recipient) = (CustomerNote?.none, Recipient?.none)
         var (geocoding, vendor, vendorAddress) = (GeocodingState?.none, String?.none, String?.none)
         try reader.object { (name, reader) throws(BadMessage) in
             switch String(decoding: name, as: UTF8.self) {
@@ -228,6 +231,7 @@ extension Snapshot {
             case "display": display = try JobDisplay(from: &reader)
             case "metadata": metadata = try JobMetadata(from: &reader)
             case "customerNote": customerNote = CustomerNote(try reader.string())
+            case "recipient": recipient = try Recipient(from: &reader)
             case "geocoding": geocoding = GeocodingState(rawValue: try reader.string())
             case "tracking": tracking = TrackingState(rawValue: try reader.string())
             case "reason": reason = EndReason(rawValue: try reader.string())
@@ -252,7 +256,7 @@ extension Snapshot {
         (self.unavailable, self.lastSeenAt) = (unavailable, lastSeenAt)
         (self.vendor, self.vendorAddress) = (vendor, vendorAddress)
         (self.riderCard, self.display, self.metadata) = (riderCard, display, metadata)
-        self.customerNote = customerNote
+        (self.customerNote, self.recipient) = (customerNote, recipient)
     }
 }
 

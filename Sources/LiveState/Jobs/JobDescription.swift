@@ -19,10 +19,10 @@ extension JobLedger {
     /// - Parameters:
     ///   - kind: the kind that the job must have.
     ///   - geocoded: the result of geocoding the destination's address, even if no place was found.
-    ///   - display: empty details remove the stored ones; so does empty `metadata`.
+    ///   - display: empty details remove the stored ones; so do empty `metadata` and an empty `recipient`.
     package func describe(
         _ job: JobID, kind: JobKind, zone: ZoneID?, destination: Coordinate?, geocoded: GeocodedAddress? = nil,
-        vendor: PickupPlace?, display: JobDisplay? = nil, metadata: JobMetadata? = nil
+        vendor: PickupPlace?, display: JobDisplay? = nil, metadata: JobMetadata? = nil, recipient: Recipient? = nil
     ) -> EventLoopFuture<Durable<Description>> {
         func place(_ place: Coordinate?) -> RedisCommand.Word { place.map { .bytes($0.json) } ?? "" }
         return self.change(
@@ -33,6 +33,7 @@ extension JobLedger {
                 vendor.map { .bytes($0.json) } ?? "",
                 .text(JobStatus.allCases.filter { $0.end != nil }.map(\.rawValue).joined(separator: ",")),
                 self.retention, display.map { .bytes($0.json) } ?? "", metadata.map { .bytes($0.json) } ?? "",
+                recipient.map { .bytes($0.json) } ?? "",
             ]
         ).flatMapThrowing { answer in
             let parts = answer.value.array ?? []

@@ -36,17 +36,17 @@ package struct JobLedger: Sendable {
 
     /// Creates a job and also returns how many replicas confirmed it.
     package func createDurably(_ new: NewJob, epoch: String) -> EventLoopFuture<Durable<Creation>> {
-        func place(_ place: Coordinate?) -> RedisCommand.Word { place.map { .bytes($0.json) } ?? "" }
+        func json(_ value: [UInt8]?) -> RedisCommand.Word { value.map { .bytes($0) } ?? "" }
         return self.change(
             new.job, Scripts.createJob, keys: [self.keyspace.job(new.job), self.keyspace.log(of: new.job)],
             arguments: [
                 .text(new.kind.rawValue), .text(new.customer.text), .text(new.rider?.text ?? ""),
                 .text(new.zone?.text ?? ""),
-                new.geocoded.map { .bytes($0.json(with: new.destination)) } ?? place(new.destination),
-                new.vendor.map { .bytes($0.json) } ?? "",
+                json(new.geocoded?.json(with: new.destination) ?? new.destination?.json), json(new.vendor?.json),
                 .text(new.kind.firstStatus.rawValue), .text(epoch), .text(new.actor.text), self.retention,
-                new.display.flatMap { $0.isEmpty ? nil : .bytes($0.json) } ?? "",
-                new.metadata.flatMap { $0.isEmpty ? nil : .bytes($0.json) } ?? "",
+                json(new.display.flatMap { $0.isEmpty ? nil : $0.json }),
+                json(new.metadata.flatMap { $0.isEmpty ? nil : $0.json }),
+                json(new.recipient.flatMap { $0.isEmpty ? nil : $0.json }),
             ]
         ).flatMapThrowing { answer in
             guard let parts = answer.value.array, parts.count == 3, let epoch = parts[1].text,

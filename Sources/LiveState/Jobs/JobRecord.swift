@@ -18,13 +18,16 @@ package struct NewJob: Sendable {
     package var display: JobDisplay?
     /// For services and operations staff only.
     package var metadata: JobMetadata?
+    /// For the rider, services and operations staff.
+    package var recipient: Recipient?
     /// Who creates the job.
     package var actor: PersonID
 
     package init(
         job: JobID, kind: JobKind, customer: PersonID, rider: PersonID? = nil, zone: ZoneID? = nil,
         destination: Coordinate? = nil, geocoded: GeocodedAddress? = nil, vendor: PickupPlace? = nil,
-        display: JobDisplay? = nil, metadata: JobMetadata? = nil, actor: PersonID
+        display: JobDisplay? = nil, metadata: JobMetadata? = nil,
+        recipient: Recipient? = nil, actor: PersonID
     ) {
         self.job = job
         self.kind = kind
@@ -36,6 +39,7 @@ package struct NewJob: Sendable {
         self.vendor = vendor
         self.display = display
         self.metadata = metadata
+        self.recipient = recipient
         self.actor = actor
     }
 }
@@ -73,6 +77,8 @@ package struct JobRecord: Sendable, Hashable {
     package var metadata: JobMetadata?
     /// For the rider, services and operations staff.
     package var customerNote: CustomerNote?
+    /// For the rider, services and operations staff.
+    package var recipient: Recipient?
 }
 
 extension JobRecord {
@@ -80,14 +86,14 @@ extension JobRecord {
     static let fields = [
         "kind", "customer", "rider", "zone", "destination", "vendor", "status", "status_at", "epoch", "head",
         "travel_active", "travel_deadline", "fence", "reached", "revision", "display", "metadata",
-        "customer_note", "reporter",
+        "customer_note", "reporter", "recipient",
     ]
 
-    /// The fields without those that only the job's own readers need: its revision, its display, its metadata
-    /// and the customer's note.
+    /// The fields without those that only the job's own readers need: its revision, its display, its metadata,
+    /// the customer's note, its reporter and its recipient.
     static let briefFields = Self.fields.prefix(14)
 
-    /// The fields that lists of jobs need: all but the metadata and the customer's note.
+    /// The fields that lists of jobs need: all but the last four.
     static let listedFields = Self.fields.prefix(16)
 
     /// Reads fields of a record without a script: `Self.fields`, `Self.listedFields` or `Self.briefFields`.
@@ -107,10 +113,10 @@ extension JobRecord {
         return zip(Self.fields, values).allSatisfy { name, value in name == "fence" || value == .null }
     }
 
-    /// - Parameter fields: the nineteen fields of `state` in the reply of recover_job, or the first fourteen or sixteen.
+    /// - Parameter fields: the twenty fields of `state` in the reply of recover_job, or the first fourteen or sixteen.
     init?(_ fields: [RESPValue]) {
         let texts = fields.compactMap(\.text)
-        guard texts.count == fields.count, [14, 16, 19].contains(texts.count), let kind = JobKind(rawValue: texts[0]),
+        guard texts.count == fields.count, [14, 16, 20].contains(texts.count), let kind = JobKind(rawValue: texts[0]),
             let customer = PersonID(texts[1]),
             let rider = optional(texts[2], { PersonID($0) }), let zone = optional(texts[3], { ZoneID($0) }),
             let status = JobStatus(rawValue: texts[6]), let statusAt = texts[7].timestamp, texts[8].isNonce,
@@ -142,7 +148,7 @@ extension JobRecord {
         self.revision = revision ?? 0
         self.display = Array(texts[15].utf8).withUnsafeBytes { JobDisplay(json: $0) }
         guard texts[15].isEmpty || self.display != nil else { return nil }
-        guard texts.count == 19 else { return }
+        guard texts.count == 20 else { return }
         self.metadata = Array(texts[16].utf8).withUnsafeBytes { JobMetadata(json: $0) }
         guard texts[16].isEmpty || self.metadata != nil else { return nil }
         self.customerNote = CustomerNote(texts[17])
@@ -152,6 +158,8 @@ extension JobRecord {
         guard texts[18].isEmpty || parts.count == 2,
             let reporter = optional(parts.last.map(String.init) ?? "", { Reporter(stored: $0) })
         else { return nil }
+        self.recipient = Array(texts[19].utf8).withUnsafeBytes { Recipient(json: $0) }
+        guard texts[19].isEmpty || self.recipient != nil else { return nil }
         self.reporter = parts.first.map(String.init) == self.rider?.text ? reporter : nil
     }
 

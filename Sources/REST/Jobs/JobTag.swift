@@ -22,7 +22,7 @@ extension EntityTag {
             eta, snapshot.geocoding?.rawValue ?? "", snapshot.unavailable?.rawValue ?? "",
             snapshot.lastSeenAt.map(String.init) ?? "",
             text(snapshot.riderCard?.json), text(snapshot.display?.json), text(snapshot.metadata?.json),
-            snapshot.customerNote?.text ?? "",
+            snapshot.customerNote?.text ?? "", text(snapshot.recipient?.json),
         ]
         self.init("\(record.epoch).\(record.head)", digestOf: parts)
     }

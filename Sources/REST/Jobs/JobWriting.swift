@@ -38,6 +38,8 @@ extension Routes {
         var display: JobDisplayDescription?
         /// For services and operations staff. An empty object removes it.
         var metadata: [String: String]?
+        /// For the rider, services and operations staff. An empty object removes it.
+        var recipient: RecipientDescription?
     }
 
     /// A validated `JobBody`.
@@ -54,6 +56,7 @@ extension Routes {
         var vendor: PickupPlace?
         let display: JobDisplay?
         let metadata: JobMetadata?
+        let recipient: Recipient?
 
         init(_ job: JobID, _ body: JobBody) throws {
             guard let kind = JobKind(rawValue: body.kind) else {
@@ -75,6 +78,7 @@ extension Routes {
             do throws(InvalidDescription) {
                 self.display = try body.display?.display()
                 self.metadata = try body.metadata.map { (values) throws(InvalidDescription) in try JobMetadata(values) }
+                self.recipient = try body.recipient?.recipient()
             } catch {
                 throw Routes.unprocessable(error.reason)
             }
@@ -181,7 +185,7 @@ extension Routes {
         let new = NewJob(
             job: requested.job, kind: requested.kind, customer: customer, rider: requested.rider, zone: requested.zone,
             destination: requested.destination, geocoded: requested.geocoded, vendor: requested.vendor,
-            display: requested.display, metadata: requested.metadata,
+            display: requested.display, metadata: requested.metadata, recipient: requested.recipient,
             actor: grant.person)
         let epoch = String(UInt64.random(in: .min ... .max), radix: 36)
         let creation = try await self.result(of: self.jobs.create(new, epoch: epoch))
@@ -240,7 +244,7 @@ extension Routes {
             of: self.jobs.ledger.describe(
                 requested.job, kind: requested.kind, zone: requested.zone, destination: requested.destination,
                 geocoded: requested.geocoded, vendor: requested.vendor, display: requested.display,
-                metadata: requested.metadata))
+                metadata: requested.metadata, recipient: requested.recipient))
         switch description.value {
         case .noSuchJob: return nil
         case .otherKind(let kind):

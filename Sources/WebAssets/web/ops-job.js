@@ -99,7 +99,7 @@ export class JobPanel {
   /** What the order system wrote about the job and its rider. */
   #written = () => {
     const {words} = this;
-    const {riderCard: card, display, metadata, customerNote} = this.#details ?? {};
+    const {riderCard: card, display, metadata, customerNote, recipient} = this.#details ?? {};
     const clock = (at) => clockText(at, locale);
     return [
       card && [words.card, [card.name, words.vehicles[card.vehicle], card.plate].filter(Boolean).join(' · ') || '–'],
@@ -108,6 +108,8 @@ export class JobPanel {
       display?.items && [words.items, display.items.join(', ')],
       display?.window && [words.window, `${clock(display.window.from)} – ${clock(display.window.until)}`],
       display?.note && [words.note, display.note],
+      recipient && [words.recipient, [recipient.name, recipient.address, recipient.floor].filter(Boolean).join(', ') || '–'],
+      recipient?.contact && [words.recipientContact, recipient.contact],
       customerNote && [words.customerNote, customerNote],
       ...Object.entries(metadata ?? {}),
     ].filter(Boolean);

@@ -53,7 +53,7 @@ export const words = {
     followed: 'started following', left: 'stopped following', explained: 'read the explanation of',
     via: {token: '', ticket: '', link: 'by link'},
     card: 'Rider card', contact: 'Contact', order: 'Order number', items: 'Items', window: 'Promised', note: 'Note',
-    customerNote: 'Customer’s note',
+    customerNote: 'Customer’s note', recipient: 'Recipient', recipientContact: 'Recipient’s contact',
     vehicles: {
       foot: 'on foot', bicycle: 'bicycle', cargo_bike: 'cargo bike', moped: 'moped', car: 'car', van: 'van', truck: 'truck',
     },
@@ -126,7 +126,7 @@ export const words = {
     followed: 'öffnete', left: 'verließ', explained: 'las die Erklärung zu',
     via: {token: '', ticket: '', link: 'über einen Link'},
     card: 'Fahrerkarte', contact: 'Kontakt', order: 'Bestellnummer', items: 'Artikel', window: 'Zugesagt', note: 'Hinweis',
-    customerNote: 'Hinweis des Kunden',
+    customerNote: 'Hinweis des Kunden', recipient: 'Empfänger', recipientContact: 'Kontakt des Empfängers',
     vehicles: {
       foot: 'zu Fuß', bicycle: 'Fahrrad', cargo_bike: 'Lastenrad', moped: 'Roller', car: 'Auto', van: 'Transporter',
       truck: 'Lkw',

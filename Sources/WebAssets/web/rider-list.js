@@ -4,6 +4,7 @@
 import {ConfirmButton, HoldButton, TAP_PAUSE} from './rider-buttons.js';
 import {RETURNABLE, allowsTravel, headingFor, isFinal, isOver, isWaitingForVendor, verbsOf} from './rider-tasks.js';
 import {clockText} from './enroute-words.js';
+import {contactLink} from './page-contact.js';
 import {locale, make, put} from './page.js';
 
 const presentation = (paths) => `<svg viewBox="0 0 24 24" width="24" height="24" aria-hidden="true">${paths}</svg>`;
@@ -25,13 +26,15 @@ function progress({kind, task, status, steps}) {
   return {count: own.length, at: isOver(status) && active < 0 ? own.length : active};
 }
 
-/** The name of the vendor or the customer, if the gateway knows it. */
-const nameOf = (job, to, words) => (to === 'vendor' ? job.view.vendor : null) ?? job.names?.[to]
+/** The name of the vendor or the recipient, if the gateway knows it. */
+const nameOf = (job, to, words) => (to === 'vendor' ? job.view.vendor : job.view.recipient?.name) ?? job.names?.[to]
   ?? (to === 'vendor' ? words.vendor : words.customer);
 
-/** Name and address of the vendor while the rider is heading there. */
-const placeOf = (state, view) =>
-  (headingFor(state) === 'vendor' ? [view.vendor, view.vendorAddress] : []).filter(Boolean).join(', ');
+/** Name and address of the vendor or the recipient, whichever the rider is heading for. */
+export function placeText(state, {vendor, vendorAddress, recipient}) {
+  const {name, address, floor} = recipient ?? {};
+  return (headingFor(state) === 'vendor' ? [vendor, vendorAddress] : [name, address, floor]).filter(Boolean).join(', ');
+}
 
 /** The number, content, expected time and note of the order, as the order system wrote them. */
 export function aboutText({display}, words) {
@@ -96,6 +99,7 @@ export class TaskList {
       kind: part('span', {class: 'kind'}), title: part('h3', {tabindex: '-1', id: `title-${job}`}),
       status: part('p', {class: 'quiet'}), place: part('p', {class: 'place', hidden: true}),
       note: part('p', {class: 'note', hidden: true}),
+      contact: part('a', {class: 'button', rel: 'noreferrer noopener', hidden: true}),
       steps: part('div', {class: 'steps', role: 'img'}),
       main: part('div', {class: 'buttons'}), hint: part('p', {class: 'hint quiet', id: `hint-${job}`}),
       navigate: part('button', {type: 'button', class: 'navigate', id: `navigate-${job}`}),
@@ -113,7 +117,7 @@ export class TaskList {
     card.two = part('div', {class: 'buttons two'}, card.travel, card.navigate);
     card.item = part('li', {class: 'card task', id: `task-${job}`, 'data-job': job, 'aria-labelledby': `title-${job}`},
       part('div', {class: 'task-head'}, card.kind, part('div', {}, card.title, card.status)),
-      card.place, card.note, card.steps, card.message, card.undo, card.main, card.two, card.hint,
+      card.place, card.contact, card.note, card.steps, card.message, card.undo, card.main, card.two, card.hint,
       part('div', {class: 'quiet-buttons'}, card.why, card.other, card.back), card.dismiss);
     card.place.after(card.about);
     const to = () => headingFor(card.job);
@@ -145,7 +149,8 @@ export class TaskList {
       card.kind.innerHTML = PICTURES[view.kind] ?? '';
     }
     card.item.dataset.over = String(isClosed);
-    put(card.place, isClosed ? '' : placeOf(state, view));
+    put(card.place, isClosed ? '' : placeText(state, view));
+    this.#contact(card, isClosed ? null : job, state);
     put(card.note, isClosed || !view.customerNote ? '' : words.customerNote(view.customerNote));
     put(card.about, isClosed ? '' : aboutText(view, words));
     this.#segments(card, state, view.known && !isClosed);
@@ -157,6 +162,15 @@ export class TaskList {
     put(card.hint, isClosed ? '' : job.hint ?? '');
     this.#two(card, job, state, isClosed || !view.known);
     card.dismiss.hidden = !isClosed;
+  };
+
+  /** The button that calls the recipient, while the rider is heading there. */
+  #contact = (card, job, state) => {
+    const {words} = this;
+    const isOffered = job && headingFor(state) === 'destination';
+    const link = isOffered ? contactLink(job.view.recipient?.contact, nameOf(job, 'destination', words), words) : null;
+    put(card.contact, link?.text ?? '');
+    if (link) card.contact.href = link.href;
   };
 
   #segments = (card, state, isShown) => {

@@ -26,9 +26,12 @@ function actionOf({kind, jobs}, words) {
 export const describedStops = (stops, words) => stops.map((stop, at) => {
   const {kind, jobs: [{job, view, names}]} = stop;
   const vendor = view.vendor ?? names?.vendor;
+  const named = view.display?.orderNumber ?? job;
   const title = {
-    pickup: () => (vendor ? words.pickUpAt(vendor) : words.pickUpAnywhere), drop: () => words.deliver(job), visit: () => words.visit(job),
+    pickup: () => (vendor ? words.pickUpAt(vendor) : words.pickUpAnywhere), drop: () => words.deliver(named), visit: () => words.visit(named),
   }[kind]();
-  const detail = kind === 'pickup' ? [view.vendorAddress, stop.jobs.map((each) => each.job).join(', ')].filter(Boolean).join(' · ') : '';
+  const jobs = stop.jobs.map((each) => each.view.display?.orderNumber ?? each.job).join(', ');
+  const {name, address} = view.recipient ?? {};
+  const detail = (kind === 'pickup' ? [view.vendorAddress, jobs] : [name, address]).filter(Boolean).join(' · ');
   return {...stop, title, detail, canBeFirst: mayBeFirst(stop), action: at === 0 ? actionOf(stop, words) : null};
 });

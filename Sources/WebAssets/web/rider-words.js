@@ -24,6 +24,7 @@ export const words = {
     noTasksOffline: 'No tasks. Go online to get some.', noTasks: 'No tasks yet.',
     wrongRole: 'This page is for riders. Sign in as a rider.',
     customerNote: (note) => `Note from the customer: ${note}`,
+    call: (name) => `Call ${name}`, write: (name) => `Contact ${name}`,
     newTask: (job) => `New task: ${job}.`, taskGone: (job) => `Task ${job} is no longer yours.`,
     delivery: 'Delivery', service: 'Visit', step: (n, all) => `Step ${n} of ${all}`,
     statuses: {
@@ -119,6 +120,7 @@ export const words = {
     noTasksOffline: 'Keine Aufträge. Gehen Sie online, um welche zu bekommen.', noTasks: 'Noch keine Aufträge.',
     wrongRole: 'Diese Seite ist für Fahrer. Melden Sie sich als Fahrer an.',
     customerNote: (note) => `Hinweis des Kunden: ${note}`,
+    call: (name) => `${name} anrufen`, write: (name) => `${name} kontaktieren`,
     newTask: (job) => `Neuer Auftrag: ${job}.`, taskGone: (job) => `Auftrag ${job} ist nicht mehr Ihrer.`,
     delivery: 'Lieferung', service: 'Termin', step: (n, all) => `Schritt ${n} von ${all}`,
     statuses: {

@@ -3,6 +3,7 @@
 // page.
 
 import {distance} from './enroute-view.js';
+import {contactLink} from './page-contact.js';
 import {apologyText, outcome, windowText} from './track-promise.js';
 import {DONE} from './track-story.js';
 import {agoText, arrival, arrivalText, clockText, distanceText, mapText, updatedText} from './enroute-words.js';
@@ -134,19 +135,14 @@ window: range,
 
 const isAtTheDoor = ({position, destination}) => Boolean(destination && position) && distance(position, destination) <= AT_THE_DOOR;
 
-/**
- * Returns who is coming, or null. A contact is a link only if it is a telephone number or an https address, whatever the
- * gateway sends.
- */
+/** Returns who is coming, or null. */
 function whoIsComing({riderCard: card}, kind, words) {
   if (!card) return null;
   const name = card.name ?? words.rider[kind];
-  const isTelephone = /^tel:/.test(card.contact ?? '');
-  const isLink = isTelephone || /^https:/.test(card.contact ?? '');
   return {
     name, photo: card.photo ?? null, role: card.name ? words.rider[kind] : '',
     vehicle: [words.vehicles[card.vehicle], card.plate].filter(Boolean).join(' · '),
-    contact: isLink ? {href: card.contact, text: isTelephone ? words.call(name) : words.write(name)} : null,
+    contact: contactLink(card.contact, name, words),
   };
 }
 

@@ -52,6 +52,17 @@ enum DemoCast {
         DemoOrders.Party(person: PersonID(self.riders[number % self.riders.count].lowercased())!, role: .rider)
     }
 
+    private static let recipients = ["Alex", "Kim", "Robin", "Charlie", "Jo", "Toni", "Sascha"]
+    private static let floors = ["Ground floor", "1st floor, left", "2nd floor", "3rd floor, right", "Back entrance"]
+
+    /// Whom an order is for. The telephone number is one of those that are reserved for fiction.
+    static func recipient(_ number: Int) -> [String: String] {
+        [
+            "name": self.recipients[number % self.recipients.count], "floor": self.floors[number % self.floors.count],
+            "contact": "tel:+1-202-555-01\(10 + number % 90)",
+        ]
+    }
+
     /// The customer of an order; some have ordered more than once.
     static func customer(_ number: Int) -> PersonID { PersonID("customer-\(number % 200 + 1)")! }
 }

@@ -134,6 +134,7 @@ actor DemoTown {
                 "orderNumber": "A-\(number)", "items": [shop.dishes[number % shop.dishes.count]],
                 "window": ["from": until - 15 * 60_000, "until": until],
             ] as [String: any Sendable],
+            "recipient": DemoCast.recipient(number),
         ]
     }
 

@@ -39,7 +39,7 @@ import Testing
             ]
             .map { WireSnapshot.Step(status: JobStatus(rawValue: $0.0), state: $0.1) }, epoch: epoch, id: id,
             destination: .init(lat: 41.9, lon: 12.6), geocoding: nil, vendor: nil, vendorAddress: nil, riderCard: nil,
-            display: nil, metadata: nil, customerNote: nil,
+            display: nil, metadata: nil, customerNote: nil, recipient: nil,
             tracking: tracking, reason: nil,
             text: tracking, unavailable: nil, travelDeadline: nil, position: position, positionAgeMs: 800, eta: eta,
             missed: [])

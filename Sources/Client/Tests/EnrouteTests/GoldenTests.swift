@@ -119,7 +119,7 @@ import Testing
     /// What each line changes, as text.
     private static let heard: [String: [String]] = [
         "subscribed": [
-            "on_the_way stale unavailable_network ok 1795248617626123 recalculating Da Gino & Söhne Via Appia 1, Roma Rosa A-1042 1800.0 17"
+            "on_the_way stale unavailable_network ok 1795248617626123 recalculating Da Gino & Söhne Via Appia 1, Roma Rosa A-1042 1800.0 17 3rd floor"
         ],
         "reset": ["ended reassigned nil"],
         "status": ["1795248617611-0 on_the_way 1795248617611", "1795248610000-0 assigned 1795248610000"],
@@ -210,7 +210,8 @@ import Testing
                 view?.status.rawValue, view?.tracking, view?.unavailableKey, view?.geocoding, view?.position?.id,
                 eta?.state,
                 view?.vendor, view?.vendorAddress, view?.riderCard?.name, view?.display?.orderNumber,
-                view?.display?.window.map { $0.upperBound.timeIntervalSince($0.lowerBound) }, view?.metadata?["shop"])
+                view?.display?.window.map { $0.upperBound.timeIntervalSince($0.lowerBound) }, view?.metadata?["shop"],
+                view?.recipient?.floor)
         case "reset", "tracking":
             return text(view?.tracking, view?.reason?.rawValue, view?.position?.id)
         case "status": return text(view?.cursor.id, view?.status.rawValue, view.map { Int($0.statusAt.inMilliseconds) })

@@ -115,7 +115,7 @@ struct FollowedView: Equatable {
         (view.riderCard, view.display, view.metadata) = (
             snapshot.riderCard, snapshot.display?.display, snapshot.metadata
         )
-        view.customerNote = snapshot.customerNote
+        (view.customerNote, view.recipient) = (snapshot.customerNote, snapshot.recipient)
         (view.reason, view.textKey, view.unavailableKey) = (snapshot.reason, snapshot.text, snapshot.unavailable)
         view.travelDeadline = snapshot.travelDeadline.map { Date(ms: $0) }
         view.arrival = snapshot.eta?.arrival
@@ -175,6 +175,7 @@ struct FollowedView: Equatable {
         self.view?.display = nil
         self.view?.metadata = nil
         self.view?.customerNote = nil
+        self.view?.recipient = nil
     }
 
     private mutating func hideRider() {

@@ -15,6 +15,16 @@ public struct RiderCard: Codable, Hashable, Sendable {
     public let contact: String?
 }
 
+/// Whom the rider delivers to or visits. Show it as text: the service writes it.
+public struct Recipient: Codable, Hashable, Sendable {
+    public let name: String?
+    public let address: String?
+    /// Floor, flat or entrance.
+    public let floor: String?
+    /// A `tel:` or `https:` URI.
+    public let contact: String?
+}
+
 /// Details of a job that the service writes for its followers.
 public struct JobDisplay: Codable, Hashable, Sendable {
     public let orderNumber: String?
@@ -23,4 +33,6 @@ public struct JobDisplay: Codable, Hashable, Sendable {
     public let note: String?
     /// When the customer was promised it, by the gateway's clock.
     public let window: ClosedRange<Date>?
+    /// What the rider travels with for this job, instead of the vehicle on the rider's card: `bicycle`, `van` and so on.
+    public let vehicle: String?
 }

@@ -135,6 +135,8 @@ public struct JobView: Codable, Hashable, Sendable, Identifiable {
     public internal(set) var metadata: [String: String]?
     /// What the customer tells the rider; for the rider, services and operations staff.
     public internal(set) var customerNote: String?
+    /// Whom the rider delivers to or visits; for the rider until the job ends, services and operations staff.
+    public internal(set) var recipient: Recipient?
     public internal(set) var arrival: Arrival?
     /// Why following ended; `nil` while it continues.
     public internal(set) var ended: EndReason?

@@ -110,6 +110,7 @@ struct WireSnapshot: Decodable, Sendable {
     let display: WireDisplay?
     let metadata: [String: String]?
     let customerNote: String?
+    let recipient: Recipient?
     let tracking: String
     let reason: EndReason?
     let text: String?
@@ -133,12 +134,14 @@ struct WireDisplay: Decodable, Sendable {
     let items: [String]?
     let note: String?
     let window: Window?
+    let vehicle: String?
 
     var display: JobDisplay {
         // A range from the wire may be empty or reversed.
         let window = self.window.flatMap { $0.from <= $0.until ? Date(ms: $0.from)...Date(ms: $0.until) : nil }
         return JobDisplay(
-            orderNumber: self.orderNumber, items: self.items ?? [], note: self.note, window: window)
+            orderNumber: self.orderNumber, items: self.items ?? [], note: self.note, window: window,
+            vehicle: self.vehicle)
     }
 }
 

@@ -1,0 +1,15 @@
+// How a page offers to reach somebody: the address that the service wrote for a rider or a recipient.
+
+/**
+ * Returns the link to a contact, or null. It is a link only if it is a telephone number or an https address, whatever the gateway
+ * sends.
+ *
+ * @param {string|undefined} contact a URI
+ * @param {string} name whom it reaches
+ * @param {{call: (name: string) => string, write: (name: string) => string}} words
+ * @returns {{href: string, text: string}|null}
+ */
+export function contactLink(contact, name, words) {
+  if (/^tel:/.test(contact ?? '')) return {href: contact, text: words.call(name)};
+  return /^https:/.test(contact ?? '') ? {href: contact, text: words.write(name)} : null;
+}
