@@ -15,8 +15,9 @@ LINK = re.compile(r"Open (http://\S+)")
 class Demo:
     """`enroute demo` on free ports from `port` on."""
 
-    def __init__(self, folder: Path, port: int = 24_080, speed: str = "1", program: Path | str | None = None):
-        arguments = [str(program or enroute()), "demo", "--port", str(port), "--speed", speed]
+    def __init__(self, folder: Path, port: int = 24_080, speed: str = "1", program: Path | str | None = None,
+                 *options: str):
+        arguments = [str(program or enroute()), "demo", "--port", str(port), "--speed", speed, *options]
         self._process = Process("enroute demo", arguments, folder / "demo.log")
         self.url = self._process.wait_until(
             lambda: LINK.search(self._process.log.read_text(errors="replace")), "the link").group(1)

@@ -76,3 +76,23 @@ def test_d28_the_banner_and_the_operations_page_have_landmarks(order_system, com
     for card in ("gateways", "verdicts", "audit"):
         expect(operations.locator(f"#{card} h2")).to_be_visible()
     axe(operations, LANDMARKS)
+
+
+# Chrome denies storage to every page if somebody blocks all cookies, and to frames of other sites.
+WITHOUT_STORAGE = """for (const name of ['sessionStorage', 'localStorage']) {
+  Object.defineProperty(window, name, {get() { throw new DOMException('Access is denied.', 'SecurityError'); }});
+}"""
+
+
+@pytest.mark.lean
+@pytest.mark.parametrize("path, role, selector", [
+    ("/rider", "rider", "#work h1"), ("/ops?zone=-", "ops", "#jobs thead"), ("/track/{job}", "customer", "#headline"),
+])
+def test_every_page_works_without_storage(order_system, devices, path, role, selector):
+    job = order_system.delivery("accepted")
+    person = job.customer if role == "customer" else f"{role}-without-storage"
+    page = devices.phone()
+    page.add_init_script(WITHOUT_STORAGE)
+    page.goto(order_system.sign_in_url(path.format(job=job.name), role, person))
+    expect(page.locator(selector).first).to_be_visible()
+    expect(page.locator("#rescue")).to_have_count(0)

@@ -154,6 +154,26 @@ def test_d22_no_column_is_cut_off_at_1280_px(order_system, look, zone):
 
 
 @pytest.mark.lean
+@pytest.mark.parametrize("locale", ["en-US", "de-DE"])
+def test_d22_states_and_times_are_whole_at_1280_px(order_system, look, zone, locale):
+    now = int(time.time() * 1000)
+    order_system.visit("on_the_way", zone=zone)
+    for statuses in [(), ("accepted",), ("accepted", "preparing"), ("accepted", "allocation_failed"),
+                     ("accepted", "preparing", "ready_for_pickup")]:
+        late = {"window": {"from": now - 3_600_000, "until": now - 47 * 60_000}}
+        order_system.delivery(*statuses, zone=zone, display=late)
+    page = look(f"?zone={zone}", locale=locale)
+    expect(page.locator(ROWS)).to_have_count(6)
+    cut = page.locator("#jobs").evaluate("""(table) => {
+        const cells = table.querySelectorAll("thead button, .c-tracking, .c-status, .c-since, .c-due");
+        return [...cells].filter((cell) => cell.scrollWidth > cell.clientWidth).map((cell) => `${cell.textContent}: ${cell.scrollWidth} > ${cell.clientWidth}`);
+    }""")
+    assert cut == []
+    box = page.locator("#jobs tbody input").first.bounding_box()
+    assert (box["width"], box["height"]) == (18, 18)
+
+
+@pytest.mark.lean
 def test_d23_and_d32_the_title_counts_jobs_that_need_somebody_and_escape_closes_a_job(order_system, look, zone):
     order_system.visit("on_the_way", zone=zone)
     failed = order_system.delivery("accepted", "allocation_failed", zone=zone)

@@ -109,8 +109,9 @@ def test_the_rider_moves_a_stop_to_the_front(courier):
 def test_what_the_order_says_is_on_the_card(courier):
     display = {"orderNumber": "A-17", "items": ["2 pizzas", "1 water"], "note": "Third floor.\nRing at Rossi."}
     rider, [job] = courier({"vendor": SHOP, "display": display})
-    for text in ("Order A-17", "2 pizzas, 1 water", "Third floor.", "Ring at Rossi."):
+    for text in ("2 pizzas, 1 water", "Third floor.", "Ring at Rossi."):
         expect(rider.card(job).locator(".about")).to_contain_text(text)
+    expect(rider.card(job).locator("h3")).to_have_text("Delivery A-17")
 
 
 def test_without_a_place_there_is_no_map_and_no_map_library(order_system, devices, evidence):

@@ -38,6 +38,8 @@ def tap(rider, job) -> None:
 def test_D2_a_double_tap_starts_a_delivery_without_completing_it(on_the_way):
     rider, job = on_the_way
     expect(rider.next(job)).to_have_text("Start delivery")
+    # The step also starts travel mode, so it is the one to take.
+    expect(rider.page.locator("#work .primary:visible")).to_have_text(["Start delivery"])
     tap(rider, job)
     expect(rider.next(job)).to_have_text("Hold to complete")
     rider.page.clock.run_for(APART_MS)

@@ -80,3 +80,29 @@ def test_the_stage_fits_a_phone_a_laptop_and_a_large_screen_in_both_themes(open_
         expect(page.locator("#faults li")).to_have_count(6)
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), f"{width} px"
         axe(page)
+
+
+@pytest.mark.lean
+def test_with_tls_the_stage_says_how_to_accept_the_certificate_until_the_browser_trusts_it(browser, tmp_path, axe):
+    demo = Demo(tmp_path, 24_180, SPEED, None, "--tls")
+    try:
+        stranger = browser.new_context(locale="en-US")
+        page = stranger.new_page()
+        page.goto(demo.url)
+        card = page.locator("#certificate")
+        expect(card).to_be_visible(timeout=ORDER_MS)
+        for name in ("customer", "rider", "desk"):
+            expect(card.get_by_role("link", name=name)).to_have_attribute(
+                "href", re.compile(r"^https://localhost:\d+/api/v1/texts$"))
+        axe(page)
+        stranger.close()
+        # Somebody who has accepted the certificate.
+        friend = browser.new_context(locale="en-US", ignore_https_errors=True)
+        page = friend.new_page()
+        page.goto(demo.url)
+        expect(frame(page, "desk").locator("table tbody tr[data-name]").first).to_be_visible(timeout=ORDER_MS)
+        expect(frame(page, "customer").locator("#headline")).to_be_visible(timeout=ORDER_MS)
+        expect(page.locator("#certificate")).to_be_hidden()
+        friend.close()
+    finally:
+        demo.close()

@@ -146,8 +146,8 @@ def courier(order_system):
         bearer = order_system.token("rider", person)
         order_system.ask("PATCH", "riders/me/status", {"status": "online"}, bearer=bearer)
         jobs = [order_system.delivery("accepted", rider=person, zone=zone, vendor=vendors[at % len(vendors)],
-                                      destination=(HOME[0] + at / 300, HOME[1] - at / 400), display=ORDER,
-                                      recipient=ROSSI)
+                                      destination=(HOME[0] + at / 300, HOME[1] - at / 400), recipient=ROSSI,
+                                      display=ORDER | {"orderNumber": f"A-{17 + at}"})
                 for at, _ in enumerate(each)]
         for job, steps in zip(jobs, each):
             for step in steps:

@@ -13,6 +13,8 @@ test('D30: a card shows one state, and two only while the rider waits for the ve
   assert.deepEqual([said('in_transit', 'in_transit'), said('in_transit', 'accepted'), said('in_transit', null)],
     ['In transit', 'Accepted', 'In transit']);
   assert.equal(said('preparing', 'accepted'), 'Accepted · Being prepared');
+  assert.equal(said('accepted', 'accepted'), 'Accepted');
+  assert.equal(said('accepted', 'arrived_at_store'), 'At the store · Accepted by the vendor');
   assert.equal(said('delivered', 'in_transit'), 'Delivered');
 });
 

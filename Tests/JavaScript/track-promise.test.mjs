@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
-import {LONGEST_TOLD, SLACK, apologyText, outcome} from '../../Sources/WebAssets/web/track-promise.js';
+import {LONGEST_TOLD, SLACK, apologyText, outcome, timesText} from '../../Sources/WebAssets/web/track-promise.js';
 import {Story} from '../../Sources/WebAssets/web/track-story.js';
 import {words as allWords} from '../../Sources/WebAssets/web/track-words.js';
 
@@ -24,6 +24,13 @@ test('an arrival that is expected after the promised time is admitted before it 
   assert.equal(apology(UNTIL - 600_000, {eta: eta(-1)}), '');
   // An estimate that has passed says nothing about the arrival.
   assert.match(apology(UNTIL + 600_000, {eta: eta(-1), isLate: true}), /taking longer/);
+});
+
+test('a range of times is written like every other time, in both languages', () => {
+  const from = Date.UTC(2026, 10, 21, 6, 36);
+  const range = (minutes, language) => timesText(from, from + minutes * 60_000, language, 'UTC').replace(/\s/g, ' ');
+  assert.deepEqual([range(7, 'en'), range(7, 'de'), range(7, 'en-GB')], ['6:36 – 6:43 AM', '6:36–6:43', '6:36–6:43']);
+  assert.deepEqual([range(0, 'en'), range(0, 'de')], ['6:36 AM', '6:36']);
 });
 
 test('the end says who came and how long it took, as far as it is known', () => {

@@ -165,6 +165,8 @@ struct WorkerStage: Sendable {
             createdAt: 1_763_856_000_000)
         #expect(try await self.store.add(webhook))
         #expect(try await self.store.lease(of: id, holder: Self.me).hold())
+        // Nothing renews it here, and a busy machine may need longer than it lasts.
+        try await self.client.run("PEXPIRE", self.keyspace.lease(ofWebhook: id), "600000")
     }
 
     func worker(_ id: String, _ tail: StreamTail) -> EndpointWorker {

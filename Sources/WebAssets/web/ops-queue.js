@@ -1,6 +1,7 @@
 // The card of jobs that need somebody: the most urgent first, with the reason and since when. New ones are announced, and with a
 // sound if the dispatcher wants one.
 
+import {deviceStorage} from './page-storage.js';
 import {locale, make} from './page.js';
 import {lateness} from './ops-attention.js';
 import {replace, shortAgo} from './ops-panels.js';
@@ -54,7 +55,7 @@ export class QueueCard {
   #entries = [];
 
   /** @param link `link(job)` returns an address; `say(text)` announces */
-  constructor(panel, {words, link, say, chime = new Chime(), storage = globalThis.localStorage}) {
+  constructor(panel, {words, link, say, chime = new Chime(), storage = deviceStorage()}) {
     Object.assign(this, {panel, words, link, say, chime, storage});
     this.#isLoud = this.#stored() === 'on';
     const wake = () => { if (this.#isLoud) this.chime.wake(); };

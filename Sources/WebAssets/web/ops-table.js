@@ -169,7 +169,11 @@ export class VirtualTable {
       const cell = element.cells[index + this.lead];
       const place = index === 0 ? cell.firstChild : cell;
       const value = text(row);
-      if (place.textContent !== value) place.textContent = value;
+      if (place.textContent !== value) {
+        place.textContent = value;
+        // What the column is too narrow for.
+        attribute(cell, 'title', value || null);
+      }
       if (kind) attribute(cell, 'data-kind', kind(row) || null);
     }
     const link = this.#linkOf(element);

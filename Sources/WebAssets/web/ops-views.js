@@ -1,6 +1,7 @@
 // Saved views: filters and a sort order under a name, so that a dispatcher returns to them with one click. The browser stores
 // at most `MOST`, on this device only; they contain no job and no person beyond what was typed into the search field.
 
+import {deviceStorage} from './page-storage.js';
 import {make} from './page.js';
 import {writeQuery} from './ops-list.js';
 
@@ -44,7 +45,7 @@ export class ViewsBar {
    * @param query returns the current filters; `open(search)`: applies a view; `say(text)` announces
    * @param storage keeps the views
    */
-  constructor(panel, {words, query, open, say, storage = globalThis.localStorage}) {
+  constructor(panel, {words, query, open, say, storage = deviceStorage()}) {
     Object.assign(this, {panel, words, query, open, say, storage});
     this.#views = readViews(this.#stored());
   }

@@ -2,6 +2,7 @@
 // (ENROUTE_PAGES_SIGN_IN_URL), or not at all with a tracking link. A code is removed from the address bar before it is used.
 // The token lives only in the tab's sessionStorage, never in an address, a cookie or on disk.
 
+import {tabStorage} from './page-storage.js';
 import {make, put, shared} from './page.js';
 
 const KEPT_AS = 'enroute.token';
@@ -80,7 +81,7 @@ export class SignIn {
 
   #kept = () => {
     try {
-      const kept = JSON.parse(sessionStorage.getItem(KEPT_AS));
+      const kept = JSON.parse(tabStorage().getItem(KEPT_AS));
       return kept?.token ? kept : null;
     } catch {
       return null;
@@ -113,7 +114,7 @@ export class SignIn {
     if (this.#link) return {link: this.#link};
     const {session} = this;
     if (session) return {token: session.token};
-    if (sessionStorage.getItem(KEPT_AS)) this.forget(shared.signInExpired, {isExpired: true});
+    if (tabStorage().getItem(KEPT_AS)) this.forget(shared.signInExpired, {isExpired: true});
     this.#ask();
     return new Promise((resolve) => this.#waiting.push(resolve));
   }
@@ -124,7 +125,7 @@ export class SignIn {
    * @param isExpired whether the same person will sign in again; otherwise the cached states are deleted too
    */
   forget(reason = '', {isExpired = false} = {}) {
-    sessionStorage.removeItem(KEPT_AS);
+    tabStorage().removeItem(KEPT_AS);
     this.#reason = reason;
     if (!isExpired) forgetStates();
   }
@@ -140,7 +141,7 @@ export class SignIn {
     if (before && before.person !== session.person) forgetStates();
     // The local clock may be wrong by hours. Without a server time, wait until the gateway reports the expiry.
     const endsAt = serverTime ? Date.now() + session.expiresAt - serverTime : Number.MAX_SAFE_INTEGER;
-    sessionStorage.setItem(KEPT_AS, JSON.stringify({...session, endsAt}));
+    tabStorage().setItem(KEPT_AS, JSON.stringify({...session, endsAt}));
     this.#reason = '';
     this.panel.hidden = true;
     for (const resolve of this.#waiting.splice(0)) resolve({token: session.token});

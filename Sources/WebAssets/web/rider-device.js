@@ -1,6 +1,8 @@
 // What the page uses of the phone besides its location: a name for this device, a screen that stays on, and the battery
 // level. Each is missing in some browsers; the page then works without it.
 
+import {tabStorage} from './page-storage.js';
+
 /** Battery level (0 to 1) at which the phone may switch off soon; the gateway gets the reason `low_battery`. */
 export const BATTERY_CRITICAL = 0.05;
 /** Battery level at which the page warns the rider. */
@@ -10,10 +12,10 @@ const DEVICE_KEPT_AS = 'enroute.device';
 
 /** Returns a name for this tab, by which the gateway recognizes the rider's newest device. */
 export function deviceName() {
-  let name = sessionStorage.getItem(DEVICE_KEPT_AS);
+  let name = tabStorage().getItem(DEVICE_KEPT_AS);
   if (!name) {
     name = [...crypto.getRandomValues(new Uint8Array(8))].map((byte) => byte.toString(16).padStart(2, '0')).join('');
-    sessionStorage.setItem(DEVICE_KEPT_AS, name);
+    tabStorage().setItem(DEVICE_KEPT_AS, name);
   }
   return name;
 }

@@ -352,7 +352,7 @@ export class Jobs {
   #hint = ({job, task}, {kind, status, proximity}, isTimeUp) => {
     const {words} = this;
     if (proximity === 'arrived' || proximity === 'approaching') return words[proximity];
-    if (task && isWaitingForVendor({kind, status, task})) return words.notReady(words.statuses[status]);
+    if (task && task !== 'accepted' && isWaitingForVendor({kind, status, task})) return words.notReady(words.statuses[status]);
     if (isTimeUp) return words.travelOver;
     const isFirst = this.travel.stateOf(job) === 'off' && this.travel.mayStart;
     return isFirst && verbsOf({kind, status, task}).some(({verb}) => startsJourney(verb)) ? words.startShares : '';

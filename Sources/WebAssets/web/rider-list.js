@@ -2,7 +2,9 @@
 // place. A card shows what it is given and reports taps; it decides nothing.
 
 import {ConfirmButton, HoldButton, TAP_PAUSE} from './rider-buttons.js';
-import {RETURNABLE, allowsTravel, headingFor, isFinal, isOver, isWaitingForVendor, verbsOf} from './rider-tasks.js';
+import {
+  RETURNABLE, allowsTravel, headingFor, isFinal, isOver, isWaitingForVendor, startsJourney, verbsOf,
+} from './rider-tasks.js';
 import {clockText} from './enroute-words.js';
 import {contactLink} from './page-contact.js';
 import {locale, make, put} from './page.js';
@@ -36,11 +38,11 @@ export function placeText(state, {vendor, vendorAddress, recipient}) {
   return (headingFor(state) === 'vendor' ? [vendor, vendorAddress] : [name, address, floor]).filter(Boolean).join(', ');
 }
 
-/** The number, content, expected time and note of the order, as the order system wrote them. */
+/** The content, expected time and note of the order, as the order system wrote them. */
 export function aboutText({display}, words) {
   const clock = (at) => clockText(at, locale);
   return [
-    display?.orderNumber && words.orderNumber(display.orderNumber), display?.items?.length > 0 && display.items.join(', '),
+    display?.items?.length > 0 && display.items.join(', '),
     display?.window && words.window(clock(display.window.from), clock(display.window.until)), display?.note,
   ].filter(Boolean).join('\n');
 }
@@ -48,7 +50,7 @@ export function aboutText({display}, words) {
 /** The state of the task, and the status of the order while the rider waits for the vendor. */
 export function statusText({kind, status}, task, words) {
   if (kind !== 'delivery' || !task || isOver(status)) return words.statuses[status];
-  const isBeforePickup = RETURNABLE.includes(task) && !allowsTravel(status);
+  const isBeforePickup = RETURNABLE.includes(task) && !allowsTravel(status) && task !== status;
   return isBeforePickup ? `${words.taskStates[task]} · ${words.statuses[status]}` : words.taskStates[task];
 }
 
@@ -117,7 +119,7 @@ export class TaskList {
     card.two = part('div', {class: 'buttons two'}, card.travel, card.navigate);
     card.item = part('li', {class: 'card task', id: `task-${job}`, 'data-job': job, 'aria-labelledby': `title-${job}`},
       part('div', {class: 'task-head'}, card.kind, part('div', {}, card.title, card.status)),
-      card.place, card.contact, card.note, card.steps, card.message, card.undo, card.main, card.two, card.hint,
+      card.place, card.contact, card.note, card.steps, card.message, card.undo, card.main, card.hint, card.two,
       part('div', {class: 'quiet-buttons'}, card.why, card.other, card.back), card.dismiss);
     card.place.after(card.about);
     const to = () => headingFor(card.job);
@@ -142,7 +144,7 @@ export class TaskList {
     const isClosed = Boolean(job.gone) || isOver(view.status);
     const state = {job: job.job, kind: view.kind, status: view.status, task, steps: view.steps};
     card.job = state;
-    put(card.title, view.kind ? `${words[view.kind]} ${job.job}` : job.job);
+    put(card.title, view.kind ? `${words[view.kind]} ${view.display?.orderNumber ?? job.job}` : job.job);
     put(card.status, view.known ? statusText(view, task, words) : words.oneMoment);
     if (card.kind.dataset.kind !== (view.kind ?? '')) {
       card.kind.dataset.kind = view.kind ?? '';
@@ -160,7 +162,8 @@ export class TaskList {
     if (!job.canUndo && document.activeElement === card.undo) (card.next ?? card.title).focus();
     card.undo.hidden = !job.canUndo;
     put(card.hint, isClosed ? '' : job.hint ?? '');
-    this.#two(card, job, state, isClosed || !view.known);
+    // While the final step can be undone, there is nothing else to do.
+    this.#two(card, job, state, isClosed || !view.known || job.canUndo);
     card.dismiss.hidden = !isClosed;
   };
 
@@ -193,8 +196,8 @@ export class TaskList {
     card.returnStep = other;
     card.confirm.show(other ? this.words.verbs.cancelled : '');
     const waits = isWaitingForVendor(state) && main?.verb === 'picked_up';
-    // Travel mode comes first while customers cannot see the rider.
-    const isSecond = job.travel === 'off' && allowsTravel(state.status) && !job.isTimeUp;
+    // Travel mode comes first while customers cannot see the rider, unless the next step starts it.
+    const isSecond = job.travel === 'off' && allowsTravel(state.status) && !job.isTimeUp && !startsJourney(main?.verb);
     const names = {...this.words.verbs, ...(state.kind === 'service' && this.words.serviceVerbs)};
     const label = names[main?.verb] ?? '';
     if (card.drawn !== (main?.verb ?? '')) {
@@ -268,7 +271,8 @@ export class TaskList {
     const mayTravel = allowsTravel(state.status) || job.travel !== 'off';
     card.travel.hidden = (state.kind === 'delivery' && !mayTravel) || (job.isTimeUp && job.travel === 'off');
     card.travel.dataset.state = job.travel;
-    card.travel.classList.toggle('primary', job.travel === 'off' && mayTravel && job.isNext !== false);
+    const isNext = job.isNext !== false && !startsJourney(card.main.verb?.verb);
+    card.travel.classList.toggle('primary', job.travel === 'off' && mayTravel && isNext);
     put(card.travel.lastChild, {off: words.activate, starting: words.activating}[job.travel] ?? words.deactivate);
     card.travel.setAttribute('aria-disabled', String(!mayTravel || job.travel === 'starting'));
     if (!mayTravel) card.travel.setAttribute('aria-describedby', card.hint.id);

@@ -2,6 +2,7 @@
 // jobs/{job}/navigation`) and contain only coordinates. The chosen app is the only thing that this page stores beyond the
 // tab. A web page cannot know which apps are installed: it opens one and checks whether the page loses the focus.
 
+import {deviceStorage} from './page-storage.js';
 import {make, put} from './page.js';
 import {refusalWord, usable} from './rider-maps.js';
 import {platformOf} from './rider-permission.js';
@@ -35,7 +36,7 @@ export class Navigation {
   /** The app that the rider chose before, or null. */
   get chosen() {
     try {
-      return localStorage.getItem(APP_KEPT_AS);
+      return deviceStorage().getItem(APP_KEPT_AS);
     } catch {
       return null;
     }
@@ -92,7 +93,7 @@ export class Navigation {
       for (const each of apps) {
         const button = make('button', {type: 'button', class: 'app', 'data-app': each.app}, each.label);
         button.addEventListener('click', () => {
-          try { localStorage.setItem(APP_KEPT_AS, each.app); } catch { /* without storage the rider chooses again next time */ }
+          try { deviceStorage().setItem(APP_KEPT_AS, each.app); } catch { /* without storage the rider chooses again next time */ }
           resolve(this.#open(each));
           closeSheet(this.dialog);
         });

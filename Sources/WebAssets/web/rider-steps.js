@@ -2,6 +2,8 @@
 // that the rider can still undo. They are stored in this tab, so they survive a reload, and are sent once the gateway answers
 // again. A step that waited too long is dropped: the world has moved on.
 
+import {tabStorage} from './page-storage.js';
+
 const KEPT_AS = 'enroute.steps';
 /** ms for which a step waits. The gateway recognizes a repeated request for longer. */
 export const WAITS_FOR = 3_600_000;
@@ -14,7 +16,7 @@ export const requestKey = () =>
 
 function stored() {
   try {
-    return new Map(Object.entries(JSON.parse(sessionStorage.getItem(KEPT_AS)) ?? {}));
+    return new Map(Object.entries(JSON.parse(tabStorage().getItem(KEPT_AS)) ?? {}));
   } catch {
     return new Map();
   }
@@ -61,7 +63,7 @@ export class StepQueue {
 
   #store = () => {
     try {
-      sessionStorage.setItem(KEPT_AS, JSON.stringify(Object.fromEntries(this.#waiting)));
+      tabStorage().setItem(KEPT_AS, JSON.stringify(Object.fromEntries(this.#waiting)));
     } catch { /* without storage a reload forgets the steps */ }
   };
 }

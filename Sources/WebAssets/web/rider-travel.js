@@ -2,6 +2,7 @@
 // gateway why no location arrives. The location is read only while a job travels, apart from occasional rough readings of
 // riders who are online and allowed it.
 
+import {tabStorage} from './page-storage.js';
 import {failEvent, step, wishEvent} from './rider-permission.js';
 import {ScreenLock} from './rider-device.js';
 import {Location, PRESENCE_EVERY} from './rider-location.js';
@@ -109,7 +110,7 @@ export class Travel {
 
   /** "I have allowed it": checks the permission, or trusts the rider in browsers that cannot tell. */
   async retry() {
-    sessionStorage.removeItem(ANSWER_KEPT_AS);
+    tabStorage().removeItem(ANSWER_KEPT_AS);
     const permission = await this.location.permission();
     this.#wanted.add(this.wish);
     for (const job of this.travelling.keys()) this.#wanted.add(job);
@@ -183,7 +184,7 @@ export class Travel {
 
   #wishEvent = (permission) => {
     const {isSupported} = this.location;
-    const before = sessionStorage.getItem(ANSWER_KEPT_AS);
+    const before = tabStorage().getItem(ANSWER_KEPT_AS);
     return wishEvent({isSecure: isSecureContext, isSupported, permission, before});
   };
 
@@ -207,8 +208,8 @@ export class Travel {
         this.location.unwatch();
         return this.#screen.want(false);
       case 'report': return this.unavailability.report(detail);
-      case 'remember': return sessionStorage.setItem(ANSWER_KEPT_AS, detail);
-      case 'forget': return sessionStorage.removeItem(ANSWER_KEPT_AS);
+      case 'remember': return tabStorage().setItem(ANSWER_KEPT_AS, detail);
+      case 'forget': return tabStorage().removeItem(ANSWER_KEPT_AS);
       case 'tell': return this.on.allowed();
     }
   };
@@ -310,7 +311,7 @@ export class Travel {
   };
 
   /** Stores the travelling jobs, including those that have not been resumed yet. */
-  #keep = (jobs) => { sessionStorage.setItem(JOBS_KEPT_AS, JSON.stringify(jobs)); };
+  #keep = (jobs) => { tabStorage().setItem(JOBS_KEPT_AS, JSON.stringify(jobs)); };
 }
 
 /** Whether the gateway did not answer, so that the request may have been executed or not. */
@@ -318,7 +319,7 @@ const isUnheard = ({code}) => ['network', 'unavailable'].includes(code);
 
 function kept() {
   try {
-    return JSON.parse(sessionStorage.getItem(JOBS_KEPT_AS)) ?? [];
+    return JSON.parse(tabStorage().getItem(JOBS_KEPT_AS)) ?? [];
   } catch {
     return [];
   }

@@ -4,7 +4,7 @@
 
 import {distance} from './enroute-view.js';
 import {contactLink} from './page-contact.js';
-import {apologyText, outcome, windowText} from './track-promise.js';
+import {apologyText, outcome, timesText, windowText} from './track-promise.js';
 import {DONE} from './track-story.js';
 import {agoText, arrival, arrivalText, clockText, distanceText, mapText, updatedText} from './enroute-words.js';
 
@@ -152,8 +152,7 @@ const isAwaited = ({status, tracking, ended}) =>
 
 /** When the rider probably arrives, as clock times: 11:08–11:15, or one time if no range is known. */
 function arrivalTimes({arrivesAt, earliestAt = arrivesAt, latestAt = arrivesAt}, clockOffset, locale, timeZone) {
-  return new Intl.DateTimeFormat(locale, {timeStyle: 'short', timeZone})
-    .formatRange(earliestAt - clockOffset, latestAt - clockOffset);
+  return timesText(earliestAt - clockOffset, latestAt - clockOffset, locale, timeZone);
 }
 
 /** The translation of a status, or its readable key until the translations are loaded. */

@@ -1,6 +1,8 @@
 // What was promised and how it turned out: the promised window, an apology when it cannot be kept, who came and how long it
 // took. Nothing here uses a document or a clock.
 
+import {clockText} from './enroute-words.js';
+
 /** ms by which an expected arrival may be after the promised time before the page apologizes. */
 export const SLACK = 60_000;
 /** Longest time in ms that is told: an order for tomorrow did not take a day. */
@@ -9,6 +11,13 @@ export const LONGEST_TOLD = 3 * 3_600_000;
 /** ms around now in which a time needs no date, although midnight may be between. */
 const NEAR = 12 * 3_600_000;
 
+/** Two times as a range: 6:36 – 6:43 AM. Where the day has 24 hours, some languages would add a word: 06:36–06:43 Uhr. */
+export function timesText(from, until, locale, timeZone) {
+  const format = new Intl.DateTimeFormat(locale, {timeStyle: 'short', timeZone});
+  if (format.resolvedOptions().hour12) return format.formatRange(from, until);
+  return [...new Set([from, until].map((at) => clockText(at, locale, timeZone)))].join('–');
+}
+
 /** The promised window, with the date unless it is today or near. */
 export function windowText(window, {wall, clockOffset, locale, timeZone}) {
   if (!window) return '';
@@ -16,10 +25,11 @@ export function windowText(window, {wall, clockOffset, locale, timeZone}) {
   const day = (time) => new Intl.DateTimeFormat('en-CA', {timeZone}).format(time);
   const isToday = day(from) === day(wall) && day(until) === day(wall);
   const isNear = isToday || (Math.abs(from - wall) < NEAR && Math.abs(until - wall) < NEAR);
-  const format = new Intl.DateTimeFormat(locale, {timeStyle: 'short', timeZone, ...(isNear ? {} : {dateStyle: 'medium'})});
   // Across midnight `formatRange` would add dates.
   const range = isNear && !isToday && day(from) !== day(until)
-    ? `${format.format(from)} – ${format.format(until)}` : format.formatRange(from, until);
+    ? `${clockText(from, locale, timeZone)} – ${clockText(until, locale, timeZone)}`
+    : isNear ? timesText(from, until, locale, timeZone)
+      : new Intl.DateTimeFormat(locale, {timeStyle: 'short', dateStyle: 'medium', timeZone}).formatRange(from, until);
   // A short range stays on one line.
   return isNear ? range.replace(/[ \u2009]/g, '\u00a0') : range;
 }

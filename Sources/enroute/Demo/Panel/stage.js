@@ -76,7 +76,8 @@ async function checkCertificate(origins) {
   if (isChecked || !origins.customer.startsWith('https:')) return;
   isChecked = true;
   const pages = ['customer', 'rider', 'desk'];
-  const isTrusted = await Promise.all(pages.map((page) => fetch(`${origins[page]}/api/v1/texts`, {mode: 'no-cors'})
+  // A file that gateways give to pages of every origin.
+  const isTrusted = await Promise.all(pages.map((page) => fetch(`${origins[page]}/assets/enroute-timing.js`)
     .then(() => true, () => false)));
   for (const page of pages) element(`accept-${page}`).href = `${origins[page]}/api/v1/texts`;
   element('certificate').hidden = isTrusted.every(Boolean);
