@@ -81,8 +81,8 @@ uninstall:
 deb: ## builds a Debian package of it: .build-deploy/enroute_*.deb
 	deploy/debian/build $(ENROUTE)
 
-check: lint test ## what CI runs: linters, build, every test, and whether the benchmarks run
-	@$(MAKE) --no-print-directory test-benchmarks READY=1
+check: lint ## what CI runs: linters, build, every test, and whether the benchmarks run
+	@$(MAKE) --no-print-directory test BESIDE="$(BESIDE) test-benchmarks"
 
 # MARK: tests
 

@@ -12,7 +12,8 @@ import Webhooks
     @Test func `a full waiting list repeats nothing, is reported, and delivery continues once there is room`()
         async throws
     {
-        try await WorkerStage.set { stage in
+        // New events that are not sent within the patience wait for room, too.
+        try await WorkerStage.set(patience: .seconds(60)) { stage in
             try await stage.fill(100_000)
             stage.endpoint.answer { event in event.subject == "bad" ? .failed(reason: "status 500") : .delivered }
             try await stage.append(["bad", "good", "bad", "good"])
@@ -146,10 +147,12 @@ struct WorkerStage: Sendable {
     static let id = "wh_1"
     private static let me = "gateway-1"
 
-    static func set(_ body: (WorkerStage) async throws -> Void) async throws {
+    static func set(
+        patience: Duration = .milliseconds(50), _ body: (WorkerStage) async throws -> Void
+    ) async throws {
         try await withRedis { client, _ in
             var settings = try WebhookSettings()
-            settings.patience = .milliseconds(50)
+            settings.patience = patience
             settings.fullPause = .milliseconds(20)
             settings.retries = RetrySchedule(Array(repeating: .milliseconds(1), count: 20))
             let stage = WorkerStage(
