@@ -14,7 +14,7 @@ SUDO = $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 ENROUTE =
 
 .PHONY: help run deps packages build build-tests release install uninstall deb instructions twin test test-swift \
-    test-javascript test-client test-conformance test-browser test-deploy test-beside test-hostile test-api test-benchmarks \
+    test-javascript test-client test-conformance test-browser test-deploy test-beside environments test-hostile test-api test-benchmarks \
     picture screens test-long long-failover long-histories long-seeds long-fuzz long-webhooks long-freeze check check-deploy lint format bench bench-gate clean
 
 help: ## lists these targets
@@ -82,7 +82,12 @@ deb: ## builds a Debian package of it: .build-deploy/enroute_*.deb
 	deploy/debian/build $(ENROUTE)
 
 check: lint ## what CI runs: linters, build, every test, and whether the benchmarks run
+	@$(MAKE) --no-print-directory --jobs=2 build-tests environments
 	@$(MAKE) --no-print-directory test BESIDE="$(BESIDE) test-benchmarks"
+
+# The Python environments of the tests, while the compiler leaves a core idle.
+environments: deps
+	bash -c '. Tests/Browser/environment && . Tests/Deploy/environment'
 
 # MARK: tests
 
