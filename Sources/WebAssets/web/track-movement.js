@@ -9,11 +9,12 @@ import {bearing, distance} from './enroute-view.js';
 const EARTH = 6_371_008.8;
 const RADIANS = Math.PI / 180;
 
-/** ms to glide to a new position if that is not too fast, and at most. */
-export const GLIDE = 900;
+/** ms to glide to a new position if that is not too fast, and at most. The first is longer than the usual time between positions,
+    so that a marker rarely stands still before the next. */
+export const GLIDE = 2_500;
 export const LONGEST_GLIDE = 20_000;
 /** While it glides, the marker is at most this factor faster than the rider was recently. */
-export const HASTE = 1.15;
+export const HASTE = 1.14;
 /** ms for which the marker continues without a new position, if the rider reports often, and at most. */
 export const RECKONING = 7_000;
 export const LONGEST_RECKONING = 20_000;
@@ -30,12 +31,16 @@ export const FASTEST = 100;
 /** The speed that a phone reports is limited to this factor of the one between its positions, plus m/s. */
 const TOLD = {factor: 1.5, margin: 8};
 /** The speed in m/s that a marker may have in any case, and the share of its highest speed that is forgotten with a position. */
-const LEAST_TOP = 1.3;
-const FORGOTTEN = 0.02;
+const LEAST_TOP = 1.2;
+const FORGOTTEN = 0.01;
+/** m/s: a speed may be so much too high by chance, so the highest one is the highest less this. */
+export const NOISE = 0.4;
+/** m/s² by which a speed may rise that the phone did not report. A filter that catches up after a turn looks faster. */
+const ACCELERATION = 3;
 /** ms for which a rider that has moved less than `ANNOUNCED_SHIFT` counts as moving on. */
 const UNDECIDED = 5_000;
 /** Distance in m between two positions above which their direction is meaningful. */
-const ANNOUNCED_SHIFT = 3;
+const ANNOUNCED_SHIFT = 1.5;
 /** A rider within this many m of the route, and this many degrees of its direction, is on it: the marker stays on the line. */
 export const ON_ROUTE = 25;
 const ALONG_ROUTE = 100;
@@ -113,7 +118,8 @@ export class Movement {
     if (before) this.#spacings = [now - this.#cameAt, ...this.#spacings].slice(0, 2);
     this.#fix = {lat: position.lat, lon: position.lon, at: position.at, speed, course};
     [this.#heardAt, this.#cameAt] = [now - age, now];
-    this.#top = Math.max(speed, LEAST_TOP, this.#top * (1 - FORGOTTEN));
+    const surely = before ? speed - Math.min(NOISE, speed / 4) : speed;
+    this.#top = Math.max(surely, LEAST_TOP, this.#top * (1 - FORGOTTEN));
     this.#aim(course, speed, atOnce, now);
     this.#gap = null;
     this.#along = this.#find();
@@ -158,14 +164,16 @@ export class Movement {
       derived = [speed <= FASTEST ? speed : 0, bearing(this.#anchor, position)];
     } else if (ms > UNDECIDED || ms < 0) derived = [0, null];
     if (metres >= ANNOUNCED_SHIFT || ms > UNDECIDED || ms < 0) this.#anchor = position;
-    return [position.spd == null ? derived[0] : reported, position.hdg ?? derived[1]];
+    // The second position is the first with a speed.
+    const limit = before?.course == null ? FASTEST : before.speed + ACCELERATION * seconds;
+    return [position.spd == null ? Math.min(derived[0], limit) : reported, position.hdg ?? derived[1]];
   };
 
   /** Returns the ms in which the gap can close without haste. @param along m of the gap that are on the route */
   #glideTime = (from, shown, along) => {
     const {speed, course} = this.#fix;
     const aside = distance(shown, from);
-    const own = course === null || speed <= RESTS ? 0 : speed;
+    const own = course === null || speed <= RESTS ? 0 : Math.min(speed, this.#top);
     // On the route the direction of the rest hardly matters, because it is a few metres.
     const angle = aside > 0 && this.#along === null ? turn(course ?? 0, bearing(shown, from)) * RADIANS : Math.PI / 2;
     let ms = GLIDE;
@@ -192,7 +200,8 @@ export class Movement {
 
   /** Returns the place without the glide, up to the time limit: on the route with m from its start, otherwise dead-reckoned. */
   #reckoned = (now) => {
-    const {speed, course} = this.#fix;
+    const {course} = this.#fix;
+    const speed = Math.min(this.#fix.speed, this.#top);
     if (this.still()) return this.#fix;
     // A position that was already old on arrival is not extrapolated, because the marker would jump.
     const isUsable = speed > RESTS && this.#cameAt - this.#heardAt < RECKONING;
