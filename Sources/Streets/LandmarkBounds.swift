@@ -8,7 +8,7 @@ enum Landmarks {
     /// A node that a landmark is not connected with.
     static let unreachable = UInt16.max
     /// The number of landmarks that a search uses: those with the highest bounds at its start.
-    static let activeCount = 4
+    static let activeCount = 8
 }
 
 /// The bounds for one search.
@@ -26,7 +26,7 @@ struct LandmarkBounds {
     private let stride: Int
     /// Seconds of this vehicle per unit.
     private let secondsPerUnit: Float
-    private var active: (Active, Active, Active, Active)
+    private var active = InlineArray<8, Active>(repeating: Active())
     private var activeCount = 0
     private let plane: StraightBound?
 
@@ -40,8 +40,6 @@ struct LandmarkBounds {
         self.secondsPerUnit = unit.isFinite && unit > 0 ? unit * scale : 0
         let base = kind.rawValue * graph.nodes.count * count * 2
         self.values = graph.landmarks.baseAddress.map { $0 + base }
-        let none = Active()
-        self.active = (none, none, none, none)
         var known: [(active: Active, bound: Float)] = []
         if let values = self.values {
             for landmark in 0..<count {
@@ -61,10 +59,7 @@ struct LandmarkBounds {
         }
         known.sort { $0.bound > $1.bound }
         self.activeCount = min(known.count, Landmarks.activeCount)
-        if known.count > 0 { self.active.0 = known[0].active }
-        if known.count > 1 { self.active.1 = known[1].active }
-        if known.count > 2 { self.active.2 = known[2].active }
-        if known.count > 3 { self.active.3 = known[3].active }
+        for index in 0..<self.activeCount { self.active[index] = known[index].active }
         // Landmarks know only the largest part of the network.
         self.plane = known.isEmpty ? StraightBound(targets.map { graph.nodes[$0] }, fastest: fastest) : nil
     }
@@ -85,10 +80,8 @@ struct LandmarkBounds {
             return self.plane?.seconds(graph.nodes[node]) ?? 0
         }
         let node = values + node * self.stride
-        var units = Self.units(self.active.0, node)
-        if self.activeCount > 1 { units = max(units, Self.units(self.active.1, node)) }
-        if self.activeCount > 2 { units = max(units, Self.units(self.active.2, node)) }
-        if self.activeCount > 3 { units = max(units, Self.units(self.active.3, node)) }
+        var units: Float = 0
+        for index in 0..<self.activeCount { units = max(units, Self.units(self.active[index], node)) }
         return units * self.secondsPerUnit
     }
 }

@@ -18,11 +18,11 @@ struct VehicleSpeeds: Sendable {
         switch vehicle {
         case .foot: VehicleSpeeds(fastest: 5, factor: 1, crossingSeconds: 0.5, lightsSeconds: 12)
         case .bicycle: VehicleSpeeds(fastest: 18, factor: 1, crossingSeconds: 1, lightsSeconds: 12)
-        case .cargoBike: VehicleSpeeds(fastest: 16, factor: 0.88, crossingSeconds: 1.15, lightsSeconds: 13.5)
+        case .cargoBike: VehicleSpeeds(fastest: 16, factor: 0.88, crossingSeconds: 1 / 0.88, lightsSeconds: 12 / 0.88)
         case .moped: VehicleSpeeds(fastest: 42, factor: 1, crossingSeconds: 2.6, lightsSeconds: 14)
         case .car: VehicleSpeeds(fastest: 130, factor: 1, crossingSeconds: 2.6, lightsSeconds: 14)
-        case .van: VehicleSpeeds(fastest: 120, factor: 0.95, crossingSeconds: 2.75, lightsSeconds: 14.7)
-        case .truck: VehicleSpeeds(fastest: 80, factor: 0.85, crossingSeconds: 3.1, lightsSeconds: 16.5)
+        case .van: VehicleSpeeds(fastest: 120, factor: 0.95, crossingSeconds: 2.6 / 0.95, lightsSeconds: 14 / 0.95)
+        case .truck: VehicleSpeeds(fastest: 80, factor: 0.85, crossingSeconds: 2.6 / 0.85, lightsSeconds: 14 / 0.85)
         }
     }
 
