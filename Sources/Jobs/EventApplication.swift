@@ -68,42 +68,64 @@ extension JobService {
         receivedAt: Int64 = WallClock.nowMilliseconds
     ) -> EventLoopFuture<EventOutcome> {
         self.ledger.recover(job).flatMap { recovery in
-            let loop = self.ledger.eventLoop
-            guard let record = recovery?.record else { return loop.makeSucceededFuture(Self.notCreatedYet) }
-            let order = EventOrder(
-                status, of: record.kind, after: record.status, since: record.statusAt, occurredAt: event.occurredAt)
-            return self.ledger.publishDurably(
-                status, of: job, by: actor, source: "event", occurredAt: event.occurredAt, request: event.requestID,
-                after: order == .next ? [record.status] : [], origin: ChangeOrigin(receivedAt: receivedAt)
-            ).flatMap { answer in
-                let (outcome, isReplicationUnconfirmed): (EventOutcome, Bool) = (
-                    EventOutcome(order, record.status), answer.isReplicationUnconfirmed
-                )
-                switch answer.value {
-                case .published(let event):
-                    self.updateZoneListing(of: job)
-                    return self.finishing(
-                        job, status,
-                        .applied(event.id, isReplicationUnconfirmed: isReplicationUnconfirmed, isRepeat: false), actor)
-                case .repeated(let event):
-                    return self.finishing(
-                        job, status,
-                        .applied(event.id, isReplicationUnconfirmed: isReplicationUnconfirmed, isRepeat: true), actor)
-                case .notAllowed(let current) where current == record.status && order == .superseded:
-                    return self.ledger.recordLate(
-                        .status(status, happensOnce: EventOrder.happensOnce(status)), of: job, by: actor,
-                        occurredAt: event.occurredAt, request: event.requestID
-                    ).map { _ in outcome }
-                case .notAllowed(let current) where current == record.status && order != .next:
-                    return loop.makeSucceededFuture(outcome)
-                case .notAllowed where attempt < Self.maxEventAttempts:
-                    return self.applyStatus(
-                        job, status, event, actor, attempt: attempt + 1, receivedAt: receivedAt)
-                case .notAllowed, .overtaken:
-                    return loop.makeFailedFuture(
-                        Refused(code: .unavailable, message: "The job is being changed concurrently. Try again."))
-                case .noSuchJob, .notTheirs: return loop.makeSucceededFuture(Self.notCreatedYet)
-                }
+            guard let record = recovery?.record else { return self.loop.makeSucceededFuture(Self.notCreatedYet) }
+            return self.order(of: status, job, record, event.occurredAt).flatMap { order in
+                self.applyStatus(job, status, event, actor, record, order, attempt, receivedAt)
+            }
+        }
+    }
+
+    /// Returns how a status relates to the job's. Whoever corrected a job knew what other systems had reported until then, so
+    /// a status from before a correction changes nothing.
+    private func order(
+        of status: JobStatus, _ job: JobID, _ record: JobRecord, _ occurredAt: Int64?
+    ) -> EventLoopFuture<EventOrder> {
+        let order = EventOrder(
+            status, of: record.kind, after: record.status, since: record.statusAt, occurredAt: occurredAt)
+        guard order == .next, let occurredAt, occurredAt < record.statusAt else {
+            return self.loop.makeSucceededFuture(order)
+        }
+        return self.ledger.log(of: job).map { log in
+            log.contains { $0.corrected != nil && $0.at > occurredAt } ? .superseded : order
+        }
+    }
+
+    private func applyStatus(
+        _ job: JobID, _ status: JobStatus, _ event: CloudEvent, _ actor: PersonID, _ record: JobRecord,
+        _ order: EventOrder, _ attempt: Int, _ receivedAt: Int64
+    ) -> EventLoopFuture<EventOutcome> {
+        let loop = self.loop
+        return self.ledger.publishDurably(
+            status, of: job, by: actor, source: "event", occurredAt: event.occurredAt, request: event.requestID,
+            after: order == .next ? [record.status] : [], origin: ChangeOrigin(receivedAt: receivedAt)
+        ).flatMap { answer in
+            let (outcome, isReplicationUnconfirmed): (EventOutcome, Bool) = (
+                EventOutcome(order, record.status), answer.isReplicationUnconfirmed
+            )
+            switch answer.value {
+            case .published(let event):
+                self.updateZoneListing(of: job)
+                return self.finishing(
+                    job, status,
+                    .applied(event.id, isReplicationUnconfirmed: isReplicationUnconfirmed, isRepeat: false), actor)
+            case .repeated(let event):
+                return self.finishing(
+                    job, status,
+                    .applied(event.id, isReplicationUnconfirmed: isReplicationUnconfirmed, isRepeat: true), actor)
+            case .notAllowed(let current) where current == record.status && order == .superseded:
+                return self.ledger.recordLate(
+                    .status(status, happensOnce: EventOrder.happensOnce(status)), of: job, by: actor,
+                    occurredAt: event.occurredAt, request: event.requestID
+                ).map { _ in outcome }
+            case .notAllowed(let current) where current == record.status && order != .next:
+                return loop.makeSucceededFuture(outcome)
+            case .notAllowed where attempt < Self.maxEventAttempts:
+                return self.applyStatus(
+                    job, status, event, actor, attempt: attempt + 1, receivedAt: receivedAt)
+            case .notAllowed, .overtaken:
+                return loop.makeFailedFuture(
+                    Refused(code: .unavailable, message: "The job is being changed concurrently. Try again."))
+            case .noSuchJob, .notTheirs: return loop.makeSucceededFuture(Self.notCreatedYet)
             }
         }
     }

@@ -19,16 +19,19 @@ extension JobService {
     /// A rider who cannot have the task again (offline, or with as many tasks as allowed) loses the job, so that it can be
     /// assigned to another one.
     ///
-    /// - Parameter expected: the newest event must be this one; `nil` for any.
+    /// - Parameters:
+    ///   - expected: the newest event must be this one; `nil` for any.
+    ///   - audit: called as soon as the status has changed, again for a repeated request.
     /// - Returns: fails with `Refused`.
     package func correct(
-        _ job: JobID, _ correction: StatusCorrection, expected: ExpectedHead? = nil, attempt: Int = 1
+        _ job: JobID, _ correction: StatusCorrection, expected: ExpectedHead? = nil, attempt: Int = 1,
+        audit: @escaping @Sendable (CorrectedStatus) -> EventLoopFuture<Void>
     ) -> EventLoopFuture<Durable<CorrectedStatus>> {
         let loop = self.loop
         let made: EventLoopFuture<Durable<CorrectedStatus>> = self.ledger.recover(job).flatMap { recovery in
             guard let record = recovery?.record else { return loop.makeFailedFuture(Refused.noSuchJob) }
             return self.isMade(correction, of: job).flatMap { isMade in
-                self.correct(job, correction, of: record, expected, isMade: isMade)
+                self.correct(job, correction, of: record, expected, isMade: isMade, audit)
             }
         }
         return made.flatMapError { error in
@@ -37,7 +40,7 @@ extension JobService {
                 return loop.makeFailedFuture(
                     Refused(code: .unavailable, message: "The job is being changed concurrently. Try again."))
             }
-            return self.correct(job, correction, expected: expected, attempt: attempt + 1)
+            return self.correct(job, correction, expected: expected, attempt: attempt + 1, audit: audit)
         }
     }
 
@@ -45,7 +48,8 @@ extension JobService {
     ///   - record: as it was read. Fails with `Overtaken` if the job has changed since.
     ///   - isMade: an earlier attempt has made the correction, so only its result is read.
     private func correct(
-        _ job: JobID, _ correction: StatusCorrection, of record: JobRecord, _ expected: ExpectedHead?, isMade: Bool
+        _ job: JobID, _ correction: StatusCorrection, of record: JobRecord, _ expected: ExpectedHead?, isMade: Bool,
+        _ audit: @escaping @Sendable (CorrectedStatus) -> EventLoopFuture<Void>
     ) -> EventLoopFuture<Durable<CorrectedStatus>> {
         if !isMade, let refused = Self.refusal(of: correction, expected, record) {
             return self.loop.makeFailedFuture(refused)
@@ -53,18 +57,20 @@ extension JobService {
         let regained: EventLoopFuture<Regained> =
             isMade ? self.loop.makeSucceededFuture(.notNeeded) : self.regain(job, record, correction)
         return regained.flatMap { task in
-            self.write(correction, of: job, record, task).flatMap { self.finish($0, job, by: correction.actor) }
+            self.write(correction, of: job, record, task).flatMap { self.finish($0, job, by: correction.actor, audit) }
                 .flatMapError { error in self.giveUp(job, record, task, correction.actor, because: error) }
         }
     }
 
     private func finish(
-        _ answer: Durable<JobLedger.Correction>, _ job: JobID, by actor: PersonID
+        _ answer: Durable<JobLedger.Correction>, _ job: JobID, by actor: PersonID,
+        _ audit: (CorrectedStatus) -> EventLoopFuture<Void>
     ) -> EventLoopFuture<Durable<CorrectedStatus>> {
         switch answer.value {
         case .corrected(let corrected), .repeated(let corrected):
             self.updateZoneListing(of: job)
-            return self.finish(corrected, by: actor).map { Durable(value: corrected, replicas: answer.replicas) }
+            return audit(corrected).flatMap { self.finish(corrected, by: actor) }
+                .map { Durable(value: corrected, replicas: answer.replicas) }
         case .unchanged(let status): return self.loop.makeFailedFuture(Refused(alreadyIn: status))
         case .noSuchJob: return self.loop.makeFailedFuture(Refused.noSuchJob)
         case .overtaken: return self.loop.makeFailedFuture(Overtaken())

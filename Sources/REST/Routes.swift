@@ -196,11 +196,11 @@ package struct Routes: Sendable {
         let job = try self.job(context, grant)
         let body = try await self.optionalBody(TravelBody.self, request, context)
         let device: DeviceID? = try body?.device.map { try Self.name($0, "device") }
-        let reporter = device.map { Reporter($0) } ?? .requests
+        let (reporter, resumes) = (device.map { Reporter($0) } ?? .requests, body?.resume ?? false)
         let deadline = try await self.result(
-            of: self.jobs.startTravel(job, by: grant.person, on: reporter, resumes: body?.resume ?? false))
+            of: self.jobs.startTravel(job, by: grant.person, on: reporter, resumes: resumes))
         try await self.onHomeLoop(of: grant.person) {
-            $0.restTrips.started(.init(rider: grant.person, job: job, reporter: reporter))
+            $0.restTrips.started(.init(rider: grant.person, job: job, reporter: reporter), resumes: resumes)
         }
         return try Self.json(TravelDocument(job: job.text, active: true, deadline: deadline))
     }

@@ -24,6 +24,8 @@ package struct LocationValidator: Sendable {
         /// a position is stale.
         package var agreementMilliseconds: ClosedRange<Int64> = 2_000...20_000
         package var farMeters = 320.0
+        /// What contradicts the first few readings of a trip must agree for this time, in ms, if it is far away.
+        package var provenMilliseconds: Int64 = 15_000
         /// A position older than this, in s, proves less about the next one: the agreement is shorter in proportion.
         package var provingSeconds = 5.0
 
@@ -62,6 +64,10 @@ package struct LocationValidator: Sendable {
     private var clockNotice: Int64?
     /// Since when the readings that were shown agree, ms.
     private var shownSince: Int64 = 0
+    /// How many readings were shown since then, as far as it matters.
+    private var shownCount = 0
+    /// What is shown came from another device.
+    private var isTakenOver = false
     /// From the last accepted readings, in m/s.
     private var speed = 0.0
     private var doubt: Doubt?
@@ -105,8 +111,13 @@ package struct LocationValidator: Sendable {
     /// Forgets the reading that is shown: for another rider, or a new trip.
     package mutating func reset() {
         (self.shown, self.shownAt, self.doubt, self.clockNotice) = (nil, nil, nil, nil)
-        (self.skew, self.speed, self.shownSince) = (ClockSkew(), 0, 0)
+        (self.skew, self.speed, self.shownSince, self.shownCount) = (ClockSkew(), 0, 0, 0)
+        self.isTakenOver = false
     }
+
+    /// The rider chose another device to report from now on. Its readings move the marker as soon as they agree for the
+    /// shortest time, because what is shown says where the first device was.
+    package mutating func takeOver() { self.isTakenOver = true }
 
     /// Continues from a later reading that followers saw from another session of the rider or another gateway. Does
     /// nothing if that reading is not later.
@@ -210,8 +221,12 @@ package struct LocationValidator: Sendable {
         let range = self.bounds.agreementMilliseconds
         let share = max(0, meters - expected) / self.bounds.farMeters
         let wanted = share * share.squareRoot() * Double(range.upperBound) * proof
-        // Readings that have agreed for a short time do not count for more than others that agree for as long.
-        let most = min(range.upperBound, max(range.lowerBound, shown.at - self.shownSince))
+        // Readings that have agreed for a short time do not count for more than others that agree for as long. A few are
+        // enough to rule out a short error.
+        let proven = self.shownCount < Self.provenReadings ? range.lowerBound : self.bounds.provenMilliseconds
+        let most =
+            self.isTakenOver
+            ? range.lowerBound : min(range.upperBound, max(proven, shown.at - self.shownSince))
         self.doubt = Doubt(
             first: reading, last: reading, needed: Int64(min(Double(most), max(wanted, Double(range.lowerBound)))))
     }
@@ -255,7 +270,9 @@ package struct LocationValidator: Sendable {
             if let told { reading.speedMetersPerSecond = min(told, self.bounds.fastestMetersPerSecond) }
             self.shownSince = reading.at
         }
-        if acceptance == .anew { (self.shownSince, self.doubt) = (before?.at ?? reading.at, nil) }
+        if acceptance == .anew { (self.shownSince, self.shownCount, self.doubt) = (before?.at ?? reading.at, 0, nil) }
+        self.shownCount = min(self.shownCount + 1, Self.provenReadings)
+        self.isTakenOver = false
         (self.shown, self.shownAt) = (reading, received.monotonic)
     }
 
@@ -265,6 +282,8 @@ package struct LocationValidator: Sendable {
 
     private static func accuracy(_ reading: Reading) -> Double { reading.accuracyMeters ?? 0 }
 
+    /// So many readings that were shown are more than one error of a receiver.
+    private static let provenReadings = 4
     /// m/s: no believed jump is faster, unless the rider or its vehicle is.
     private static let jumpMetersPerSecond = 60.0
     /// Two inaccurate readings differ by this factor of the sum of their accuracy radii.

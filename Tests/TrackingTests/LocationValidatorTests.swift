@@ -118,6 +118,25 @@ import Testing
         #expect(verdicts == [.held, .held, .accepted(.anew)])
     }
 
+    @Test(arguments: [4, 5, 10] as [Int64])
+    func `a false place that lasts for 14 s is not shown early in a trip either`(good: Int64) {
+        var validator = Self.validator
+        for second in 1..<good { #expect(validator.validate(Self.after(second * 1000)) == .accepted(.onward)) }
+        for second in good..<(good + 14) {
+            #expect(validator.validate(Self.after(second * 1000, north: 3000)) == .held, "second \(second)")
+        }
+        #expect(validator.validate(Self.after((good + 14) * 1000)) == .accepted(.onward))
+    }
+
+    @Test func `a device that takes over moves the marker once its readings agree for 2 s`() {
+        var (validator, last) = Self.riding()
+        validator.takeOver()
+        let verdicts = (1...4 as ClosedRange<Int64>).map {
+            validator.validate(Self.after(last + $0 * 1000, north: 5000))
+        }
+        #expect(verdicts == [.held, .held, .accepted(.anew), .accepted(.onward)])
+    }
+
     @Test func `a train at 300 km per hour is shown after seconds, with and without its speed`() {
         for told in [nil, 83.3] {
             var validator = LocationValidator()

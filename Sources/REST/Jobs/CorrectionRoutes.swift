@@ -43,13 +43,16 @@ extension Routes {
     private func correct(
         _ job: JobID, _ correction: StatusCorrection, _ expected: ExpectedHead?, _ context: GatewayRequestContext
     ) async throws -> Response {
-        let result = try await self.result(of: self.jobs.correct(job, correction, expected: expected))
+        let (streams, gateway) = (self.services.streams, self.settings.name)
+        let result = try await self.result(
+            of: self.jobs.correct(job, correction, expected: expected) { corrected in
+                // The log has the correction already; a repeated request writes an entry with the same number.
+                var entry = AuditEntry.corrected(corrected, by: correction.actor, because: correction.reason)
+                entry.stamp(
+                    gateway: gateway, at: WallClock.nowMilliseconds, number: "\(corrected.event.id)-correction")
+                return streams.append(entry)
+            })
         let corrected = result.value
-        // The log has the correction already; a repeated request writes an entry with the same number.
-        var entry = AuditEntry.corrected(corrected, by: correction.actor, because: correction.reason)
-        entry.stamp(
-            gateway: self.settings.name, at: WallClock.nowMilliseconds, number: "\(corrected.event.id)-correction")
-        try await self.result(of: self.services.streams.append(entry))
         context.logger.debug(
             "status corrected", metadata: [LogKey.job: "\(job)", LogKey.status: "\(corrected.event.status.rawValue)"])
         return Self.json(corrected.json, isReplicationUnconfirmed: result.isReplicationUnconfirmed)

@@ -24,8 +24,8 @@ final class RiderGuidance {
     }
 
     /// This session switched travel mode on.
-    func started(_ job: JobID, _ grant: Grant) {
-        self.trips.started(.init(rider: grant.person, job: job))
+    func started(_ job: JobID, resumes: Bool, _ grant: Grant) {
+        self.trips.started(.init(rider: grant.person, job: job), resumes: resumes)
         self.scheduleAvailabilityCheck()
     }
 

@@ -316,7 +316,7 @@ package final class RiderSession {
                 bound.value.send(.ok(replyTo: "travel", job: job, sequence: nil, deadline: deadline, ref: ref))
                 if let deadline {
                     bound.value.rider.endTravel(of: job, at: deadline)
-                    bound.value.rider.guidance.started(job, grant)
+                    bound.value.rider.guidance.started(job, resumes: resumes, grant)
                 }
             case .failure(let error):
                 let refused = bound.value.refusal(for: error)

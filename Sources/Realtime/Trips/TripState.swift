@@ -126,6 +126,9 @@ struct TripState: Sendable {
         return result
     }
 
+    /// The rider chose another device to report.
+    mutating func takeOver() { self.validator.takeOver() }
+
     /// A report arrived, whatever its verdict.
     ///
     /// - Parameter battery: the phone's battery level, 0 to 1.

@@ -62,9 +62,13 @@ package final class TripValidators {
         let now = NIODeadline.now()
         self.entries.values[index].usedAt = now
         self.entries.values[index].trip.reportReceived(battery: battery)
-        let validated = self.entries.values[index].trip.validate(
+        var validated = self.entries.values[index].trip.validate(
             fixes, invalidFixes: invalidFixes,
             received: .init(monotonic: now.uptimeNanoseconds, wall: WallClock.nowMilliseconds))
+        // Redis refuses positions of a device that does not report, and a held fix never reaches it.
+        if validated.verdict == .held, self.entries.values[index].isOvertaken {
+            validated.verdict = .refused(.otherDevice)
+        }
         if case .refused(let reason) = validated.verdict {
             self.entries.values[index].trip.refused(reason, now: now.uptimeNanoseconds)
         }
@@ -124,6 +128,11 @@ package final class TripValidators {
         self.entries[key]?.isRead = true
         self.entries[key]?.readAt = .now()
         guard let view, view.record.rider == key.rider else { return }
+        let reporter = key.reporter ?? self.reporter ?? .requests
+        // Only a device without a name may go on for another one, and only for one of its kind.
+        if let newest = view.record.reporter, newest != reporter, !(newest.isNameless && reporter.isNameless) {
+            self.entries[key]?.isOvertaken = true
+        }
         let isOvertaken = self.entries[key]?.isOvertaken == true
         self.entries[key]?.isAssigned = !isOvertaken
         self.entries[key]?.zone = view.record.zone
@@ -202,11 +211,15 @@ package final class TripValidators {
     }
 
     /// Travel mode was switched on.
-    package func started(_ key: Key) {
+    ///
+    /// - Parameter resumes: this device goes on; otherwise it may have taken over from another one.
+    package func started(_ key: Key, resumes: Bool) {
         let bound = NIOLoopBound(self, eventLoop: self.loop.eventLoop)
         // Another device may have reported since.
         self.entries[key]?.isOvertaken = false
-        self.read(key, again: true).whenComplete { _ in
+        let read = self.read(key, again: true)
+        if !resumes { self.entries[key]?.trip.takeOver() }
+        read.whenComplete { _ in
             let isNew = bound.value.entries[key]?.trip.startTravel(now: NIODeadline.now().uptimeNanoseconds) == true
             // Only the assigned rider can switch travel mode on.
             bound.value.entries[key]?.isAssigned = true

@@ -108,6 +108,24 @@ import Testing
         }
     }
 
+    @Test func `a correction whose positions cannot be closed is in the audit`() async throws {
+        try await Self.run { gateway in
+            try await Self.order(gateway, at: Self.toTransit)
+            let travel = try await gateway.rest("PUT", "\(Self.path)/travel", by: "rider-1", .rider)
+            #expect(travel.status == 200)
+            let key = gateway.settings.liveState.keyspace.travel(of: Self.order)
+            _ = try await gateway.client.run("DEL", key)
+            _ = try await gateway.client.run("LPUSH", key, "garbage")
+            let failed = try await Self.correct(gateway, to: "ready_for_pickup")
+            #expect(failed.status >= 500, "\(failed)")
+            let read = try await gateway.rest("GET", Self.path, by: "olga", .ops)
+            #expect(read.member("status") == "ready_for_pickup", "\(read)")
+            let audit = try await gateway.client.run("XRANGE", "audit", "-", "+").array ?? []
+            let texts = audit.compactMap { $0.array?.last?.array?.compactMap(\.text) }
+            #expect(texts.contains { $0.starts(with: ["type", "corrected", "job", "order-1", "from", "in_transit"]) })
+        }
+    }
+
     @Test func `followers receive a reset, and so does whoever has missed a correction`() async throws {
         try await Self.run { gateway in
             try await Self.order(gateway, at: Self.toTransit)

@@ -69,7 +69,11 @@ import Testing
 
     /// - Parameter second: the second within a minute at which the event occurred; `nil` for an event without a time.
     static func event(_ id: String, _ type: String, _ data: String, second: Int? = nil) -> String {
-        let time = second.map { #","time":"2026-11-21T18:00:\#($0 < 10 ? "0" : "")\#($0)Z""# } ?? ""
+        self.event(id, type, data, time: second.map { "2026-11-21T18:00:\($0 < 10 ? "0" : "")\($0)Z" })
+    }
+
+    static func event(_ id: String, _ type: String, _ data: String, time: String?) -> String {
+        let time = time.map { #","time":"\#($0)""# } ?? ""
         return #"{"specversion":"1.0","id":"\#(id)","source":"/orders","type":"io.enroute.job.\#(type)"\#(time),"#
             + #""datacontenttype":"application/json","data":\#(data)}"#
     }

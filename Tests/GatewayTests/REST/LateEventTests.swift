@@ -52,6 +52,32 @@ import Testing
         }
     }
 
+    @Test func `a status from before a correction does not undo it, and one from after it is applied`() async throws {
+        try await Events.run { sender in
+            _ = try await sender.send(Self.created)
+            func send(_ id: String, _ status: String, at time: String) async throws -> String? {
+                let data = #"{"job":"j1","status":"\#(status)"}"#
+                return try await sender.send(Events.event(id, "status", data, time: time)).outcome
+            }
+            for (second, status) in ["accepted", "preparing", "ready_for_pickup", "in_transit", "delivered"]
+                .enumerated()
+            {
+                let outcome = try await send("s-\(second)", status, at: "2026-11-21T18:00:1\(second)Z")
+                #expect(outcome == "applied")
+            }
+            let corrected = try await sender.gateway.rest(
+                "POST", "/api/v1/jobs/j1/corrections", by: "olga", .ops,
+                #"{"status":"in_transit","reason":"It was the wrong order."}"#)
+            #expect(corrected.status == 200, "\(corrected)")
+            let old = try await send("old", "delivered", at: "2026-11-21T18:00:24Z")
+            let status = try await sender.status()
+            #expect(old == "superseded" && status == "in_transit")
+            let later = Date(timeIntervalSinceNow: 2).ISO8601Format()
+            let new = try await send("new", "delivered", at: later)
+            #expect(new == "applied")
+        }
+    }
+
     @Test func `assignments that arrive after a later one or after the end are in the log`() async throws {
         try await Events.run { sender in
             _ = try await sender.send(Self.created)

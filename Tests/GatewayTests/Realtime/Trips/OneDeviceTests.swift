@@ -123,6 +123,53 @@ import Testing
         }
     }
 
+    @Test func `a device that does not report learns it from its first report, wherever it is`() async throws {
+        try await within {
+            try await RunningGateway.run(isSecure: false, { $0.limits.allowManyMessages() }) { gateway in
+                _ = try await gateway.travellingJob(Self.job.text)
+                try await Self.device(gateway, Self.phone) { phone, phoneAnswers in
+                    let first = try await Self.report(phone, 1, &phoneAnswers)
+                    #expect(first == nil)
+                    try await gateway.connect("rider-1", .rider) { tablet, answers in
+                        // 5 km away: the validator holds it, so it never reaches Redis.
+                        let far = try await Self.report(tablet, 5_000, &answers)
+                        #expect(far == .otherDevice)
+                    }
+                    let posted = try await Self.post(gateway, 5_000, device: "tablet")
+                    #expect(posted.status == 409 && posted.text.contains("other_device"), "\(posted)")
+                }
+            }
+        }
+    }
+
+    @Test func `a device that takes over far away is shown after seconds`() async throws {
+        try await within {
+            try await RunningGateway.run(isSecure: false, { $0.limits.allowManyMessages() }) { gateway in
+                _ = try await gateway.travellingJob(Self.job.text)
+                try await Self.device(gateway, Self.phone) { phone, phoneAnswers in
+                    let first = try await Self.report(phone, 1, &phoneAnswers)
+                    #expect(first == nil)
+                    try await Self.device(gateway, Self.tablet) { tablet, answers in
+                        // The readings are 1 s apart by the tablet's clock.
+                        let now = WallClock.nowMilliseconds
+                        for second in 1...3 {
+                            let fix = Fix(
+                                at: now + Int64(second) * 1000, place: Coordinate(latitude: 41.95, longitude: 12.5)!)
+                            try await tablet.send(
+                                .location(LocationReport(job: Self.job, sequence: Int64(second), fixes: [fix])))
+                            _ = try await answers.first { message -> Bool? in
+                                if case .ok("location", _, _, _, _) = message { true } else { nil }
+                            }
+                        }
+                        let shown = try await gateway.feed.read(Self.job).get()
+                        let text = String(decoding: shown.position ?? [], as: UTF8.self)
+                        #expect(text.contains(#""lat":41.95"#), "\(text)")
+                    }
+                }
+            }
+        }
+    }
+
     @Test func `a device that was overtaken cannot resume, and takes the trip back by starting again`() async throws {
         try await Self.run { one, other in
             try await Self.device(one, Self.phone) { old, answersOfOld in
