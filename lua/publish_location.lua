@@ -67,8 +67,9 @@ local left = tonumber(deadline) - now
 if left <= 0 then return {-5, tonumber(deadline)} end
 if at > now + 30000 then return {-3, now} end
 
-local stored = redis.call('GET', KEYS[2])
-local malformed = stored and not string.match(stored, '^{"type":"location","id":"%d%d%d%d%d%d%d%d%d%d%d%d%d%d%d%d","at":%d%d%d%d%d%d%d%d%d%d%d%d%d,')
+-- A value of another type is malformed too.
+local stored = redis.pcall('GET', KEYS[2])
+local malformed = stored and (type(stored) == 'table' or not string.match(stored, '^{"type":"location","id":"%d%d%d%d%d%d%d%d%d%d%d%d%d%d%d%d","at":%d%d%d%d%d%d%d%d%d%d%d%d%d,'))
 if reporter ~= device then
   local is_silent = not stored or malformed or now - tonumber(string.sub(stored, 26, 38)) > 15000
   local are_nameless = string.byte(device) == 126 and string.byte(reporter) == 126

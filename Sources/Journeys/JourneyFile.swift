@@ -54,6 +54,9 @@ enum RecordingFile {
 
     static func bytes(_ path: String) throws(JourneyError) -> Data {
         let data: Data
+        if (try? URL(fileURLWithPath: path).resourceValues(forKeys: [.isDirectoryKey]))?.isDirectory == true {
+            throw .unreadable(path: path, reason: "it is a folder: name the files in it")
+        }
         do {
             data = try Data(contentsOf: URL(fileURLWithPath: path))
         } catch {

@@ -28,7 +28,8 @@ package enum StreetInputError: Error, Hashable, CustomStringConvertible {
     case unreadable(path: String, reason: String)
     /// Neither an OpenStreetMap extract nor GeoJSON.
     case unknownFormat(path: String)
-    case malformed(path: String, offset: Int, reason: String)
+    /// - Parameter offset: in bytes; `nil` if the reason says where.
+    case malformed(path: String, offset: Int?, reason: String)
     /// The extract uses a feature that its readers must know.
     case unsupported(path: String, feature: String)
     case noStreets
@@ -40,7 +41,8 @@ package enum StreetInputError: Error, Hashable, CustomStringConvertible {
         case .unreadable(let path, let reason): "\(path) cannot be read: \(reason)"
         case .unknownFormat(let path):
             "\(path) has an unknown format. Use an OpenStreetMap extract (.osm.pbf) or GeoJSON (.geojson, .json, also .gz)"
-        case .malformed(let path, let offset, let reason): "\(path) is malformed at byte \(offset): \(reason)"
+        case .malformed(let path, let offset, let reason):
+            "\(path) is malformed\(offset.map { " at byte \($0)" } ?? ""): \(reason)"
         case .unsupported(let path, let feature):
             "\(path) uses \"\(feature)\", which Enroute does not read. Convert it with: osmium cat FILE -o streets.osm.pbf"
         case .noStreets: "the input contains no streets: no line that somebody may travel on"

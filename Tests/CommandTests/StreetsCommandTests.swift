@@ -47,13 +47,25 @@ import Testing
     @Test func `a mistake is reported with what to do`() async throws {
         try await self.inFolder { folder in
             let input = folder.appending(path: "town.geojson").path
+            let broken = folder.appending(path: "broken.geojson").path
+            try Self.town.replacing("[16.01,48.01]", with: #"[16.01,"48.01"]"#)
+                .write(toFile: broken, atomically: true, encoding: .utf8)
             for (arguments, code, message) in [
-                (["streets", "route", input, "--from", "48,16", "--to", "48,16.01"], 65 as Int32, "is not a compiled"),
+                (
+                    ["streets", "build", broken, "--output", "/tmp/x"], 65 as Int32,
+                    "feature 2: geometry.coordinates[1][1] is"
+                ),
+                (["score", folder.path], 65, "is a folder: name the files in it"),
+                (["streets", "route", input, "--from", "48,16", "--to", "48,16.01"], 65, "is not a compiled"),
                 (["streets", "route", input, "--from", "48;16", "--to", "48,16.01"], 64, "--from must be latitude"),
                 (
                     ["streets", "route", input, "--from", "48,16", "--to", "48,16.01", "--vehicle", "ship"], 64,
                     "--vehicle must be one of foot"
-                ), (["streets", "measure", input, "--queries", "0"], 64, "--queries must be from 1"),
+                ),
+                // South of the equator, a value begins with a dash.
+                (["streets", "route", input, "--from", "-33.9,18.4", "--to", "-33.91,18.4"], 65, "is not a compiled"),
+                (["streets", "measure", input, "--queries", "0"], 64, "--queries must be from 1"),
+                (["streets", "build", input, "--output", "."], 65, "is a folder"),
                 (["streets", "build", "/no.osm.pbf", "--output", "/tmp/x"], 65, "/no.osm.pbf cannot be read"),
                 (["streets", "build", "/etc/hostname", "--output", "/tmp/x"], 65, "unknown format"),
                 (["streets", "build", input, "--output", "/nowhere/x"], 65, "/nowhere/x cannot be written"),

@@ -59,6 +59,10 @@ package struct ValidationSummaryStore: Sendable {
             let stored = StoredVerdicts(answer)
             if !stored.isValid { self.live.refuse(key, by: "HGETALL") }
             return stored.summary
+        }.flatMapErrorThrowing { error in
+            // It has been logged. A job is shown without its verdicts.
+            guard (error as? RedisError)?.isMalformedData == true else { throw error }
+            return ValidationSummary()
         }
     }
 }

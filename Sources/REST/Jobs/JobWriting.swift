@@ -40,6 +40,8 @@ extension Routes {
         var metadata: [String: String]?
         /// For the rider, services and operations staff. An empty object removes it.
         var recipient: RecipientDescription?
+        /// Belongs in `display`; its name here would be overlooked in silence.
+        var vehicle: String?
     }
 
     /// A validated `JobBody`.
@@ -62,6 +64,9 @@ extension Routes {
             guard let kind = JobKind(rawValue: body.kind) else {
                 let kinds = JobKind.allCases.map(\.rawValue).joined(separator: ", ")
                 throw Routes.unprocessable("kind must be one of \(kinds).")
+            }
+            guard body.vehicle == nil else {
+                throw Routes.unprocessable("vehicle belongs in display: \"display\": {\"vehicle\": \"bicycle\"}.")
             }
             self.job = job
             self.kind = kind

@@ -55,10 +55,10 @@ enum GeoJSONInput {
         do {
             collection = try JSONDecoder().decode(Collection.self, from: data)
         } catch {
-            throw .malformed(path: path, offset: 0, reason: "it is not a GeoJSON FeatureCollection")
+            throw .malformed(path: path, offset: nil, reason: self.reason(error))
         }
         guard collection.type == "FeatureCollection" else {
-            throw .malformed(path: path, offset: 0, reason: "it is not a GeoJSON FeatureCollection")
+            throw .malformed(path: path, offset: nil, reason: self.notACollection)
         }
         if let attribution = collection.attribution { ways.add(attribution: attribution) }
         for feature in collection.features {
@@ -71,6 +71,22 @@ enum GeoJSONInput {
                 }
             }
         }
+    }
+
+    private static let notACollection = "it is not a GeoJSON FeatureCollection"
+
+    /// Says which feature is malformed, counted from 1, and where.
+    private static func reason(_ error: any Error) -> String {
+        let path: [any CodingKey] =
+            switch error as? DecodingError {
+            case .typeMismatch(_, let context), .valueNotFound(_, let context), .dataCorrupted(let context):
+                context.codingPath
+            case .keyNotFound(let key, let context): context.codingPath + [key]
+            default: []
+            }
+        guard path.count > 1, let feature = path[1].intValue else { return self.notACollection }
+        let place = path[2...].map { $0.intValue.map { "[\($0)]" } ?? ".\($0.stringValue)" }.joined().dropFirst()
+        return "feature \(feature + 1)" + (place.isEmpty ? "" : ": \(place) is missing or has the wrong type")
     }
 
     /// A key that contains the coordinate. It is negative, unlike the ids of OpenStreetMap.

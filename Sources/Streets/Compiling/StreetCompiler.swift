@@ -108,6 +108,9 @@ package enum StreetCompiler {
     }
 
     private static func write(_ bytes: [UInt8], to path: String) throws(StreetInputError) {
+        if (try? URL(fileURLWithPath: path).resourceValues(forKeys: [.isDirectoryKey]))?.isDirectory == true {
+            throw .unwritable(path: path, reason: "it is a folder")
+        }
         do {
             // A gateway that has mapped the old file continues to use it.
             try Data(bytes).write(to: URL(fileURLWithPath: path), options: .atomic)

@@ -65,7 +65,9 @@ struct JobCommand: AsyncParsableCommand {
         @Option(help: "The zone, such as a city.")
         var zone: String?
 
-        @Option(help: ArgumentHelp("Where the job ends, in degrees.", valueName: "latitude,longitude"))
+        @Option(
+            parsing: .unconditional,
+            help: ArgumentHelp("Where the job ends, in degrees.", valueName: "latitude,longitude"))
         var destination: String?
 
         @Option(help: "The address where the job ends, instead of --destination.")

@@ -66,10 +66,10 @@ struct StreetsCommand: AsyncParsableCommand {
         @Argument(help: "A file that enroute streets build wrote.")
         var file: String
 
-        @Option(help: "The start in degrees, for example 48.2082,16.3738.")
+        @Option(parsing: .unconditional, help: "The start in degrees, for example 48.2082,16.3738.")
         var from: String
 
-        @Option(help: "The destination in degrees.")
+        @Option(parsing: .unconditional, help: "The destination in degrees.")
         var to: String
 
         @Option(help: "What the rider travels with: \(StreetsCommand.vehicles).")

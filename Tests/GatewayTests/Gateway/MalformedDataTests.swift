@@ -101,6 +101,28 @@ import Testing
         try await Self.run(MalformedData.ofAll)
     }
 
+    @Test func `a job is shown and shared when its verdicts or its last position are of another type`() async throws {
+        try await within {
+            try await RunningGateway.run(isSecure: false) { gateway in
+                let job = try await gateway.travellingJob()
+                let keyspace = gateway.settings.liveState.keyspace
+                for key in [keyspace.verdicts(of: job), keyspace.position(of: job)] {
+                    _ = try await gateway.client.send(["DEL", .text(key)]).get()
+                    _ = try await gateway.client.send(["RPUSH", .text(key), "x"]).get()
+                }
+                let shown = try await gateway.rest("GET", "/api/v1/jobs/\(job)", by: "olga", .ops)
+                #expect(shown.status == 200, "\(shown)")
+                let travel = try await gateway.rest("PUT", "/api/v1/jobs/\(job)/travel", by: "rider-1", .rider)
+                #expect(travel.status == 200, "\(travel)")
+                let at = Int64(Date.now.timeIntervalSince1970 * 1000)
+                let reported = try await gateway.rest(
+                    "POST", "/api/v1/jobs/\(job)/locations", by: "rider-1", .rider,
+                    #"{"fixes":[{"at":\#(at),"lat":41.9,"lon":12.5}]}"#)
+                #expect(reported.status == 200 && reported.text.contains(#""accepted":["\#(job)"]"#), "\(reported)")
+            }
+        }
+    }
+
     // MARK: channels
 
     /// Malformed payloads for a channel, and valid messages of other channels.

@@ -100,6 +100,7 @@ import Testing
         ("", "JSON object"), ("[1]", "JSON object"), (#"{"kind":"service"}"#, "must contain job"),
         (#"{"job":"a b","kind":"service","customer":"c"}"#, "job must be"),
         (#"{"job":"j","kind":"pizza","customer":"c"}"#, "kind must be"),
+        (#"{"job":"j","kind":"delivery","customer":"c","vehicle":"bicycle"}"#, "vehicle belongs in display"),
         (#"{"job":"j","kind":"service","customer":7}"#, "customer has the wrong type"),
         (#"{"job":"j","kind":"service","customer":"c","destination":{"lat":91,"lon":0}}"#, "lat must be"),
         (#"{"job":"j","kind":"service","customer":"c","destination":{"lat":0,"lon":0}}"#, "lat must be"),
