@@ -125,6 +125,8 @@ import Testing
 
     @Test func `the stage and its three pages load, and only the stage may frame the pages`() async throws {
         _ = try await Self.run(["--port", "18543"], ending: .interrupt) { running in
+            // No order has been placed, because nobody has looked at the stage yet.
+            #expect(try await running.ask(.GET, "open/customer")["code"] as? Int == 200)
             for path in ["", "stage.js", "stage.css"] {
                 #expect(try await running.ask(.GET, path)["code"] as? Int == 200, "\(path)")
             }
@@ -206,6 +208,28 @@ import Testing
         }
     }
 
+    @Test func `your rider moves along streets, also after its page was closed on the way`() async throws {
+        _ = try await Self.run(["--port", "20743", "--speed", "2"], ending: .interrupt) { running in
+            // The stage says that it has the rider's page, until the rider is on the way.
+            var order: [String: Any] = [:]
+            try await becomes("the rider is on the way", within: .seconds(120), every: .milliseconds(500)) {
+                order = try await running.ask(.GET, "state?phone=1")["order"] as? [String: Any] ?? [:]
+                return order["isUnderway"] as? Bool == true
+            }
+            let desk = try await running.page("desk")
+            let token = try await running.token(code: String(desk.location.split(separator: "#in.")[1]))
+            let job = try #require(order["job"] as? String)
+            try await becomes("followers see the rider, with a route", within: .seconds(60), every: .milliseconds(500))
+            {
+                _ = try await running.state()
+                let job = try await running.job(job, token)
+                let eta = job["eta"] as? [String: Any]
+                return job["tracking"] as? String == "live" && eta?["source"] as? String == "streets"
+                    && eta?["route"] is [String: Any]
+            }
+        }
+    }
+
     @Test func `pages of other sites cannot press its buttons, not even with DNS rebinding`() async throws {
         _ = try await Self.run(["--port", "21443"], ending: .interrupt) { running in
             for (name, value) in [("origin", "https://elsewhere.example"), ("host", "elsewhere.example")] {
@@ -239,6 +263,16 @@ extension DemoTests.Running {
         let bytes = Data(buffer: try await answer.body.collect(upTo: 1 << 20))
         let members = try JSONSerialization.jsonObject(with: bytes)
         return try #require((members as? [String: Any])?["token"] as? String)
+    }
+
+    /// One job as operations see it.
+    func job(_ job: String, _ token: String) async throws -> [String: Any] {
+        let desk = try await self.origins()["desk"] ?? ""
+        var request = HTTPClientRequest(url: "\(desk)/api/v1/jobs/\(job)")
+        request.headers.add(name: "authorization", value: "Bearer \(token)")
+        let answer = try await self.client.execute(request, timeout: .seconds(30))
+        let bytes = Data(buffer: try await answer.body.collect(upTo: 1 << 20))
+        return try JSONSerialization.jsonObject(with: bytes) as? [String: Any] ?? [:]
     }
 
     /// The open jobs of the town, on pages of at most 100.

@@ -127,6 +127,12 @@ struct DemoPhone: Sendable {
 
     var hasArrived: Bool { self.elapsed >= self.journey.duration }
 
+    /// The rest of the way, from the last fix that it has passed.
+    var rest: Journey {
+        let at = self.journey.fixes[0].at + Int64(self.elapsed / .milliseconds(1))
+        return self.journey.dropping(first: self.journey.fixes.count { $0.at <= at } - 1)
+    }
+
     /// The reading at this moment, between the two fixes of the journey around it.
     func reading(at now: Int64) -> Journeys.Fix {
         let fixes = self.journey.fixes

@@ -238,10 +238,15 @@ final class DemoFaults: Sendable {
             }
         }
         let strange = self.follower.measured.strange - before.strange
-        let reached = "\(strange == 0 ? "None" : "\(strange)") of them reached the customer."
-        guard let refused else { return "The second phone got no answer to its readings. \(reached)" }
-        let why = refused.first.map { " (\($0.rawValue))" } ?? ""
-        return "The second phone sent \(Self.readings) readings; \(refused.count) were refused\(why). \(reached)"
+        let saw = strange == 0 ? "The customer saw none of them." : "The customer saw \(strange) of them."
+        guard let refused else { return "The second phone got no answer to its readings. \(saw)" }
+        return "The second phone sent \(Self.readings) readings from 3 km away. \(Self.count(refused.count)) refused, "
+            + "because the first phone reports. \(saw)"
+    }
+
+    private static func count(_ refused: Int) -> String {
+        refused == self.readings
+            ? "All were" : refused == 0 ? "None was" : "\(refused) \(refused == 1 ? "was" : "were")"
     }
 
     /// The codes of the refusals among so many answers to location reports.

@@ -1,14 +1,18 @@
 // enroute demo-gateway: a gateway of the demo. `enroute demo` starts it and passes its settings.
 
 import ArgumentParser
+import ETA
 import Foundation
 import Gateway
 import REST
 import Logging
 import NIOPosix
+import Realtime
+import Routing
 import SecureSocket
 import TrafficControl
 import ServiceLifecycle
+import Streets
 import UnixSignals
 
 struct DemoGatewayCommand: AsyncParsableCommand {
@@ -24,6 +28,8 @@ struct DemoGatewayCommand: AsyncParsableCommand {
     @Option var certificate: String?
     @Option var key: String?
     @Option var streets: String?
+    /// The same streets as a compiled file, for arrival times and the way ahead.
+    @Option var network: String?
     /// The only origin that may show these pages in a frame.
     @Option var stageOrigin: String
     /// A folder with pages that differ from the built-in ones.
@@ -44,6 +50,8 @@ struct DemoGatewayCommand: AsyncParsableCommand {
             var settings = try await GatewaySettings.onThisMachine(
                 live: self.live, ledger: self.ledger, secret: secret, issuer: Self.issuer, credentials: credentials)
             settings.streets = try self.streets.map { Array(try Data(contentsOf: URL(filePath: $0))) }
+            settings.arrivals.streets = try self.network.map { try StreetNetwork(path: $0) }
+            settings.streetSource = settings.arrivals.streets.map { NetworkStreets($0) }
             settings.stageOrigins = try AllowedOrigins([self.stageOrigin])
             settings.pagesFolder = self.pages
             settings.liftLimitsOfAddresses()

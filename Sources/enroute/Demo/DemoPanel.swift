@@ -85,10 +85,12 @@ struct DemoPanel: Sendable {
             return self.state
         }
         router.get("open/{page}") { _, context in
-            guard let page = context.parameters.get("page"), let url = try await self.link(to: page) else {
-                throw HTTPError(.notFound)
+            guard let page = Page(rawValue: context.parameters.get("page") ?? "") else { throw HTTPError(.notFound) }
+            do {
+                return Response.redirect(to: try await self.link(to: page), type: .normal)
+            } catch let missing as DemoOrders.Refusal {
+                return Self.excuse(missing.isPassing ? Self.notYet : Self.isOver)
             }
-            return Response.redirect(to: url, type: .normal)
         }
         router.post("set") { request, context in
             let change = try await request.decode(as: Change.self, context: context)
@@ -144,16 +146,35 @@ struct DemoPanel: Sendable {
         return .init(fix: fix, permission: "granted", press: self.controls.press)
     }
 
-    /// The URL of a page, with a new link or sign-in code; `nil` if there is no such page, or no order yet.
-    private func link(to page: String) async throws -> String? {
+    /// The pages on the stage.
+    private enum Page: String { case customer, rider, desk }
+
+    /// The URL of a page, with a new link or sign-in code.
+    ///
+    /// - Throws: `DemoOrders.Refusal` if there is no order, or no gateway.
+    private func link(to page: Page) async throws -> String {
         switch page {
-        case "customer":
-            guard let job = self.controls.order?.job else { return nil }
+        case .customer:
+            guard let job = self.controls.order?.job else {
+                throw DemoOrders.Refusal(description: "There is no order yet.", isPassing: true)
+            }
             return self.origins.customer + (try await self.orders.customerPage(of: job))
-        case "rider": return self.origins.rider + (try await self.orders.page("rider", of: DemoStory.rider))
-        case "desk": return self.origins.desk + (try await self.orders.page("ops", of: .operations))
-        default: return nil
+        case .rider: return self.origins.rider + (try await self.orders.page("rider", of: DemoStory.rider))
+        case .desk: return self.origins.desk + (try await self.orders.page("ops", of: .operations))
         }
+    }
+
+    private static let notYet = "Not ready yet. Reload this page in a moment."
+    private static let isOver = "This order is over. Press “Once more” for another one."
+
+    /// A page in place of one that cannot be opened.
+    private static func excuse(_ text: String) -> Response {
+        let page =
+            "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><meta name=\"color-scheme\" content=\"light dark\">"
+            + "<title>Enroute</title><p>\(text)</p></html>"
+        return Response(
+            status: .ok, headers: [.contentType: "text/html; charset=utf-8", .cacheControl: "no-store"],
+            body: ResponseBody(byteBuffer: ByteBuffer(string: page)))
     }
 
     private func file(_ name: String, _ type: String) -> Response {

@@ -10,6 +10,7 @@ import Journeys
 import NIOCore
 import NIOPosix
 import NIOSSL
+import Streets
 import WebAssets
 
 /// One run of the demo, in a temporary folder.
@@ -135,6 +136,11 @@ struct DemoStage: Sendable {
             let path = "\(self.folder)/streets.geojson"
             try Data(streets).write(to: URL(filePath: path))
             arguments += ["--streets", path]
+            // Streets that were drawn for a map may be of no use for a search.
+            let network = "\(self.folder)/streets.network"
+            if (try? StreetCompiler.compile(inputs: [path], output: network)) != nil {
+                arguments += ["--network", network]
+            }
         }
         return arguments
     }

@@ -82,9 +82,8 @@ struct DemoStory: Sendable {
         try await self.pause(Self.shopPause)
         try await self.step("picked_up", job, "Rosa has your order.")
         try await self.pause(Self.shopPause)
-        let hasPhone = self.controls.hasPhone
         try await self.step("in_transit", job, "Rosa is on the way to you. Now break something.")
-        try await self.ride(job, hasPhone: hasPhone)
+        try await self.ride(job)
         try await self.step("completed", job, "Your order is here. Enjoy!")
     }
 
@@ -129,12 +128,12 @@ struct DemoStory: Sendable {
     }
 
     /// Moves the rider's phone along the way, until the arrival or until the order ends in another way.
-    private func ride(_ job: JobID, hasPhone: Bool) async throws {
+    private func ride(_ job: JobID) async throws {
         self.controls.order?.isUnderway = true
         defer { self.controls.order?.isUnderway = false }
         try await withThrowingTaskGroup(of: Void.self) { group in
             defer { group.cancelAll() }
-            if !hasPhone { group.addTask { try await self.report(job) } }
+            group.addTask { try await self.reportWithoutPage(job) }
             var before = ContinuousClock.now
             var checkedAt = before
             while true {
@@ -150,11 +149,21 @@ struct DemoStory: Sendable {
         }
     }
 
-    /// Reports the location from this process, because no page does.
+    /// Reports the location from this process as soon as no page does: there is none, or it was closed on the way.
+    private func reportWithoutPage(_ job: JobID) async throws {
+        while true {
+            try await self.until { !self.controls.hasPhone }
+            do { return try await self.report(job) } catch  where !Task.isCancelled {
+                // A page that was opened again reports, or a gateway was killed.
+                try await Task.sleep(for: Self.failurePause)
+            }
+        }
+    }
+
     private func report(_ job: JobID) async throws {
         let rider = Rider(
             url: self.socket, token: try await self.orders.token(of: Self.rider), trust: self.trust, job: job,
-            journey: self.scene.journey, speed: { [controls] in controls.speed },
+            journey: self.controls.phone.rest, speed: { [controls] in controls.speed },
             unavailableReason: { [controls] in controls.receiver == .denied ? .permissionDenied : nil })
         _ = try await rider.travel()
     }
