@@ -25,6 +25,7 @@ FINDINGS = (
         ("false_place_300", "a place 300 m away for 14 s, m shown", 0),
         ("false_place_3000", "a place 3 km away for 14 s, m shown", 0),
         ("false_place_20000", "a place 20 km away for 14 s, m shown", 0),
+        ("false_place_early", "a place 3 km away for 14 s, 5 s after the start of the trip, m shown", 0),
         ("spike", "a single reading 55 m away, m shown", 1))),
     ("accuracy below 200 m was ignored", "a walk of 0.8 km drawn as 13.5 km (17 times)", (
         ("length_walk_50", "a walk with an accuracy of 50 m, shown by true way", 1),

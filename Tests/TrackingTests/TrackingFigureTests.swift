@@ -36,10 +36,14 @@ import Testing
     }
 
     /// The furthest that followers see a rider from where it is, in m, when readings are at a false place for 14 s.
-    private static func furthest(_ trip: [Reading], _ meters: Double, every interval: Int) -> Double {
+    ///
+    /// - Parameter start: s from the start of the trip.
+    private static func furthest(
+        _ trip: [Reading], _ meters: Double, every interval: Int, from start: Int = 60
+    ) -> Double {
         var (validator, furthest) = (LocationValidator(), 0.0)
         for index in stride(from: 0, to: trip.count, by: interval) {
-            let isFalse = (60..<74).contains(index)
+            let isFalse = (start..<start + 14).contains(index)
             _ = validator.validate(isFalse ? trip[index].moved(northMeters: meters) : trip[index])
             guard let shown = validator.shown, case let second = Int((shown.at - trip[0].at) / 1000) else { continue }
             furthest = max(furthest, trip[min(second, trip.count - 1)].point.meters(to: shown.point))
@@ -55,6 +59,16 @@ import Testing
             for interval in [1, 2, 5] { most = max(most, Self.furthest(trip, meters, every: interval)) }
         }
         Self.print("false_place_\(Int(meters))", most)
+        #expect(most < 20)
+    }
+
+    @Test func `followers see no false place early in a trip either`() {
+        var most = 0.0
+        for seed in 0..<5 as Range<UInt64> {
+            let trip = Recordings.generated(seed: seed)
+            for start in [5, 8] { most = max(most, Self.furthest(trip, 3000, every: 1, from: start)) }
+        }
+        Self.print("false_place_early", most)
         #expect(most < 20)
     }
 
