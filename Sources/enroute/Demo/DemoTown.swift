@@ -33,8 +33,9 @@ actor DemoTown {
     /// How long an order that is over stays readable.
     private static let memory = Duration.seconds(300)
     private static let kitchenPause = Duration.seconds(2)
-    /// The promise of a new order, in seconds from now. One order in `lateOneIn` of the first ones is late already.
-    private static let promise = 900...2_100
+    /// The promise of a new order, in seconds from now: an order takes about 20 minutes, most of which it waits for a rider.
+    /// One order in `lateOneIn` of the first ones is late already.
+    private static let promise = 1_500...3_600
     private static let lateOneIn = 14
     private static let earlyOneIn = 20
 
