@@ -352,6 +352,22 @@ import Testing
         #expect(section.verdict == "It may be seen by the rider, operations and services.")
     }
 
+    @Test func `the section on travel mode names the device that reports`() throws {
+        let devices: [(reporter: Reporter?, text: String?)] = [
+            (Reporter(DeviceID("phone-1")!), "phone-1"), (.requests, "one without a name"),
+            (nil, "the next that reports"),
+        ]
+        for (reporter, text) in devices {
+            let section = try Self.section("travel") {
+                $0.travel = .value(
+                    .init(fence: 2, deadline: SampleFacts.deadline, rider: PersonID("rider-1"), reporter: reporter))
+            }
+            #expect(section.facts.first { $0.name == "device" }?.text == text)
+        }
+        let off = try Self.section("travel", Self.travel(nil))
+        #expect(!off.facts.contains { $0.name == "device" })
+    }
+
     @Test func `sessions on a gateway that is gone are marked`() throws {
         let section = try Self.section("watching") { facts in
             facts.watching.sessions = .value(

@@ -18,6 +18,7 @@ extension JobExplanation {
             .init("ledger", record.isTravelling ? "on" : "off", .flag(record.isTravelling))
         ]
         facts.append(self.liveFact)
+        if let travel = self.facts.travel.value, travel.rider != nil { facts.append(Self.deviceFact(travel.reporter)) }
         if let deadline = record.travelDeadline {
             facts.append(.init("deadline", self.time.moment(deadline), .number(deadline)))
         }
@@ -37,6 +38,12 @@ extension JobExplanation {
             case .failed(let error): error.isOutage ? "unavailable" : error.reasonForStaff
             }
         return .init("live", text, .flag(self.facts.travel.value?.rider != nil))
+    }
+
+    /// Which of the rider's devices reports. The others are refused with `other_device`.
+    private static func deviceFact(_ reporter: Reporter?) -> Explanation.Fact {
+        guard let reporter else { return .init("device", "the next that reports", .text("")) }
+        return .init("device", reporter.isNameless ? "one without a name" : reporter.text, .text(reporter.text))
     }
 
     private func fact(about entry: AuditStreams.StoredEntry) -> Explanation.Fact? {
