@@ -15,7 +15,7 @@ struct SeedRange {
         let environment = ProcessInfo.processInfo.environment
         return SeedRange(
             first: environment["ENROUTE_FIRST_SEED"].flatMap(UInt64.init) ?? 1_000_000,
-            count: environment["ENROUTE_SEEDS"].flatMap(UInt64.init) ?? 200_000)
+            count: environment["ENROUTE_SEEDS"].flatMap(UInt64.init) ?? 50_000)
     }
 
     /// State shared by the threads.
