@@ -83,6 +83,14 @@ def test_the_stage_fits_a_phone_a_laptop_and_a_large_screen_in_both_themes(open_
 
 
 @pytest.mark.lean
+def test_on_a_small_laptop_the_pages_the_buttons_and_the_figures_are_seen_together(open_stage):
+    page = open_stage(1280, 800)
+    expect(page.locator("#faults li")).to_have_count(6)
+    for part in ("#stage", "#faults", ".figures"):
+        box = page.locator(part).bounding_box()
+        assert box["y"] >= 0 and box["y"] + box["height"] <= 800, (part, box)
+
+
 def test_with_tls_the_stage_says_how_to_accept_the_certificate_until_the_browser_trusts_it(browser, tmp_path, axe):
     demo = Demo(tmp_path, 24_180, SPEED, None, "--tls")
     try:

@@ -25,14 +25,14 @@ enum DemoFault: String, CaseIterable, Sendable {
 
     var expectation: String {
         switch self {
-        case .gateway: "Kills the one that serves the customer. Followers are back on the other within 3 s."
+        case .gateway: "Kills the one that serves the customer. Followers are back within 3 s."
         case .redis: "Kills both. Nobody is disconnected, and locations arrive again within 5 s."
         case .tunnel:
-            "Cuts the rider’s connection for 20 s. The rider’s phone says so; the customer keeps the last place."
+            "Cuts the rider off for 20 s. The phone says so; the customer keeps the last place."
         case .jump: "Three readings 3 km away. The customer sees none of them."
         case .phone: "The same rider reports from another place. The customer keeps seeing this phone."
         case .permission:
-            "Takes the location from the page for 40 s. Followers know within 2 s; after 30 s the customer reads why."
+            "Takes the location away for 40 s. The desk knows within 2 s; the customer reads why after 30 s."
         }
     }
 
