@@ -136,7 +136,7 @@ struct DemoStage: Sendable {
             let path = "\(self.folder)/streets.geojson"
             try Data(streets).write(to: URL(filePath: path))
             arguments += ["--streets", path]
-            // Streets that were drawn for a map may be of no use for a search.
+            // Streets that were drawn for a map are not always a network that can be searched.
             let network = "\(self.folder)/streets.network"
             if (try? StreetCompiler.compile(inputs: [path], output: network)) != nil {
                 arguments += ["--network", network]
