@@ -16,12 +16,13 @@ import Testing
         _ = try await DevSession.run { dev in
             let created = try await dev.enroute([
                 "job", "create", "visit-1", "--customer", "anna", "--rider", "rider-1", "--zone", "dev",
-                "--destination", "41.9,12.5",
+                "--destination", "-33.9,18.4", "--vehicle", "bicycle",
             ])
             #expect(created.code == 0 && created.output.contains(/(?m)^status +assigned$/), "\(created)")
-            #expect(created.output.contains(/(?m)^destination +lat 41.9, lon 12.5$/), "\(created)")
+            #expect(created.output.contains(/(?m)^destination +lat -33.9, lon 18.4$/), "\(created)")
             let shown = try await Self.json(dev.enroute(["job", "show", "visit-1", "--json", "--as", "customer"]))
             #expect(shown["status"] as? String == "assigned")
+            #expect((shown["display"] as? [String: Any])?["vehicle"] as? String == "bicycle", "\(shown)")
             let changed = try await dev.enroute(["job", "status", "visit-1", "on_the_way"])
             #expect(changed.code == 0 && changed.output == "visit-1 is on_the_way.\n", "\(changed)")
             let log = try await dev.enroute(["job", "status", "visit-1"])
@@ -83,6 +84,7 @@ import Testing
                 (["job", "status", "visit-1", "on_the_wey"], 64, "Did you mean on_the_way?"),
                 (["job", "create", "x", "--customer", "a", "--destination", "41.9"], 64, "--destination must be"),
                 (["job", "create", "x", "--customer", "a", "--kind", "parcel"], 64, "is not a kind of job"),
+                (["job", "create", "x", "--customer", "a", "--vehicle", "ship"], 64, "--vehicle must be one of foot"),
             ] as [([String], Int32, String)] {
                 let outcome = try await dev.enroute(words)
                 #expect(outcome.code == code && outcome.error.contains(reason), "\(words): \(outcome)")

@@ -73,6 +73,9 @@ struct JobCommand: AsyncParsableCommand {
         @Option(help: "The address where the job ends, instead of --destination.")
         var address: String?
 
+        @Option(help: "What the rider travels with: \(Vehicle.allCases.map(\.rawValue).joined(separator: ", ")).")
+        var vehicle: String?
+
         @OptionGroup var options: ClientOptions
 
         private struct Place: Encodable {
@@ -96,6 +99,9 @@ struct JobCommand: AsyncParsableCommand {
             var zone: String?
             var destination: Place?
             var address: String?
+            var display: Display?
+
+            struct Display: Encodable { var vehicle: String }
         }
 
         func validate() throws {
@@ -108,13 +114,18 @@ struct JobCommand: AsyncParsableCommand {
             guard self.destination == nil || self.address == nil else {
                 throw ValidationError("--destination and --address cannot be used together.")
             }
+            if let vehicle, Vehicle(rawValue: vehicle) == nil {
+                let vehicles = Vehicle.allCases.map(\.rawValue).joined(separator: ", ")
+                throw ValidationError("--vehicle must be one of \(vehicles).")
+            }
         }
 
         func run() async throws {
             try await exitingCleanly {
                 let body = Body(
                     job: self.subject.job, kind: self.kind, customer: self.customer, rider: self.rider, zone: self.zone,
-                    destination: self.destination.flatMap { Place($0) }, address: self.address)
+                    destination: self.destination.flatMap { Place($0) }, address: self.address,
+                    display: self.vehicle.map { .init(vehicle: $0) })
                 let answer = try await self.options.client(as: .service).send(.post, "jobs", body)
                 try DocumentScreen.show(answer, self.options)
             }
