@@ -174,6 +174,45 @@ def test_d22_states_and_times_are_whole_at_1280_px(order_system, look, zone, loc
 
 
 @pytest.mark.lean
+def test_names_of_jobs_are_whole_at_1280_px_and_an_order_number_comes_first(order_system, look, zone):
+    job = order_system.visit("on_the_way", zone=zone, display={"orderNumber": "A-50311"})
+    page = look(f"?zone={zone}")
+    link = row(page, job).locator(".c-job a")
+    assert link.evaluate("""(link) => {
+        link.textContent = "order-503114";
+        return link.scrollWidth - link.clientWidth;
+    }""") == 0
+
+    def with_numbers(route):
+        answer = route.fetch()
+        body = answer.json()
+        for each in body["jobs"]:
+            each["display"] = {"orderNumber": "A-50311"}
+        route.fulfill(response=answer, json=body)
+
+    page.route("**/zones/*/jobs*", with_numbers)
+    page.goto(f"/ops?zone={zone}&q=A-503")
+    expect(link).to_have_text("A-50311")
+    expect(row(page, job).locator(".c-job")).to_have_attribute("title", f"A-50311 · {job.name}")
+    link.click()
+    expect(page.locator("#job h2")).to_have_text(f"A-50311 · {job.name}")
+
+
+@pytest.mark.lean
+def test_six_jobs_are_in_view_at_1280_by_800(order_system, look, zone):
+    for _ in range(8):
+        order_system.delivery("accepted", zone=zone, rider=None)
+    page = look(f"?zone={zone}")
+    expect(page.locator(ROWS)).to_have_count(8)
+    whole = page.locator("#jobs-frame").evaluate("""(frame) => {
+        const [top, bottom] = [frame.querySelector("thead").getBoundingClientRect().bottom, frame.getBoundingClientRect().bottom];
+        const places = [...frame.querySelectorAll("tr[data-name]")].map((row) => row.getBoundingClientRect());
+        return places.filter((place) => place.top >= top - 1 && place.bottom <= Math.min(bottom, innerHeight)).length;
+    }""")
+    assert whole >= 6
+
+
+@pytest.mark.lean
 def test_d23_and_d32_the_title_counts_jobs_that_need_somebody_and_escape_closes_a_job(order_system, look, zone):
     order_system.visit("on_the_way", zone=zone)
     failed = order_system.delivery("accepted", "allocation_failed", zone=zone)

@@ -71,6 +71,28 @@ def test_a_click_on_a_marker_opens_its_job_and_selects_its_row(order_system, loo
     expect(page.locator("#job button").first).to_be_focused()
 
 
+def test_the_zone_fills_the_map_also_if_its_jobs_arrive_after_its_riders(
+    site, order_system, desktop, zone  # noqa: F811
+):
+    ends = [order_system.delivery("accepted", zone=zone, rider=None, destination=away(HOME, 4_000, way)) for way in (0, 180)]
+    now = int(time.time() * 1000)
+    say(site, [f"GEOADD riders:{{{zone}}}:geo {HOME[1]} {HOME[0]} r-1", f"ZADD riders:{{{zone}}}:seen {now + 80_000} r-1"])
+    page = desktop()
+    page.route("**/zones/*/jobs*", lambda route: route.fulfill(status=503, json={}))
+    page.goto(order_system.sign_in_url(f"/ops?zone={zone}", "ops", "olga"))
+    expect(legend(page, "rider busy")).to_be_visible()
+    page.unroute("**/zones/*/jobs*")
+    expect(legend(page, "job open")).to_contain_text("2")
+    # The northern end is at the upper edge, the southern one at the lower edge.
+    chart = page.locator("#fleet .map")
+    box = chart.bounding_box()
+    for job, y in zip(ends, (20, box["height"] - 20)):
+        chart.click(position={"x": box["width"] / 2, "y": y})
+        expect(page.locator("#job h2")).to_have_text(job.name)
+        page.keyboard.press("Escape")
+        page.get_by_role("button", name="Show all").click()
+
+
 def test_another_zone_has_another_map(order_system, look, zone):  # noqa: F811
     order_system.delivery("accepted", zone=zone, rider=None)
     order_system.delivery("accepted", zone=f"{zone}-b", rider=None, destination=(48.1, 11.6))

@@ -14,6 +14,11 @@ export const TARGETS = {
 /** Statuses in which somebody should be on the way or at work, so a job without a rider cannot proceed. */
 const NEEDS_RIDER = ['ready_for_pickup', 'in_transit', 'assigned', 'on_the_way', 'work_in_progress'];
 
+/** What people call a job: its order number, if the list has it. */
+export const labelOf = (row) => row.display?.orderNumber ?? row.job;
+/** The order number and the job. */
+export const namesOf = (row) => [...new Set([labelOf(row), row.job])].join(' · ');
+
 /** The job cannot proceed because nobody has it. */
 export const isWithoutRider = (row) => !row.rider && NEEDS_RIDER.includes(row.status);
 

@@ -3,7 +3,7 @@
 
 import {locale, make} from './page.js';
 import {clockText, distanceText} from './enroute-words.js';
-import {TARGETS, lateness, overdue} from './ops-attention.js';
+import {TARGETS, lateness, namesOf, overdue} from './ops-attention.js';
 import {replace, shortAgo} from './ops-panels.js';
 
 const number = new Intl.NumberFormat(locale);
@@ -66,12 +66,13 @@ export class JobPanel {
     const facts = [...(row ? this.#facts(row, now, route) : []), ...this.#written()];
     const entries = (this.#log?.events ?? []).slice().reverse();
     const counts = this.#verdicts?.counts ?? [];
-    replace(this.panel, [job, facts, entries, counts, Boolean(row), this.actions.state, this.#note?.text], () => {
+    const title = namesOf({job, display: this.#details?.display ?? row?.display});
+    replace(this.panel, [title, facts, entries, counts, Boolean(row), this.actions.state, this.#note?.text], () => {
       const button = make('button', {type: 'button', class: 'plain'}, words.close);
       button.dataset.place = 'close';
       button.addEventListener('click', () => this.close());
       return [
-        make('div', {class: 'head'}, make('h2', {id: 'job-title'}, job), button),
+        make('div', {class: 'head'}, make('h2', {id: 'job-title'}, title), button),
         ...(row ? [] : [make('p', {class: 'quiet'}, words.gone)]),
         ...this.actions.elements(row, zone),
         ...(this.#note?.text ? [make('div', {class: 'question', id: 'note-shown'},
@@ -104,7 +105,6 @@ export class JobPanel {
     return [
       card && [words.card, [card.name, words.vehicles[card.vehicle], card.plate].filter(Boolean).join(' · ') || '–'],
       card?.contact && [words.contact, card.contact],
-      display?.orderNumber && [words.order, display.orderNumber],
       display?.items && [words.items, display.items.join(', ')],
       display?.window && [words.window, `${clock(display.window.from)} – ${clock(display.window.until)}`],
       display?.note && [words.note, display.note],

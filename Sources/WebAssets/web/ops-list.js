@@ -1,11 +1,11 @@
 // The open jobs of a zone, filtered and sorted: pure, so that it runs without a page. Answers of `GET zones/{zone}/jobs` (all
 // jobs or only changes) keep the list up to date. The filters are stored in the address.
 
-import {isWithoutRider, lateness, needOf, queue, reasons} from './ops-attention.js';
+import {isWithoutRider, labelOf, lateness, needOf, queue, reasons} from './ops-attention.js';
 
 /** The sort keys, by column. Names are ASCII and there may be thousands, so texts compare by code unit. */
 const ORDERS = {
-  job: (row) => row.job,
+  job: labelOf,
   status: (row) => row.status,
   since: (row) => row.statusAt,
   tracking: (row, now, silent) => urgency(row, now, silent),
@@ -132,7 +132,7 @@ function matcher({q, need, status, tracking, unavailable}, now, silent) {
   const wanted = q.trim().toLowerCase();
   return (row) => (!need || isNeeded(row, need, now, silent)) && (!status || row.status === status) && (!tracking || row.tracking === tracking)
     && (!unavailable || row.unavailable === unavailable)
-    && (!wanted || [row.job, row.rider ?? '', row.customer].some((name) => name.toLowerCase().includes(wanted)));
+    && (!wanted || [row.job, labelOf(row), row.rider ?? '', row.customer].some((name) => name.toLowerCase().includes(wanted)));
 }
 
 /** Sorts with keys that are computed once per row. */

@@ -9,7 +9,7 @@ import {BaseMap} from './ops-base-map.js';
 
 const CLOSEST = 17;            // highest zoom level that the camera chooses
 const CHOSEN = 15;             // zoom level at which a selected job is shown, at least
-const PADDING = 36;            // px around what the camera shows
+const PADDING = 20;            // px around what the camera shows
 const LEGEND = [...riderStates.map((state) => ['rider', state]), ...jobStates.map((state) => ['job', state])];
 
 export class FleetMap {
@@ -22,7 +22,7 @@ export class FleetMap {
   #chosenMarkers = [];
   #way = new Way();
   #frame = null;
-  #isFitted = false;
+  #fitted = '';         // 'some' or 'all' of the markers
   #hidden = new Set();
   #all = [];
 
@@ -40,8 +40,8 @@ export class FleetMap {
 
   get isOpen() { return this.#map !== null; }
 
-  /** Shows the markers from the next frame on. */
-  show(markers) {
+  /** Shows the markers from the next frame on. @param isWhole whether these are all of the zone */
+  show(markers, isWhole = this.#fitted === 'all') {
     this.#all = markers;
     this.#count(markers);
     // If Leaflet failed to load, the table says everything that the map shows.
@@ -50,8 +50,9 @@ export class FleetMap {
     const visible = this.#hidden.size === 0 ? markers : markers.filter(({kind}) => !this.#hidden.has(kind));
     this.#field.update(visible, this.now(), wantsStillness());
     this.#regroup();
-    if (!this.#isFitted && visible.length > 0) {
-      this.#isFitted = true;
+    const fitted = isWhole ? 'all' : this.#fitted || 'some';
+    if (visible.length > 0 && fitted !== this.#fitted) {
+      this.#fitted = fitted;
       this.fit();
     }
     this.#choose();
@@ -74,7 +75,7 @@ export class FleetMap {
 
   /** Starts again, for another zone. */
   clear() {
-    this.#isFitted = false;
+    this.#fitted = '';
     this.show([]);
   }
 
@@ -99,7 +100,7 @@ export class FleetMap {
     const map = L.map(this.element, {
       // One finger scrolls the page, two move the map.
       dragging: !matchMedia('(pointer: coarse)').matches, tap: false, zoomControl: false, attributionControl: false,
-      zoomSnap: 0.25, zoomDelta: 1, wheelPxPerZoomLevel: 120, fadeAnimation: !isStill, zoomAnimation: false, inertia: !isStill,
+      zoomSnap: 0.1, zoomDelta: 1, wheelPxPerZoomLevel: 120, fadeAnimation: !isStill, zoomAnimation: false, inertia: !isStill,
       minZoom: 3, maxZoom: 19, scrollWheelZoom: true,
     });
     this.#map = map;

@@ -3,7 +3,7 @@
 
 import {deviceStorage} from './page-storage.js';
 import {locale, make} from './page.js';
-import {lateness} from './ops-attention.js';
+import {labelOf, lateness} from './ops-attention.js';
 import {replace, shortAgo} from './ops-panels.js';
 
 const SHOWN = 30;
@@ -72,7 +72,7 @@ export class QueueCard {
     this.#entries = entries;
     if (added.length === 0) return;
     const [{row, reason}] = added;
-    this.say(added.length === 1 ? this.words.newInQueue(row.job, this.words.reasonsWhy[reason])
+    this.say(added.length === 1 ? this.words.newInQueue(labelOf(row), this.words.reasonsWhy[reason])
       : this.words.newInQueueMany(number.format(added.length)));
     if (this.#isLoud) this.chime.play();
   }
@@ -81,7 +81,7 @@ export class QueueCard {
   render(now, chosen) {
     const {words} = this;
     const shown = this.#entries.slice(0, SHOWN).map(({row, reason, since}) => ({
-      job: row.job, reason, rider: row.rider ?? '',
+      job: row.job, label: labelOf(row), reason, rider: row.rider ?? '',
       ago: reason === 'late' ? words.lateBy(minutes(lateness(row, now)?.by ?? 0)) : ago(since, now),
     }));
     const more = this.#entries.length - shown.length;
@@ -95,10 +95,10 @@ export class QueueCard {
     ]);
   }
 
-  #item = ({job, reason, rider, ago: since}, chosen) => {
+  #item = ({job, label, reason, rider, ago: since}, chosen) => {
     const {words} = this;
     const anchor = make('a', {href: this.link(job), 'aria-current': job === chosen ? 'true' : null},
-      make('b', {}, job), make('span', {class: 'since'}, since),
+      make('b', {title: job}, label), make('span', {class: 'since'}, since),
       make('span', {class: 'why', 'data-kind': 'bad'}, words.reasonsWhy[reason]), make('span', {class: 'who'}, rider));
     anchor.dataset.job = anchor.dataset.place = job;
     return make('li', {'data-reason': reason}, anchor);

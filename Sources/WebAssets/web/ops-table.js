@@ -7,7 +7,8 @@ import {make} from './page.js';
 
 const SPARE = 8;    // rows rendered beyond each edge
 
-/** @typedef {{key: string, title: string, text: (row: object) => string, kind?: (row: object) => string}} Column */
+/** @typedef {{key: string, title: string, text: (row: object) => string, tip?: (row: object) => string,
+ *     kind?: (row: object) => string}} Column */
 
 export class VirtualTable {
   #rows = [];
@@ -165,14 +166,14 @@ export class VirtualTable {
     const name = this.name(row);
     attribute(element, 'aria-rowindex', at + 2);
     attribute(element, 'aria-current', name === this.#chosen ? 'true' : null);
-    for (const [index, {text, kind}] of this.columns.entries()) {
+    for (const [index, {text, tip = text, kind}] of this.columns.entries()) {
       const cell = element.cells[index + this.lead];
       const place = index === 0 ? cell.firstChild : cell;
       const value = text(row);
       if (place.textContent !== value) {
         place.textContent = value;
         // What the column is too narrow for.
-        attribute(cell, 'title', value || null);
+        attribute(cell, 'title', tip(row) || null);
       }
       if (kind) attribute(cell, 'data-kind', kind(row) || null);
     }

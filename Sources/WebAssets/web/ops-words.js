@@ -52,7 +52,7 @@ export const words = {
     changeReasons: {completed: 'completed', cancelled: 'cancelled', reassigned: 'reassigned', expired: 'timed out'},
     followed: 'started following', left: 'stopped following', explained: 'read the explanation of',
     via: {token: '', ticket: '', link: 'by link'},
-    card: 'Rider card', contact: 'Contact', order: 'Order number', items: 'Items', window: 'Promised', note: 'Note',
+    card: 'Rider card', contact: 'Contact', items: 'Items', window: 'Promised', note: 'Note',
     customerNote: 'Customer’s note', recipient: 'Recipient', recipientContact: 'Recipient’s contact',
     vehicles: {
       foot: 'on foot', bicycle: 'bicycle', cargo_bike: 'cargo bike', moped: 'moped', car: 'car', van: 'van', truck: 'truck',
@@ -125,7 +125,7 @@ export const words = {
     changeReasons: {completed: 'erledigt', cancelled: 'storniert', reassigned: 'neu zugeteilt', expired: 'Zeit abgelaufen'},
     followed: 'öffnete', left: 'verließ', explained: 'las die Erklärung zu',
     via: {token: '', ticket: '', link: 'über einen Link'},
-    card: 'Fahrerkarte', contact: 'Kontakt', order: 'Bestellnummer', items: 'Artikel', window: 'Zugesagt', note: 'Hinweis',
+    card: 'Fahrerkarte', contact: 'Kontakt', items: 'Artikel', window: 'Zugesagt', note: 'Hinweis',
     customerNote: 'Hinweis des Kunden', recipient: 'Empfänger', recipientContact: 'Kontakt des Empfängers',
     vehicles: {
       foot: 'zu Fuß', bicycle: 'Fahrrad', cargo_bike: 'Lastenrad', moped: 'Roller', car: 'Auto', van: 'Transporter',

@@ -8,7 +8,7 @@ import {clockText} from './enroute-words.js';
 import {Poller, updateList, isMissed} from './ops-polling.js';
 import {JobActions} from './ops-actions.js';
 import {BulkBar, MOST_SELECTED, Selection, picksOf} from './ops-bulk.js';
-import {isWithoutRider, lateness, overdue, silentRiders} from './ops-attention.js';
+import {isWithoutRider, labelOf, lateness, namesOf, overdue, silentRiders} from './ops-attention.js';
 import {PlacesFeed} from './ops-feed.js';
 import {FilterForm} from './ops-filter.js';
 import {JobPanel} from './ops-job.js';
@@ -105,7 +105,7 @@ const table = new VirtualTable({
   order: (key) => go({sort: key, down: query.sort === key && !query.down}, {isSmall: true}),
   picks: picksOf({words, selection, shown: () => shown, changed: (hasRoom) => pickChanged(hasRoom)}),
   columns: [
-    {key: 'job', text: (row) => row.job},
+    {key: 'job', text: labelOf, tip: namesOf},
     {key: 'tracking', text: (row) => words.trackings[row.tracking] ?? row.tracking, kind: (row) => row.tracking},
     {key: 'unavailable', text: (row) => (row.unavailable ? words.reasons[row.unavailable] ?? row.unavailable : '')},
     {key: 'seen', text: (row) => (row.seenAt ? ago(row.seenAt) : '')},
@@ -131,8 +131,9 @@ function dueText(row) {
 
 /** What the tip of a marker says. */
 const aboutMarker = ({kind, state, job, rider}) => [
-  kind === 'rider' ? rider : job, words.markers[`${kind} ${state}`], kind === 'rider' ? job : rider,
+  kind === 'rider' ? rider : nameOf(job), words.markers[`${kind} ${state}`], kind === 'rider' ? nameOf(job) : rider,
 ].filter(Boolean).join(' · ');
+const nameOf = (job) => job && labelOf(list.row(job) ?? {job});
 
 /** Rounded to 10 s, because fifty rows that change every second cannot be read. */
 const ago = (at) => shortAgo(Math.floor(Math.max(0, Date.now() - at) / CLOCK) * CLOCK);
@@ -329,7 +330,8 @@ function renderTabs() {
 function renderMap() {
   isMoved = false;
   const riders = new Map((known.riders?.riders ?? []).map((rider) => [rider.rider, rider]));
-  map.show(places.markers({row: (job) => list.row(job), riders, silent: list.silent, now: Date.now()}));
+  map.show(places.markers({row: (job) => list.row(job), riders, silent: list.silent, now: Date.now()}),
+    places.isKnown && list.version !== null);
 }
 
 let announced = '';
