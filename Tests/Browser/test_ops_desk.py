@@ -264,5 +264,41 @@ def test_a_note_is_written_shown_undone_and_never_reaches_the_customer(order_sys
     expect(page.locator("#note-shown")).to_contain_text("Gate is locked.")
 
 
+@pytest.mark.lean
+def test_escape_closes_a_form_and_keeps_its_note_then_closes_the_job(order_system, look, zone):  # noqa: F811
+    job, other = order_system.visit("on_the_way", zone=zone), order_system.visit("on_the_way", zone=zone)
+    page = look(f"?zone={zone}&job={job.name}")
+    note = page.locator("#operations-note")
+    action(page, "note").click()
+    page.keyboard.type("Gate is lo")
+    page.keyboard.press("Escape")
+    expect(note).to_have_count(0)
+    expect(page.locator("#job h2")).to_have_text(job.name)
+    expect(action(page, "note")).to_be_focused()
+    expect(action(page, "note")).to_have_text("Continue note")
+    page.keyboard.press("Enter")
+    expect(note).to_have_value("Gate is lo")
+    expect(note).to_be_focused()
+    # Another job has no draft; this one still has its own.
+    row(page, other).locator("a").click()
+    action(page, "note").click()
+    expect(note).to_have_value("")
+    page.keyboard.press("Escape")
+    page.keyboard.press("Escape")
+    expect(page.locator("#job")).to_be_hidden()
+    row(page, job).locator("a").click()
+    action(page, "note").click()
+    expect(note).to_have_value("Gate is lo")
+    page.get_by_role("button", name="Discard").click()
+    action(page, "note").click()
+    expect(note).to_have_value("")
+    page.keyboard.press("Escape")
+    # A question is closed the same way.
+    action(page, "cancel").click()
+    page.keyboard.press("Escape")
+    expect(page.locator("#job .question")).to_have_count(0)
+    expect(page.locator("#job h2")).to_have_text(job.name)
+
+
 def bulk(page, name):
     return page.locator(f'#bulk [data-bulk="{name}"]')

@@ -3,6 +3,7 @@
 // gateway are shown in words.
 
 import {locale, make} from './page.js';
+import {distanceText} from './enroute-words.js';
 
 /** ms in which an action can be undone. */
 export const UNDO_WITHIN = 10_000;
@@ -11,8 +12,8 @@ export const LONGEST_NOTE = 500;
 /** How far from the destination riders are searched first, m. */
 const RADIUS = 15_000;
 const RIDERS_SHOWN = 5;
-
-const kilometres = new Intl.NumberFormat(locale, {style: 'unit', unit: 'kilometer', maximumFractionDigits: 1});
+/** Unsaved notes that the page remembers. */
+const MOST_DRAFTS = 20;
 
 /** The words for a refusal: by its code, or by its status; never a text of the gateway, which is English. */
 export function sentenceOf(error, words) {
@@ -30,8 +31,8 @@ export class JobActions {
   #busy = false;
   #result = null;       // {text, undo, isProblem, link}
   #timer = null;
-  #written = null;      // the note as it is being written
-  #isEntered = false;   // the next rendering moves the focus into the note
+  #drafts = new Map();  // notes as they are being written, by job
+  #focused = null;      // the place that the next rendering moves the focus to
 
   /** The note of the open job as the gateway has it; '' for none, null while it is unknown. */
   note = null;
@@ -46,19 +47,29 @@ export class JobActions {
 
   /** What decides how the actions look. */
   get state() {
-    return [this.#job, this.#open, this.#riders, this.#busy, this.#result?.text, Boolean(this.#result?.undo), this.note === null];
+    return [this.#job, this.#open, this.#riders, this.#busy, this.#result?.text, Boolean(this.#result?.undo), this.note === null,
+      this.#hasDraft()];
   }
 
   /** Another job is open: its actions start from scratch, but what was done can still be undone. */
   open(job) {
     this.#job = job;
-    [this.#open, this.#riders, this.#written, this.note] = [null, null, null, null];
+    [this.#open, this.#riders, this.note, this.typed] = [null, null, null, ''];
+  }
+
+  /** Closes the question or form, for the focus to return to its button. A note that was begun stays. @returns whether one was open */
+  close() {
+    if (!this.#open) return false;
+    [this.#focused, this.#open] = [this.#open, null];
+    this.show();
+    return true;
   }
 
   /** @param row of the list @returns elements */
   elements(row, zone) {
     const {words} = this;
-    const asked = this.#open;
+    const [asked, focused] = [this.#open, this.#focused];
+    this.#focused = null;
     const result = this.#result ? [this.#resultLine()] : [];
     if (!row) return result;
     const customer = make('a', {class: 'button', href: `/track/${row.job}`, target: '_blank', rel: 'opener', 'data-place': 'follow'}, words.follow);
@@ -70,8 +81,8 @@ export class JobActions {
         this.#button('unassign', words.unassign, () => this.#ask('unassign'), {'aria-expanded': String(asked === 'unassign')}),
         this.#button('offline', words.setOffline, () => this.#ask('offline'), {'aria-expanded': String(asked === 'offline')}),
       ] : []),
-      ...(this.note === null ? [] : [this.#button('note', this.note ? words.editNote : words.addNote, () => {
-        [this.#written, this.#isEntered] = [null, true];
+      ...(this.note === null ? [] : [this.#button('note', this.#hasDraft() ? words.continueNote : this.note ? words.editNote : words.addNote, () => {
+        this.#focused = 'text';
         this.#ask('note');
       }, {'aria-expanded': String(asked === 'note')})]),
       this.#button('link', words.copyLink, () => this.#copyLink(row)),
@@ -84,6 +95,8 @@ export class JobActions {
       note: () => this.#noteForm(row),
       cancel: () => this.#question(words.cancelWhy(row.job), words.cancelJob, () => this.#cancel(row)),
     };
+    // These elements are on the page once the rendering is complete.
+    if (focused) queueMicrotask(() => buttons.parentElement?.querySelector(`[data-place="${focused}"]`)?.focus());
     return [buttons, ...(asked ? [questions[asked]()] : []), ...result];
   }
 
@@ -104,7 +117,7 @@ export class JobActions {
 
   /** The confirming button comes last, so that a second press of the first button changes nothing. */
   #question = (text, verb, action) => {
-    const close = this.#button('keep', this.words.keep, () => { this.#open = null; this.show(); });
+    const close = this.#button('keep', this.words.keep, () => this.close());
     return make('div', {class: 'question', role: 'group', 'aria-label': text}, make('p', {}, text),
       make('p', {class: 'actions'}, close, this.#button('confirm', verb, action, {class: 'danger'})));
   };
@@ -132,7 +145,7 @@ export class JobActions {
     });
     field.addEventListener('input', () => { this.typed = field.value; });
     const quick = riders.map(({rider, distance}) => this.#button(`to ${rider}`,
-      distance === undefined ? rider : `${rider} · ${kilometres.format(distance / 1_000)}`, () => this.#assign(row, rider)));
+      distance === undefined ? rider : `${rider} · ${distanceText(distance, locale)}`, () => this.#assign(row, rider)));
     const form = make('form', {class: 'question'},
       make('p', {}, riders.length === 0 ? words.nobodyAvailable : words.nearest),
       ...(quick.length ? [make('p', {class: 'actions'}, ...quick)] : []),
@@ -149,20 +162,30 @@ export class JobActions {
     const {words} = this;
     const id = 'operations-note';
     const field = make('textarea', {id, rows: 3, maxlength: LONGEST_NOTE, 'data-place': 'text', 'aria-describedby': 'note-hint'});
-    field.value = this.#written ?? this.note;
-    field.addEventListener('input', () => { this.#written = field.value; });
-    // The form is on the page once the rendering is complete.
-    if (this.#isEntered) queueMicrotask(() => field.focus());
-    this.#isEntered = false;
+    field.value = this.#drafts.get(row.job) ?? this.note;
+    field.addEventListener('input', () => this.#draft(row.job, field.value));
     const form = make('form', {class: 'question'}, make('label', {for: id}, words.operationsNote), field,
       make('p', {id: 'note-hint', class: 'quiet'}, words.noteHint),
-      make('p', {class: 'actions'}, this.#button('keep', words.discard, () => { this.#open = null; this.show(); }),
+      make('p', {class: 'actions'}, this.#button('keep', words.discard, () => {
+        this.#drafts.delete(row.job);
+        this.close();
+      }),
         make('button', {type: 'submit', class: 'primary', 'data-place': 'submit'}, words.save)));
     form.addEventListener('submit', (event) => {
       event.preventDefault();
       if (!this.#busy) this.#writeNote(row, field.value.trim());
     });
     return form;
+  };
+
+  /** Whether a note was begun and is out of sight. */
+  #hasDraft = () => this.#open !== 'note' && this.#drafts.has(this.#job);
+
+  /** Keeps the newest drafts. */
+  #draft = (job, text) => {
+    this.#drafts.delete(job);
+    if (text !== this.note) this.#drafts.set(job, text);
+    if (this.#drafts.size > MOST_DRAFTS) this.#drafts.delete(this.#drafts.keys().next().value);
   };
 
   // ---- actions ----
@@ -172,7 +195,11 @@ export class JobActions {
     const before = this.note ?? '';
     const put = (note) => (note === '' ? this.request('DELETE', `jobs/${job}/operations-note`)
       : this.request('PUT', `jobs/${job}/operations-note`, {text: note}));
-    return this.#act(() => put(text), text === '' ? this.words.noteRemoved : this.words.noteSaved,
+    const save = async () => {
+      await put(text);
+      this.#drafts.delete(job);
+    };
+    return this.#act(save, text === '' ? this.words.noteRemoved : this.words.noteSaved,
       text === before ? null : () => put(before));
   };
 

@@ -184,7 +184,8 @@ addEventListener('popstate', () => {
 });
 
 addEventListener('keydown', (event) => {
-  if (event.key === 'Escape' && jobPanel.job && !event.defaultPrevented) closeJob();
+  if (event.key !== 'Escape' || !jobPanel.job || event.defaultPrevented || event.isComposing) return;
+  if (!actions.close()) closeJob();
 });
 
 function closeJob() {
