@@ -1,0 +1,58 @@
+// What a dispatcher does with one job: drafts of notes, and who may get the job.
+
+import {Place} from './page.mjs';
+import assert from 'node:assert/strict';
+import {test} from 'node:test';
+
+import {JobActions} from '../../Sources/WebAssets/web/ops-actions.js';
+import {words} from '../../Sources/WebAssets/web/ops-words.js';
+
+const row = (job, members = {}) => ({job, kind: 'delivery', status: 'preparing', rider: 'ben', ...members});
+
+/** The actions of one job, whose elements are made again as often as they are shown. */
+function desk({answers = {}, place = () => null, ...members} = {}) {
+  const [asked, assigned, panel] = [[], [], new Place()];
+  const actions = new JobActions({
+    words: words.en, place, changed() {}, say() {}, show() {}, assigned: (...all) => assigned.push(all),
+    request: async (method, path, body) => {
+      asked.push([method, path, ...(body ? [JSON.stringify(body)] : [])].join(' '));
+      return answers[path.split('?')[0]] ?? null;
+    }, ...members,
+  });
+  const open = (shown) => {
+    actions.open(shown.job);
+    actions.note = '';
+    return shown;
+  };
+  const show = (shown) => panel.replaceChildren(...actions.elements(shown, 'rome'));
+  const press = (shown, name) => {
+    show(shown);
+    panel.querySelectorAll('button').find((each) => each.getAttribute('data-action') === name).happens('click');
+    show(shown);
+  };
+  const settle = async () => { for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => { setImmediate(resolve); }); };
+  return {actions, asked, assigned, panel, open, show, press, settle, field: () => panel.querySelector('textarea')};
+}
+
+test('the drafts of the newest twenty notes are kept, and a saved one is not', async (run) => {
+  run.mock.timers.enable({apis: ['setTimeout']});
+  const {actions, panel, open, show, press, settle, field} = desk();
+  const rows = Array.from({length: 21}, (_, at) => row(`order-${at}`));
+  for (const each of rows) {
+    press(open(each), 'note');
+    field().value = `draft of ${each.job}`;
+    field().happens('input');
+    assert.equal(actions.close(), true);
+    assert.equal(actions.close(), false);
+  }
+  for (const [at, draft] of [[0, ''], [1, 'draft of order-1'], [20, 'draft of order-20']]) {
+    press(open(rows[at]), 'note');
+    assert.equal(field().value, draft);
+  }
+  panel.querySelector('form').happens('submit', {preventDefault() {}});
+  await settle();
+  show(rows[20]);
+  assert.equal(field(), null);
+  press(open(rows[20]), 'note');
+  assert.equal(field().value, '');
+});
