@@ -81,6 +81,22 @@ def test_a_job_is_assigned_reassigned_and_taken_off_its_rider_and_each_can_be_un
 
 
 @pytest.mark.lean
+def test_a_row_has_its_new_rider_before_the_list_does(order_system, look, zone, available):  # noqa: F811
+    first, second = available(), available()
+    job = order_system.delivery("accepted", zone=zone, rider=first)
+    page = look(f"?zone={zone}&job={job.name}")
+    expect(row(page, job).locator(".c-rider")).to_have_text(first)
+    page.route("**/zones/*/jobs*", lambda route: route.fulfill(
+        json={"version": "old", "reset": False, "jobs": [], "gone": []}))
+    action(page, "assign").click()
+    page.get_by_role("button", name=second).click()
+    expect(page.locator("#job .result")).to_contain_text(f"{job.name} is with {second}.")
+    # The state of the same moment: no later answer can have brought it.
+    expect(row(page, job).locator(".c-rider")).to_have_text(second)
+    expect(page.locator("#job .facts").first).to_contain_text(second)
+
+
+@pytest.mark.lean
 def test_a_refusal_is_shown_in_words_and_changes_nothing(order_system, look, zone, available):  # noqa: F811
     busy = available(capacity=1)
     order_system.delivery("accepted", zone=zone, rider=busy)

@@ -56,3 +56,23 @@ test('the drafts of the newest twenty notes are kept, and a saved one is not', a
   press(open(rows[20]), 'note');
   assert.equal(field().value, '');
 });
+
+test('the rider whom the gateway names is reported, and nobody after an unassignment', async (run) => {
+  run.mock.timers.enable({apis: ['setTimeout']});
+  const {asked, assigned, open, press, settle} = desk({answers: {
+    'zones/rome/riders/available': {riders: [{rider: 'dora'}]}, 'jobs/order-1/assignment': {job: 'order-1', rider: 'dora'},
+  }});
+  const job = open(row('order-1'));
+  press(job, 'assign');
+  await settle();
+  press(job, 'to dora');
+  await settle();
+  const other = open(row('order-2'));
+  press(other, 'unassign');
+  press(other, 'confirm');
+  await settle();
+  assert.deepEqual(assigned, [['order-1', 'dora'], ['order-2', null]]);
+  assert.deepEqual(asked.slice(1), [
+    'PUT jobs/order-1/assignment {"rider":"dora","insteadOf":"ben"}', 'DELETE jobs/order-2/assignment',
+  ]);
+});

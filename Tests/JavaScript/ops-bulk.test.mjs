@@ -60,7 +60,7 @@ function desk(answers = {}) {
   const panel = new Place();
   const said = [];
   const bulk = new BulkBar(panel, {
-    words: words.en, selection, row: (job) => rows.get(job) ?? null, zone: () => 'rome', changed: () => bulk.render(), say: (text) => said.push(text),
+    words: words.en, selection, row: (job) => rows.get(job) ?? null, zone: () => 'rome', changed: () => bulk.render(), assigned() {}, say: (text) => said.push(text),
     request: async (method, path, body) => {
       asked.push([method, path, ...(body ? [JSON.stringify(body)] : [])].join(' '));
       const failure = answers[path];

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
 
-import {JobList, readQuery, writeQuery} from '../../Sources/WebAssets/web/ops-list.js';
+import {JobList, LISTED_WITHIN, readQuery, writeQuery} from '../../Sources/WebAssets/web/ops-list.js';
 
 const row = (job, members = {}) => ({
   job, kind: 'delivery', status: 'accepted', statusAt: 1, customer: 'anna', tracking: 'waiting', followers: 0, ...members,
@@ -103,4 +103,45 @@ test('D23: jobs that need somebody come first, have filters of their own and are
   assert.deepEqual(list.queue().map(({row, reason}) => `${row.job} ${reason}`), ['failed failed', 'alone no_rider', 'lost lost']);
   assert.equal(writeQuery(readQuery('?need=attention'), ''), '?need=attention');
   assert.equal(readQuery('?need=money').need, '');
+});
+
+const answer = (...jobs) => ({version: 'a.2', reset: false, jobs, gone: []});
+
+test('an assignment is shown until the list has it, also if an older answer arrives in between', () => {
+  const list = new JobList();
+  list.take(all(row('a', {rider: 'ben'}), row('b')));
+  list.assign('a', 'dora', 0);
+  list.assign('gone', 'dora', 0);
+  assert.deepEqual([list.row('a').rider, list.row('gone')], ['dora', null]);
+  list.take(answer(row('a', {rider: 'ben', followers: 2})), {now: 1_000});
+  assert.deepEqual([list.row('a').rider, list.row('a').followers], ['dora', 2]);
+  list.take(answer(row('a', {rider: 'dora'})), {now: 2_000});
+  // From here on the list counts: somebody else may have given the job back.
+  list.take(answer(row('a', {rider: 'ben'})), {now: 3_000});
+  assert.equal(list.row('a').rider, 'ben');
+});
+
+test('an assignment that another one follows, or that takes the rider off, hides what was before both', () => {
+  const list = new JobList();
+  list.take(all(row('a', {rider: 'ben'})));
+  list.assign('a', 'dora', 0);
+  list.assign('a', null, 0);
+  assert.equal(list.row('a').rider, undefined);
+  for (const old of ['ben', 'dora']) {
+    list.take(answer(row('a', {rider: old})), {now: 1_000});
+    assert.equal(list.row('a').rider, undefined);
+  }
+  // A third rider is newer.
+  list.take(answer(row('a', {rider: 'emil'})), {now: 1_000});
+  assert.equal(list.row('a').rider, 'emil');
+});
+
+test('an assignment that is never listed is not shown for long', () => {
+  const list = new JobList();
+  list.take(all(row('a', {rider: 'ben'})));
+  list.assign('a', 'dora', 0);
+  assert.equal(list.take(answer(), {now: LISTED_WITHIN - 1}), false);
+  assert.equal(list.row('a').rider, 'dora');
+  assert.equal(list.take(answer(), {now: LISTED_WITHIN}), true);
+  assert.equal(list.row('a').rider, 'ben');
 });

@@ -24,6 +24,13 @@ export function sentenceOf(error, words) {
     ?? words.actionFailed;
 }
 
+/** Gives a job to a rider, or to nobody, and shows what the gateway answers. @param from the rider who has it, or null */
+export async function assign({request, assigned}, job, to, from) {
+  const answer = await (to === null ? request('DELETE', `jobs/${job}/assignment`)
+    : request('PUT', `jobs/${job}/assignment`, {rider: to, ...(from && {insteadOf: from})}));
+  assigned(job, answer?.rider ?? to);
+}
+
 export class JobActions {
   #job = null;
   #open = null;         // the question or form that is shown: 'assign', 'cancel', 'unassign', 'offline' or 'note'
@@ -38,11 +45,12 @@ export class JobActions {
   note = null;
 
   /**
-   * @param request `request(method, path, body)` asks the gateway. `changed()`: the job may have changed.
+   * @param request `request(method, path, body)` asks the gateway. `changed()`: the job may have changed;
+   *     `assigned(job, rider)`: the gateway has given it to a rider, or to nobody (null).
    * @param place returns the destination of a job, or null. `say(text)` announces. `show()` renders again.
    */
-  constructor({words, request, place, changed, say, show, clipboard = globalThis.navigator?.clipboard}) {
-    Object.assign(this, {words, request, place, changed, say, show, clipboard});
+  constructor({words, request, place, assigned, changed, say, show, clipboard = globalThis.navigator?.clipboard}) {
+    Object.assign(this, {words, request, place, assigned, changed, say, show, clipboard});
   }
 
   /** What decides how the actions look. */
@@ -205,8 +213,7 @@ export class JobActions {
 
   /** Hands the job over as it was shown: if another dispatcher was faster, the gateway refuses. @param rider null for nobody */
   #assign = ({job, rider: before}, rider) => {
-    const put = (to, from) => (to === null ? this.request('DELETE', `jobs/${job}/assignment`)
-      : this.request('PUT', `jobs/${job}/assignment`, {rider: to, ...(from && {insteadOf: from})}));
+    const put = (to, from) => assign(this, job, to, from);
     const undo = before === undefined && rider === null ? null : () => put(before ?? null, rider);
     const {words} = this;
     return this.#act(() => put(rider, before), rider === null ? words.unassigned(job) : words.assigned(job, rider), undo);

@@ -2,7 +2,7 @@
 // many jobs it changes. The requests run a few at a time, and the result names every job, because some may be refused.
 
 import {make} from './page.js';
-import {UNDO_WITHIN, sentenceOf} from './ops-actions.js';
+import {UNDO_WITHIN, assign, sentenceOf} from './ops-actions.js';
 
 /** Jobs that may be selected at once. */
 export const MOST_SELECTED = 200;
@@ -85,10 +85,11 @@ export class BulkBar {
   #typed = '';
 
   /**
-   * @param row returns the row of a job, or null. `zone()`: the zone shown. `changed()`: jobs or the selection changed.
+   * @param row returns the row of a job, or null. `zone()`: the zone shown. `changed()`: jobs or the selection changed;
+   *     `assigned` as for `JobActions`.
    */
-  constructor(panel, {words, selection, row, zone, request, changed, say}) {
-    Object.assign(this, {panel, words, selection, row, zone, request, changed, say});
+  constructor(panel, {words, selection, row, zone, request, assigned, changed, say}) {
+    Object.assign(this, {panel, words, selection, row, zone, request, assigned, changed, say});
   }
 
   /** Starts from scratch: another zone is shown. */
@@ -183,8 +184,7 @@ export class BulkBar {
 
   // ---- actions ----
 
-  #put = (job, to, from) => (to === null ? this.request('DELETE', `jobs/${job}/assignment`)
-    : this.request('PUT', `jobs/${job}/assignment`, {rider: to, ...(from && {insteadOf: from})}));
+  #put = (job, to, from) => assign(this, job, to, from);
 
   /** Jobs that are with the rider already stay as they are. */
   #assign = (rider) => {

@@ -3,6 +3,7 @@
 
 import {locale, make} from './page.js';
 import {clockText, distanceText} from './enroute-words.js';
+import {contactLink} from './page-contact.js';
 import {TARGETS, lateness, namesOf, overdue} from './ops-attention.js';
 import {replace, shortAgo} from './ops-panels.js';
 
@@ -14,6 +15,9 @@ const sinceText = (row, now, words) => {
   const [at, target] = [clockText(row.statusAt, locale), TARGETS[row.status]];
   return target ? words.sinceTarget(at, minutes(now - row.statusAt), minutes(target)) : at;
 };
+
+/** A telephone number or an https address is a link. */
+const contact = (uri) => (contactLink(uri, '', {call: () => '', write: () => ''}) ? {href: uri} : uri);
 
 export class JobPanel {
   #log = null;
@@ -79,7 +83,8 @@ export class JobPanel {
           make('p', {class: 'quiet'}, `${words.operationsNote} · ${this.#note.by}, ${clockText(this.#note.at, locale)}`),
           make('p', {class: 'written'}, this.#note.text))] : []),
         make('dl', {class: 'facts'}, ...facts.flatMap(([name, value, kind]) => [
-          make('dt', {}, name), make('dd', {'data-kind': kind}, value)])),
+          make('dt', {}, name),
+          make('dd', {'data-kind': kind}, value.href ? make('a', value, value.href.replace('tel:', '')) : value)])),
         ...(entries.length === 0 ? [] : [
           make('h3', {}, words.history),
           make('ol', {class: 'plainlist'}, ...entries.map((entry) => make('li', {},
@@ -88,7 +93,7 @@ export class JobPanel {
         ...(counts.length === 0 ? [] : [
           make('h3', {}, words.verdicts),
           make('dl', {class: 'facts'}, ...counts.flatMap(({verdict, count}) => [
-            make('dt', {}, verdict), make('dd', {}, number.format(count))]))]),
+            make('dt', {title: verdict}, words.verdictNames[verdict] ?? verdict), make('dd', {}, number.format(count))]))]),
       ];
     });
     if (this.#isEntered) this.panel.querySelector('button').focus();
@@ -100,16 +105,17 @@ export class JobPanel {
   /** What the order system wrote about the job and its rider. */
   #written = () => {
     const {words} = this;
-    const {riderCard: card, display, metadata, customerNote, recipient} = this.#details ?? {};
+    const {riderCard: card, display, metadata, customerNote, recipient, vendor, vendorAddress} = this.#details ?? {};
     const clock = (at) => clockText(at, locale);
     return [
       card && [words.card, [card.name, words.vehicles[card.vehicle], card.plate].filter(Boolean).join(' · ') || '–'],
-      card?.contact && [words.contact, card.contact],
+      card?.contact && [words.contact, contact(card.contact)],
+      vendor && [words.vendor, [vendor, vendorAddress].filter(Boolean).join(', ')],
       display?.items && [words.items, display.items.join(', ')],
       display?.window && [words.window, `${clock(display.window.from)} – ${clock(display.window.until)}`],
       display?.note && [words.note, display.note],
       recipient && [words.recipient, [recipient.name, recipient.address, recipient.floor].filter(Boolean).join(', ') || '–'],
-      recipient?.contact && [words.recipientContact, recipient.contact],
+      recipient?.contact && [words.recipientContact, contact(recipient.contact)],
       customerNote && [words.customerNote, customerNote],
       ...Object.entries(metadata ?? {}),
     ].filter(Boolean);

@@ -77,9 +77,13 @@ export function writeQuery(query, search) {
   return text ? `?${text}` : '';
 }
 
+/** ms in which the gateway should list an assignment that it has confirmed. */
+export const LISTED_WITHIN = 10_000;
+
 /** The open jobs of one zone. */
 export class JobList {
   #rows = new Map();
+  #assigned = new Map();   // what the list does not say yet, by job: {rider, old, row, until}
   /** The version from which to request changes; null requests all jobs. */
   version = null;
   isKnown = false;
@@ -90,16 +94,52 @@ export class JobList {
   row(job) { return this.#rows.get(job) ?? null; }
 
   /**
+   * Shows an assignment that the gateway has confirmed, until the list says so too.
+   * @param rider null for nobody
+   */
+  assign(job, rider, now = Date.now()) {
+    const [row, before] = [this.row(job), this.#assigned.get(job)];
+    if (!row) return;
+    this.#assigned.set(job, {
+      rider: rider ?? undefined, old: [...(before?.old ?? []), row.rider], row: before?.row ?? row, until: now + LISTED_WITHIN,
+    });
+    this.#rows.set(job, {...row, rider: rider ?? undefined});
+  }
+
+  /** A row of an answer that is older than an assignment keeps the rider of the assignment. */
+  #current = (row, now) => {
+    const known = this.#assigned.get(row.job);
+    if (known && now < known.until && row.rider !== known.rider && known.old.includes(row.rider)) {
+      known.row = row;
+      return {...row, rider: known.rider};
+    }
+    this.#assigned.delete(row.job);
+    return row;
+  };
+
+  /** @returns whether an assignment was never listed, so that the list counts again */
+  #expire = (now) => {
+    let isNews = false;
+    for (const [job, {until, row}] of this.#assigned) {
+      if (now < until) continue;
+      this.#assigned.delete(job);
+      if (this.#rows.has(job)) this.#rows.set(job, row);
+      isNews = true;
+    }
+    return isNews;
+  };
+
+  /**
    * Applies an answer. In a list of several pages the version of the first page counts; later changes arrive with the next
    * request.
    * @returns whether anything changed
    */
-  take(answer, {isContinued = false} = {}) {
+  take(answer, {isContinued = false, now = Date.now()} = {}) {
     if (answer.reset && !isContinued) this.#rows = new Map();
-    for (const row of answer.jobs) this.#rows.set(row.job, row);
+    for (const row of answer.jobs) this.#rows.set(row.job, this.#current(row, now));
     for (const job of answer.gone) this.#rows.delete(job);
     if (!isContinued) this.version = answer.version;
-    const isNews = answer.reset || answer.jobs.length > 0 || answer.gone.length > 0 || !this.isKnown;
+    const isNews = this.#expire(now) || answer.reset || answer.jobs.length > 0 || answer.gone.length > 0 || !this.isKnown;
     this.isKnown = true;
     return isNews;
   }

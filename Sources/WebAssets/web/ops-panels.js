@@ -138,14 +138,14 @@ export function verdictsPanel(panel, answer, {words, link}) {
     ...(all === 0 ? [make('p', {class: 'quiet'}, words.noVerdicts)] : [table('verdicts-title',
       [['verdict', words.verdict], ['readings', words.readings], ['share', words.share]],
       answer.counts.map(({verdict, count}) => make('tr', {},
-        ...cells(verdict, number.format(count), percent.format(count / all)))))]),
+        ...cells(words.verdictNames[verdict] ?? verdict, number.format(count), percent.format(count / all)))))]),
     ...(answer.jobs.length === 0 ? [] : [
       make('h3', {}, words.refusedMost),
       make('ul', {class: 'plainlist'}, ...answer.jobs.slice(0, 10).map(({job, refused, counts}) => {
         const anchor = make('a', {href: link(job)}, job);
         anchor.dataset.job = anchor.dataset.place = job;
         const worst = counts.find(({verdict}) => verdict !== 'accepted' && verdict !== 'held');
-        return make('li', {}, anchor, ` ${words.refusals(number.format(refused))}`, worst ? ` (${worst.verdict})` : '');
+        return make('li', {}, anchor, ` ${words.refusals(number.format(refused))}`, worst ? ` (${words.verdictNames[worst.verdict] ?? worst.verdict})` : '');
       }))]),
   ]);
 }

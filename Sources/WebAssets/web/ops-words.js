@@ -41,6 +41,13 @@ export const words = {
     follows: (sessions, followers) => `${sessions}, ${followers} following`,
     verdicts: 'Position quality', noVerdicts: 'No positions received for open jobs.', refusedMost: 'Most rejected',
     verdict: 'Verdict', readings: 'Positions', share: 'Share', refusals: (count) => `${count} rejected`,
+    verdictNames: {
+      accepted: 'Accepted', held: 'Held', out_of_range: 'No valid coordinates', zero_zero: 'At 0, 0',
+      future: 'From the future', stale: 'Too old', out_of_order: 'Out of order', duplicate: 'Repeated',
+      inaccurate: 'Too inaccurate', implausible_speed: 'Too far away', travel_mode_off: 'Sharing is off',
+      clock: 'Wrong clock', other_device: 'Another device', mocked: 'Invented by an app',
+    },
+    vendor: 'Shop',
     audit: 'Activity', changes: 'Riders', accesses: 'Followers', noAudit: 'No activity yet.',
     changeNames: {
       created: 'was added', described: 'was updated', approved: 'was approved', withdrawn: 'lost approval',
@@ -113,6 +120,13 @@ export const words = {
     follows: (sessions, followers) => `${sessions}, ${followers} Zuschauer`,
     verdicts: 'Qualität der Positionen', noVerdicts: 'Keine Positionen für offene Aufträge empfangen.',
     refusedMost: 'Am häufigsten abgelehnt', verdict: 'Ergebnis', readings: 'Positionen', share: 'Anteil',
+    verdictNames: {
+      accepted: 'Angenommen', held: 'Zurückgehalten', out_of_range: 'Keine gültigen Koordinaten', zero_zero: 'Bei 0, 0',
+      future: 'Aus der Zukunft', stale: 'Zu alt', out_of_order: 'Falsche Reihenfolge', duplicate: 'Doppelt',
+      inaccurate: 'Zu ungenau', implausible_speed: 'Zu weit entfernt', travel_mode_off: 'Standort nicht geteilt',
+      clock: 'Falsche Uhrzeit', other_device: 'Anderes Gerät', mocked: 'Von einer App erfunden',
+    },
+    vendor: 'Laden',
     refusals: (count) => `${count} abgelehnt`,
     audit: 'Aktivität', changes: 'Fahrer', accesses: 'Zuschauer', noAudit: 'Noch keine Aktivität.',
     changeNames: {

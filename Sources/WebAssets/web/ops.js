@@ -52,9 +52,15 @@ const banner = new ConnectionBanner(element('offline'), {
 });
 const say = (topic) => (text) => announcer.say(topic, text);
 const poller = new Poller({signIn, onState: connectionChanged});
+/** The row shows an assignment at once, and the next answer confirms it. */
+const assigned = (job, rider) => {
+  list.assign(job, rider);
+  isDirty = true;
+  show();
+};
 const actions = new JobActions({
   words, request: (...all) => poller.request(...all), place: (job) => places.job(job)?.destination ?? null,
-  changed: () => { refreshJobs(); refreshJob(); }, say: say('action'), show: () => show(),
+  assigned, changed: () => { refreshJobs(); refreshJob(); }, say: say('action'), show: () => show(),
 });
 const jobPanel = new JobPanel(element('job'), {words, close: () => closeJob(), actions, ahead: (way) => map.ahead(way)});
 const queueCard = new QueueCard(element('queue'), {words, link: (job) => hrefOf({job}), say: say('queue')});
@@ -84,7 +90,7 @@ const feed = new PlacesFeed({
 
 const selection = new Selection();
 const bulk = new BulkBar(element('bulk'), {
-  words, selection, row: (job) => list.row(job), zone: () => query.zone, request: (...all) => poller.request(...all),
+  words, selection, row: (job) => list.row(job), zone: () => query.zone, request: (...all) => poller.request(...all), assigned,
   changed: () => { refreshJobs(); pickChanged(true); }, say: say('bulk'),
 });
 /** The jobs in the order of the table. */
