@@ -120,6 +120,7 @@ export const words = {
     follows: (sessions, followers) => `${sessions}, ${followers} Zuschauer`,
     verdicts: 'Qualität der Positionen', noVerdicts: 'Keine Positionen für offene Aufträge empfangen.',
     refusedMost: 'Am häufigsten abgelehnt', verdict: 'Ergebnis', readings: 'Positionen', share: 'Anteil',
+    refusals: (count) => `${count} abgelehnt`,
     verdictNames: {
       accepted: 'Angenommen', held: 'Zurückgehalten', out_of_range: 'Keine gültigen Koordinaten', zero_zero: 'Bei 0, 0',
       future: 'Aus der Zukunft', stale: 'Zu alt', out_of_order: 'Falsche Reihenfolge', duplicate: 'Doppelt',
@@ -127,7 +128,6 @@ export const words = {
       clock: 'Falsche Uhrzeit', other_device: 'Anderes Gerät', mocked: 'Von einer App erfunden',
     },
     vendor: 'Laden',
-    refusals: (count) => `${count} abgelehnt`,
     audit: 'Aktivität', changes: 'Fahrer', accesses: 'Zuschauer', noAudit: 'Noch keine Aktivität.',
     changeNames: {
       created: 'wurde angelegt', described: 'wurde geändert', approved: 'wurde zugelassen',
