@@ -7,7 +7,9 @@ import time
 import pytest
 from playwright.sync_api import expect
 
-from test_ops import ROWS, look, row, zone  # noqa: F401
+from order_system import HOME
+from test_ops import ROWS, look, row, say, zone  # noqa: F401
+from trips import away
 
 
 @pytest.fixture
@@ -78,6 +80,24 @@ def test_a_job_is_assigned_reassigned_and_taken_off_its_rider_and_each_can_be_un
     expect(row(page, job).locator(".c-rider")).to_have_text("No rider")
     action(page, "undo").click()
     expect(row(page, job).locator(".c-rider")).to_have_text(first)
+
+
+@pytest.mark.lean
+@pytest.mark.parametrize("locale, title, far", [
+    ("en-US", "Nearest to the destination", "0.2 mi"), ("de-DE", "Dem Ziel am nächsten", "400 m")])
+def test_the_nearest_riders_are_listed_with_the_place_and_the_readers_units(
+    site, order_system, look, zone, available, locale, title, far  # noqa: F811
+):
+    person = available()
+    lat, lon = away(HOME, 400, 90)
+    say(site, [f"GEOADD riders:{{{zone}}}:geo {lon} {lat} {person}",
+               f"ZADD riders:{{{zone}}}:seen {int(time.time() * 1000) + 80_000} {person}"])
+    job = order_system.delivery("accepted", zone=zone, rider=None)
+    page = look(f"?zone={zone}&job={job.name}&lang={locale[:2]}", locale=locale)
+    expect(page.locator("#fleet [data-marker='job open']")).to_be_visible()
+    action(page, "assign").click()
+    expect(page.locator("#job form p").first).to_have_text(title)
+    expect(action(page, f"'to {person}'")).to_have_text(f"{person} · {far}")
 
 
 @pytest.mark.lean

@@ -76,3 +76,20 @@ test('the rider whom the gateway names is reported, and nobody after an unassign
     'PUT jobs/order-1/assignment {"rider":"dora","insteadOf":"ben"}', 'DELETE jobs/order-2/assignment',
   ]);
 });
+
+test('riders are measured from the next stop, and the form names it; without one it lists whoever is available', async () => {
+  const near = {riders: [{rider: 'dora', distance: 402}]};
+  for (const [place, query, title] of [
+    [{kind: 'vendor', lat: 1, lon: 2}, '?near=1.00000,2.00000&radius=15000&limit=5', 'Nearest to the shop'],
+    [{kind: 'destination', lat: 3, lon: 4}, '?near=3.00000,4.00000&radius=15000&limit=5', 'Nearest to the destination'],
+    [null, '', 'Available riders'],
+  ]) {
+    const {asked, panel, open, press, show, settle} = desk({place: () => place, answers: {'zones/rome/riders/available': near}});
+    const job = open(row('order-1'));
+    press(job, 'assign');
+    await settle();
+    show(job);
+    assert.deepEqual(asked, [`GET zones/rome/riders/available${query}`]);
+    assert.match(panel.textContent, new RegExp(`${title}.*dora · 0\\.2 mi`));
+  }
+});

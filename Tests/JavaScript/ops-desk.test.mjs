@@ -89,6 +89,17 @@ test('places that are gone leave the map, and a reset starts again', () => {
   assert.deepEqual([book.size, book.job('a')], [1, null]);
 });
 
+test('the rider of a delivery goes to the shop until they have the order, and others to the destination', () => {
+  const book = new PlaceBook();
+  book.take(message([{job: 'a', vendor: spot(1, 1), destination: spot(2, 2)}, {job: 'b', destination: spot(3, 3)}]));
+  for (const status of ['pending_vendor_acceptance', 'accepted', 'preparing', 'ready_for_pickup', 'allocation_failed']) {
+    assert.deepEqual(book.nextStop(row('a', {status})), {kind: 'vendor', ...spot(1, 1)});
+  }
+  assert.deepEqual(book.nextStop(row('a')), {kind: 'destination', ...spot(2, 2)});
+  assert.deepEqual(book.nextStop(row('b', {status: 'accepted'})), {kind: 'destination', ...spot(3, 3)});
+  assert.equal(book.nextStop(row('c')), null);
+});
+
 const marker = (id, lat, lon) => ({id, kind: 'rider', state: 'live', lat, lon, heading: null, job: null});
 
 test('world coordinates are those of Web Mercator', () => {

@@ -9,7 +9,7 @@ import {distanceText} from './enroute-words.js';
 export const UNDO_WITHIN = 10_000;
 /** Longest note of operations staff, in characters, as the gateway allows. */
 export const LONGEST_NOTE = 500;
-/** How far from the destination riders are searched first, m. */
+/** How far from the next stop riders are searched first, m. */
 const RADIUS = 15_000;
 const RIDERS_SHOWN = 5;
 /** Unsaved notes that the page remembers. */
@@ -35,6 +35,7 @@ export class JobActions {
   #job = null;
   #open = null;         // the question or form that is shown: 'assign', 'cancel', 'unassign', 'offline' or 'note'
   #riders = null;       // who may get the job; null while they are requested
+  #nearTo = null;       // the kind of place that they are near to; null for any
   #busy = false;
   #result = null;       // {text, undo, isProblem, link}
   #timer = null;
@@ -47,7 +48,7 @@ export class JobActions {
   /**
    * @param request `request(method, path, body)` asks the gateway. `changed()`: the job may have changed;
    *     `assigned(job, rider)`: the gateway has given it to a rider, or to nobody (null).
-   * @param place returns the destination of a job, or null. `say(text)` announces. `show()` renders again.
+   * @param place returns where the rider of a row goes next, `{kind, lat, lon}`, or null. `say(text)` announces. `show()` renders again.
    */
   constructor({words, request, place, assigned, changed, say, show, clipboard = globalThis.navigator?.clipboard}) {
     Object.assign(this, {words, request, place, assigned, changed, say, show, clipboard});
@@ -130,14 +131,17 @@ export class JobActions {
       make('p', {class: 'actions'}, close, this.#button('confirm', verb, action, {class: 'danger'})));
   };
 
-  #findRiders = async ({job, rider}, zone) => {
-    const at = this.place(job);
+  #findRiders = async (row, zone) => {
+    const {job, rider} = row;
+    const at = this.place(row);
     const near = at ? `?near=${at.lat.toFixed(5)},${at.lon.toFixed(5)}&radius=${RADIUS}&limit=${RIDERS_SHOWN}` : '';
     const path = `zones/${encodeURIComponent(zone)}/riders/available`;
     let answer = await this.request('GET', `${path}${near}`).catch(() => null);
+    const isNear = near && answer?.riders.length !== 0;
     // Nobody has reported a place near here: show the others too.
-    if (near && answer?.riders.length === 0) answer = await this.request('GET', path).catch(() => null);
+    if (near && !isNear) answer = await this.request('GET', path).catch(() => null);
     if (this.#job !== job || this.#open !== 'assign') return;
+    this.#nearTo = isNear ? at.kind : null;
     this.#riders = (answer?.riders ?? []).filter((other) => other.rider !== rider).slice(0, RIDERS_SHOWN);
     this.show();
   };
@@ -155,7 +159,7 @@ export class JobActions {
     const quick = riders.map(({rider, distance}) => this.#button(`to ${rider}`,
       distance === undefined ? rider : `${rider} · ${distanceText(distance, locale)}`, () => this.#assign(row, rider)));
     const form = make('form', {class: 'question'},
-      make('p', {}, riders.length === 0 ? words.nobodyAvailable : words.nearest),
+      make('p', {}, riders.length === 0 ? words.nobodyAvailable : words.nearestTo[this.#nearTo] ?? words.available),
       ...(quick.length ? [make('p', {class: 'actions'}, ...quick)] : []),
       make('label', {for: id}, words.otherRider),
       make('p', {class: 'actions'}, field, make('button', {type: 'submit', class: 'primary', 'data-place': 'submit'}, words.assign)));

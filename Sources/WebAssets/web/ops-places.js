@@ -17,6 +17,16 @@ export class PlaceBook {
   /** @returns the place of a job, or null */
   job(job) { return this.#jobs.get(job) ?? null; }
 
+  /**
+   * Where the rider of a job goes next: to the shop, if the gateway says where it is, until the rider has the order.
+   * @returns `{kind, lat, lon}` with the kind `vendor` or `destination`, or null
+   */
+  nextStop({job, kind, status}) {
+    const {vendor, destination} = this.#jobs.get(job) ?? {};
+    if (vendor && kind === 'delivery' && status !== 'in_transit') return {kind: 'vendor', ...vendor};
+    return destination ? {kind: 'destination', ...destination} : null;
+  }
+
   /** Applies a message of the gateway. */
   take({reset, more, places, goneJobs, goneRiders}) {
     if (reset) {

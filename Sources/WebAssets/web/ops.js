@@ -59,7 +59,7 @@ const assigned = (job, rider) => {
   show();
 };
 const actions = new JobActions({
-  words, request: (...all) => poller.request(...all), place: (job) => places.job(job)?.destination ?? null,
+  words, request: (...all) => poller.request(...all), place: (row) => places.nextStop(row),
   assigned, changed: () => { refreshJobs(); refreshJob(); }, say: say('action'), show: () => show(),
 });
 const jobPanel = new JobPanel(element('job'), {words, close: () => closeJob(), actions, ahead: (way) => map.ahead(way)});
