@@ -265,6 +265,15 @@ def test_the_operations_page_meets_WCAG_and_fits_small_screens(
     assert small.evaluate("document.documentElement.scrollWidth") <= 320
 
 
+def test_the_quality_of_positions_is_told_in_german_with_the_names_of_the_protocol(order_system, rider, look, zone):
+    visit = order_system.visit("on_the_way", zone=zone)
+    rider(visit).travel().report(to_the_door(HOME).at(0), is_answered=True)
+    page = look(f"?zone={zone}&job={visit.name}", locale="de-DE")
+    expect(page.locator("#job")).to_contain_text("Angenommen accepted")
+    page.locator("#tabs a[data-tab=system]").click()
+    expect(page.locator("#verdicts")).to_contain_text("Angenommen accepted")
+
+
 def test_the_operations_page_is_available_in_German(order_system, look, zone):
     visit = order_system.visit("on_the_way", zone=zone)
     page = look(f"?zone={zone}&lang=de", locale="de-DE")
@@ -409,21 +418,3 @@ def say(site, commands):
     socket = str(site._socket)
     subprocess.run(["redis-cli", "-s", socket], input="\n".join(commands), text=True, check=True, capture_output=True,
                    timeout=bounds.ANSWER_SECONDS)
-
-
-def test_the_panel_of_a_job_names_the_shop_and_calls_the_recipient(order_system, look, zone):
-    job = order_system.delivery(
-        "accepted", zone=zone, vendor={"name": "Da Gino", "address": "Via Appia 1, Roma", "lat": 41.9, "lon": 12.5},
-        recipient={"name": "Anna", "contact": "tel:+390612345"})
-    page = look(f"?zone={zone}&job={job.name}")
-    expect(page.locator("#job")).to_contain_text("Da Gino, Via Appia 1, Roma")
-    expect(page.locator("#job").get_by_role("link", name="+390612345")).to_have_attribute("href", "tel:+390612345")
-
-
-def test_the_quality_of_positions_is_told_in_german_too(order_system, rider, look, zone):
-    visit = order_system.visit("on_the_way", zone=zone)
-    phone = rider(visit).travel()
-    phone.report(to_the_door(HOME).at(0), is_answered=True)
-    page = look(f"?zone={zone}&job={visit.name}", locale="de-DE")
-    expect(page.locator("#verdicts")).to_contain_text("Angenommen")
-    expect(page.locator("#job")).to_contain_text("Angenommen")

@@ -301,6 +301,26 @@ def test_a_note_is_written_shown_undone_and_never_reaches_the_customer(order_sys
 
 
 @pytest.mark.lean
+def test_the_panel_names_the_shop_and_the_destination_and_contacts_are_links(
+    order_system, look, zone, available, axe  # noqa: F811
+):
+    person = available()
+    order_system.ask("PUT", f"riders/{person}", {
+        "zone": zone, "approved": True, "capacity": 3, "card": {"name": "Ben", "contact": "https://chat.example/ben"}})
+    job = order_system.delivery(
+        "accepted", "preparing", "ready_for_pickup", "in_transit", zone=zone, rider=person,
+        vendor={"name": "Da Rosa", "address": "Via Appia 1", "lat": HOME[0], "lon": HOME[1]},
+        recipient={"name": "M. Rossi", "address": "Via Nomentana 3", "floor": "3rd floor", "contact": "tel:+390612345,17"})
+    page = look(f"?zone={zone}&job={job.name}")
+    facts = page.locator("#job .facts").first
+    for name, value in [("Shop", "Da Rosa, Via Appia 1"), ("Destination", "Via Nomentana 3, 3rd floor"), ("Recipient", "M. Rossi")]:
+        expect(facts.locator(f"dt:text-is('{name}') + dd")).to_have_text(value)
+    expect(facts.get_by_role("link", name="+390612345,17")).to_have_attribute("href", "tel:+390612345,17")
+    expect(facts.get_by_role("link", name="chat.example/ben")).to_have_attribute("href", "https://chat.example/ben")
+    axe(page)
+
+
+@pytest.mark.lean
 def test_escape_closes_a_form_and_keeps_its_note_then_closes_the_job(order_system, look, zone):  # noqa: F811
     job, other = order_system.visit("on_the_way", zone=zone), order_system.visit("on_the_way", zone=zone)
     page = look(f"?zone={zone}&job={job.name}")

@@ -75,6 +75,16 @@ test('every change of a rider has a name in both languages', () => {
   }
 });
 
+test('every verdict has a name in both languages', () => {
+  const swift = readFileSync(new URL('../../Sources/Tracking/FixVerdict.swift', import.meta.url), 'utf8');
+  const body = /enum FixRefusal: String[^{]*\{([^}]*)\}/.exec(swift)[1];
+  const refusals = [...body.matchAll(/case (\w+)(?: = "(\w+)")?/g)].map(([, name, raw]) => raw ?? name);
+  assert.ok(refusals.includes('out_of_range') && refusals.includes('mocked'));
+  for (const language of ['en', 'de']) {
+    assert.deepEqual(Object.keys(pages.ops[language].verdictNames).sort(), ['accepted', 'held', ...refusals].sort());
+  }
+});
+
 /** Texts of the link that only exists if the operator set one. */
 const WITH_SUPPORT = ['support', 'wrong'];
 // Shown only where the gateway says that it is possible (track-actions.js).

@@ -5,7 +5,7 @@ import {locale, make} from './page.js';
 import {clockText, distanceText} from './enroute-words.js';
 import {contactLink} from './page-contact.js';
 import {TARGETS, lateness, namesOf, overdue} from './ops-attention.js';
-import {replace, shortAgo} from './ops-panels.js';
+import {replace, shortAgo, verdictText} from './ops-panels.js';
 
 const number = new Intl.NumberFormat(locale);
 const minutes = (ms) => number.format(Math.max(1, Math.round(ms / 60_000)));
@@ -16,8 +16,11 @@ const sinceText = (row, now, words) => {
   return target ? words.sinceTarget(at, minutes(now - row.statusAt), minutes(target)) : at;
 };
 
-/** A telephone number or an https address is a link. */
-const contact = (uri) => (contactLink(uri, '', {call: () => '', write: () => ''}) ? {href: uri} : uri);
+const joined = (...texts) => texts.filter(Boolean).join(', ');
+
+/** A telephone number or an https address is a link, whose text can be read out and dialled elsewhere. */
+const contact = (uri) => contactLink(uri, '', {call: () => uri.slice('tel:'.length), write: () => uri.slice('https://'.length)}) ?? uri;
+const anchor = ({href, text}) => make('a', {href, ...(href.startsWith('https:') && {target: '_blank', rel: 'noopener'})}, text);
 
 export class JobPanel {
   #log = null;
@@ -84,7 +87,7 @@ export class JobPanel {
           make('p', {class: 'written'}, this.#note.text))] : []),
         make('dl', {class: 'facts'}, ...facts.flatMap(([name, value, kind]) => [
           make('dt', {}, name),
-          make('dd', {'data-kind': kind}, value.href ? make('a', value, value.href.replace('tel:', '')) : value)])),
+          make('dd', {'data-kind': kind}, value.href ? anchor(value) : value)])),
         ...(entries.length === 0 ? [] : [
           make('h3', {}, words.history),
           make('ol', {class: 'plainlist'}, ...entries.map((entry) => make('li', {},
@@ -93,7 +96,7 @@ export class JobPanel {
         ...(counts.length === 0 ? [] : [
           make('h3', {}, words.verdicts),
           make('dl', {class: 'facts'}, ...counts.flatMap(({verdict, count}) => [
-            make('dt', {title: verdict}, words.verdictNames[verdict] ?? verdict), make('dd', {}, number.format(count))]))]),
+            make('dt', {}, ...verdictText(verdict, words)), make('dd', {}, number.format(count))]))]),
       ];
     });
     if (this.#isEntered) this.panel.querySelector('button').focus();
@@ -108,13 +111,14 @@ export class JobPanel {
     const {riderCard: card, display, metadata, customerNote, recipient, vendor, vendorAddress} = this.#details ?? {};
     const clock = (at) => clockText(at, locale);
     return [
+      (vendor || vendorAddress) && [words.vendor, joined(vendor, vendorAddress)],
+      (recipient?.address || recipient?.floor) && [words.destination, joined(recipient.address, recipient.floor)],
       card && [words.card, [card.name, words.vehicles[card.vehicle], card.plate].filter(Boolean).join(' · ') || '–'],
       card?.contact && [words.contact, contact(card.contact)],
-      vendor && [words.vendor, [vendor, vendorAddress].filter(Boolean).join(', ')],
       display?.items && [words.items, display.items.join(', ')],
       display?.window && [words.window, `${clock(display.window.from)} – ${clock(display.window.until)}`],
       display?.note && [words.note, display.note],
-      recipient && [words.recipient, [recipient.name, recipient.address, recipient.floor].filter(Boolean).join(', ') || '–'],
+      recipient?.name && [words.recipient, recipient.name],
       recipient?.contact && [words.recipientContact, contact(recipient.contact)],
       customerNote && [words.customerNote, customerNote],
       ...Object.entries(metadata ?? {}),

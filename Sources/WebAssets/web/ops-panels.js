@@ -130,6 +130,10 @@ export function gatewaysPanel(panel, answer, {words}) {
   ]);
 }
 
+/** A verdict in words, and as engineers look it up. */
+export const verdictText = (verdict, words) => (verdict in words.verdictNames
+  ? [`${words.verdictNames[verdict]} `, make('span', {class: 'quiet code'}, verdict)] : [verdict]);
+
 /** `link(job)` returns an address. */
 export function verdictsPanel(panel, answer, {words, link}) {
   const all = answer.counts.reduce((sum, {count}) => sum + count, 0);
@@ -138,7 +142,7 @@ export function verdictsPanel(panel, answer, {words, link}) {
     ...(all === 0 ? [make('p', {class: 'quiet'}, words.noVerdicts)] : [table('verdicts-title',
       [['verdict', words.verdict], ['readings', words.readings], ['share', words.share]],
       answer.counts.map(({verdict, count}) => make('tr', {},
-        ...cells(words.verdictNames[verdict] ?? verdict, number.format(count), percent.format(count / all)))))]),
+        ...cells(make('span', {}, ...verdictText(verdict, words)), number.format(count), percent.format(count / all)))))]),
     ...(answer.jobs.length === 0 ? [] : [
       make('h3', {}, words.refusedMost),
       make('ul', {class: 'plainlist'}, ...answer.jobs.slice(0, 10).map(({job, refused, counts}) => {

@@ -1,5 +1,5 @@
-// The texts of the operations page, by language. Verdicts keep the names that the protocol gives them, so that staff can look
-// them up; reasons and changes are translated.
+// The texts of the operations page, by language. Verdicts are shown in words and with the
+// names that the protocol gives them, so that engineers can look them up.
 
 import {desk} from './ops-desk-words.js';
 
@@ -42,12 +42,12 @@ export const words = {
     verdicts: 'Position quality', noVerdicts: 'No positions received for open jobs.', refusedMost: 'Most rejected',
     verdict: 'Verdict', readings: 'Positions', share: 'Share', refusals: (count) => `${count} rejected`,
     verdictNames: {
-      accepted: 'Accepted', held: 'Held', out_of_range: 'No valid coordinates', zero_zero: 'At 0, 0',
+      accepted: 'Accepted', held: 'Held back', out_of_range: 'No valid coordinates', zero_zero: 'At 0, 0',
       future: 'From the future', stale: 'Too old', out_of_order: 'Out of order', duplicate: 'Repeated',
-      inaccurate: 'Too inaccurate', implausible_speed: 'Too far away', travel_mode_off: 'Sharing is off',
+      inaccurate: 'Too inaccurate', implausible_speed: 'Impossible speed', travel_mode_off: 'Sharing is off',
       clock: 'Wrong clock', other_device: 'Another device', mocked: 'Invented by an app',
     },
-    vendor: 'Shop',
+    vendor: 'Shop', destination: 'Destination',
     audit: 'Activity', changes: 'Riders', accesses: 'Followers', noAudit: 'No activity yet.',
     changeNames: {
       created: 'was added', described: 'was updated', approved: 'was approved', withdrawn: 'lost approval',
@@ -124,10 +124,10 @@ export const words = {
     verdictNames: {
       accepted: 'Angenommen', held: 'Zurückgehalten', out_of_range: 'Keine gültigen Koordinaten', zero_zero: 'Bei 0, 0',
       future: 'Aus der Zukunft', stale: 'Zu alt', out_of_order: 'Falsche Reihenfolge', duplicate: 'Doppelt',
-      inaccurate: 'Zu ungenau', implausible_speed: 'Zu weit entfernt', travel_mode_off: 'Standort nicht geteilt',
+      inaccurate: 'Zu ungenau', implausible_speed: 'Unmögliches Tempo', travel_mode_off: 'Standort nicht geteilt',
       clock: 'Falsche Uhrzeit', other_device: 'Anderes Gerät', mocked: 'Von einer App erfunden',
     },
-    vendor: 'Laden',
+    vendor: 'Geschäft', destination: 'Ziel',
     audit: 'Aktivität', changes: 'Fahrer', accesses: 'Zuschauer', noAudit: 'Noch keine Aktivität.',
     changeNames: {
       created: 'wurde angelegt', described: 'wurde geändert', approved: 'wurde zugelassen',
