@@ -117,6 +117,19 @@ def test_a_row_has_its_new_rider_before_the_list_does(order_system, look, zone, 
 
 
 @pytest.mark.lean
+def test_a_rider_with_room_for_more_is_busy_and_only_one_without_a_task_is_free(
+    order_system, look, zone, available  # noqa: F811
+):
+    free, busy = available(capacity=3), available(capacity=3)
+    for _ in range(2):
+        order_system.delivery("accepted", zone=zone, rider=busy)
+    page = look(f"?zone={zone}")
+    expect(page.locator("#riders .head")).to_have_text("Riders online1 free · 1 busy")
+    expect(page.locator(f'#riders tr[data-rider="{busy}"] [data-kind=busy]')).to_have_text("busy · 2 tasks")
+    expect(page.locator(f'#riders tr[data-rider="{free}"] [data-kind=available]')).to_have_text("free")
+
+
+@pytest.mark.lean
 def test_a_refusal_is_shown_in_words_and_changes_nothing(order_system, look, zone, available):  # noqa: F811
     busy = available(capacity=1)
     order_system.delivery("accepted", zone=zone, rider=busy)

@@ -79,6 +79,13 @@ test('the map shows each rider once, with the newest position and the worst stat
   assert.deepEqual([ben.lat, ben.state, ben.job], [4, 'late', 'b']);
 });
 
+test('on the map a rider without a shared place is free only without a task', () => {
+  const book = new PlaceBook();
+  book.take(message(['dora', 'emil'].map((rider) => ({rider, position: spot(1, 1), at: 1}))));
+  const riders = new Map([['dora', []], ['emil', ['a']]].map(([rider, tasks]) => [rider, {rider, reachable: true, available: true, tasks}]));
+  assert.deepEqual(tally(book.markers({row: () => null, riders, silent: new Set(), now: NOW})), {'rider available': 1, 'rider busy': 1});
+});
+
 test('places that are gone leave the map, and a reset starts again', () => {
   const book = new PlaceBook();
   book.take(message([{job: 'a', destination: spot(1, 1)}, {rider: 'ben', position: spot(1, 1)}]));

@@ -74,6 +74,9 @@ export function queue(rows, now, silent = NOBODY) {
       || (one.row.job < other.row.job ? -1 : 1)));
 }
 
+/** Nothing to do: a rider who may get one more task is not free while they have another. */
+export const isFree = (rider) => rider.available && rider.tasks.length === 0;
+
 /** The riders with a task who cannot be reached. @param riders of `GET zones/{zone}/riders` */
 export const silentRiders = (riders) => new Set(
   riders.filter((rider) => !rider.reachable && rider.tasks.length > 0).map(({rider}) => rider));

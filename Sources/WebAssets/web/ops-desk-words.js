@@ -7,7 +7,7 @@ export const desk = {
     mapLabel: 'Map of the zone. The table lists the same jobs.',
     mapKinds: {rider: 'Riders', job: 'Destinations'}, clusterOf: (count) => `${count} here. Click to zoom in.`,
     markers: {
-      'rider late': 'late', 'rider silent': 'no signal', 'rider live': 'on the way', 'rider available': 'available',
+      'rider late': 'late', 'rider silent': 'no signal', 'rider live': 'on the way', 'rider available': 'free',
       'rider busy': 'busy', 'rider unreachable': 'unreachable', 'job problem': 'needs you', 'job late': 'late',
       'job risk': 'at risk', 'job open': 'on time',
     },
@@ -71,7 +71,7 @@ export const desk = {
     mapKinds: {rider: 'Fahrer', job: 'Ziele'}, clusterOf: (count) => `${count} hier. Klicken zum Vergrößern.`,
     markers: {
       'rider late': 'verspätet', 'rider silent': 'kein Signal', 'rider live': 'unterwegs',
-      'rider available': 'verfügbar',
+      'rider available': 'frei',
       'rider busy': 'beschäftigt', 'rider unreachable': 'nicht erreichbar', 'job problem': 'zu klären',
       'job late': 'verspätet',
       'job risk': 'knapp', 'job open': 'pünktlich',

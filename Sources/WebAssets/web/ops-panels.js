@@ -3,6 +3,7 @@
 
 import {locale, make} from './page.js';
 import {clockText} from './enroute-words.js';
+import {isFree} from './ops-attention.js';
 
 const RIDERS_SHOWN = 100;
 const CHANGES_SHOWN = 40;
@@ -74,8 +75,13 @@ function riderState(rider) {
   if (!rider.reachable) return 'unreachable';
   if (rider.draining) return 'draining';
   if (!rider.approved) return 'barred';
-  return rider.available ? 'available' : 'busy';
+  return isFree(rider) ? 'available' : 'busy';
 }
+
+/** `busy · 2 tasks` */
+const stateText = ({state, tasks}, words) => [
+  words.states[state], state === 'busy' && tasks.length > 0 && words.tasksOf(number.format(tasks.length)),
+].filter(Boolean).join(' · ');
 
 /** To the minute, because a panel that changes every second cannot be read. */
 const heardAgo = (age) => (age < 60_000 ? '< 1 min' : shortAgo(age));
@@ -86,13 +92,13 @@ export function ridersPanel(panel, answer, {words, now}) {
     heard: rider.heartbeat ? heardAgo(now - rider.heartbeat) : '',
   })).sort((one, other) => (one.state < other.state ? 1 : one.state > other.state ? -1 : 0));
   const shown = riders.slice(0, RIDERS_SHOWN);
-  const available = riders.filter(({state}) => state === 'available').length;
-  replace(panel, [shown, available, answer.count], () => [
-    heading('riders', words.riders, answer.count ? words.pool(number.format(available), number.format(answer.count)) : ''),
+  const [free, busy] = ['available', 'busy'].map((wanted) => number.format(riders.filter(({state}) => state === wanted).length));
+  replace(panel, [shown, free, busy, answer.count], () => [
+    heading('riders', words.riders, answer.count ? words.pool(free, busy) : ''),
     shown.length === 0 ? make('p', {class: 'quiet'}, words.noRiders) : table('riders-title',
       [['rider', words.rider], ['state', words.state], ['tasks', words.tasks], ['heard', words.heard]],
       shown.map((rider) => {
-        const row = make('tr', {}, ...cells(rider.rider, badge(rider.state, words.states[rider.state]),
+        const row = make('tr', {}, ...cells(rider.rider, badge(rider.state, stateText(rider, words)),
           rider.tasks.join(', '), rider.heard));
         row.dataset.rider = rider.rider;
         return row;

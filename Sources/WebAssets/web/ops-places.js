@@ -1,7 +1,7 @@
 // Where the riders of a zone are and where its jobs end, from the messages `places`, and the markers that the map draws: pure,
 // so that it runs without a page.
 
-import {lateness, needOf} from './ops-attention.js';
+import {isFree, lateness, needOf} from './ops-attention.js';
 
 /** The states of markers, the most urgent first. A state is a shape and a colour. */
 export const riderStates = ['late', 'silent', 'live', 'available', 'busy', 'unreachable'];
@@ -91,7 +91,7 @@ function movingMarker({job, rider, position, hdg, at}, row, now, silent) {
 }
 
 /** A rider who has a place is online, although the list of riders is limited and may not name them. */
-const restingState = (rider) => (!rider ? 'busy' : !rider.reachable ? 'unreachable' : rider.available ? 'available' : 'busy');
+const restingState = (rider) => (!rider ? 'busy' : !rider.reachable ? 'unreachable' : isFree(rider) ? 'available' : 'busy');
 
 /** Counts the markers of each kind and state: `{'rider live': 3}`. */
 export function tally(markers) {
