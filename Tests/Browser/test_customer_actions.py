@@ -58,6 +58,22 @@ def test_D9_an_order_can_be_cancelled_while_its_status_allows_it(order_system, p
     assert delivery.state["status"] == "cancelled"
 
 
+TEXT_LEFT = """(element) => {
+  const range = document.createRange();
+  range.selectNodeContents(element);
+  return range.getBoundingClientRect().left;
+}"""
+
+
+@pytest.mark.lean
+def test_the_text_of_plain_buttons_is_in_line_with_the_headings(order_system, phone):
+    page = own_page(order_system, phone, order_system.delivery())
+    expect(page.locator("#cancel-open")).to_be_visible()
+    heading = page.locator("#progress h2").evaluate(TEXT_LEFT)
+    for name in ("#note-open", "#cancel-open"):
+        assert abs(page.locator(name).evaluate(TEXT_LEFT) - heading) < 1
+
+
 @pytest.mark.lean
 def test_D9_once_the_vendor_has_accepted_there_is_nothing_to_cancel(order_system, phone):
     delivery = order_system.delivery()

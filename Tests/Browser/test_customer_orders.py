@@ -14,6 +14,7 @@ LINES = {"pending_vendor_acceptance": "Waiting for vendor", "accepted": "Order a
          "delivered": "Delivered"}
 STATUSES = list(LINES)
 READY = "Your order is ready – waiting for a rider"
+DELIVERED = re.compile(r"^Delivered at \d+:\d\d")
 
 
 def steps(page: Page) -> dict[str, str]:
@@ -56,12 +57,12 @@ def test_CUS_027_AC_003_a_new_status_appears_without_a_refresh(order_system, pho
 
 
 @pytest.mark.lean
-def test_CUS_027_AC_005_a_delivered_order_shows_Delivered_and_complete_steps(order_system, phone):
+def test_CUS_027_AC_005_a_delivered_order_shows_Delivered_with_its_time_and_complete_steps(order_system, phone):
     delivery = order_system.delivery("accepted", "preparing", "ready_for_pickup", "in_transit")
     page = phone(delivery.guest_url)
     expect(current(page)).to_contain_text("On its way")
     delivery.status("delivered")
-    expect(page.locator("#headline")).to_have_text("Delivered")
+    expect(page.locator("#headline")).to_have_text(DELIVERED)
     assert set(steps(page).values()) == {"complete"}
 
 
@@ -75,6 +76,8 @@ def test_CUS_027_AC_006_a_cancelled_order_ends_with_a_step_that_says_so(order_sy
     expect(current(page)).to_contain_text("Cancelled")
     assert list(steps(page).items())[-1] == ("cancelled", "over")
     assert "upcoming" not in steps(page).values() and "active" not in steps(page).values()
+    # The headline and the last step say it.
+    assert page.locator("#order").inner_text().lower().count("cancelled") == 2
 
 
 @pytest.mark.lean
@@ -83,7 +86,9 @@ def test_CUS_027_AC_007_the_page_says_that_no_rider_was_found_and_what_is_next(o
     page = phone(delivery.guest_url)
     expect(page.locator("#headline")).to_have_text("We're having trouble finding a rider")
     expect(page.locator("#detail")).to_contain_text("We're still looking")
+    expect(current(page)).to_have_count(1)
     expect(current(page)).to_contain_text("Finding a rider")
+    assert steps(page)["ready_for_pickup"] == "complete" and "active" not in steps(page).values()
     delivery.status("ready_for_pickup")
     expect(page.locator("#headline")).to_have_text(READY)
 
@@ -132,15 +137,15 @@ def test_a_correction_is_shown_on_an_open_page_that_says_delivered(order_system,
             correct(order, "in_transit")
         page = phone(clock=True)
         page.goto(address)
-        expect(page.locator("#headline")).not_to_have_text("Delivered")
+        expect(page.locator("#headline")).not_to_have_text(DELIVERED)
         order.status("delivered")
-        expect(page.locator("#headline")).to_have_text("Delivered")
+        expect(page.locator("#headline")).to_have_text(DELIVERED)
         correct(order, "in_transit")
         page.clock.run_for(61_000)
-        expect(page.locator("#headline")).not_to_have_text("Delivered")
+        expect(page.locator("#headline")).not_to_have_text(DELIVERED)
         # From here on it follows the job as before.
         order.status("delivered")
-        expect(page.locator("#headline")).to_have_text("Delivered")
+        expect(page.locator("#headline")).to_have_text(DELIVERED)
 
 
 def correct(order, status: str) -> None:

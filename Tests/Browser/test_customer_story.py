@@ -16,6 +16,7 @@ from wire import Wire
 SHOP = away(HOME, 900, 300)
 VENDOR = {"name": "Da Gino", "lat": SHOP[0], "lon": SHOP[1]}
 CLOCK = re.compile(r"^\d{1,2}:\d\d\s?[AP]M$")
+DELIVERED = re.compile(r"^Delivered at \d{1,2}:\d\d")
 
 
 def window(from_minutes: float, until_minutes: float) -> dict:
@@ -40,16 +41,47 @@ def test_before_the_trip_the_page_shows_the_promised_time_and_shop_and_home_on_t
     axe(page)
 
 
-def test_when_the_rider_sets_off_the_same_map_follows_them(order_system, rider, phone):
+def test_when_the_rider_sets_off_the_same_map_stays_and_follows_them(order_system, rider, phone):
     delivery = order_system.delivery("accepted", "preparing", "ready_for_pickup", vendor=VENDOR)
     page = phone(delivery.guest_url)
     expect(page.locator("#map .shop")).to_be_visible()
+    page.evaluate("document.querySelector('#map .shop').dataset.test = 'the same'")
     delivery.status("in_transit")
+    expect(page.locator("#headline")).to_have_text("Your order is on its way")
+    # Nobody was seen yet.
+    expect(page.locator("#map [data-test]")).to_be_visible()
+    expect(page.locator("#map .home")).to_be_visible()
     courier = rider(delivery).travel()
     courier.report(Spot(*away(HOME, 700, 300), 8, 120), is_answered=True)
     expect(page.locator(RIDER)).to_be_visible()
-    expect(page.locator("#map .shop")).to_be_visible()
+    expect(page.locator("#map [data-test]")).to_be_visible()
     expect(page.locator("#steps [data-step=ready_for_pickup] .state")).to_have_text(CLOCK)
+
+
+@pytest.mark.lean
+def test_the_map_is_there_when_somebody_opens_the_page_before_the_rider_was_seen(order_system, phone, axe):
+    delivery = order_system.delivery("accepted", "preparing", "ready_for_pickup", "in_transit", vendor=VENDOR)
+    page = phone(delivery.guest_url)
+    expect(page.locator("#map .shop")).to_be_visible()
+    expect(page.locator("#map .home")).to_be_visible()
+    expect(page.locator(RIDER)).to_have_count(0)
+    expect(page.locator("#detail")).to_contain_text("The live map appears as soon as they share their location.")
+    axe(page)
+
+
+@pytest.mark.lean
+def test_the_marker_shows_the_vehicle_and_changes_with_it(order_system, rider, phone):
+    delivery = order_system.delivery("accepted", "preparing", "ready_for_pickup", "in_transit", display={"vehicle": "cargo_bike"})
+    rider(delivery).travel().report(Spot(*away(HOME, 700, 300), 8, 120), is_answered=True)
+    page = phone(delivery.guest_url)
+    # A bicycle has open wheels.
+    expect(page.locator(f"{RIDER} .glyph circle.line")).to_have_count(2)
+    delivery.orders.ask("PUT", f"jobs/{delivery.name}", {
+        "kind": "delivery", "customer": delivery.customer, "rider": delivery.rider,
+        "destination": {"lat": HOME[0], "lon": HOME[1]}, "display": {"vehicle": "car"}})
+    expect(page.locator(f"{RIDER} .glyph circle.wheel")).to_have_count(2)
+    expect(page.locator(f"{RIDER} .glyph circle.line")).to_have_count(0)
+    expect(page.locator(RIDER)).to_have_count(1)
 
 
 @pytest.mark.lean
@@ -112,7 +144,7 @@ def test_at_the_door_there_is_a_moment_of_delight_unless_motion_is_reduced(comin
         if (node.className === 'confetti') window.celebrated = (window.celebrated ?? 0) + 1;
     }).observe(document.body, {subtree: true, childList: true})""")
     delivery.status("delivered")
-    expect(page.locator("#headline")).to_have_text("Delivered")
+    expect(page.locator("#headline")).to_have_text(DELIVERED)
     axe(page)
     assert page.evaluate("() => window.celebrated ?? 0") == (0 if reduced_motion else 1)
     expect(page.locator(".confetti")).to_have_count(0)
@@ -126,7 +158,7 @@ def test_D6_after_the_delivery_the_link_says_when_by_whom_and_how_long_without_p
     url = delivery.guest_url
     delivery.status("accepted", "preparing", "ready_for_pickup", "in_transit", "delivered")
     page = phone(url)
-    expect(page.locator("#headline")).to_have_text("Delivered")
+    expect(page.locator("#headline")).to_have_text(DELIVERED)
     expect(page.locator("#detail")).to_have_text("Brought by Rosa. Enjoy!")
     for step in ("accepted", "in_transit"):
         expect(page.locator(f"#steps [data-step={step}] .state")).to_have_text(CLOCK)

@@ -108,8 +108,8 @@ test('a task that was removed and comes back is followed again and announced', (
   assert.deepEqual([card('one').message, said.splice(0)], ['reassigned', ['reassigned']]);
   // It is back before the rider has read that it was gone.
   jobs.tasks(doing('one'), false);
-  hears('one', alive, 'snapshot');
-  assert.deepEqual([count(), said.splice(0), card('one').gone, card('one').message], [2, ['New task: one'], null, '']);
+  hears('one', {...alive, display: {orderNumber: 'A-7'}}, 'snapshot');
+  assert.deepEqual([count(), said.splice(0), card('one').gone, card('one').message], [2, ['New task: A-7'], null, '']);
   hears('one', {status: 'ready_for_pickup'}, 'status');
   assert.equal(card('one').view.status, 'ready_for_pickup');
   jobs.tasks(doing('one'), false);

@@ -95,6 +95,10 @@ test('one tap confirms the arrival for all tasks of a pickup, and picks up those
   assert.deepEqual([pick.action.verb, pick.action.jobs.map(({job}) => job), pick.action.isHeld], ['picked_up', ['a', 'c'], false]);
   const [waits] = described([delivery('a', 'arrived_at_store'), delivery('b', 'arrived_at_store')]);
   assert.equal(waits.action.isHeld, true);
+  const one = delivery('b', 'arrived_at_store', ready);
+  one.view.display = {orderNumber: 'A-7'};
+  const [numbered] = described([delivery('a', 'arrived_at_store'), one]);
+  assert.equal(numbered.action.text, 'Picked up · A-7');
   // A single task has its own button.
   assert.equal(described([delivery('a', 'accepted')])[0].action, null);
 });

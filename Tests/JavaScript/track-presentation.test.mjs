@@ -139,7 +139,7 @@ test('the title of the tab contains the arrival, as long as there is one', () =>
   assert.equal(seen(underway('delivery')).tab, 'Arriving in 12 min · Your order');
   assert.equal(seen(underway('delivery'), {language: 'de', locale: 'de'}).tab, 'Ankunft in 12 Min. · Ihre Bestellung');
   assert.equal(seen(underway('service', {eta: {state: 'unavailable', at: WALL}})).tab, 'Your technician is on the way');
-  assert.equal(seen(viewOf('delivery', 'delivered')).tab, 'Delivered');
+  assert.equal(seen(viewOf('delivery', 'delivered')).tab, 'Delivered at 2:32 PM');
 });
 
 test('D17: a rider who has been silent for long is not "lost for a moment": the page says since when', () => {
@@ -177,11 +177,19 @@ test('CUS-027 AC-001 to AC-004: each status has its headline and its active step
   ]);
 });
 
-test('CUS-027 AC-005: a delivered order has the headline Delivered and only complete steps', () => {
+test('CUS-027 AC-005: a delivered order has the headline Delivered with the time, and only complete steps', () => {
   const view = viewOf('delivery', 'delivered');
-  assert.equal(seen(view).headline, 'Delivered');
+  assert.equal(seen(view).headline, 'Delivered at 2:32 PM');
   assert.ok(seen(view).steps.every(({state}) => state === 'complete'));
   assert.deepEqual(seen(view).steps.map(({note}) => note).slice(-2), ['Done', 'At 2:32 PM']);
+});
+
+test('the headline of a job that is done has its time in both languages, until the time alone would say too little', () => {
+  assert.equal(seen(viewOf('service', 'completed')).headline, 'Completed at 2:32 PM');
+  const german = {language: 'de', locale: 'de-DE'};
+  assert.equal(seen(viewOf('delivery', 'delivered'), german).headline, 'Geliefert um 14:32');
+  assert.equal(seen(viewOf('service', 'completed'), german).headline, 'Erledigt um 14:32');
+  assert.equal(seen(viewOf('delivery', 'delivered'), {wall: WALL + 24 * 3_600_000}).headline, 'Delivered');
 });
 
 test('CUS-027 AC-006: a cancelled order ends with a step that says so', () => {
@@ -190,21 +198,21 @@ test('CUS-027 AC-006: a cancelled order ends with a step that says so', () => {
   const {view} = reduce(before, event, 2_000);
   assert.equal(seen(view).headline, 'Your order was cancelled');
   assert.equal(seen(view).tone, 'bad');
-  assert.deepEqual(stepsOf(view).slice(1), [
-    'accepted complete', 'preparing complete', 'ready_for_pickup cancelled', 'in_transit cancelled',
-    'delivered cancelled', 'cancelled over',
-  ]);
+  assert.deepEqual(stepsOf(view).slice(1), ['accepted complete', 'preparing complete', 'cancelled over']);
   assert.deepEqual(currentOf(view), ['cancelled']);
+  // Once in the headline and once as the last step.
+  assert.equal(JSON.stringify([seen(view).headline, seen(view).detail, seen(view).steps.map(({label, note}) => label + note)])
+    .match(/cancelled/gi).length, 2);
   assert.match(seen(view).detail, /contact the business/);
   assert.equal(seen(viewOf('service', 'cancelled')).headline, 'Your visit was cancelled');
 });
 
-test('D15: the step at which a job was cancelled is not struck out', () => {
+test('D15: the step at which a job was cancelled stays, and those after it are gone', () => {
   const event = {type: 'status', epoch: 'e', prev: '5-0', id: '6-0', status: 'cancelled', at: WALL};
   const {view} = reduce(viewOf('service', 'assigned'), event, 2_000);
-  const [first, second] = seen(view).steps;
+  const [first, second, ...others] = seen(view).steps;
   assert.deepEqual([first.label, first.state, first.note], ['Appointment confirmed', 'complete', '']);
-  assert.deepEqual([second.state, second.note], ['cancelled', 'Cancelled']);
+  assert.deepEqual([second.label, second.state, others], ['Cancelled', 'over', []]);
 });
 
 test('CUS-027 AC-007: the page says that no rider was found, and what happens next', () => {
@@ -215,8 +223,9 @@ test('CUS-027 AC-007: the page says that no rider was found, and what happens ne
   assert.deepEqual([headline, tone], ["We're having trouble finding a rider", 'warn']);
   assert.match(detail, /^We're still looking/);
   assert.deepEqual(currentOf(view), ['allocation_failed']);
-  assert.equal(stepsOf(view)[3], 'ready_for_pickup active');
-  assert.equal(stepsOf(view)[4], 'allocation_failed failed');
+  assert.deepEqual(stepsOf(view).slice(3, 5), ['ready_for_pickup complete', 'allocation_failed failed']);
+  const notes = seen(view, {story: {times: {ready_for_pickup: WALL - 120_000}}}).steps.map(({note}) => note);
+  assert.deepEqual(notes.slice(3), ['2:31 PM', 'Since 2:33 PM', '', '']);
 });
 
 test('a follower whose access was revoked sees no map', () => {
@@ -275,6 +284,21 @@ test('before the rider shares a position, the page shows when such orders usuall
   assert.equal(seen(viewOf('delivery', 'cancelled', {eta})).eta, '');
 });
 
+test('the map shows shop and home until the rider has a position, but not instead of a rider who paused or is another one', () => {
+  const story = {times: {}, shop: onward(HOME, 200, 1_000), rider: null};
+  const previewed = (view, more) => seen(view, {story, ...more}).isPreviewed;
+  const setOff = viewOf('delivery', 'in_transit');
+  assert.equal(previewed(viewOf('delivery', 'ready_for_pickup')), true);
+  assert.equal(previewed(setOff), true);
+  assert.match(seen(setOff, {story}).mapDescription, /^The shop is 0.6 miles from you.$/);
+  assert.equal(previewed(underway('delivery')), false);
+  assert.equal(previewed(underway('delivery', {tracking: 'paused', text: 'paused'})), false);
+  assert.deepEqual([previewed(setOff, {isReassigned: true}), previewed(setOff, {isKept: true})], [false, false]);
+  assert.equal(previewed(reduce(setOff, {type: 'ended', reason: 'revoked'}, 2_000).view), false);
+  // US-072 AC-004: no map before a technician shares the location.
+  assert.equal(previewed(viewOf('service', 'on_the_way')), false);
+});
+
 test('who is coming has a name, a vehicle and a contact in the reader’s language, and is nobody without a card', () => {
   const card = {name: 'Rosa', vehicle: 'cargo_bike', plate: 'AB 1', contact: 'tel:+390612345,42', photo: 'https://p.example/r'};
   const {who} = seen(underway('delivery', {riderCard: card}));
@@ -286,6 +310,8 @@ test('who is coming has a name, a vehicle and a contact in the reader’s langua
   assert.deepEqual([german.name, german.role, german.vehicle, german.contact.text],
     ['Ihr Techniker', '', '', 'Ihr Techniker kontaktieren']);
   assert.equal(seen(underway()).who, null);
+  // For one job the rider may use another vehicle, whose plate is not known.
+  assert.equal(seen(underway('delivery', {riderCard: card, display: {vehicle: 'foot'}})).who.vehicle, 'On foot');
   // The gateway validates contacts; the page does not rely on it.
   assert.equal(seen(underway('delivery', {riderCard: {name: 'x', contact: 'javascript:alert(1)'}})).who.contact, null);
 });

@@ -2,7 +2,9 @@
 // tasks on request (`GET riders/me`) and sends the changes of each followed job.
 
 import {StepQueue, UNDO_WITHIN, requestKey} from './rider-steps.js';
-import {allowsTravel, headingFor, isFinal, isOver, isWaitingForVendor, startsJourney, verbsOf} from './rider-tasks.js';
+import {
+  allowsTravel, headingFor, isFinal, isOver, isWaitingForVendor, numberOf, startsJourney, verbsOf,
+} from './rider-tasks.js';
 
 /** Number of jobs shown, which is the number that a session may follow. */
 const MOST_JOBS = 10;
@@ -171,7 +173,7 @@ export class Jobs {
         known.follow.stop();
         Object.assign(known, {follow: again, again: null, gone: null, message: '', about: null});
         this.#sent.add(job);
-        if (!isOver(view.status)) this.#arrives(job);
+        if (!isOver(view.status)) this.#arrives(numberOf(job, view));
       }
       this.#onView(known, view, change);
     });
@@ -185,7 +187,7 @@ export class Jobs {
   /** The job is no longer this rider's. That is announced once, and a returning task is announced again. */
   #leaves = (known, why) => {
     if (known.gone) return;
-    known.gone = known.busy === 'cancelled' ? this.words.taskGone(known.job) : why;
+    known.gone = known.busy === 'cancelled' ? this.words.taskGone(numberOf(known.job, known.follow.view)) : why;
     this.#sent.delete(known.job);
     this.on.say(`job ${known.job}`, known.gone);
   };
@@ -268,7 +270,7 @@ export class Jobs {
     try {
       await this.enroute.rest(
         'POST', `/jobs/${encodeURIComponent(job)}/${path}`, {body, headers: {'Idempotency-Key': key}});
-      if (verb === 'cancelled') this.#leaves(known, words.taskGone(job));
+      if (verb === 'cancelled') this.#leaves(known, words.taskGone(numberOf(job, known.follow.view)));
     } catch (error) {
       failure = error.code;
     }
@@ -323,7 +325,7 @@ export class Jobs {
   #whyEnded = ({job, follow}) => {
     const {words} = this;
     const reasons = {reassigned: words.jobReassigned, completed: words.jobDone, cancelled: words.jobCancelled};
-    return reasons[follow.view.ended] ?? words.taskGone(job);
+    return reasons[follow.view.ended] ?? words.taskGone(numberOf(job, follow.view));
   };
 
   /** A snapshot arrived: the vendor or the destination may have changed. */

@@ -3,7 +3,7 @@
 
 import {ConfirmButton, HoldButton, TAP_PAUSE} from './rider-buttons.js';
 import {
-  RETURNABLE, allowsTravel, headingFor, isFinal, isOver, isWaitingForVendor, startsJourney, verbsOf,
+  RETURNABLE, allowsTravel, headingFor, isFinal, isOver, isWaitingForVendor, numberOf, startsJourney, verbsOf,
 } from './rider-tasks.js';
 import {clockText} from './enroute-words.js';
 import {contactLink} from './page-contact.js';
@@ -144,7 +144,7 @@ export class TaskList {
     const isClosed = Boolean(job.gone) || isOver(view.status);
     const state = {job: job.job, kind: view.kind, status: view.status, task, steps: view.steps};
     card.job = state;
-    put(card.title, view.kind ? `${words[view.kind]} ${view.display?.orderNumber ?? job.job}` : job.job);
+    put(card.title, view.kind ? `${words[view.kind]} ${numberOf(job.job, view)}` : job.job);
     put(card.status, view.known ? statusText(view, task, words) : words.oneMoment);
     if (card.kind.dataset.kind !== (view.kind ?? '')) {
       card.kind.dataset.kind = view.kind ?? '';
@@ -158,7 +158,8 @@ export class TaskList {
     this.#segments(card, state, view.known && !isClosed);
     this.#verbs(card, job, state, isClosed);
     put(card.message, job.message ?? '');
-    card.message.classList.toggle('calm', job.canUndo);
+    // What will be sent later is no failure.
+    card.message.classList.toggle('calm', job.canUndo || job.about === 'network');
     if (!job.canUndo && document.activeElement === card.undo) (card.next ?? card.title).focus();
     card.undo.hidden = !job.canUndo;
     put(card.hint, isClosed ? '' : job.hint ?? '');

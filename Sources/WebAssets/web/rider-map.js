@@ -6,9 +6,13 @@ import {decodePolyline} from './enroute-route.js';
 import {colour, make, onThemeChange, put, wantsStillness} from './page.js';
 import {BaseMap} from './track-base-map.js';
 
-const CLOSEST = 17;             // highest zoom level that the camera chooses
-const ROOM = 44;                // px around what the camera shows
-const WORTH = 1;                // zoom levels by which the camera must get closer to be worth a move
+// Highest zoom level that the camera chooses.
+const CLOSEST = 17;
+// px around what the camera shows; the zoom buttons are in the upper right corner.
+const ROOM = 44;
+const FREE = {paddingTopLeft: [ROOM, 80], paddingBottomRight: [80, ROOM]};
+// Zoom levels by which the camera must get closer to be worth a move.
+const WORTH = 1;
 
 /** Loads the map library once. page-rescue.js loads it again if it gets lost. @param ready is called when it is there */
 function loadLibrary(ready) {
@@ -165,7 +169,7 @@ export class RiderMap {
 
   #fit = (isAnimated) => {
     this.#map.fitBounds(this.#bounds(), {
-      padding: [ROOM, ROOM], maxZoom: CLOSEST, animate: isAnimated && !wantsStillness(), duration: 0.6,
+      ...FREE, maxZoom: CLOSEST, animate: isAnimated && !wantsStillness(), duration: 0.6,
     });
   };
 
@@ -175,7 +179,7 @@ export class RiderMap {
     const isOutside = ({x, y}) => x < ROOM / 2 || y < ROOM / 2 || x > size.x - ROOM / 2 || y > size.y - ROOM / 2;
     const bounds = this.#bounds();
     return [bounds.getNorthWest(), bounds.getSouthEast()].some((corner) => isOutside(map.latLngToContainerPoint(corner)))
-      || Math.min(CLOSEST, map.getBoundsZoom(bounds, false, L.point(2 * ROOM, 2 * ROOM))) - map.getZoom() >= WORTH;
+      || Math.min(CLOSEST, map.getBoundsZoom(bounds, false, L.point(ROOM + 80, ROOM + 80))) - map.getZoom() >= WORTH;
   };
 }
 

@@ -2,7 +2,7 @@
 // once, so that nobody taps three times at one counter.
 
 import {mayBeFirst} from './rider-stops.js';
-import {isFinal, isWaitingForVendor, verbsOf} from './rider-tasks.js';
+import {isFinal, isWaitingForVendor, numberOf, verbsOf} from './rider-tasks.js';
 
 /** The step that all tasks of a stop take together; null for a single task, whose card has the button. */
 function actionOf({kind, jobs}, words) {
@@ -10,7 +10,7 @@ function actionOf({kind, jobs}, words) {
   const steps = jobs.map((job) => {
     const state = {kind: job.view.kind, status: job.view.status, task: job.task};
     const step = verbsOf(state).find(({isMain}) => isMain);
-    return {job: job.job, step, isReady: step?.verb !== 'picked_up' || !isWaitingForVendor(state), isBusy: Boolean(job.busy)};
+    return {job: job.job, name: numberOf(job.job, job.view), step, isReady: step?.verb !== 'picked_up' || !isWaitingForVendor(state), isBusy: Boolean(job.busy)};
   });
   // The tasks may be at different steps: those that are behind come first.
   const verb = ['arrived_at_store', 'picked_up'].find((each) => steps.some(({step}) => step?.verb === each));
@@ -18,7 +18,7 @@ function actionOf({kind, jobs}, words) {
   const ready = taken.filter(({isReady, isBusy}) => isReady && !isBusy);
   if (!verb || taken.length < 2) return null;
   return {
-    verb, jobs: ready, isHeld: ready.length === 0, text: ready.length === 1 ? `${words.verbs[verb]} · ${ready[0].job}` : words.forAll(words.verbs[verb], ready.length || taken.length),
+    verb, jobs: ready, isHeld: ready.length === 0, text: ready.length === 1 ? `${words.verbs[verb]} · ${ready[0].name}` : words.forAll(words.verbs[verb], ready.length || taken.length),
   };
 }
 
@@ -26,11 +26,11 @@ function actionOf({kind, jobs}, words) {
 export const describedStops = (stops, words) => stops.map((stop, at) => {
   const {kind, jobs: [{job, view, names}]} = stop;
   const vendor = view.vendor ?? names?.vendor;
-  const named = view.display?.orderNumber ?? job;
+  const named = numberOf(job, view);
   const title = {
     pickup: () => (vendor ? words.pickUpAt(vendor) : words.pickUpAnywhere), drop: () => words.deliver(named), visit: () => words.visit(named),
   }[kind]();
-  const jobs = stop.jobs.map((each) => each.view.display?.orderNumber ?? each.job).join(', ');
+  const jobs = stop.jobs.map((each) => numberOf(each.job, each.view)).join(', ');
   const {name, address} = view.recipient ?? {};
   const detail = (kind === 'pickup' ? [view.vendorAddress, jobs] : [name, address]).filter(Boolean).join(' · ');
   return {...stop, title, detail, canBeFirst: mayBeFirst(stop), action: at === 0 ? actionOf(stop, words) : null};

@@ -8,6 +8,9 @@ const UNDERWAY = ['in_transit', 'on_the_way'];
 /** Final statuses. */
 const OVER = ['delivered', 'completed', 'cancelled'];
 
+/** What people call a job: its order number, if the service wrote one. */
+export const numberOf = (job, view) => view?.display?.orderNumber ?? job;
+
 /** Whether a step ends a job, so that the rider confirms it and can undo it for a moment. */
 export const isFinal = (verb) => ['completed', 'delivered'].includes(verb);
 

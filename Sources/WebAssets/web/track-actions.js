@@ -38,12 +38,14 @@ export async function send(method, path, body, header, key) {
 }
 
 export class CustomerActions {
-  #open = null;      // 'note', 'cancel' or null
+  // 'note', 'cancel' or null.
+  #open = null;
   #isBusy = false;
   #failure = '';
   #drawn = '';
   #note = '';
-  #key = null;       // of the cancellation, so that a repeated request cancels once
+  // Of the cancellation, so that a repeated request cancels once.
+  #key = null;
   #state = {offers: {note: false, cancel: false}, kind: 'delivery'};
 
   /**

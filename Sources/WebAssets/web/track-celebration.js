@@ -4,7 +4,8 @@
 import {make, wantsStillness} from './page.js';
 
 const PIECES = 28;
-const LASTS = 2_600;    // ms
+// ms for which it falls.
+const LASTS = 2_600;
 
 /** @param place the element above which the confetti falls */
 export function celebrate(place) {

@@ -3,7 +3,8 @@
 
 const FIRST = 'script#first[type="application/json"]';
 const MORE = 'script#more[type="application/json"]';
-const GIVE_UP = 8_000;    // ms: by then the socket has delivered the state
+// ms: by then the socket has delivered the state.
+const GIVE_UP = 8_000;
 
 /** What an HTTP status means: a key of `words.refusals`, or that signing in is needed. */
 const REFUSED = {401: 'signIn', 403: 'unknown', 404: 'unknown', 410: 'unknown', 429: 'limited', 503: 'down'};

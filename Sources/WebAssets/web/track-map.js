@@ -8,11 +8,14 @@ import {BaseMap} from './track-base-map.js';
 import {homeIcon, riderIcon, shopIcon} from './track-icons.js';
 import {Movement} from './track-movement.js';
 
-const CLOSEST = 17;             // highest zoom level that the camera chooses
+// Highest zoom level that the camera chooses.
+const CLOSEST = 17;
 /** Padding around the markers in px; the age and the zoom buttons are in the upper corners. */
 const FREE = {paddingTopLeft: [44, 80], paddingBottomRight: [80, 44]};
-const LOOK_EVERY = 1_000;       // ms between two checks whether the camera must move
-const WORTH = 1;                // zoom levels by which the camera must get closer to be worth a move
+// ms between two checks whether the camera must move.
+const LOOK_EVERY = 1_000;
+// Zoom levels by which the camera must get closer to be worth a move.
+const WORTH = 1;
 /** The way ahead: along streets where the gateway sent a route, otherwise a dotted straight line, which is no route. */
 const WAYS = {
   route: {weight: 5, opacity: 0.75, dashArray: null}, line: {weight: 3, opacity: 1, dashArray: '1 9'},
@@ -41,9 +44,11 @@ const ownCanvas = (options) => {
 export class TrackMap {
   #map = null;
   #rider = null;
+  #vehicle = null;
   #pins = {home: null, shop: null};
   #way = null;
-  #polyline = null;         // of the route
+  // Of the route.
+  #polyline = null;
   #route = null;
   #baseMap = null;
   #follows = true;
@@ -71,11 +76,18 @@ export class TrackMap {
   get isOpen() { return this.#map !== null; }
   get hasRider() { return this.#rider !== null; }
 
-  /** Shows the map with the kind of vehicle, the destination and where the order comes from. Unchanged parts stay. */
-  open(kind, destination, shop = null) {
+  /** Shows the map: the kind of job, the destination, where the order comes from, the rider's vehicle. Unchanged parts stay. */
+  open(kind, destination, shop = null, vehicle = null) {
     // If Leaflet failed to load, the sentence below the map says where the rider is.
     if (!globalThis.L) return;
-    if (!this.#map) this.#build(kind);
+    if (!this.#map) this.#build();
+    this.kind = kind;
+    if (vehicle !== this.#vehicle) {
+      this.#vehicle = vehicle;
+      this.#rider?.remove();
+      this.#rider = null;
+      this.#draw(this.now());
+    }
     const home = {className: 'home', html: homeIcon, iconSize: [40, 48], iconAnchor: [20, 47]};
     const store = {className: 'shop', html: shopIcon, iconSize: [34, 41], iconAnchor: [17, 40]};
     const isNewHome = this.#pin('home', destination, home, this.words.homeOnMap);
@@ -151,7 +163,7 @@ export class TrackMap {
     this.#way?.setStyle({color: colour('--route')});
   }
 
-  #build = (kind) => {
+  #build = () => {
     const map = L.map(this.element, {
       // One finger scrolls the page, two move the map. With a mouse, dragging is expected.
       dragging: !matchMedia('(pointer: coarse)').matches,
@@ -160,7 +172,6 @@ export class TrackMap {
       inertia: !wantsStillness(), minZoom: 3, maxZoom: 19, renderer: ownCanvas({padding: 0.3}),
     });
     this.#map = map;
-    this.kind = kind;
     L.control.zoom({position: 'topright', zoomInTitle: this.words.zoomIn, zoomOutTitle: this.words.zoomOut}).addTo(map);
     map.setView([0, 0], 14);
     this.#baseMap = new BaseMap(map);
@@ -194,7 +205,7 @@ export class TrackMap {
     if (!this.#map || !place || this.#isZooming) return;
     if (!this.#rider) {
       this.#rider = smooth([place.lat, place.lon], {
-        icon: L.divIcon({className: 'rider', html: riderIcon(this.kind), iconSize: [60, 60]}),
+        icon: L.divIcon({className: 'rider', html: riderIcon(this.#vehicle), iconSize: [60, 60]}),
         alt: this.words.riderOnMap[this.kind], keyboard: false, interactive: false, zIndexOffset: 1000,
       }).addTo(this.#map);
       this.pointer = this.#rider.getElement().querySelector('.pointer');

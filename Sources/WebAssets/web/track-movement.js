@@ -60,18 +60,29 @@ const ease = (part) => part <= 0 ? 0 : part >= 1 ? 1 : part * part * (3 - 2 * pa
 
 /** The movement of a marker. All times are ms of one monotonic clock. */
 export class Movement {
-  #fix = null;        // the last position, with the speed (m/s) and course (degrees) used for reckoning
-  #anchor = null;     // the last position that was apart from the one before it, for phones that report no speed
-  #heardAt = 0;       // when the position was measured, as far as known
-  #gap = null;        // offset of the marker from the position on arrival: m along the route, and the rest in degrees
-  #glide = GLIDE;     // ms in which the gap closes
-  #glidesFrom = 0;    // when the glide started
+  // The last position, with the speed (m/s) and course (degrees) used for reckoning.
+  #fix = null;
+  // The last position that was apart from the one before it, for phones that report no speed.
+  #anchor = null;
+  // When the position was measured, as far as known.
+  #heardAt = 0;
+  // Offset of the marker from the position on arrival: m along the route, and the rest in degrees.
+  #gap = null;
+  // ms in which the gap closes.
+  #glide = GLIDE;
+  // When the glide started.
+  #glidesFrom = 0;
   #cameAt = 0;
-  #spacings = [];     // ms between the last arrivals
-  #top = LEAST_TOP;   // the rider's highest speed of the last minutes, m/s
-  #heading = null;    // `{from, to, at}`: a rotation that started at `at`; null while no heading is known
-  #route = null;      // the way ahead, a Route
-  #along = null;      // where the position is on the route, m from its start; null while it is not on it
+  // ms between the last arrivals.
+  #spacings = [];
+  // The rider's highest speed of the last minutes, m/s.
+  #top = LEAST_TOP;
+  // `{from, to, at}`: a rotation that started at `at`; null while no heading is known.
+  #heading = null;
+  // The way ahead, a Route.
+  #route = null;
+  // Where the position is on the route, m from its start; null while it is not on it.
+  #along = null;
 
   /** @param still no dead reckoning, gliding or rotation (`prefers-reduced-motion`) */
   constructor({still = () => false} = {}) {

@@ -4,7 +4,7 @@
 
 import {distance} from './enroute-view.js';
 import {contactLink} from './page-contact.js';
-import {apologyText, outcome, timesText, windowText} from './track-promise.js';
+import {NEAR, apologyText, outcome, timesText, windowText} from './track-promise.js';
 import {DONE} from './track-story.js';
 import {agoText, arrival, arrivalText, clockText, distanceText, mapText, updatedText} from './enroute-words.js';
 
@@ -92,19 +92,24 @@ export function presentation(view, moment, texts, words) {
     {from: early.earliestAt ?? early.arrivesAt, until: early.latestAt ?? early.arrivesAt},
     {wall, clockOffset: view.clockOffset, locale, timeZone}) : '');
   const expected = isStillAwaited && !isMapped && !apology && awaited ? words.expected(awaited) : '';
-  const isPreviewed = !isMapped && BEFORE.includes(view.status) && Boolean(view.destination && story.shop);
+  // A technician is not shown before they share a position, and neither is what another rider or an old state leaves.
+  const isSetOff = view.status === 'in_transit' && view.tracking === 'waiting' && !isKept && !isReassigned;
+  const isPreviewed = !isMapped && !view.ended && (BEFORE.includes(view.status) || isSetOff)
+    && Boolean(view.destination && story.shop);
   const etaLine = isLate ? words.late
     : expected || etaText(eta, when, {serverTime, locale, timeZone, clockOffset: view.clockOffset}, words);
   const title = view.kind ? words.title[kind] : words.brand;
-  const head = headline(view, kind, texts, words);
+  const isDone = DONE.includes(view.status);
+  const state = headline(view, kind, texts, words);
+  const doneAt = view.statusAt - view.clockOffset;
+  const head = isDone && texts && view.statusAt && wall - doneAt < NEAR ? words.doneAt(state, clock(doneAt)) : state;
   return {
     kind, isMapped, isPreviewed, isStale, isLate, title, headline: head, apology,
     clock: when.kind === 'within' && !isLate ? clock(eta.arrivesAt - view.clockOffset) : '',
-    isExpected: Boolean(expected), isOver: DONE.includes(view.status) || view.status === 'cancelled',
-    isDone: DONE.includes(view.status),
+    isExpected: Boolean(expected), isOver: isDone || view.status === 'cancelled', isDone,
     // Most people have the page in a tab that they do not look at.
     tab: etaLine && !isEtaQuiet ? `${etaLine} · ${title}` : head,
-    detail: DONE.includes(view.status)
+    detail: isDone
       ? [outcome(view, {kind, story, locale}, words), statusText(view.status, texts)?.next ?? ''].join(' ').trim()
       : detail(view, {kind, isMapped, isStale, isKept, isUnseen, isReassigned, serverTime, age, locale},
       texts, words),
@@ -136,12 +141,14 @@ window: range,
 const isAtTheDoor = ({position, destination}) => Boolean(destination && position) && distance(position, destination) <= AT_THE_DOOR;
 
 /** Returns who is coming, or null. */
-function whoIsComing({riderCard: card}, kind, words) {
+function whoIsComing({riderCard: card, display}, kind, words) {
   if (!card) return null;
   const name = card.name ?? words.rider[kind];
+  // The plate belongs to the vehicle on the card.
+  const [vehicle, plate] = display?.vehicle ? [display.vehicle] : [card.vehicle, card.plate];
   return {
     name, photo: card.photo ?? null, role: card.name ? words.rider[kind] : '',
-    vehicle: [words.vehicles[card.vehicle], card.plate].filter(Boolean).join(' · '),
+    vehicle: [words.vehicles[vehicle], plate].filter(Boolean).join(' · '),
     contact: contactLink(card.contact, name, words),
   };
 }
@@ -216,35 +223,32 @@ function mapDescription(view, {kind, isStale, eta, serverTime, locale, timeZone}
   return mapText({who, metres, eta, serverTime, clockOffset: view.clockOffset, timeZone}, locale);
 }
 
-/** The steps. A cancelled job ends with a step of its own, and so does a status that holds it up. */
+/**
+ * The steps. What ends or holds up a job is a step of its own, after the one that had been reached. That one is not current any
+ * longer, and those after a cancellation will not come.
+ */
 function steps(view, times, clock, texts, words) {
   const time = view.statusAt ? clock(view.statusAt - view.clockOffset) : null;
   const since = time ? words.sinceTime(time) : words.states.active;
   const label = (status) => statusText(status, texts)?.short ?? readable(status);
-  const isHeldUp = view.status === 'allocation_failed';
-  // The first step that a cancellation ended had been reached, so it is not struck out. It was not completed either.
-  const reached = view.steps.findIndex(({state}) => state === 'cancelled');
+  const branch = {cancelled: 'over', allocation_failed: 'failed'}[view.status];
+  const reached = branch ? view.steps.findIndex(({state}) => ['active', 'cancelled'].includes(state)) : -1;
   const list = view.steps.map(({status, state}, place) => {
-    if (place === reached) {
-      const note = times[status] ? clock(times[status] - view.clockOffset) : '';
-      return {status, state: 'complete', label: label(status), note, isCurrent: false};
-    }
-    const isCurrent = state === 'active' && !isHeldUp;
+    const isReached = place === reached;
+    const isCurrent = state === 'active' && !isReached;
     const note = isCurrent ? since
-      : state === 'complete' && times[status] ? clock(times[status] - view.clockOffset) : words.states[state];
-    return {status, state, label: label(status), note, isCurrent};
+      : state !== 'upcoming' && times[status] ? clock(times[status] - view.clockOffset)
+        : isReached ? '' : words.states[state];
+    return {status, state: isReached ? 'complete' : state, label: label(status), note, isCurrent};
   });
+  const atTime = time ? words.atTime(time) : '';
   if (DONE.includes(view.status) && list.length) {
-    Object.assign(list[list.length - 1], {isCurrent: true, note: time ? words.atTime(time) : words.states.complete});
+    Object.assign(list[list.length - 1], {isCurrent: true, note: atTime || words.states.complete});
   }
-  if (view.status === 'cancelled') {
-    const note = time ? words.atTime(time) : '';
-    list.push({status: view.status, state: 'over', label: label(view.status), note, isCurrent: true});
-  }
-  if (isHeldUp) {
-    const place = list.findIndex(({state}) => state === 'active');
-    const branch = {status: view.status, state: 'failed', label: label(view.status), note: since, isCurrent: true};
-    list.splice(place + 1, 0, branch);
+  if (branch) {
+    const isOver = view.status === 'cancelled';
+    const step = {status: view.status, state: branch, label: label(view.status), note: isOver ? atTime : since, isCurrent: true};
+    list.splice(reached < 0 ? list.length : reached + 1, isOver ? list.length : 0, step);
   }
   return list;
 }

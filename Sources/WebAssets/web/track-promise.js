@@ -9,7 +9,7 @@ export const SLACK = 60_000;
 export const LONGEST_TOLD = 3 * 3_600_000;
 
 /** ms around now in which a time needs no date, although midnight may be between. */
-const NEAR = 12 * 3_600_000;
+export const NEAR = 12 * 3_600_000;
 
 /** Two times as a range: 6:36 – 6:43 AM. Where the day has 24 hours, some languages would add a word: 06:36–06:43 Uhr. */
 export function timesText(from, until, locale, timeZone) {

@@ -1,6 +1,7 @@
 // Sharing the page: with the system's sheet where there is one, otherwise by copying the link.
 
-const SAID_FOR = 2_500;    // ms for which the button says that the link was copied
+// ms for which the button says that the link was copied.
+const SAID_FOR = 2_500;
 
 export class ShareButton {
   #isCopied = false;

@@ -84,6 +84,7 @@ export const words = {
     states: {complete: 'Done', active: 'Now', upcoming: '', cancelled: 'Cancelled', failed: 'Delayed'},
     sinceTime: (time) => `Since ${time}`,
     atTime: (time) => `At ${time}`,
+    doneAt: (done, time) => `${done} at ${time}`,
     afterStop: 'after another stop',
     silent: {
       service: 'Your technician’s phone isn’t sending its location.',
@@ -189,6 +190,7 @@ export const words = {
     states: {complete: 'Erledigt', active: 'Jetzt', upcoming: '', cancelled: 'Storniert', failed: 'Verzögert'},
     sinceTime: (time) => `Seit ${time}`,
     atTime: (time) => `Um ${time}`,
+    doneAt: (done, time) => `${done} um ${time}`,
     afterStop: 'nach einem anderen Halt',
     silent: {
       service: 'Das Telefon Ihres Technikers sendet keinen Standort.',

@@ -9,7 +9,7 @@ import {
 } from './page.js';
 import {SignIn} from './page-sign-in.js';
 import {firstState, stateNow, statusTexts} from './track-first.js';
-import {stepIcons} from './track-icons.js';
+import {stepIcons, vehicleOf} from './track-icons.js';
 import {TrackMap} from './track-map.js';
 import {
   PASSING, isTakenAway, isTracked, presentation, positionAge, refusalOnceOpen, refusalWithoutRoom,
@@ -25,10 +25,12 @@ import {words as allWords} from './track-words.js';
 
 /** Statuses in which a link shows no live state any longer. */
 const DONE_WITH = ['delivered', 'completed', 'cancelled'];
-const EVERY = 1_000;              // ms between two renderings, so that ages and arrival times count
-const ASK_TEXTS_AGAIN = 5_000;    // ms
-// A job that has ended can be corrected, and nobody sends that: the page reads it from time to time, while it is visible.
-const RECHECK_AFTER = 60_000;     // ms
+// ms between two renderings, so that ages and arrival times count.
+const EVERY = 1_000;
+// ms after which the texts are requested again.
+const ASK_TEXTS_AGAIN = 5_000;
+// A job that has ended can be corrected, and nobody sends that: the page reads it after so many ms, while it is visible.
+const RECHECK_AFTER = 60_000;
 const MOST_RECHECKS = 30;
 
 const element = (id) => document.getElementById(id);
@@ -60,20 +62,32 @@ const banner = new ConnectionBanner(element('offline'), {
 });
 
 let view = unknownView(job);
-let followed = null;   // the subscription of enroute.js
+// The subscription of enroute.js.
+let followed = null;
 let texts = null;
-let names = null;      // texts of the rendered page, until the real ones are loaded
-let refusal = null;    // a key of `words.refusals`
-let shownID = null;    // id of the position that the map shows
-let isUnseen = false;  // the first state of a tracking link has no position until the session opens
-let isReassigned = false;    // another rider has taken over and was not seen yet
-let keptAt = null;     // ms since the epoch: when worker.js cached the state that is shown offline
+// Texts of the rendered page, until the real ones are loaded.
+let names = null;
+// A key of `words.refusals`.
+let refusal = null;
+// Id of the position that the map shows.
+let shownID = null;
+// The first state of a tracking link has no position until the session opens.
+let isUnseen = false;
+// Another rider has taken over and was not seen yet.
+let isReassigned = false;
+// ms since the epoch: when worker.js cached the state that is shown offline.
+let keptAt = null;
 
-let isPast = false;    // a link shows how the job ended; there is nothing to follow
-let isAsking = false;  // the first state was requested, which may say so
-let rechecks = 0;      // how often the ended job was read again
-let recheck = null;    // the timer of the next time
-let wasHere = false;   // a session was open, so the view may stay while the session limit is reached
+// A link shows how the job ended; there is nothing to follow.
+let isPast = false;
+// The first state was requested, which may say so.
+let isAsking = false;
+// How often the ended job was read again.
+let rechecks = 0;
+// The timer of the next time.
+let recheck = null;
+// A session was open, so the view may stay while the session limit is reached.
+let wasHere = false;
 
 /** What the close codes that end the session mean to the customer. An expired token asks to sign in again instead. */
 const CLOSES = {4502: 'expired', 4505: 'other'};
@@ -99,14 +113,14 @@ function take(newer, change) {
   if (!isTracked(view)) {
     shownID = null;
   } else if (view.position.id !== shownID || change === 'reset') {
-    map.open(view.kind, view.destination, story.shop);
+    showMap();
     map.take(view.position, {
       age: positionAge(view, {now: performance.now(), wall: Date.now()}),
       atOnce: change === 'reset' || (change === 'snapshot' && shownID === null),
     });
     shownID = view.position.id;
   } else {
-    map.open(view.kind, view.destination, story.shop);
+    showMap();
   }
   if (isTracked(view)) map.ahead(view.eta?.route);
   if (['completed', 'cancelled'].includes(view.ended)) recheckLater();
@@ -182,9 +196,11 @@ function loadMapLibrary() {
   document.addEventListener('load', ({target}) => { if (target.dataset?.makes === 'L') render(); }, {capture: true});
 }
 
+const showMap = () => map.open(view.kind, view.destination, story.shop, vehicleOf(view));
+
 /** Opens the map for the current position if it could not be opened when the position came. */
 function openMap() {
-  map.open(view.kind, view.destination, story.shop);
+  showMap();
   if (!map.isOpen || !isTracked(view) || map.hasRider) return;
   const age = positionAge(view, {now: performance.now(), wall: Date.now()});
   map.take(view.position, {age, atOnce: true});
