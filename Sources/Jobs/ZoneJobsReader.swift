@@ -31,7 +31,7 @@ package struct ZoneJobsReader: Sendable {
     package struct ReadJob: Sendable {
         package var row: JobRow
         package var verdicts: ValidationSummary
-        /// Where it ends and its rider is. Only for those who watch the places of the zone.
+        /// Where it starts and ends and its rider is. Only for those who watch the places of the zone.
         package var place: ZonePlace
     }
 
@@ -113,7 +113,9 @@ package struct ZoneJobsReader: Sendable {
 extension ZonePlace {
     /// The rider's position as followers see it: none before it is shared, and none that has expired.
     fileprivate init(_ open: ZoneJobs.OpenJob, _ view: JobView) {
-        self.init(job: open.job, rider: open.record.rider, destination: open.record.destination)
+        let record = open.record
+        self.init(
+            job: open.job, rider: record.rider, destination: record.destination, vendor: record.vendor?.place)
         guard let bytes = view.snapshot.position,
             let fix = bytes.withUnsafeBytes({ PublishedLocation.fix(of: $0) })
         else { return }

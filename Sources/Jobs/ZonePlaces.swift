@@ -41,8 +41,8 @@ package struct ZonePlaces: Sendable {
     private mutating func apply(_ read: [ZonePlace], insteadOf old: [PlaceKey]) -> Changes {
         var gone = Set(old)
         var changes: Changes = [:]
-        for place in read where place.destination != nil || place.position != nil {
-            guard let key = place.key else { continue }
+        for place in read {
+            guard place.isSomewhere, let key = place.key else { continue }
             gone.remove(key)
             guard self.places[key] != place, self.places[key] != nil || self.places.count < Self.maxPlaces else {
                 continue
@@ -56,6 +56,8 @@ package struct ZonePlaces: Sendable {
 }
 
 extension ZonePlace {
+    fileprivate var isSomewhere: Bool { self.destination != nil || self.vendor != nil || self.position != nil }
+
     /// `nil` if it belongs to nobody.
     package var key: PlaceKey? { self.job.map { .job($0) } ?? self.rider.map { .rider($0) } }
 }

@@ -24,7 +24,7 @@ package struct LocationValidator: Sendable {
         /// a position is stale.
         package var agreementMilliseconds: ClosedRange<Int64> = 2_000...20_000
         package var farMeters = 320.0
-        /// What contradicts the first few readings of a trip must agree for this time, in ms, if it is far away.
+        /// Readings far away from those of a trip that has just started must agree for this time, in ms.
         package var provenMilliseconds: Int64 = 15_000
         /// A position older than this, in s, proves less about the next one: the agreement is shorter in proportion.
         package var provingSeconds = 5.0
@@ -282,7 +282,7 @@ package struct LocationValidator: Sendable {
 
     private static func accuracy(_ reading: Reading) -> Double { reading.accuracyMeters ?? 0 }
 
-    /// So many readings that were shown are more than one error of a receiver.
+    /// A receiver that errs for a moment yields fewer readings than that.
     private static let provenReadings = 4
     /// m/s: no believed jump is faster, unless the rider or its vehicle is.
     private static let jumpMetersPerSecond = 60.0

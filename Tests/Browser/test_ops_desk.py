@@ -83,6 +83,24 @@ def test_a_job_is_assigned_reassigned_and_taken_off_its_rider_and_each_can_be_un
 
 
 @pytest.mark.lean
+def test_until_the_rider_has_an_order_the_nearest_riders_are_those_near_the_shop(
+    site, order_system, look, zone, available  # noqa: F811
+):
+    near_home, near_shop = available(), available()
+    shop = away(HOME, 5_000, 90)
+    for person, place in ((near_home, HOME), (near_shop, shop)):
+        say(site, [f"GEOADD riders:{{{zone}}}:geo {place[1]} {place[0]} {person}",
+                   f"ZADD riders:{{{zone}}}:seen {int(time.time() * 1000) + 80_000} {person}"])
+    vendor = {"name": "Da Gino", "lat": shop[0], "lon": shop[1]}
+    job = order_system.delivery("accepted", zone=zone, rider=None, vendor=vendor)
+    page = look(f"?zone={zone}&job={job.name}")
+    expect(page.locator("#fleet [data-marker='job open']")).to_be_visible()
+    action(page, "assign").click()
+    expect(page.locator("#job form p").first).to_have_text("Nearest to the shop")
+    expect(page.locator("#job form button").first).to_contain_text(near_shop)
+
+
+@pytest.mark.lean
 @pytest.mark.parametrize("locale, title, far", [
     ("en-US", "Nearest to the destination", "0.2 mi"), ("de-DE", "Dem Ziel am nächsten", "400 m")])
 def test_the_nearest_riders_are_listed_with_the_place_and_the_readers_units(

@@ -3,6 +3,7 @@ import Foundation
 import NIOCore
 import NIOFoundationCompat
 import NIOHTTP1
+import Redis
 import Subprocess
 import TestSupport
 import Testing
@@ -140,6 +141,18 @@ import Testing
                 #expect(page.policy.hasSuffix(ancestors), "\(page)")
             }
             #expect(try await running.ask(.GET, "open/nothing")["code"] as? Int == 404)
+            // The order is erased.
+            let order = try #require(try await running.state()["order"] as? [String: Any])
+            let ledger = try #require(
+                FileManager.default.enumerator(atPath: running.folder)?.compactMap { $0 as? String }
+                    .first { $0.hasSuffix("ledger/redis.sock") })
+            let client = try await RedisClient.started(at: try RedisAddress(url: "unix:\(running.folder)/\(ledger)"))
+            _ = try await client.send(["DEL", .text("job:{\(order["job"] as? String ?? "")}")]).get()
+            client.stop()
+            let over = try await running.client.execute(
+                HTTPClientRequest(url: running.stage + "open/customer"), timeout: .seconds(30))
+            let text = String(buffer: try await over.body.collect(upTo: 1 << 20))
+            #expect(over.status == .ok && text.contains("This order is over."), "\(over.status) \(text)")
         }
     }
 

@@ -167,6 +167,7 @@ import Testing
                         ZonePlace(
                             job: JobID("order-7")!, rider: PersonID("rider-1")!,
                             destination: Coordinate(latitude: 41.91, longitude: 12.5)!,
+                            vendor: Coordinate(latitude: 41.9, longitude: 12.49)!,
                             position: Coordinate(latitude: 41.9028, longitude: 12.4964)!, heading: 47,
                             at: 1_795_248_617_626),
                         ZonePlace(

@@ -1,13 +1,15 @@
 // The message `places`: where the riders of a zone are and where its jobs end, as its watchers receive them. Places are in a
 // message of their own, so that everything else that lists jobs contains none.
 
-/// Where one job of a zone ends and its rider is, or where a rider without a shared position was last.
+/// Where one job of a zone starts and ends and its rider is, or where a rider without a shared position was last.
 public struct ZonePlace: Hashable, Sendable {
     /// `nil` for the last place of a rider who shares no position for a job.
     public var job: JobID?
     public var rider: PersonID?
     /// Where the job ends.
     public var destination: Coordinate?
+    /// Where a delivery is picked up.
+    public var vendor: Coordinate?
     /// Where the rider is.
     public var position: Coordinate?
     /// Degrees clockwise from north.
@@ -16,10 +18,10 @@ public struct ZonePlace: Hashable, Sendable {
     public var at: Int64?
 
     public init(
-        job: JobID? = nil, rider: PersonID? = nil, destination: Coordinate? = nil, position: Coordinate? = nil,
-        heading: Double? = nil, at: Int64? = nil
+        job: JobID? = nil, rider: PersonID? = nil, destination: Coordinate? = nil, vendor: Coordinate? = nil,
+        position: Coordinate? = nil, heading: Double? = nil, at: Int64? = nil
     ) {
-        (self.job, self.rider, self.destination) = (job, rider, destination)
+        (self.job, self.rider, self.destination, self.vendor) = (job, rider, destination, vendor)
         (self.position, self.heading, self.at) = (position, heading, at)
     }
 }
@@ -98,6 +100,7 @@ extension ZonePlace {
             writer.field("job", self.job?.text)
             writer.field("rider", self.rider?.text)
             Self.write("destination", self.destination, to: &writer)
+            Self.write("vendor", self.vendor, to: &writer)
             Self.write("position", self.position, to: &writer)
             writer.field("hdg", self.heading, decimals: 0)
             writer.field("at", self.at)
@@ -120,6 +123,7 @@ extension ZonePlace {
             case "job": place.job = try reader.identifier("job")
             case "rider": place.rider = try reader.identifier("rider")
             case "destination": place.destination = try Coordinate(from: &reader)
+            case "vendor": place.vendor = try Coordinate(from: &reader)
             case "position": place.position = try Coordinate(from: &reader)
             case "hdg": place.heading = try reader.double()
             case "at": place.at = try reader.integer()

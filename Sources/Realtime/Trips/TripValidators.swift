@@ -130,8 +130,8 @@ package final class TripValidators {
         guard let view, view.record.rider == key.rider else { return }
         let reporter = key.reporter ?? self.reporter ?? .requests
         // Only a device without a name may go on for another one, and only for one of its kind.
-        if let newest = view.record.reporter, newest != reporter, !(newest.isNameless && reporter.isNameless) {
-            self.entries[key]?.isOvertaken = true
+        if let newest = view.record.reporter, newest == reporter || !newest.isNameless || !reporter.isNameless {
+            self.entries[key]?.isOvertaken = newest != reporter
         }
         let isOvertaken = self.entries[key]?.isOvertaken == true
         self.entries[key]?.isAssigned = !isOvertaken

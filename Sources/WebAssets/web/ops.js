@@ -8,7 +8,8 @@ import {clockText} from './enroute-words.js';
 import {Poller, updateList, isMissed} from './ops-polling.js';
 import {JobActions} from './ops-actions.js';
 import {BulkBar, MOST_SELECTED, Selection, picksOf} from './ops-bulk.js';
-import {isWithoutRider, labelOf, lateness, namesOf, overdue, silentRiders} from './ops-attention.js';
+import {labelOf, silentRiders} from './ops-attention.js';
+import {columnsOf} from './ops-columns.js';
 import {PlacesFeed} from './ops-feed.js';
 import {FilterForm} from './ops-filter.js';
 import {JobPanel} from './ops-job.js';
@@ -101,6 +102,8 @@ function pickChanged(hasRoom) {
   show();
 }
 
+/** Rounded to 10 s, because fifty rows that change every second cannot be read. */
+const ago = (at) => shortAgo(Math.floor(Math.max(0, Date.now() - at) / CLOCK) * CLOCK);
 const statusText = (status) => texts?.statuses?.[status]?.short ?? status;
 const hrefOf = (change) => location.pathname + (writeQuery({...query, ...change}, location.search) || '');
 
@@ -110,39 +113,14 @@ const table = new VirtualTable({
   choose: (row) => { go({job: row.job}); jobPanel.focus(); },
   order: (key) => go({sort: key, down: query.sort === key && !query.down}, {isSmall: true}),
   picks: picksOf({words, selection, shown: () => shown, changed: (hasRoom) => pickChanged(hasRoom)}),
-  columns: [
-    {key: 'job', text: labelOf, tip: namesOf},
-    {key: 'tracking', text: (row) => words.trackings[row.tracking] ?? row.tracking, kind: (row) => row.tracking},
-    {key: 'unavailable', text: (row) => (row.unavailable ? words.reasons[row.unavailable] ?? row.unavailable : '')},
-    {key: 'seen', text: (row) => (row.seenAt ? ago(row.seenAt) : '')},
-    {
-      key: 'rider', text: (row) => row.rider ?? (isWithoutRider(row) ? words.needs.no_rider : ''),
-      kind: (row) => (isWithoutRider(row) ? 'bad' : ''),
-    },
-    {key: 'status', text: (row) => statusText(row.status), kind: (row) => (row.status === 'allocation_failed' ? 'bad' : '')},
-    {key: 'since', text: (row) => ago(row.statusAt), kind: (row) => (overdue(row, Date.now()) > 0 ? 'over' : '')},
-    {key: 'due', text: dueText, kind: (row) => ({late: 'bad', risk: 'over'}[lateness(row, Date.now())?.state] ?? '')},
-    {key: 'customer', text: (row) => row.customer},
-    {key: 'followers', text: (row) => (row.followers ? number.format(row.followers) : '')},
-  ].map((column) => ({...column, title: words.columns[column.key]})),
+  columns: columnsOf({words, statusText, ago}),
 });
-
-/** When the customer was promised the job, and by how much that is missed; without a promise, when it is expected. */
-function dueText(row) {
-  const late = lateness(row, Date.now());
-  if (late?.state === 'late') return words.lateBy(number.format(Math.max(1, Math.round(late.by / 60_000))));
-  const at = row.promisedBy ?? row.arrivesAt;
-  return at ? clockText(at, locale) : '';
-}
 
 /** What the tip of a marker says. */
 const aboutMarker = ({kind, state, job, rider}) => [
   kind === 'rider' ? rider : nameOf(job), words.markers[`${kind} ${state}`], kind === 'rider' ? nameOf(job) : rider,
 ].filter(Boolean).join(' · ');
 const nameOf = (job) => job && labelOf(list.row(job) ?? {job});
-
-/** Rounded to 10 s, because fifty rows that change every second cannot be read. */
-const ago = (at) => shortAgo(Math.floor(Math.max(0, Date.now() - at) / CLOCK) * CLOCK);
 
 // ---- navigation ----
 

@@ -73,7 +73,7 @@ struct JobCommand: AsyncParsableCommand {
         @Option(help: "The address where the job ends, instead of --destination.")
         var address: String?
 
-        @Option(help: "What the rider travels with: \(Vehicle.allCases.map(\.rawValue).joined(separator: ", ")).")
+        @Option(help: "What the rider travels with: \(StreetsCommand.vehicles).")
         var vehicle: String?
 
         @OptionGroup var options: ClientOptions
@@ -114,10 +114,7 @@ struct JobCommand: AsyncParsableCommand {
             guard self.destination == nil || self.address == nil else {
                 throw ValidationError("--destination and --address cannot be used together.")
             }
-            if let vehicle, Vehicle(rawValue: vehicle) == nil {
-                let vehicles = Vehicle.allCases.map(\.rawValue).joined(separator: ", ")
-                throw ValidationError("--vehicle must be one of \(vehicles).")
-            }
+            _ = try self.vehicle.map(StreetsCommand.vehicle)
         }
 
         func run() async throws {

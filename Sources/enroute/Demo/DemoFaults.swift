@@ -240,13 +240,14 @@ final class DemoFaults: Sendable {
         let strange = self.follower.measured.strange - before.strange
         let saw = strange == 0 ? "The customer saw none of them." : "The customer saw \(strange) of them."
         guard let refused else { return "The second phone got no answer to its readings. \(saw)" }
-        return "The second phone sent \(Self.readings) readings from 3 km away. \(Self.count(refused.count)) refused, "
-            + "because the first phone reports. \(saw)"
+        return
+            "The second phone sent \(Self.readings) readings from 3 km away. \(Self.refusedText(refused.count)). \(saw)"
     }
 
-    private static func count(_ refused: Int) -> String {
-        refused == self.readings
-            ? "All were" : refused == 0 ? "None was" : "\(refused) \(refused == 1 ? "was" : "were")"
+    private static func refusedText(_ count: Int) -> String {
+        guard count > 0 else { return "None was refused" }
+        let refused = count == self.readings ? "All were" : count == 1 ? "1 was" : "\(count) were"
+        return "\(refused) refused, because the first phone reports"
     }
 
     /// The codes of the refusals among so many answers to location reports.

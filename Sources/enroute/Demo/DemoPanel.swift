@@ -89,7 +89,7 @@ struct DemoPanel: Sendable {
             do {
                 return Response.redirect(to: try await self.link(to: page), type: .normal)
             } catch let missing as DemoOrders.Refusal {
-                return Self.excuse(missing.isPassing ? Self.notYet : Self.isOver)
+                return Self.excuse(page == .customer && !missing.isPassing ? Self.isOver : Self.notYet)
             }
         }
         router.post("set") { request, context in

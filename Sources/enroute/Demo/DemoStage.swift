@@ -138,8 +138,11 @@ struct DemoStage: Sendable {
             arguments += ["--streets", path]
             // Streets that were drawn for a map are not always a network that can be searched.
             let network = "\(self.folder)/streets.network"
-            if (try? StreetCompiler.compile(inputs: [path], output: network)) != nil {
+            do {
+                _ = try StreetCompiler.compile(inputs: [path], output: network)
                 arguments += ["--network", network]
+            } catch {
+                say("enroute demo: the streets are only drawn: \(error)")
             }
         }
         return arguments

@@ -149,7 +149,7 @@ struct DemoStory: Sendable {
         }
     }
 
-    /// Reports the location from this process as soon as no page does: there is none, or it was closed on the way.
+    /// Reports the location from this process once no rider's page is open on the stage.
     private func reportWithoutPage(_ job: JobID) async throws {
         while true {
             try await self.until { !self.controls.hasPhone }

@@ -46,6 +46,21 @@ import Testing
         }
     }
 
+    @Test func `a watcher sees where an order is picked up`() async throws {
+        try await Self.run { gateway in
+            try await gateway.putJob(
+                "job-1",
+                #"{"kind":"delivery","customer":"anna","zone":"rome","vendor":{"name":"Da Gino","lat":41.9,"lon":12.49}}"#
+            )
+            try await gateway.connect("olga", .ops) { connection, messages in
+                var map = Map()
+                try await connection.send(.watchPlaces(zone: Self.rome))
+                try await Self.watch(&messages, &map) { $0.isComplete }
+                #expect(map.places["job-1"]?.vendor == Coordinate(latitude: 41.9, longitude: 12.49))
+            }
+        }
+    }
+
     @Test func `a watcher sees where jobs end, and the rider while its position is shared`() async throws {
         try await Self.run { gateway in
             try await gateway.putJob("job-1", Self.visit)

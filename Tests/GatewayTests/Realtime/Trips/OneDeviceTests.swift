@@ -35,6 +35,16 @@ import Testing
         }
     }
 
+    /// One gateway that holds implausible fixes, with a job that can be shared.
+    private static func runHolding(_ body: @escaping @Sendable (RunningGateway) async throws -> Void) async throws {
+        try await within {
+            try await RunningGateway.run(isSecure: false, { $0.limits.allowManyMessages() }) { gateway in
+                _ = try await gateway.travellingJob(Self.job.text)
+                try await body(gateway)
+            }
+        }
+    }
+
     /// A connection of a rider's device that switches travel mode on.
     private static func device(
         _ gateway: RunningGateway, _ device: DeviceID?,
@@ -124,47 +134,63 @@ import Testing
     }
 
     @Test func `a device that does not report learns it from its first report, wherever it is`() async throws {
-        try await within {
-            try await RunningGateway.run(isSecure: false, { $0.limits.allowManyMessages() }) { gateway in
-                _ = try await gateway.travellingJob(Self.job.text)
-                try await Self.device(gateway, Self.phone) { phone, phoneAnswers in
-                    let first = try await Self.report(phone, 1, &phoneAnswers)
-                    #expect(first == nil)
-                    try await gateway.connect("rider-1", .rider) { tablet, answers in
-                        // 5 km away: the validator holds it, so it never reaches Redis.
-                        let far = try await Self.report(tablet, 5_000, &answers)
-                        #expect(far == .otherDevice)
-                    }
-                    let posted = try await Self.post(gateway, 5_000, device: "tablet")
-                    #expect(posted.status == 409 && posted.text.contains("other_device"), "\(posted)")
+        try await Self.runHolding { gateway in
+            try await Self.device(gateway, Self.phone) { phone, phoneAnswers in
+                let first = try await Self.report(phone, 1, &phoneAnswers)
+                #expect(first == nil)
+                try await gateway.connect("rider-1", .rider) { tablet, answers in
+                    // 5 km away: the validator holds it, so it never reaches Redis.
+                    let far = try await Self.report(tablet, 5_000, &answers)
+                    #expect(far == .otherDevice)
                 }
+                let posted = try await Self.post(gateway, 5_000, device: "tablet")
+                #expect(posted.status == 409 && posted.text.contains("other_device"), "\(posted)")
+            }
+        }
+    }
+
+    @Test func `a device that took the trip back at another gateway reports again`() async throws {
+        try await Self.runHolding { one in
+            let address = (live: one.settings.live, ledger: one.settings.ledger)
+            try await RunningGateway.run(isSecure: false, at: address, { $0.limits.allowManyMessages() }) { other in
+                func start(_ device: String) async throws {
+                    let started = try await one.rest(
+                        "PUT", "/api/v1/jobs/\(Self.job)/travel", by: "rider-1", .rider, #"{"device":"\#(device)"}"#)
+                    #expect(started.status == 200, "\(started)")
+                }
+                try await start("phone")
+                let before = try await Self.post(other, 1, device: "phone")
+                try await start("tablet")
+                let overtaken = try await Self.post(other, 2, device: "phone")
+                try await start("phone")
+                // Held, because it is 5 km away, and not refused as another device's.
+                let back = try await Self.post(other, 5_000, device: "phone")
+                #expect([before.status, overtaken.status, back.status] == [200, 409, 200], "\(back)")
+                #expect(back.text.contains(#""held":["\#(Self.job)"]"#), "\(back)")
             }
         }
     }
 
     @Test func `a device that takes over far away is shown after seconds`() async throws {
-        try await within {
-            try await RunningGateway.run(isSecure: false, { $0.limits.allowManyMessages() }) { gateway in
-                _ = try await gateway.travellingJob(Self.job.text)
-                try await Self.device(gateway, Self.phone) { phone, phoneAnswers in
-                    let first = try await Self.report(phone, 1, &phoneAnswers)
-                    #expect(first == nil)
-                    try await Self.device(gateway, Self.tablet) { tablet, answers in
-                        // The readings are 1 s apart by the tablet's clock.
-                        let now = WallClock.nowMilliseconds
-                        for second in 1...3 {
-                            let fix = Fix(
-                                at: now + Int64(second) * 1000, place: Coordinate(latitude: 41.95, longitude: 12.5)!)
-                            try await tablet.send(
-                                .location(LocationReport(job: Self.job, sequence: Int64(second), fixes: [fix])))
-                            _ = try await answers.first { message -> Bool? in
-                                if case .ok("location", _, _, _, _) = message { true } else { nil }
-                            }
+        try await Self.runHolding { gateway in
+            try await Self.device(gateway, Self.phone) { phone, phoneAnswers in
+                let first = try await Self.report(phone, 1, &phoneAnswers)
+                #expect(first == nil)
+                try await Self.device(gateway, Self.tablet) { tablet, answers in
+                    // The readings are 1 s apart by the tablet's clock.
+                    let now = WallClock.nowMilliseconds
+                    for second in 1...3 {
+                        let fix = Fix(
+                            at: now + Int64(second) * 1000, place: Coordinate(latitude: 41.95, longitude: 12.5)!)
+                        try await tablet.send(
+                            .location(LocationReport(job: Self.job, sequence: Int64(second), fixes: [fix])))
+                        _ = try await answers.first { message -> Bool? in
+                            if case .ok("location", _, _, _, _) = message { true } else { nil }
                         }
-                        let shown = try await gateway.feed.read(Self.job).get()
-                        let text = String(decoding: shown.position ?? [], as: UTF8.self)
-                        #expect(text.contains(#""lat":41.95"#), "\(text)")
                     }
+                    let shown = try await gateway.feed.read(Self.job).get()
+                    let text = String(decoding: shown.position ?? [], as: UTF8.self)
+                    #expect(text.contains(#""lat":41.95"#), "\(text)")
                 }
             }
         }
