@@ -65,6 +65,19 @@ test('the order stays while the rider moves, and changes with the stops', () => 
   assert.deepEqual(ids(order.of(jobs.slice(1), at(41.98))), ['drop c', 'drop b']);
 });
 
+test('what becomes ready where the rider stands comes first and stays first; a shop on the way does not', () => {
+  const order = new StopOrder();
+  const onBoard = delivery('a', 'in_transit', {destination: at(41.91)});
+  const preparing = delivery('b', 'accepted');
+  const ready = delivery('b', 'accepted', {status: 'ready_for_pickup'});
+  assert.deepEqual(ids(order.of([onBoard, preparing], SHOP)), ['drop a', 'pickup b', 'drop b']);
+  assert.deepEqual(ids(order.of([onBoard, ready], SHOP)), ['pickup b', 'drop a', 'drop b']);
+  assert.deepEqual(ids(order.of([onBoard, ready], at(41.91))), ['pickup b', 'drop a', 'drop b']);
+  const riding = new StopOrder();
+  assert.deepEqual(ids(riding.of([onBoard, ready], at(41.88))), ['drop a', 'pickup b', 'drop b']);
+  assert.deepEqual(ids(riding.of([onBoard, ready], SHOP)), ['drop a', 'pickup b', 'drop b']);
+});
+
 test('the rider moves a stop to the front, but delivers nothing that is not on board', () => {
   const order = new StopOrder();
   const jobs = [delivery('a', 'in_transit', {destination: at(41.80)}), delivery('b', 'accepted')];

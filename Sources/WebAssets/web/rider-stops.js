@@ -1,6 +1,6 @@
 // The stops of a rider with several tasks, as values: which tasks are picked up at the same place, and in which order the stops
-// come. What is on board is delivered first; then everything is picked up; then the rest is delivered. Within each of the three
-// the nearest stop comes next. The order stays as it is while the stops stay the same, because a list that changes while somebody
+// come. What is ready where the rider stands is picked up before they leave, then what is on board is delivered, then everything
+// is picked up, then the rest is delivered. Within each of these the nearest stop comes next. The order stays as it is while the stops stay the same, because a list that changes while somebody
 // rides cannot be followed, and the rider can move a stop to the front.
 
 import {distance} from './enroute-view.js';
@@ -9,8 +9,8 @@ import {allowsTravel, headingFor, isOver} from './rider-tasks.js';
 /** Two vendors without a common name and address are the same place if they are this close, in m. */
 export const SAME_PLACE = 40;
 
-/** What is on board, what is picked up next, and what is delivered after that. */
-const RANKS = {now: 0, pickup: 1, later: 2};
+/** What is ready where the rider stands, what is on board, what is picked up next, and what is delivered after that. */
+const RANKS = {here: 0, now: 1, pickup: 2, later: 3};
 
 const vendorOf = ({view}) => [view.vendor, view.vendorAddress].filter(Boolean).join(', ').trim().toLowerCase();
 
@@ -47,6 +47,9 @@ export function stopsOf(jobs) {
   return stops.map((stop) => ({id: `${stop.kind} ${stop.jobs[0].job}`, ...stop}));
 }
 
+const isReady = ({kind, jobs}) => kind === 'pickup' && jobs.every(({view}) => view.status === 'ready_for_pickup');
+const isAt = ({place}, from) => Boolean(place && from) && distance(place, from) <= SAME_PLACE;
+
 /** Sorts stops: by rank, and within a rank always the nearest to the one before. Stops without a place come last. */
 export function nearestFirst(stops, from = null) {
   const ordered = [];
@@ -68,17 +71,28 @@ export function nearestFirst(stops, from = null) {
 export class StopOrder {
   #ids = [];
   #first = null;
+  /** Pickups that were ready, and those that became ready where the rider stood. */
+  #ready = new Set();
+  #here = new Set();
 
   /** The stop that the rider moved to the front. */
   first(id) { [this.#first, this.#ids] = [id, []]; }
 
   /** @param from where the rider is, or null */
   of(jobs, from = null) {
-    const stops = stopsOf(jobs);
+    const stops = stopsOf(jobs).map((stop) => (this.#here.has(stop.id) ? {...stop, rank: RANKS.here} : stop));
+    // Only what becomes ready moves to the front, not a shop that the rider passes.
+    const appeared = stops.filter((stop) => isReady(stop) && !this.#ready.has(stop.id));
+    const here = appeared.filter((stop) => isAt(stop, from));
+    for (const stop of here) {
+      stop.rank = RANKS.here;
+      this.#here.add(stop.id);
+    }
+    for (const {id} of appeared) this.#ready.add(id);
     const named = new Map(stops.map((stop) => [stop.id, stop]));
     // A stop that is done leaves the order of the others as it is; a new one starts a new order.
     this.#ids = this.#ids.filter((id) => named.has(id));
-    const isKnown = this.#ids.length === stops.length;
+    const isKnown = here.length === 0 && this.#ids.length === stops.length;
     const ranked = isKnown && this.#ids.every((id, at) => at === 0 || named.get(this.#ids[at - 1]).rank <= named.get(id).rank
       || this.#ids[at - 1] === this.#first);
     const ordered = ranked ? this.#ids.map((id) => named.get(id)) : nearestFirst(stops, from);

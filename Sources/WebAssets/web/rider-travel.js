@@ -23,6 +23,8 @@ export class Travel {
   /** The end of the sharing time for each job, in ms since the epoch by the gateway's clock. */
   travelling = new Map();
   lastFixAt = null;
+  /** Whether the gateway has accepted a location since sharing began. */
+  isAccepted = false;
   /** Where the rider was last: `{lat, lon, acc}`. Only for the map of this page; it is never stored. */
   place = null;
   /** What the rider wanted when the device could not be located; null for travel mode. */
@@ -55,6 +57,11 @@ export class Travel {
     this.location.permission();
     enroute.on('welcome', () => this.#again());
     enroute.on('restored', () => this.#tellAllOff());
+    enroute.on('ok', ({replyTo}) => {
+      if (replyTo !== 'location' || this.isAccepted) return;
+      this.isAccepted = true;
+      on.changed();
+    });
     enroute.on('error', ({replyTo, code, job}) => {
       if (replyTo === 'location' && ['travel_mode_off', 'other_device'].includes(code)) this.ended(job);
       if (code === 'other_device') on.failed(job, {code});
@@ -140,6 +147,7 @@ export class Travel {
   ended(job) {
     this.#keep(kept().filter((other) => other !== job));
     if (!this.travelling.delete(job)) return;
+    if (this.travelling.size === 0) [this.lastFixAt, this.isAccepted] = [null, false];
     if (this.travelling.size === 0) {
       this.location.unwatch();
       this.#screen.want(false);
