@@ -171,6 +171,9 @@ import Testing
             #expect(states.isSuperset(of: ["accepted", "preparing", "in_transit"]), "\(states)")
             let received = try #require(try await running.state()["received"] as? Int)
             #expect(try await running.shows { ($0["received"] as? Int ?? 0) > received + 50 })
+            let gateways = try await running.read("gateways", token)["gateways"] as? [[String: Any]] ?? []
+            let names = gateways.compactMap { ($0["health"] as? [String: Any])?["name"] as? String }
+            #expect(names.sorted() == ["gateway-A", "gateway-B"], "the names of the stage")
         }
     }
 
@@ -280,8 +283,13 @@ extension DemoTests.Running {
 
     /// One job as operations see it.
     func job(_ job: String, _ token: String) async throws -> [String: Any] {
+        try await self.read("jobs/\(job)", token)
+    }
+
+    /// A REST answer as operations see it.
+    func read(_ path: String, _ token: String) async throws -> [String: Any] {
         let desk = try await self.origins()["desk"] ?? ""
-        var request = HTTPClientRequest(url: "\(desk)/api/v1/jobs/\(job)")
+        var request = HTTPClientRequest(url: "\(desk)/api/v1/\(path)")
         request.headers.add(name: "authorization", value: "Bearer \(token)")
         let answer = try await self.client.execute(request, timeout: .seconds(30))
         let bytes = Data(buffer: try await answer.body.collect(upTo: 1 << 20))

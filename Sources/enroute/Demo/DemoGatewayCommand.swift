@@ -23,6 +23,8 @@ struct DemoGatewayCommand: AsyncParsableCommand {
     /// Issuer and audience of the demo's tokens.
     static let issuer = "demo"
 
+    /// The name on the operations page and in the audit trail.
+    @Option var name: String
     @Option var live: String
     @Option var ledger: String
     @Option var certificate: String?
@@ -49,6 +51,7 @@ struct DemoGatewayCommand: AsyncParsableCommand {
             }
             var settings = try await GatewaySettings.onThisMachine(
                 live: self.live, ledger: self.ledger, secret: secret, issuer: Self.issuer, credentials: credentials)
+            settings.name = self.name
             settings.streets = try self.streets.map { Array(try Data(contentsOf: URL(filePath: $0))) }
             settings.arrivals.streets = try self.network.map { try StreetNetwork(path: $0) }
             settings.streetSource = settings.arrivals.streets.map { NetworkStreets($0) }

@@ -75,16 +75,19 @@ final class DemoProcess: Sendable {
 
 /// A gateway of the demo, in a process of its own.
 struct DemoGateway: Sendable {
-    /// Arguments of `enroute demo-gateway`.
+    /// Arguments of `enroute demo-gateway` that all gateways share.
     let arguments: [String]
     let secret: String
 
     static let secretVariable = "ENROUTE_TOKEN_SECRET"
 
     /// - Parameters:
+    ///   - name: the name of this gateway.
     ///   - onListening: called with the port.
     ///   - untilEnd: the process is killed when this returns.
-    func run(onListening: (Int) async -> Void, untilEnd: @escaping @Sendable () async -> Void) async throws {
+    func run(
+        named name: String, onListening: (Int) async -> Void, untilEnd: @escaping @Sendable () async -> Void
+    ) async throws {
         let binary = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
         let variables = Environment.inherit.updating([
             Environment.Key(rawValue: Self.secretVariable)!: self.secret
@@ -94,7 +97,8 @@ struct DemoGateway: Sendable {
         platform.processGroupID = 0
         // setpriv makes the kernel kill the gateway when this process exits, even after SIGKILL.
         _ = try await Subprocess.run(
-            .name("setpriv"), arguments: Arguments(["--pdeathsig", "KILL", binary, "demo-gateway"] + self.arguments),
+            .name("setpriv"),
+            arguments: Arguments(["--pdeathsig", "KILL", binary, "demo-gateway", "--name", name] + self.arguments),
             environment: variables, platformOptions: platform, input: .none, output: .sequence,
             error: .discarded
         ) { execution in

@@ -156,6 +156,7 @@ struct DemoStage: Sendable {
         defer { if let port { self.relay.remove(port) } }
         do {
             try await gateway.run(
+                named: "gateway-\(DemoFaults.name(number))",
                 onListening: {
                     port = $0
                     self.relay.add($0, gateway: number)
