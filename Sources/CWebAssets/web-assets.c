@@ -66,11 +66,11 @@ static const unsigned char ops_bulk_js[] = {
 static const unsigned char ops_canvas_js[] = {
 #embed "../WebAssets/web/ops-canvas.js"
 };
-static const unsigned char ops_desk_words_js[] = {
-#embed "../WebAssets/web/ops-desk-words.js"
-};
 static const unsigned char ops_columns_js[] = {
 #embed "../WebAssets/web/ops-columns.js"
+};
+static const unsigned char ops_desk_words_js[] = {
+#embed "../WebAssets/web/ops-desk-words.js"
 };
 static const unsigned char ops_feed_js[] = {
 #embed "../WebAssets/web/ops-feed.js"
@@ -376,8 +376,8 @@ static const struct enroute_asset page_files[] = {
     ASSET("ops-base-map.js", ops_base_map_js),
     ASSET("ops-bulk.js", ops_bulk_js),
     ASSET("ops-canvas.js", ops_canvas_js),
-    ASSET("ops-desk-words.js", ops_desk_words_js),
     ASSET("ops-columns.js", ops_columns_js),
+    ASSET("ops-desk-words.js", ops_desk_words_js),
     ASSET("ops-feed.js", ops_feed_js),
     ASSET("ops-field.js", ops_field_js),
     ASSET("ops-map.js", ops_map_js),

@@ -282,7 +282,7 @@ package struct LocationValidator: Sendable {
 
     private static func accuracy(_ reading: Reading) -> Double { reading.accuracyMeters ?? 0 }
 
-    /// A receiver that errs for a moment yields fewer readings than that.
+    /// A receiver that errs for a moment sends fewer wrong readings than that.
     private static let provenReadings = 4
     /// m/s: no believed jump is faster, unless the rider or its vehicle is.
     private static let jumpMetersPerSecond = 60.0

@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
 
-import './page.mjs';
+import {Place} from './page.mjs';
 
-const {FOUND_WITHIN, trouble} = await import('../../Sources/WebAssets/web/rider-sharing.js');
+const {FOUND_WITHIN, Sharing, trouble} = await import('../../Sources/WebAssets/web/rider-sharing.js');
 const {words} = await import('../../Sources/WebAssets/web/rider-words.js');
 
 const open = {state: 'open', degraded: false};
@@ -15,6 +15,20 @@ test('D4: sharing is shown as working, even before the first reading and with a 
   for (const now of [fine, {...fine, foundAgo: null}, {...fine, note: 'battery'}, {...fine, note: 'wasHidden'}]) {
     assert.equal(trouble(now), null);
   }
+});
+
+test('D4: the card says Live only once the gateway has confirmed a report', () => {
+  const places = Object.fromEntries(['card', 'text', 'rate', 'note', 'keep'].map((name) => [name, new Place()]));
+  const travel = {
+    travelling: new Map([['one', null]]), location: {isWatching: true}, unavailability: {note: null}, lastFixAt: performance.now(),
+    isConfirmed: false, enroute: {connection: open, serverTime: Date.now()},
+  };
+  const sharing = new Sharing(places, travel, words.en);
+  sharing.show();
+  assert.equal(places.rate.textContent, 'Finding your location …');
+  travel.isConfirmed = true;
+  sharing.show();
+  assert.equal(places.rate.textContent, 'Live');
 });
 
 test('D4: whatever keeps a location from customers is shown, the worst problem first', () => {

@@ -38,6 +38,7 @@ function rider() {
   });
   begun.push(world.travel);
   world.connects = async () => { listeners.welcome(); await settled(); };
+  world.replies = (replyTo) => listeners.ok({replyTo});
   world.heard = () => world.said.splice(0);
   return world;
 }
@@ -84,6 +85,20 @@ test('a job that is switched on again is not switched off after a reconnect', as
   world.heard();
   await world.connects();
   assert.deepEqual(world.heard(), [['one', true]]);
+});
+
+test('sharing is confirmed by the answer to a report, and anew each time it begins', async () => {
+  const world = rider();
+  for (const round of [1, 2]) {
+    await world.travel.activate('one');
+    await settled();
+    phone.read();
+    world.replies('travel');
+    assert.equal(world.travel.isConfirmed, false, `before the answer, round ${round}`);
+    world.replies('location');
+    assert.equal(world.travel.isConfirmed, true);
+    await world.travel.deactivate('one');
+  }
 });
 
 test('after a reload every travelling job continues, in whatever order they are known', async () => {

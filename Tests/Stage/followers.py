@@ -23,11 +23,15 @@ class Follower:
         if self._first["tracking"] != "live":
             self.socket.hear(type="tracking", state="live")
 
-    def hear_place(self, lat: float) -> None:
+    def hear_place(self, lat: float, within: float = SMOOTHED) -> None:
         """Waits until the rider is at this latitude, or returns immediately if they already were. The gateway smooths the way,
-        so two metres do not count."""
+        so two metres do not count.
+
+        Args:
+            within: degrees; more after a sudden movement, whose speed the gateway takes to last.
+        """
         position, after = self._first["position"], 0
-        while position is None or abs(position["lat"] - lat) > SMOOTHED:
+        while position is None or abs(position["lat"] - lat) > within:
             position = self.socket.hear(after=after, type="location")
             after = self.socket.heard.index(position) + 1
 

@@ -1,4 +1,4 @@
-// The message `places`: where the riders of a zone are and where its jobs end, as its watchers receive them. Places are in a
+// The message `places`: where the riders of a zone are and where its jobs start and end, as its watchers receive them. Places are in a
 // message of their own, so that everything else that lists jobs contains none.
 
 /// Where one job of a zone starts and ends and its rider is, or where a rider without a shared position was last.

@@ -71,7 +71,7 @@ public enum ServerMessage: Hashable, Sendable {
     case rider(RiderChange)
     /// The open jobs of a zone, or their changes.
     case jobs(ZoneJobsView)
-    /// Where the riders of a zone are and where its jobs end, or their changes.
+    /// Where the riders of a zone are and where its jobs start and end, or their changes.
     case places(ZonePlacesView)
     case degraded
     case restored

@@ -1,4 +1,4 @@
-// Where the riders of a zone are and where its jobs end, from the messages `places`, and the markers that the map draws: pure,
+// Where the riders of a zone are and where its jobs start and end, from the messages `places`, and the markers that the map draws: pure,
 // so that it runs without a page.
 
 import {isFree, lateness, needOf} from './ops-attention.js';

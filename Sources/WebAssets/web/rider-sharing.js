@@ -58,6 +58,6 @@ export class Sharing {
     // The deadline is in the gateway's time; the rider reads local time.
     const clockOffset = travel.enroute.serverTime - Date.now();
     const until = Number.isFinite(deadline) ? ` · ${words.until(clockText(deadline - clockOffset, locale))}` : '';
-    return (travel.isAccepted ? words.live : words.waitingForFix) + until;
+    return (travel.isConfirmed ? words.live : words.waitingForFix) + until;
   };
 }

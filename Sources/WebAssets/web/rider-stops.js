@@ -1,7 +1,8 @@
 // The stops of a rider with several tasks, as values: which tasks are picked up at the same place, and in which order the stops
-// come. What is ready where the rider stands is picked up before they leave, then what is on board is delivered, then everything
-// is picked up, then the rest is delivered. Within each of these the nearest stop comes next. The order stays as it is while the stops stay the same, because a list that changes while somebody
-// rides cannot be followed, and the rider can move a stop to the front.
+// come. What becomes ready where the rider stands is picked up first. Then what is on board is delivered, then everything else is
+// picked up, then the rest is delivered. Within each of these the nearest stop comes next. The order stays as it is while the
+// stops stay the same, because a list that changes while somebody rides cannot be followed, and the rider can move a stop to the
+// front.
 
 import {distance} from './enroute-view.js';
 import {allowsTravel, headingFor, isOver} from './rider-tasks.js';
@@ -9,7 +10,7 @@ import {allowsTravel, headingFor, isOver} from './rider-tasks.js';
 /** Two vendors without a common name and address are the same place if they are this close, in m. */
 export const SAME_PLACE = 40;
 
-/** What is ready where the rider stands, what is on board, what is picked up next, and what is delivered after that. */
+/** What became ready where the rider stood, what is on board, what is picked up next, and what is delivered after that. */
 const RANKS = {here: 0, now: 1, pickup: 2, later: 3};
 
 const vendorOf = ({view}) => [view.vendor, view.vendorAddress].filter(Boolean).join(', ').trim().toLowerCase();
@@ -48,6 +49,7 @@ export function stopsOf(jobs) {
 }
 
 const isReady = ({kind, jobs}) => kind === 'pickup' && jobs.every(({view}) => view.status === 'ready_for_pickup');
+const idsOf = (stops) => new Set(stops.map(({id}) => id));
 const isAt = ({place}, from) => Boolean(place && from) && distance(place, from) <= SAME_PLACE;
 
 /** Sorts stops: by rank, and within a rank always the nearest to the one before. Stops without a place come last. */
@@ -80,19 +82,18 @@ export class StopOrder {
 
   /** @param from where the rider is, or null */
   of(jobs, from = null) {
-    const stops = stopsOf(jobs).map((stop) => (this.#here.has(stop.id) ? {...stop, rank: RANKS.here} : stop));
+    const stops = stopsOf(jobs);
     // Only what becomes ready moves to the front, not a shop that the rider passes.
-    const appeared = stops.filter((stop) => isReady(stop) && !this.#ready.has(stop.id));
-    const here = appeared.filter((stop) => isAt(stop, from));
-    for (const stop of here) {
-      stop.rank = RANKS.here;
-      this.#here.add(stop.id);
-    }
-    for (const {id} of appeared) this.#ready.add(id);
+    const ready = stops.filter(isReady);
+    const appeared = ready.filter((stop) => !this.#ready.has(stop.id) && isAt(stop, from));
+    const here = [...stops.filter(({id}) => this.#here.has(id)), ...appeared];
+    for (const stop of here) stop.rank = RANKS.here;
+    this.#ready = idsOf(ready);
+    this.#here = idsOf(here);
     const named = new Map(stops.map((stop) => [stop.id, stop]));
     // A stop that is done leaves the order of the others as it is; a new one starts a new order.
     this.#ids = this.#ids.filter((id) => named.has(id));
-    const isKnown = here.length === 0 && this.#ids.length === stops.length;
+    const isKnown = appeared.length === 0 && this.#ids.length === stops.length;
     const ranked = isKnown && this.#ids.every((id, at) => at === 0 || named.get(this.#ids[at - 1]).rank <= named.get(id).rank
       || this.#ids[at - 1] === this.#first);
     const ordered = ranked ? this.#ids.map((id) => named.get(id)) : nearestFirst(stops, from);

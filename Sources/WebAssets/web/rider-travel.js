@@ -23,8 +23,8 @@ export class Travel {
   /** The end of the sharing time for each job, in ms since the epoch by the gateway's clock. */
   travelling = new Map();
   lastFixAt = null;
-  /** Whether the gateway has accepted a location since sharing began. */
-  isAccepted = false;
+  /** Whether the gateway has confirmed a report since sharing began. */
+  isConfirmed = false;
   /** Where the rider was last: `{lat, lon, acc}`. Only for the map of this page; it is never stored. */
   place = null;
   /** What the rider wanted when the device could not be located; null for travel mode. */
@@ -58,8 +58,8 @@ export class Travel {
     enroute.on('welcome', () => this.#again());
     enroute.on('restored', () => this.#tellAllOff());
     enroute.on('ok', ({replyTo}) => {
-      if (replyTo !== 'location' || this.isAccepted) return;
-      this.isAccepted = true;
+      if (replyTo !== 'location' || this.isConfirmed) return;
+      this.isConfirmed = true;
       on.changed();
     });
     enroute.on('error', ({replyTo, code, job}) => {
@@ -147,8 +147,8 @@ export class Travel {
   ended(job) {
     this.#keep(kept().filter((other) => other !== job));
     if (!this.travelling.delete(job)) return;
-    if (this.travelling.size === 0) [this.lastFixAt, this.isAccepted] = [null, false];
     if (this.travelling.size === 0) {
+      [this.lastFixAt, this.isConfirmed] = [null, false];
       this.location.unwatch();
       this.#screen.want(false);
       this.unavailability.over();
