@@ -47,8 +47,11 @@ packages:
 	.build-tools/venv/bin/pip install --quiet --disable-pip-version-check -r $<
 	cp $< $@
 
+# Of debug information, CI needs no more than line numbers.
+DEBUG_BUILD = swift build $(if $(CI),-Xswiftc -gline-tables-only)
+
 build: packages ## builds for development: .build/debug/enroute
-	swift build
+	$(DEBUG_BUILD)
 
 # Exclusivity is checked in debug and in tests; the dependencies are part of the hot path too (Sources/SecureSocket/decisions).
 # Swift's standard library is linked in: machines that run gateways have no toolchain.
@@ -102,16 +105,16 @@ test: test-swift ## builds and runs every test; the pages and the attacks in sho
 	@$(MAKE) --no-print-directory test-conformance READY=1
 	@$(MAKE) --no-print-directory test-beside
 
-# What waits most of the time, two at a time. Each prints its output at its end. If one fails, the others still run, and make
-# fails at the end. Everything has to be installed and built.
+# What waits most of the time, two at a time, of which the tests of the pages and of deploy/ run two files at a time. Each prints
+# its output at its end. If one fails, the others still run, and make fails at the end. Everything has to be installed and built.
 BESIDE = test-browser test-deploy test-javascript test-client check-deploy
 
 test-beside:
 	@echo "running $(BESIDE), two at a time; each prints its output at its end"
-	@$(MAKE) --no-print-directory --jobs=2 --keep-going --output-sync=recurse READY=1 BROWSER="-m lean" DEPLOY=--others $(BESIDE)
+	@$(MAKE) --no-print-directory --jobs=2 --keep-going --output-sync=recurse READY=1 BROWSER="-m lean -n 2 --dist loadfile" DEPLOY=--others $(BESIDE)
 
 build-tests: deps
-	swift build --build-tests --explicit-target-dependency-import-check error
+	$(DEBUG_BUILD) --build-tests --explicit-target-dependency-import-check error
 
 # Words for `swift test`, for example TESTS="--filter GatewayTests".
 TESTS =

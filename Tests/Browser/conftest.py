@@ -29,8 +29,31 @@ expect.set_options(timeout=bounds.PAGE_MS)
 
 def pytest_configure(config):
     BUILD.mkdir(exist_ok=True)
-    shutil.rmtree(FAILURES, ignore_errors=True)
+    if not is_worker(config):
+        shutil.rmtree(FAILURES, ignore_errors=True)
     config.measured = Measured()
+    if config.pluginmanager.hasplugin("xdist"):
+        config.pluginmanager.register(Workers(config.measured))
+
+
+def is_worker(config) -> bool:
+    """Whether this process runs a part of the tests for another one (pytest-xdist)."""
+    return hasattr(config, "workerinput")
+
+
+class Workers:
+    """Collects what the workers measured."""
+
+    def __init__(self, measured: Measured):
+        self.measured = measured
+
+    def pytest_testnodedown(self, node):
+        self.measured.values |= getattr(node, "workeroutput", {}).get("measured", {})
+
+
+def pytest_sessionfinish(session):
+    if is_worker(session.config):
+        session.config.workeroutput["measured"] = session.config.measured.values
 
 
 def pytest_collection_finish(session):

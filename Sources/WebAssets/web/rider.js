@@ -21,8 +21,9 @@ import {describedStops} from './rider-route.js';
 import {PRESENCE, Travel} from './rider-travel.js';
 import {words as allWords} from './rider-words.js';
 
-/** ms between two requests for the tasks while the page is visible, because the gateway does not push new ones. */
-const TASKS_EVERY = 5_000;
+/** ms between two requests for the tasks while the page is visible, because the gateway does not push new ones: more often while
+    an online rider waits for a task. */
+const TASKS_EVERY = {waiting: 2_000, otherwise: 5_000};
 /** ms between two checks of location sharing, because no event reports that readings or messages are missing. */
 const LOOK_EVERY = 2_000;
 /** ms between two announcements: riders hear the result of each tap. */
@@ -250,7 +251,12 @@ enroute.on('welcome', () => {
 function look() {
   if (!document.hidden && enroute.connection.state === 'open') requestRider();
 }
-setInterval(look, TASKS_EVERY);
+function keepLooking() {
+  look();
+  const isWaiting = rider?.status === 'online' && jobs.count === 0;
+  setTimeout(keepLooking, isWaiting ? TASKS_EVERY.waiting : TASKS_EVERY.otherwise);
+}
+keepLooking();
 setInterval(() => { if (travel.travelling.size > 0) render(); }, LOOK_EVERY);
 document.addEventListener('visibilitychange', look);
 document.addEventListener('visibilitychange', () => { if (document.hidden) jobs.hurry(); });

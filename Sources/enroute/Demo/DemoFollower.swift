@@ -1,4 +1,4 @@
-// Measures what followers experience: follows every order that moves, through the same port as the customer's page.
+// Measures what followers experience: follows your order and a few of the town's, through the same port as the customer's page.
 
 import EnrouteClient
 import EnrouteWire
@@ -9,11 +9,11 @@ import NIOCore
 import Synchronization
 import TrafficControl
 
-/// A follower of your order and of the town's orders. Thread-safe.
+/// A follower of your order and of some of the town's. Thread-safe.
 final class DemoFollower: Sendable {
     /// Number of latencies that are measured over.
     static let newest = 200
-    /// Maximum number of jobs: a session may follow 200.
+    /// Maximum number of jobs; a session may follow 200.
     static let maxJobs = 150
     private static let pause = Duration.milliseconds(100)
     private static let pollPause = Duration.milliseconds(20)
