@@ -86,7 +86,7 @@ deb: ## builds a Debian package of it: .build-deploy/enroute_*.deb
 
 check: lint ## what CI runs: linters, build, every test, and whether the benchmarks run
 	@$(MAKE) --no-print-directory --jobs=2 build-tests environments
-	@$(MAKE) --no-print-directory test BESIDE="$(BESIDE) test-benchmarks"
+	@$(MAKE) --no-print-directory test BESIDE="test-benchmarks $(BESIDE)"
 
 # The Python environments of the tests, while the compiler leaves a core idle.
 environments: deps
@@ -105,13 +105,13 @@ test: test-swift ## builds and runs every test; the pages and the attacks in sho
 	@$(MAKE) --no-print-directory test-conformance READY=1
 	@$(MAKE) --no-print-directory test-beside
 
-# What waits most of the time, two at a time, of which the tests of the pages and of deploy/ run two files at a time. Each prints
+# What waits most of the time, three at a time; the tests of the pages and of deploy/ run two files at a time. Each prints
 # its output at its end. If one fails, the others still run, and make fails at the end. Everything has to be installed and built.
 BESIDE = test-browser test-deploy test-javascript test-client check-deploy
 
 test-beside:
-	@echo "running $(BESIDE), two at a time; each prints its output at its end"
-	@$(MAKE) --no-print-directory --jobs=2 --keep-going --output-sync=recurse READY=1 BROWSER="-m lean -n 2 --dist loadfile" DEPLOY=--others $(BESIDE)
+	@echo "running $(BESIDE), three at a time; each prints its output at its end"
+	@$(MAKE) --no-print-directory --jobs=3 --keep-going --output-sync=recurse READY=1 BROWSER="-m lean -n 2 --dist loadfile" DEPLOY=--others $(BESIDE)
 
 build-tests: deps
 	$(DEBUG_BUILD) --build-tests --explicit-target-dependency-import-check error

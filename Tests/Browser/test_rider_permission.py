@@ -268,7 +268,7 @@ def test_us_072_ac_005_a_hidden_page_reports_why_no_location_arrives(open_rider,
     rider.listen()
     rider.travel(job).click()
     is_live(rider, job)
-    expect(rider.page.locator("#sharing")).to_contain_text("Location stops in the background.")
+    expect(rider.page.locator("#sharing")).to_contain_text("Your location isn’t shared in the background.")
     rider.hide(True)
     assert "hidden" in rider.unavailable_reasons
     rider.hide(False)

@@ -75,7 +75,7 @@ import Testing
             try await Self.fill(client)
             let outcome = try await Self.explain(server.url, "rider", "rider-1")
             #expect(outcome.code == 0, "\(outcome)")
-            #expect(outcome.output.contains("!! The rider cannot go offline: it has 1 active task (job-7)."))
+            #expect(outcome.output.contains("!! The rider cannot go offline: they have 1 active task (job-7)."))
             #expect(outcome.output.contains("=> The rider is connected to g1."), "\(outcome.output)")
             #expect(outcome.output.split(separator: "\n").allSatisfy { $0.count <= 80 || $0.contains("unix:") })
         }

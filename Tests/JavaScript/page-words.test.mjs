@@ -58,7 +58,7 @@ test('D32: the German activity list is in German', () => {
   }, {words, link});
   const lines = panel.querySelectorAll('li').map(({textContent}) => textContent.replace(/^[\d:]+\s?[AP]?M?\s/, ''));
   assert.deepEqual(lines, [
-    'rider-1 bekam order-7 von dispatch', 'rider-1 beendete order-7 (erledigt)', 'anna öffnete order-7 über einen Link',
+    'rider-1 bekam order-7 von dispatch', 'rider-1 gab ab: order-7 (erledigt)', 'anna öffnete order-7 über einen Link',
   ]);
 });
 

@@ -133,7 +133,7 @@ import Testing
             $0.verdicts = .value(verdicts)
         },
         Finding("followers", .attention, "the position in k is malformed") { $0.position = .malformed(key: "k") },
-        Finding("followers", .ok, "because travel mode is off since 17:20:17 (status is completed).") {
+        Finding("followers", .ok, "because travel mode has been off since 17:20:17 (status is completed).") {
             $0.record = .value(
                 SampleFacts.record {
                     $0.status = .completed; $0.isTravelling = false
@@ -260,7 +260,7 @@ import Testing
 
     private static let aboutFixes: [Finding] = [
         Finding("fixes", .ok, "The latest fix was accepted 3 s ago."),
-        Finding("fixes", .attention, "No fix was accepted for 45 s.") {
+        Finding("fixes", .attention, "No fix has been accepted for 45 s.") {
             $0.position = .value(SampleFacts.position(age: 45_000))
         },
         Finding("fixes", .ok, "its position has been erased or has expired") { $0.position = .absent },

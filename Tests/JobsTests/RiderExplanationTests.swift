@@ -62,13 +62,13 @@ import Testing
 
     private static let findings: [Finding] = [
         Finding("availability", .ok, "The rider is available for tasks."),
-        Finding("availability", .ok, "gets no task: it is offline after a long silence (expired).") {
+        Finding("availability", .ok, "gets no task: they are offline after a long silence (expired).") {
             $0.record = Self.record(status: "offline", reachable: "0", reason: "expired")
         },
-        Finding("availability", .attention, "gets no task: it has sent no heartbeat for 90 s") {
+        Finding("availability", .attention, "gets no task: they have sent no heartbeat for 90 s") {
             $0.record = Self.record(reachable: "0")
         },
-        Finding("availability", .attention, "it is not approved and it has as many tasks as its capacity allows") {
+        Finding("availability", .attention, "not approved and they have as many tasks as their capacity allows") {
             $0.record = Self.record(approved: "0", tasks: ["job-7", "accepted"])
         },
         Finding("availability", .attention, "the pool does not list it") { $0.isInPool = .absent },
@@ -79,12 +79,12 @@ import Testing
         Finding("availability", .attention, "registered in zone rome, but has no record there") { $0.record = .absent },
         Finding("availability", .attention, "The data in k is malformed") { $0.record = .malformed(key: "k") },
         Finding("availability", .unknown, "the ledger Redis is unavailable") { $0.zone = .failed(.disconnected) },
-        Finding("presence", .ok, "without a heartbeat it becomes unreachable in 80 s."),
+        Finding("presence", .ok, "without a heartbeat they become unreachable in 80 s."),
         Finding("presence", .ok, "is offline; presence does not matter") { $0.record = Self.record(status: "offline") },
-        Finding("presence", .attention, "it is set offline in 28 min unless it returns") {
+        Finding("presence", .attention, "they are set offline in 28 min unless they return") {
             $0.record = Self.record(reachable: "0", heartbeat: Self.now - 100_000)
         },
-        Finding("presence", .attention, "unreachable with a task, so it stays online") {
+        Finding("presence", .attention, "unreachable with a task, so they stay online") {
             $0.record = Self.record(reachable: "0", tasks: ["job-7", "accepted"])
             $0.nextCheck = .value(.infinity)
         },
@@ -98,7 +98,7 @@ import Testing
             $0.jobs = [Self.task { $0.status = .completed }]
         },
         Finding("offline", .ok, "can go offline"),
-        Finding("offline", .attention, "cannot go offline: it has 1 active task (job-7).", Self.busy),
+        Finding("offline", .attention, "cannot go offline: they have 1 active task (job-7).", Self.busy),
         Finding("offline", .ok, "is already offline") { $0.record = Self.record(status: "offline") },
         Finding("sessions", .ok, "is connected to g1."),
         Finding("sessions", .attention, "is not connected to any gateway") { $0.watching.gateways = .value([]) },

@@ -65,7 +65,7 @@ extension JobExplanation {
         let status = "the status is \(record.status.rawValue)"
         if record.status.endOfTravel != nil {
             guard self.isFeedOpen else {
-                return (.ok, "Travel mode is off since \(self.time.moment(record.statusAt)): \(status).")
+                return (.ok, "Travel mode has been off since \(self.time.moment(record.statusAt)): \(status).")
             }
             return (.attention, "The live Redis still accepts positions although \(status); gateways do not show them.")
         }
@@ -123,7 +123,7 @@ extension JobExplanation {
             return (.attention, "Travel mode is off: \(rider) has not switched it on.")
         }
         guard deadline > self.now else {
-            return (.attention, "Travel mode is off since \(self.time.moment(deadline)): the time limit passed.")
+            return (.attention, "Travel mode has been off since \(self.time.moment(deadline)): the time limit passed.")
         }
         let stopped = self.facts.verdicts.value?.summary.wasStoppedByArrival == true
         return (
@@ -175,7 +175,7 @@ extension JobExplanation {
         return .init(
             "fixes", title, self.fixFacts, isOld ? .attention : .ok,
             isOld
-                ? "No fix was accepted for \(ExplainedTime.span(self.now - position.storedAt))."
+                ? "No fix has been accepted for \(ExplainedTime.span(self.now - position.storedAt))."
                 : "The latest fix was accepted \(self.time.distance(position.storedAt)).")
     }
 

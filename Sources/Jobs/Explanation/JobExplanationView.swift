@@ -81,7 +81,7 @@ extension JobExplanation {
         case .ended:
             guard view.snapshot.reason == .timeLimit else {
                 let since = self.time.clock(record.statusAt)
-                return (.ok, "\(none) travel mode is off since \(since) (status is \(record.status.rawValue)).")
+                return (.ok, "\(none) travel mode has been off since \(since) (status is \(record.status.rawValue)).")
             }
             let limit = record.travelDeadline.map { " at \(self.time.moment($0))" } ?? ""
             return (.attention, "\(none) the time limit of travel mode passed\(limit).")

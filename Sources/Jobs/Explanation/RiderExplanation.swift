@@ -87,18 +87,18 @@ package struct RiderExplanation: Sendable {
             "availability", "Availability", facts, isInPool ? .ok : .attention,
             isInPool
                 ? "The rider is available for tasks."
-                : "The rider could get a task, but the pool does not list it; its next heartbeat corrects that.")
+                : "The rider could get a task, but the pool does not list it; their next heartbeat corrects that.")
     }
 
     private func reasonsAgainstTasks(_ record: RiderRecord) -> [String] {
         var reasons: [String] = []
         if record.status == .offline {
-            reasons.append("it is offline" + (record.reason == "expired" ? " after a long silence (expired)" : ""))
+            reasons.append("they are offline" + (record.reason == "expired" ? " after a long silence (expired)" : ""))
         } else if !record.isReachable {
-            reasons.append("it has sent no heartbeat for \(self.settings.heartbeatTimeout.milliseconds / 1000) s")
+            reasons.append("they have sent no heartbeat for \(self.settings.heartbeatTimeout.milliseconds / 1000) s")
         }
-        if !record.isApproved { reasons.append("it is not approved") }
-        if record.tasks.count >= record.capacity { reasons.append("it has as many tasks as its capacity allows") }
+        if !record.isApproved { reasons.append("they are not approved") }
+        if record.tasks.count >= record.capacity { reasons.append("they have as many tasks as their capacity allows") }
         return reasons
     }
 
@@ -129,14 +129,14 @@ package struct RiderExplanation: Sendable {
         if record.isReachable {
             return .init(
                 "presence", "Presence", facts, .ok,
-                "The rider is reachable; without a heartbeat it becomes unreachable \(self.time.distance(timeout)).")
+                "The rider is reachable; without a heartbeat they become unreachable \(self.time.distance(timeout)).")
         }
         let offline = heartbeat + self.settings.autoOfflineDelay.milliseconds
         return .init(
             "presence", "Presence", facts, .attention,
             record.tasks.isEmpty
-                ? "The rider is unreachable; it is set offline \(self.time.distance(offline)) unless it returns."
-                : "The rider is unreachable with a task, so it stays online: call the rider, or reassign the task.")
+                ? "The rider is unreachable; they are set offline \(self.time.distance(offline)) unless they return."
+                : "The rider is unreachable with a task, so they stay online: call the rider, or reassign the task.")
     }
 
     // MARK: tasks
@@ -196,10 +196,10 @@ package struct RiderExplanation: Sendable {
         guard tasks.isEmpty else {
             return .init(
                 "offline", title, facts, .attention,
-                "The rider cannot go offline: it has \(String.count(tasks.count, "active task")) (\(tasks.listed)). "
+                "The rider cannot go offline: they have \(String.count(tasks.count, "active task")) (\(tasks.listed)). "
                     + "Finish or reassign each first.")
         }
-        return .init("offline", title, facts, .ok, "The rider can go offline: it has no active task.")
+        return .init("offline", title, facts, .ok, "The rider can go offline: they have no active task.")
     }
 
     // MARK: sessions and revocations

@@ -59,10 +59,9 @@ const cells = (first, ...others) => [
 
 const badge = (kind, text) => make('td', {'data-kind': kind}, text);
 
-/** Links to the zones with the number of jobs; `link(zone)` returns an address. Many zones scroll in one row on wide screens. */
+/** Links to the zones with the number of jobs; `link(zone)` returns an address. */
 export function zonesPanel(panel, zones, {words, current, link}) {
-  const {scrollLeft, scrollTop} = panel.firstElementChild ?? {};
-  const isKnown = panel.querySelector('[aria-current]')?.dataset.zone === current;
+  const before = panel.querySelector('[aria-current]')?.dataset.zone;
   replace(panel, [zones, current, link(current ?? '')], () => [
     zones.length === 0 ? make('p', {class: 'quiet'}, words.noZones) : make('ul', {}, ...zones.map(({zone, jobs}) => {
       const anchor = make('a', {
@@ -71,15 +70,14 @@ export function zonesPanel(panel, zones, {words, current, link}) {
       anchor.dataset.zone = anchor.dataset.place = zone;
       return make('li', {}, anchor);
     }))]);
-  if (isKnown) panel.firstElementChild.scrollTo(scrollLeft, scrollTop);
-  else reveal(panel.firstElementChild, panel.querySelector('[aria-current]'));
+  if (current !== before) reveal(panel, panel.querySelector('[aria-current]'));
 }
 
-/** Scrolls a list, and nothing around it, until an entry is in view. */
-function reveal(list, entry) {
+/** Scrolls a row, and nothing around it, until an entry is in view. */
+function reveal(row, entry) {
   if (!entry) return;
-  const [frame, box] = [list.getBoundingClientRect(), entry.getBoundingClientRect()];
-  list.scrollBy(Math.max(0, Math.ceil(box.right - frame.right)), Math.max(0, Math.ceil(box.bottom - frame.bottom)));
+  const [frame, box] = [row, entry].map((each) => each.getBoundingClientRect());
+  row.scrollBy(Math.min(0, box.left - frame.left) + Math.max(0, Math.ceil(box.right - frame.right)), 0);
 }
 
 function riderState(rider) {

@@ -29,7 +29,7 @@ export const words = {
   de: {
     language: 'Sprache',
     connection: 'Verbindung',
-    offline: 'Keine Internetverbindung. Danach geht es von selbst weiter.',
+    offline: 'Keine Internetverbindung. Sobald sie wieder da ist, geht es von selbst weiter.',
     offlineSince: (time) => `Keine Internetverbindung. Letzter Stand: ${time}.`,
     lost: 'Keine Verbindung. Wir versuchen es weiter …',
     lostSince: (time) => `Keine Verbindung. Letzter Stand: ${time}.`,

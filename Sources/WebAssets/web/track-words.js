@@ -31,8 +31,8 @@ export const words = {
     notCopied: 'Copying didn’t work. Copy the link from the address bar.',
     tellOn: 'Tell me when it’s 2 minutes away',
     tellOff: 'Don’t tell me',
-    tellIsOn: 'This device gets a message about 2 minutes before.',
-    tellIsOff: 'You’ll get no message.',
+    tellIsOn: 'We’ll send a message to this device about 2 minutes before arrival.',
+    tellIsOff: 'You won’t get a message.',
     tellDenied: 'Notifications are blocked for this site. You can allow them in your browser’s settings.',
     tellFailed: 'That didn’t work. Please try again.',
     tellTitle: 'About 2 minutes away',
@@ -96,7 +96,7 @@ export const words = {
       expired: ['This tracking link has expired.', 'Links work for a few hours. Ask for a new one if you need it.'],
       unknown: [
         'We can’t find this order.',
-        'The link may be incomplete, or the order may be over. Please open the link we sent you again.',
+        'The link may be incomplete, or the order may already be completed. Please open the link in our message again.',
       ],
       full: ['Too many people are viewing this link.', 'Close it on another device. This page keeps trying.'],
       limited: ['Too many requests.', 'Please wait a minute. This page keeps trying.'],
@@ -124,7 +124,7 @@ export const words = {
     apology: (time) => `Es tut uns leid – es dauert länger als zugesagt (bis ${time}).`,
     outcome: {
       delivery: {both: (name, time) => `Gebracht von ${name}, ${time} nach Ihrer Bestellung.`,
-        name: (name) => `Gebracht von ${name}.`, time: (time) => `Da, ${time} nach Ihrer Bestellung.`},
+        name: (name) => `Gebracht von ${name}.`, time: (time) => `Geliefert ${time} nach Ihrer Bestellung.`},
       service: {both: (name, time) => `Erledigt von ${name} in ${time}.`,
         name: (name) => `Erledigt von ${name}.`, time: (time) => `Die Arbeit hat ${time} gedauert.`},
     },
@@ -208,7 +208,8 @@ export const words = {
       ],
       unknown: [
         'Wir finden diese Bestellung nicht.',
-        'Der Link ist vielleicht unvollständig, oder es ist schon vorbei. Bitte öffnen Sie unseren Link noch einmal.',
+        'Der Link ist vielleicht unvollständig, oder die Bestellung ist abgeschlossen. '
+          + 'Bitte öffnen Sie den Link in unserer Nachricht noch einmal.',
       ],
       full: [
         'Diesen Link sehen sich gerade zu viele Leute an.',

@@ -8,7 +8,7 @@ import OutboundHTTP
 extension JobCommand {
     struct Correct: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Returns a job from a wrong status to the right one, whatever its lifecycle allows.",
+            abstract: "Corrects a job's status, even if its lifecycle does not allow the change.",
             usage: "enroute job correct <job> --status <status> --reason <text> [<options>]",
             discussion: wrappable(
                 """

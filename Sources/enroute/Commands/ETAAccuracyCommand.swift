@@ -31,7 +31,7 @@ struct ETAAccuracyCommand: AsyncParsableCommand {
     @Argument(help: "Recordings: .gpx, .csv or .nmea, or one of these with .gz.")
     var files: [String]
 
-    @Option(help: "The trip to use of a CSV file with several. Without this, all are used.")
+    @Option(help: "The trip to use from a CSV file that has several. Without this, all are used.")
     var trip: String?
 
     @Option(help: "What the riders travel with: \(Self.vehicles).")

@@ -44,7 +44,7 @@ struct ReplayCommand: AsyncParsableCommand {
     @Option(help: "Speed as a multiple of the recorded one, 0.1 to 1000.")
     var speed: Double = 1
 
-    @Option(help: "The trip to use of a CSV file with several.")
+    @Option(help: "The trip to use from a CSV file that has several.")
     var trip: String?
 
     @Option(help: ArgumentHelp("File with the rider's token.", valueName: "file"))

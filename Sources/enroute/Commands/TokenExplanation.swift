@@ -128,7 +128,7 @@ struct TokenExplanation {
             "With ENROUTE_TOKEN_PERSON_FORM=hashed, any id is accepted. ENROUTE_TOKEN_PERSON_CLAIM selects another claim."
         case .missingClaim, .malformed:
             refusal.claim.map {
-                "If another claim than \($0) contains it, set ENROUTE_TOKEN_ROLE_CLAIM or ENROUTE_TOKEN_PERSON_CLAIM. A "
+                "If a claim other than \($0) contains it, set ENROUTE_TOKEN_ROLE_CLAIM or ENROUTE_TOKEN_PERSON_CLAIM. A "
                     + "claim with several roles needs ENROUTE_TOKEN_ROLES."
             }
         case .unknownRole, .unmappedRole:

@@ -220,7 +220,7 @@ struct WebhooksCommand: AsyncParsableCommand {
     }
 
     struct Replay: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Delivers events again that were given up.")
+        static let configuration = CommandConfiguration(abstract: "Redelivers events that were given up.")
 
         @Option(help: "Only the event with this id. Without it: all, at most \(WebhookOperations.longestReplay).")
         var event: String?

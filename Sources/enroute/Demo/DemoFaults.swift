@@ -19,7 +19,7 @@ enum DemoFault: String, CaseIterable, Sendable {
         case .tunnel: "Drive into a tunnel"
         case .jump: "Make GPS jump"
         case .phone: "Use a second phone"
-        case .permission: "Deny the location"
+        case .permission: "Deny location access"
         }
     }
 
@@ -32,7 +32,7 @@ enum DemoFault: String, CaseIterable, Sendable {
         case .jump: "Three readings 3 km away. The customer sees none of them."
         case .phone: "The same rider reports from another place. The customer keeps seeing this phone."
         case .permission:
-            "Takes the location away for 40 s. The desk knows within 2 s; the customer reads why after 30 s."
+            "Denies location access for 40 s. The desk knows within 2 s; the customer sees why after 30 s."
         }
     }
 

@@ -75,7 +75,7 @@ struct DemoStory: Sendable {
         self.controls.plot = "Your order is being prepared."
         try await self.pause(Self.kitchenPause)
         try await self.orders.assign(job, to: Self.rider)
-        self.controls.plot = "Rosa gets the task: their phone rings."
+        self.controls.plot = "A new task: Rosa’s phone rings."
         try await self.pause(Self.shopPause)
         try await self.step("arrived_at_store", job, "Rosa has arrived at \(self.scene.shop.name).")
         try await self.orders.set(.readyForPickup, of: job)

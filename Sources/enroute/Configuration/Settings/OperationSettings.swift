@@ -54,7 +54,7 @@ extension SettingsTable {
             Setting(
                 "ENROUTE_OVERLOAD_DESCRIPTOR_PERCENT", .integer(1...100, unit: "percent"),
                 default: .number(overloadBounds.descriptorPercent),
-                "Share of file descriptors in use that is overload.",
+                "File descriptor usage that counts as overload.",
                 details: "\(overloadBounds.reservedDescriptors) descriptors are always reserved."),
             Setting(
                 "ENROUTE_OVERLOAD_MEMORY_MB", .integer(0...1_048_576, unit: "MiB; 0 for no limit"),

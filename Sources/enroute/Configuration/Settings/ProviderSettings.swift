@@ -58,7 +58,7 @@ extension SettingsTable {
                 "ENROUTE_ETA_AZURE_KEY", .text("printable ASCII without spaces"), "Key for Azure Maps.",
                 secrecy: .secret),
             Setting(
-                "ENROUTE_ETA_AZURE_URL", httpsURL, default: .value(AzureMaps.usualURL), "Where Azure Maps is.",
+                "ENROUTE_ETA_AZURE_URL", httpsURL, default: .value(AzureMaps.usualURL), "Base URL of Azure Maps.",
                 secrecy: .url),
             Setting(
                 "ENROUTE_ETA_AZURE_DAILY_LIMIT", dailyLimit, default: .number(ProcessConfiguration.defaultDailyLimit),
@@ -67,7 +67,7 @@ extension SettingsTable {
                 "ENROUTE_ETA_MAPBOX_TOKEN", .text("printable ASCII without spaces"), "Access token for Mapbox.",
                 secrecy: .secret),
             Setting(
-                "ENROUTE_ETA_MAPBOX_URL", httpsURL, default: .value(MapboxDirections.usualURL), "Where Mapbox is.",
+                "ENROUTE_ETA_MAPBOX_URL", httpsURL, default: .value(MapboxDirections.usualURL), "Base URL of Mapbox.",
                 details: "Used for geocoding too.", secrecy: .url),
             Setting(
                 "ENROUTE_ETA_MAPBOX_DAILY_LIMIT", dailyLimit, default: .number(ProcessConfiguration.defaultDailyLimit),
