@@ -1,4 +1,4 @@
-"""A rider who sets off also shares the location (US-072), after the explanation (US-122), and a new task is felt."""
+"""A rider who sets off also shares the location (US-072), after the explanation (US-122). A new task is looked for and felt."""
 
 import secrets
 
@@ -73,3 +73,17 @@ def test_a_new_task_is_felt(open_rider, order_system):
     job = order_system.delivery("accepted", rider=rider.person)
     expect(rider.announcer).to_contain_text(f"New task: {job.name}.")
     assert rider.page.evaluate("felt") == [[200, 100, 300]]
+
+
+@pytest.mark.lean
+def test_an_online_rider_without_a_task_asks_for_one_every_2_s(open_rider):
+    rider = open_rider(clock=True, **LOCATED)
+    rider.switch.click()
+    expect(rider.switch).to_have_attribute("aria-checked", "true")
+    clock, answer = rider.page.clock, "**/riders/me"
+    # The page looks every 5 s before it knows that the rider waits.
+    with rider.page.expect_response(answer):
+        clock.pause_at((rider.page.evaluate("Date.now()") + 5_000) / 1_000)
+    for _ in range(3):
+        with rider.page.expect_response(answer):
+            clock.run_for(2_000)
