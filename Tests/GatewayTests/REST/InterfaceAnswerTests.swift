@@ -141,6 +141,8 @@ import Webhooks
         let read = try await conversation.ask(200, try .good("readJob"))
         #expect(read.text.contains(#""tracking":"live""#))
         try await conversation.ask(422, report.with { $0.body = #"{"fixes":[]}"# })
+        try await conversation.ask(
+            409, report.with { $0.body = #"{"device":"phone-2","fixes":[\#(SampleRequest.fix())]}"# })
         let unavailable = try SampleRequest.good("reportUnavailable")
         try await conversation.ask(204, unavailable)
         try await conversation.ask(422, unavailable.with { $0.body = #"{"reason":"midnight"}"# })
