@@ -110,6 +110,34 @@ def test_D5_a_map_library_that_takes_long_is_loaded_once(coming, devices):
 
 
 @pytest.mark.lean
+@pytest.mark.parametrize("late", ["/assets/track-start.js", "/assets/page-rescue.js"])
+def test_D5_the_map_library_is_loaded_once_if_a_script_that_may_load_it_comes_late(late, coming, devices):
+    job, _ = coming()
+    page = devices.open(None, width=390, height=844, is_phone=True)
+    library, held, asked = "/assets/leaflet/leaflet.js", {}, []
+
+    def hold(route):
+        path = urlsplit(route.request.url).path
+        asked.append(path)
+        held.setdefault(path, route)
+
+    page.route(lambda url: urlsplit(url).path in (late, library), hold)
+    page.goto(job.guest_url, wait_until="commit")
+    page.wait_for_function("() => document.querySelector('script[data-makes=L]')")
+    # The script asks for what it needs while the library is on its way.
+    with page.expect_response(lambda answer: urlsplit(answer.url).path == late):
+        held[late].continue_()
+    page.wait_for_function("(late) => late !== '/assets/track-start.js' || 'enrouteStarted' in window", arg=late)
+    if late == "/assets/track-start.js":
+        page.evaluate("async () => { await enrouteStarted.answer; await new Promise(requestAnimationFrame); }")
+    page.wait_for_function("() => document.querySelector('script[data-makes=L]')")
+    assert page.locator("script[data-makes=L]").count() == 1
+    held[library].continue_()
+    expect(page.locator("#map .rider")).to_be_visible()
+    assert asked.count(library) == 1
+
+
+@pytest.mark.lean
 def test_D5_without_the_map_library_the_page_shows_everything_else(coming, order_system, devices):
     job, _ = coming()
     page = devices.open(None, width=390, height=844, is_phone=True)
