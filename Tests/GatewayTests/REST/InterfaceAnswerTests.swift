@@ -83,10 +83,9 @@ import Webhooks
         try await conversation.ask(200, try .good("readStatusLog"))
         try await conversation.ask(200, try .good("listJobs"))
         try await conversation.ask(201, try .good("createJob"))
-        try await conversation.ask(204, try .good("eraseJob"))
-        try await conversation.ask(404, try .good("eraseJob"))
-        let log = try SampleRequest.good("readStatusLog").with { ($0.role, $0.person) = (.customer, "anna") }
-        try await conversation.ask(200, log)
+        for status in [204, 404] { try await conversation.ask(status, try .good("eraseJob")) }
+        try await conversation.ask(
+            200, try .good("readStatusLog").with { ($0.role, $0.person) = (.customer, "anna") })
         let navigate = try SampleRequest.good("navigate")
         try await conversation.ask(200, navigate)
         try await conversation.ask(422, navigate.with { $0.path = "/api/v1/jobs/visit-2/navigation?to=vendor" })
@@ -141,8 +140,8 @@ import Webhooks
         let read = try await conversation.ask(200, try .good("readJob"))
         #expect(read.text.contains(#""tracking":"live""#))
         try await conversation.ask(422, report.with { $0.body = #"{"fixes":[]}"# })
-        try await conversation.ask(
-            409, report.with { $0.body = #"{"device":"phone-2","fixes":[\#(SampleRequest.fix())]}"# })
+        let other = #"{"device":"phone-2","fixes":[\#(SampleRequest.fix())]}"#
+        try await conversation.ask(409, report.with { $0.body = other })
         let unavailable = try SampleRequest.good("reportUnavailable")
         try await conversation.ask(204, unavailable)
         try await conversation.ask(422, unavailable.with { $0.body = #"{"reason":"midnight"}"# })
