@@ -59,9 +59,11 @@ const cells = (first, ...others) => [
 
 const badge = (kind, text) => make('td', {'data-kind': kind}, text);
 
+/** The zone that was scrolled into view: once, and not while the page is hidden. */
+let revealed = null;
+
 /** Links to the zones with the number of jobs; `link(zone)` returns an address. */
 export function zonesPanel(panel, zones, {words, current, link}) {
-  const before = panel.querySelector('[aria-current]')?.dataset.zone;
   replace(panel, [zones, current, link(current ?? '')], () => [
     zones.length === 0 ? make('p', {class: 'quiet'}, words.noZones) : make('ul', {}, ...zones.map(({zone, jobs}) => {
       const anchor = make('a', {
@@ -70,12 +72,14 @@ export function zonesPanel(panel, zones, {words, current, link}) {
       anchor.dataset.zone = anchor.dataset.place = zone;
       return make('li', {}, anchor);
     }))]);
-  if (current !== before) reveal(panel, panel.querySelector('[aria-current]'));
+  const entry = panel.querySelector('[aria-current]');
+  if (current === revealed || !entry?.clientWidth) return;
+  reveal(panel, entry);
+  revealed = current;
 }
 
 /** Scrolls a row, and nothing around it, until an entry is in view. */
 function reveal(row, entry) {
-  if (!entry) return;
   const [frame, box] = [row, entry].map((each) => each.getBoundingClientRect());
   row.scrollBy(Math.min(0, box.left - frame.left) + Math.max(0, Math.ceil(box.right - frame.right)), 0);
 }
