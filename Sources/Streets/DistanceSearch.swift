@@ -1,4 +1,5 @@
-// The lengths of the shortest ways from one position to several others nearby (Dijkstra), for a map matcher.
+// The lengths of the shortest ways from one position to several others nearby (Dijkstra), for a map matcher. Drivers were
+// where they were, so turn restrictions do not count.
 
 struct DistanceSearch {
     let graph: StreetGraph
@@ -53,7 +54,7 @@ struct DistanceSearch {
             for index in Int(self.graph.firstHalves[Int(node)])..<Int(self.graph.firstHalves[Int(node) + 1]) {
                 let half = self.graph.halves[index]
                 let edge = self.graph.edges[Int(half >> 1)]
-                guard self.allows(edge.rule, half & 1) else { continue }
+                guard Int(half >> 1) < self.graph.streetCount, self.allows(edge.rule, half & 1) else { continue }
                 offer(half & 1 == 0 ? edge.to : edge.from, cost + Float(edge.centimeters) / 100)
             }
         }
@@ -61,12 +62,12 @@ struct DistanceSearch {
     }
 
     private func allows(_ rule: UInt32, _ backward: UInt32) -> Bool {
-        self.costs?.allows(rule, backward: backward) ?? true
+        self.costs?.allowsPart(rule, backward: backward) ?? true
     }
 
     /// - Returns: `nil` for an edge that is not in the file.
     private func place(_ position: StreetPosition) -> SearchPlace? {
-        guard position.edge < self.graph.edges.count, !position.metersAlong.isNaN else { return nil }
+        guard position.edge < self.graph.streetCount, !position.metersAlong.isNaN else { return nil }
         let edge = Int(position.edge)
         return SearchPlace(
             edge: edge, metersAlong: min(max(0, position.metersAlong), self.graph.meters(of: edge)), extraSeconds: 0)

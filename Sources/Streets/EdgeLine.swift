@@ -3,17 +3,17 @@
 extension StreetGraph {
     /// The points of an edge from its start to its end, at least two.
     func line(of edge: Int) -> EdgeLine {
-        let record = self.edges[edge]
+        let (record, street) = (self.edges[edge], self.street(edge))
         return EdgeLine(
             start: self.nodes[Int(record.from)], end: self.nodes[Int(record.to)],
             shape: UnsafeBufferPointer(
-                rebasing: self.shapes[Int(self.firstShapes[edge])..<Int(self.firstShapes[edge + 1])]))
+                rebasing: self.shapes[Int(self.firstShapes[street])..<Int(self.firstShapes[street + 1])]))
     }
 
     func meters(of edge: Int) -> Double { Double(self.edges[edge].centimeters) / 100 }
 
     func name(of edge: Int) -> String? {
-        let name = Int(self.edgeNames[edge])
+        let name = Int(self.edgeNames[self.street(edge)])
         let bytes = self.nameBytes[Int(self.firstNames[name])..<Int(self.firstNames[name + 1])]
         return bytes.isEmpty ? nil : String(decoding: bytes, as: UTF8.self)
     }

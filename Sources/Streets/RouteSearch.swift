@@ -35,6 +35,8 @@ struct RouteSearch {
 
     /// A search that has visited this many nodes gives up.
     static let maxVisited = 2_000_000
+    /// The most ways to leave the places where a search starts. More would not fit into `SearchLabel.via`.
+    private static let maxStarts = 128
 
     private struct Start {
         var node: Int
@@ -55,9 +57,8 @@ struct RouteSearch {
         from starts: [SearchPlace], to targets: [SearchPlace], _ space: SearchSpace, maxVisited: Int = Self.maxVisited
     ) -> FoundPath? {
         var best = self.direct(starts, targets)
-        let (leaving, entering) = (self.leaving(starts), self.entering(targets))
-        // More would not fit into `via`.
-        guard !entering.isEmpty, !leaving.isEmpty, leaving.count < 128 else { return best }
+        let (leaving, entering) = (Array(self.leaving(starts).prefix(Self.maxStarts)), self.entering(targets))
+        guard !entering.isEmpty, !leaving.isEmpty else { return best }
         let bounds = LandmarkBounds(
             self.graph, self.costs.kind, scale: self.landmarkScale, fastest: self.fastest,
             starts: leaving.map(\.node), targets: entering.map { Int($0.node) })
@@ -93,6 +94,7 @@ struct RouteSearch {
                 for target in entering where target.node == node && label.cost + target.seconds < bestSeconds {
                     (bestSeconds, bestTarget) = (label.cost + target.seconds, target)
                 }
+                let back = self.back(label.via)
                 for index in Int(firstHalves[Int(node)])..<Int(firstHalves[Int(node) + 1]) {
                     let half = halves[index]
                     let (edge, backward) = (edges[Int(half >> 1)], half & 1)
@@ -100,7 +102,7 @@ struct RouteSearch {
                     let cost =
                         label.cost
                         + costs.seconds(edge.rule, centimeters: Float(edge.centimeters), perCentimeter)
-                        + costs.delay(edge.rule, backward: backward)
+                        + costs.delay(edge.rule, backward: backward) + (half == back ? costs.turnSeconds : 0)
                     let next = backward == 0 ? edge.to : edge.from
                     let known = labels[Int(next)]
                     guard cost < bestSeconds, known.stamp != stamp || cost < known.cost else { continue }
@@ -115,6 +117,13 @@ struct RouteSearch {
         return best
     }
 
+    /// The half edge that leads back where the search came from. It is only ever the fastest way around a forbidden turn.
+    @inline(__always)
+    private func back(_ via: UInt32) -> UInt32 {
+        guard via < StreetGraph.maxHalves else { return .max }
+        return UInt32(self.graph.street(Int(via >> 1))) << 1 | (via & 1 ^ 1)
+    }
+
     /// The way along one edge, if a start and a target are on the same.
     private func direct(_ starts: [SearchPlace], _ targets: [SearchPlace]) -> FoundPath? {
         var best: FoundPath?
@@ -124,7 +133,7 @@ struct RouteSearch {
                 let rule = self.graph.edges[start.edge].rule
                 let meters = abs(target.metersAlong - start.metersAlong)
                 // Nobody travels to be in the same place.
-                guard meters == 0 || self.costs.allows(rule, backward: backward ? 1 : 0) else { continue }
+                guard meters == 0 || self.costs.allowsPart(rule, backward: backward ? 1 : 0) else { continue }
                 let seconds =
                     start.extraSeconds + target.extraSeconds + self.costs.seconds(rule, meters: meters)
                 guard seconds < best?.seconds ?? .infinity else { continue }
@@ -157,7 +166,7 @@ struct RouteSearch {
         places.enumerated().flatMap { index, place -> [Target] in
             let edge = self.graph.edges[place.edge]
             return [false, true].compactMap { backward in
-                guard self.costs.allows(edge.rule, backward: backward ? 1 : 0) else { return nil }
+                guard self.costs.allowsPart(edge.rule, backward: backward ? 1 : 0) else { return nil }
                 let meters = backward ? self.graph.meters(of: place.edge) - place.metersAlong : place.metersAlong
                 let seconds = place.extraSeconds + self.costs.seconds(edge.rule, meters: max(0, meters))
                 guard seconds.isFinite else { return nil }

@@ -21,11 +21,11 @@ enum StreetSection: UInt32, CaseIterable {
     case firstHalves
     /// Half edges by the node where they start: edge * 2, plus 1 if it is travelled backward.
     case halves
-    /// For each edge the index of its first shape point, and their number at the end. Both nodes are left out.
+    /// For each street the index of its first shape point, and their number at the end. Both nodes are left out.
     case firstShapes
     /// `StreetPoint`s.
     case shapes
-    /// For each edge the index of its name.
+    /// For each street the index of its name.
     case edgeNames
     /// For each name the offset of its first byte, and the number of bytes at the end. Name 0 is empty.
     case firstNames
@@ -44,6 +44,9 @@ enum StreetSection: UInt32, CaseIterable {
     case landmarks
     /// The attribution that the data's licence requires, UTF-8.
     case attribution
+    /// The street of each copy, ascending. The last edges are copies of streets, for turn restrictions; they have the shape and
+    /// the name of their street.
+    case copies
 
     var elementBytes: Int {
         switch self {
@@ -58,7 +61,7 @@ enum StreetSection: UInt32, CaseIterable {
 
 enum StreetFile {
     static let magic: [UInt8] = Array("ENRSTRT\n".utf8)
-    static let version: UInt32 = 1
+    static let version: UInt32 = 2
     /// Magic, version, number of sections, bytes of the file, CRC-32 of everything after the header, reserved.
     static let headerBytes = 32
     /// Number, bytes of an element, offset, number of elements.

@@ -6,6 +6,7 @@ final class StreetGraph: Sendable {
 
     nonisolated(unsafe) let nodes: UnsafeBufferPointer<StreetPoint>
     nonisolated(unsafe) let edges: UnsafeBufferPointer<EdgeRecord>
+    nonisolated(unsafe) let copies: UnsafeBufferPointer<UInt32>
     nonisolated(unsafe) let firstHalves: UnsafeBufferPointer<UInt32>
     nonisolated(unsafe) let halves: UnsafeBufferPointer<UInt32>
     nonisolated(unsafe) let firstShapes: UnsafeBufferPointer<UInt32>
@@ -38,6 +39,7 @@ final class StreetGraph: Sendable {
 
         self.nodes = sections.section(.nodes)
         self.edges = sections.section(.edges)
+        self.copies = sections.section(.copies)
         self.firstHalves = sections.section(.firstHalves)
         self.halves = sections.section(.halves)
         self.firstShapes = sections.section(.firstShapes)
@@ -55,13 +57,14 @@ final class StreetGraph: Sendable {
         self.attribution = String(decoding: attribution, as: UTF8.self)
 
         let kinds = TravelKind.allCases.count
-        guard !self.nodes.isEmpty, !self.edges.isEmpty, self.edges.count < Self.maxHalves / 2 else {
+        let streetCount = self.edges.count - self.copies.count
+        guard !self.nodes.isEmpty, streetCount > 0, self.edges.count < Self.maxHalves / 2 else {
             throw damaged("it has no streets, or too many")
         }
         guard Self.areStarts(self.firstHalves, of: self.nodes.count, upTo: self.halves.count),
-            Self.areStarts(self.firstShapes, of: self.edges.count, upTo: self.shapes.count),
+            Self.areStarts(self.firstShapes, of: streetCount, upTo: self.shapes.count),
             Self.areStarts(self.firstCellEdges, of: self.cells.count, upTo: self.cellEdges.count),
-            self.edgeNames.count == self.edges.count, self.firstNames.count > 1,
+            self.edgeNames.count == streetCount, self.firstNames.count > 1,
             Self.areStarts(self.firstNames, of: self.firstNames.count - 1, upTo: self.nameBytes.count),
             self.landmarkUnits.count == kinds, self.landmarkCosts.count == kinds * TravelCosts.numberCount,
             self.landmarks.count % (kinds * 2 * self.nodes.count) == 0
@@ -71,10 +74,27 @@ final class StreetGraph: Sendable {
 
         let (nodeCount, edgeCount) = (UInt32(self.nodes.count), UInt32(self.edges.count))
         guard self.edges.allSatisfy({ $0.from < nodeCount && $0.to < nodeCount }),
-            self.halves.allSatisfy({ $0 >> 1 < edgeCount }), self.cellEdges.allSatisfy({ $0 < edgeCount }),
+            self.halves.allSatisfy({ $0 >> 1 < edgeCount }), self.cellEdges.allSatisfy({ $0 < UInt32(streetCount) }),
             self.edgeNames.allSatisfy({ $0 < self.firstNames.count - 1 }), self.nodes.allSatisfy(\.isValid),
-            self.shapes.allSatisfy(\.isValid)
+            self.shapes.allSatisfy(\.isValid), self.copies.allSatisfy({ $0 < UInt32(streetCount) })
         else { throw damaged("it refers to streets that it does not contain") }
+    }
+
+    /// The number of edges that are streets. The ones that follow are copies.
+    var streetCount: Int { self.edges.count - self.copies.count }
+
+    /// The street that an edge is, or is a copy of.
+    @inline(__always)
+    func street(_ edge: Int) -> Int { edge < self.streetCount ? edge : Int(self.copies[edge - self.streetCount]) }
+
+    /// The copies of a street.
+    func copies(of street: Int) -> some Sequence<Int> {
+        var (low, high) = (0, self.copies.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if self.copies[middle] < street { low = middle + 1 } else { high = middle }
+        }
+        return self.copies[low...].indices.lazy.prefix { self.copies[$0] == street }.map { self.streetCount + $0 }
     }
 
     /// Ascending starts of `count` ranges, which end at `end`.

@@ -75,7 +75,9 @@ private struct StreetChains {
     private(set) var chains: [Chain] = []
 
     init(_ graph: StreetGraph, class known: String) {
-        var isOpen = graph.edges.map { StreetRule(bits: $0.rule).road.mapClass == known }
+        var isOpen = graph.edges.indices.map {
+            $0 < graph.streetCount && StreetRule(bits: graph.edges[$0].rule).road.mapClass == known
+        }
         func next(from node: UInt32, name: UInt32) -> UInt32? {
             for index in Int(graph.firstHalves[Int(node)])..<Int(graph.firstHalves[Int(node) + 1]) {
                 let half = graph.halves[index]

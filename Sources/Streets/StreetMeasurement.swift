@@ -37,7 +37,7 @@ extension StreetNetwork {
             value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
             value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
             value ^= value >> 31
-            let edge = Int(value % UInt64(self.graph.edges.count))
+            let edge = Int(value % UInt64(self.graph.streetCount))
             return self.graph.point(on: edge, metersAlong: self.graph.meters(of: edge) / 3).coordinate
         }
         var result = StreetMeasurement()

@@ -38,7 +38,7 @@ package final class StreetNetwork: Sendable {
             })
     }
 
-    /// The number of directed edges, of nodes, and of bytes.
+    /// The number of directed edges and of nodes, with the copies for turn restrictions.
     package var edgeCount: Int { self.graph.halves.count }
     package var nodeCount: Int { self.graph.nodes.count }
     /// The attribution that the data's licence requires to be shown.
@@ -77,7 +77,7 @@ package final class StreetNetwork: Sendable {
     ) -> [NearSegment] {
         let costs = vehicle.flatMap { self.searches[$0]?.costs }
         let found = self.graph.nearest(StreetPoint(place), within: meters, atMost: atMost) { rule in
-            costs.map { $0.allows(rule, backward: 0) || $0.allows(rule, backward: 1) } ?? true
+            costs.map { $0.allowsPart(rule, backward: 0) || $0.allowsPart(rule, backward: 1) } ?? true
         }
         return found.compactMap { near in
             guard let place = near.point.coordinate else { return nil }
@@ -105,13 +105,16 @@ package final class StreetNetwork: Sendable {
         let connected = StreetRule.connected(costs.kind)
         let found = self.graph.nearest(StreetPoint(place), within: Self.longestSnap, atMost: Self.snapCandidates) {
             rule in
-            rule & connected != 0 && (costs.allows(rule, backward: 0) || costs.allows(rule, backward: 1))
+            rule & connected != 0 && (costs.allowsPart(rule, backward: 0) || costs.allowsPart(rule, backward: 1))
         }
         guard let first = found.first else { return [] }
-        return found.prefix { $0.meters <= first.meters + Self.snapTolerance }.map { near in
-            SearchPlace(
-                edge: near.edge, metersAlong: near.metersAlong,
-                extraSeconds: (near.meters - first.meters) * Self.snapSecondsPerMeter)
+        let copies = costs.kind == .motor
+        return found.prefix { $0.meters <= first.meters + Self.snapTolerance }.flatMap { near in
+            ([near.edge] + (copies ? Array(self.graph.copies(of: near.edge)) : [])).map { edge in
+                SearchPlace(
+                    edge: edge, metersAlong: near.metersAlong,
+                    extraSeconds: (near.meters - first.meters) * Self.snapSecondsPerMeter)
+            }
         }
     }
 

@@ -9,7 +9,8 @@ enum TravelKind: Int, Sendable, CaseIterable {
 
 /// Bits 0-3: `RoadClass`. 4-11: speed limit in km/h, 0 for none. 12-17: allowed forward and backward, by kind. 18-20: in
 /// a component that is large enough, by kind. 21-23: for local traffic only, by kind. 24: no trucks. 25: no mopeds.
-/// 26-27: traffic lights at the start, at the end. 28-29: a crossing at the start, at the end.
+/// 26-27: traffic lights at the start, at the end. 28-29: a crossing at the start, at the end. 30-31: a turn restriction at the
+/// end of the way forward, of the way backward: motor vehicles use a copy of the edge instead.
 struct StreetRule: Hashable, Sendable {
     var bits: UInt32
 
@@ -34,11 +35,16 @@ struct StreetRule: Hashable, Sendable {
     static func local(_ kind: TravelKind) -> UInt32 { 1 << UInt32(21 + kind.rawValue) }
     static func lights(atStart: Bool) -> UInt32 { 1 << (atStart ? 26 : 27) }
     static func crossing(atStart: Bool) -> UInt32 { 1 << (atStart ? 28 : 29) }
+    static func restricted(backward: Bool) -> UInt32 { 1 << (backward ? 31 : 30) }
 
     /// Somebody may use the street, in some direction.
     var isUsable: Bool { self.bits & (0x3F << 12) != 0 }
 
-    func allows(_ kind: TravelKind, backward: Bool) -> Bool { self.bits & Self.access(kind, backward: backward) != 0 }
+    /// Whether the street may be used in a direction up to its end.
+    func allows(_ kind: TravelKind, backward: Bool) -> Bool {
+        self.bits & Self.access(kind, backward: backward) != 0
+            && (kind != .motor || self.bits & Self.restricted(backward: backward) == 0)
+    }
 
     mutating func set(_ mask: UInt32, _ isSet: Bool = true) {
         if isSet { self.bits |= mask } else { self.bits &= ~mask }

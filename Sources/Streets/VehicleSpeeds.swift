@@ -106,6 +106,14 @@ struct TravelCosts: Sendable {
     let slow: UInt32
     /// The bit of `StreetRule` that allows this kind of travel forward. The next bit allows it backward.
     let forwardAccess: UInt32
+    /// The bit of `StreetRule` that restricts the turns at the end of the way forward, which the vehicle must obey; or 0. The
+    /// next bit is for the way backward.
+    let forwardRestriction: UInt32
+    /// Seconds to turn round at a crossing and go back.
+    var turnSeconds: Float
+
+    /// Drivers rarely do it, and it must not be the way around a forbidden turn.
+    private static let carTurnSeconds: Float = 60
 
     static let slowFactor: Float = 3
 
@@ -118,6 +126,8 @@ struct TravelCosts: Sendable {
         }
         (self.crossingSeconds, self.lightsSeconds) = (Float(speeds.crossingSeconds), Float(speeds.lightsSeconds))
         self.forwardAccess = StreetRule.access(kind, backward: false)
+        self.forwardRestriction = kind == .motor ? StreetRule.restricted(backward: false) : 0
+        self.turnSeconds = kind == .motor ? Self.carTurnSeconds : 0
         self.forbidden = vehicle == .moped ? StreetRule.noMopeds : 0
         self.slow = StreetRule.local(kind) | (vehicle == .truck ? StreetRule.noTrucks : 0)
     }

@@ -17,10 +17,26 @@ struct PBFWriter {
         var nodes: [Int64]
     }
 
+    struct Relation {
+        var id: Int64
+        var tags: [(String, String)]
+        /// Role, type (0 node, 1 way, 2 relation) and id.
+        var members: [(role: String, type: UInt64, id: Int64)]
+
+        static func restriction(
+            _ id: Int64, _ kind: String, from: Int64, via: Int64, to: Int64, _ tags: [(String, String)] = []
+        ) -> Relation {
+            Relation(
+                id: id, tags: [("type", "restriction"), ("restriction", kind)] + tags,
+                members: [("from", 1, from), ("via", 0, via), ("to", 1, to)])
+        }
+    }
+
     enum Packing: CaseIterable, Sendable { case raw, zlib }
 
     var nodes: [Node] = []
     var ways: [Way] = []
+    var relations: [Relation] = []
     var features = ["OsmSchema-V0.6", "DenseNodes"]
     var packing = Packing.zlib
     var isDense = true
@@ -30,6 +46,7 @@ struct PBFWriter {
         let header = self.features.flatMap { Self.field(4, Array($0.utf8)) }
         return self.blob("OSMHeader", header) + self.blob("OSMData", self.block(self.nodeGroup))
             + self.blob("OSMData", self.block(self.wayGroup))
+            + (self.relations.isEmpty ? [] : self.blob("OSMData", self.block(self.relationGroup)))
     }
 
     // MARK: encoding
@@ -56,8 +73,9 @@ struct PBFWriter {
     // MARK: parts
 
     private var strings: [String] {
-        let texts = self.nodes.flatMap(\.tags) + self.ways.flatMap(\.tags)
-        return [""] + Set(texts.flatMap { [$0.0, $0.1] }).sorted()
+        let tags = self.nodes.flatMap(\.tags) + self.ways.flatMap(\.tags) + self.relations.flatMap(\.tags)
+        let roles = self.relations.flatMap(\.members).map(\.role)
+        return [""] + Set(tags.flatMap { [$0.0, $0.1] } + roles).sorted()
     }
 
     private func index(_ text: String) -> UInt64 { UInt64(self.strings.firstIndex(of: text) ?? 0) }
@@ -115,6 +133,19 @@ struct PBFWriter {
                 Self.field(1, UInt64(way.id)) + Self.field(2, way.tags.flatMap { Self.varint(self.index($0.0)) })
                     + Self.field(3, way.tags.flatMap { Self.varint(self.index($0.1)) })
                     + Self.field(8, Self.deltas(way.nodes)))
+        }
+    }
+
+    private var relationGroup: [UInt8] {
+        self.relations.flatMap { relation in
+            Self.field(
+                4,
+                Self.field(1, UInt64(relation.id))
+                    + Self.field(2, relation.tags.flatMap { Self.varint(self.index($0.0)) })
+                    + Self.field(3, relation.tags.flatMap { Self.varint(self.index($0.1)) })
+                    + Self.field(8, relation.members.flatMap { Self.varint(self.index($0.role)) })
+                    + Self.field(9, Self.deltas(relation.members.map(\.id)))
+                    + Self.field(10, relation.members.flatMap { Self.varint($0.type) }))
         }
     }
 

@@ -76,7 +76,7 @@ import Testing
         for (changed, message) in [
             (Array("{\"type\":\"FeatureCollection\"}".utf8), "is not a compiled street file"),
             ([], "is not a compiled"),
-            (Array(bytes[..<8]) + [9] + bytes[9...], "has format 9, but this version of Enroute reads format 1"),
+            (Array(bytes[..<8]) + [9] + bytes[9...], "has format 9, but this version of Enroute reads format 2"),
         ] {
             #expect {
                 _ = try self.opened(changed)

@@ -19,6 +19,10 @@ extension BuiltNetwork {
                 let rule = StreetRule(bits: edge.rule)
                 guard rule.allows(kind, backward: false) || rule.allows(kind, backward: true) else { continue }
                 self.edges[index].rule |= StreetRule.connected(kind)
+                // A street with a turn restriction may be connected by its copies alone.
+                if index >= self.streets.count {
+                    self.edges[Int(self.copies[index - self.streets.count])].rule |= StreetRule.connected(kind)
+                }
             }
         }
     }

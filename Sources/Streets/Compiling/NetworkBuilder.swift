@@ -8,13 +8,19 @@ struct BuiltNetwork {
     var edgeNames: [UInt32] = []
     var firstShapes: [UInt32] = [0]
     var shapes: [StreetPoint] = []
+    /// The last edges are copies of these, because of turn restrictions.
+    var copies: [UInt32] = []
     var firstHalves: [UInt32] = []
     var halves: [UInt32] = []
+    var unclearRestrictions = 0
     var landmarkCount = 0
     var landmarks: [UInt16] = []
     var landmarkUnits: [UInt32] = []
 
-    /// The line of an edge.
+    /// The edges that are streets, without the copies.
+    var streets: Range<Int> { 0..<self.edges.count - self.copies.count }
+
+    /// The line of a street.
     func line(of edge: Int) -> [StreetPoint] {
         [self.nodes[Int(self.edges[edge].from)]]
             + self.shapes[Int(self.firstShapes[edge])..<Int(self.firstShapes[edge + 1])]
@@ -37,19 +43,10 @@ enum NetworkBuilder {
     /// A longer stretch between two points is no street, in metres.
     private static let longestStep = 100_000.0
 
-    private struct Piece {
-        var from: UInt32
-        var to: UInt32
-        var way: UInt32
-        var firstShape: Int
-        var shapeCount: Int
-        var order: UInt64
-    }
-
     static func build(_ ways: StreetWays, _ places: NodePlaces) throws(StreetInputError) -> BuiltNetwork {
         let nodes = ways.keys.map { UInt32(places.index(of: $0) ?? 0) }
         let isJunction = self.junctions(ways, nodes, count: places.keys.count)
-        var (pieces, shapes): ([Piece], [StreetPoint]) = ([], [])
+        var (pieces, shapes): ([StreetPiece], [StreetPoint]) = ([], [])
         for way in ways.ways.indices {
             self.split(way, ways, nodes, isJunction, places, into: &pieces, &shapes)
         }
@@ -57,7 +54,10 @@ enum NetworkBuilder {
         guard pieces.count < Int(StreetGraph.maxHalves / 2), shapes.count < Int(UInt32.max) else {
             throw .tooLarge(reason: "it has \(pieces.count) edges")
         }
-        return self.network(ways, places, pieces, shapes)
+        pieces.sort { ($0.order, $0.from, $0.to, $0.way) < ($1.order, $1.from, $1.to, $1.way) }
+        self.markEnds(of: &pieces, places)
+        let turns = TurnCopies(ways.restrictions, in: &pieces, ways, places)
+        return self.network(ways, places, pieces, shapes, turns)
     }
 
     /// Nodes where ways meet, start or end.
@@ -76,18 +76,18 @@ enum NetworkBuilder {
 
     private static func split(
         _ way: Int, _ ways: StreetWays, _ nodes: [UInt32], _ isJunction: [Bool], _ places: NodePlaces,
-        into pieces: inout [Piece], _ shapes: inout [StreetPoint]
+        into pieces: inout [StreetPiece], _ shapes: inout [StreetPoint]
     ) {
         var start: (node: UInt32, firstShape: Int)?
         var last: StreetPoint?
-        func close(_ node: UInt32, _ pieces: inout [Piece], _ shapes: [StreetPoint]) {
+        func close(_ node: UInt32, _ pieces: inout [StreetPiece], _ shapes: [StreetPoint]) {
             guard let from = start, let point = places.point(Int(from.node)) else { return }
             let count = shapes.count - from.firstShape
             guard from.node != node || count > 0 else { return }
             pieces.append(
-                Piece(
+                StreetPiece(
                     from: from.node, to: node, way: UInt32(way), firstShape: from.firstShape, shapeCount: count,
-                    order: PlaceOrder.of(point)))
+                    order: PlaceOrder.of(point), rule: ways.ways[way].rule))
         }
         for index in ways.keys(of: way).indices {
             let node = nodes[index]
@@ -116,45 +116,66 @@ enum NetworkBuilder {
         if let from = start, shapes.count > from.firstShape { shapes.removeSubrange(from.firstShape...) }
     }
 
+    /// Marks the ends of pieces that have traffic lights, or at which three or more streets for cars meet.
+    private static func markEnds(of pieces: inout [StreetPiece], _ places: NodePlaces) {
+        var counts = [UInt8](repeating: 0, count: places.keys.count)
+        for piece in pieces {
+            guard piece.rule.allows(.motor, backward: false) || piece.rule.allows(.motor, backward: true) else {
+                continue
+            }
+            for node in [piece.from, piece.to] where counts[Int(node)] < 3 { counts[Int(node)] += 1 }
+        }
+        for index in pieces.indices {
+            for (node, atStart) in [(Int(pieces[index].from), true), (Int(pieces[index].to), false)] {
+                pieces[index].rule.set(StreetRule.lights(atStart: atStart), places.hasLights[node])
+                pieces[index].rule.set(StreetRule.crossing(atStart: atStart), counts[node] >= 3)
+            }
+        }
+    }
+
     private static func network(
-        _ ways: StreetWays, _ places: NodePlaces, _ unsorted: [Piece], _ shapes: [StreetPoint]
+        _ ways: StreetWays, _ places: NodePlaces, _ pieces: [StreetPiece], _ shapes: [StreetPoint], _ turns: TurnCopies
     ) -> BuiltNetwork {
-        let pieces = unsorted.sorted { ($0.order, $0.from, $0.to, $0.way) < ($1.order, $1.from, $1.to, $1.way) }
         var used = [Bool](repeating: false, count: places.keys.count)
         for piece in pieces {
             used[Int(piece.from)] = true
             used[Int(piece.to)] = true
         }
-        let sorted = used.indices.filter { used[$0] }.map { (PlaceOrder.of(places.points[$0]), $0) }.sorted { $0 < $1 }
-        var number = [UInt32](repeating: 0, count: places.keys.count)
+        let points = places.points + turns.nodes.map { places.points[Int($0)] }
+        used += turns.nodes.map { _ in true }
+        let sorted = used.indices.filter { used[$0] }.map { (PlaceOrder.of(points[$0]), $0) }.sorted { $0 < $1 }
+        var number = [UInt32](repeating: 0, count: points.count)
         for (index, entry) in sorted.enumerated() { number[entry.1] = UInt32(index) }
 
         var network = BuiltNetwork()
-        network.nodes = sorted.map { places.points[$0.1] }
-        network.edges.reserveCapacity(pieces.count)
+        network.nodes = sorted.map { points[$0.1] }
+        network.edges.reserveCapacity(pieces.count + turns.copies.count)
         network.shapes.reserveCapacity(shapes.count)
         for piece in pieces {
             let shape = shapes[piece.firstShape..<piece.firstShape + piece.shapeCount]
-            let way = ways.ways[Int(piece.way)]
             var meters = 0.0
-            var last = places.points[Int(piece.from)]
-            for point in shape + [places.points[Int(piece.to)]] {
+            var last = points[Int(piece.from)]
+            for point in shape + [points[Int(piece.to)]] {
                 meters += last.meters(to: point)
                 last = point
             }
-            var rule = way.rule
-            rule.set(StreetRule.lights(atStart: true), places.hasLights[Int(piece.from)])
-            rule.set(StreetRule.lights(atStart: false), places.hasLights[Int(piece.to)])
             network.edges.append(
                 EdgeRecord(
                     from: number[Int(piece.from)], to: number[Int(piece.to)],
-                    centimeters: UInt32(clamping: Int64((meters * 100).rounded())), rule: rule.bits))
-            network.edgeNames.append(way.name)
+                    centimeters: UInt32(clamping: Int64((meters * 100).rounded())), rule: piece.rule.bits))
+            network.edgeNames.append(ways.ways[Int(piece.way)].name)
             network.shapes.append(contentsOf: shape)
             network.firstShapes.append(UInt32(network.shapes.count))
         }
+        for copy in turns.copies {
+            network.edges.append(
+                EdgeRecord(
+                    from: number[Int(copy.from)], to: number[Int(copy.to)],
+                    centimeters: network.edges[Int(copy.piece)].centimeters, rule: copy.rule.bits))
+            network.copies.append(copy.piece)
+        }
+        network.unclearRestrictions = turns.unclear
         network.connect()
-        network.markCrossings()
         return network
     }
 }
@@ -176,22 +197,6 @@ extension BuiltNetwork {
             counts[Int(edge.from)] += 1
             self.halves[Int(counts[Int(edge.to)])] = UInt32(index) << 1 | 1
             counts[Int(edge.to)] += 1
-        }
-    }
-
-    /// Marks the ends of edges at which three or more streets for cars meet.
-    fileprivate mutating func markCrossings() {
-        var counts = [UInt8](repeating: 0, count: self.nodes.count)
-        for edge in self.edges {
-            let rule = StreetRule(bits: edge.rule)
-            guard rule.allows(.motor, backward: false) || rule.allows(.motor, backward: true) else { continue }
-            for node in [edge.from, edge.to] where counts[Int(node)] < 3 { counts[Int(node)] += 1 }
-        }
-        for index in self.edges.indices {
-            var rule = StreetRule(bits: self.edges[index].rule)
-            rule.set(StreetRule.crossing(atStart: true), counts[Int(self.edges[index].from)] >= 3)
-            rule.set(StreetRule.crossing(atStart: false), counts[Int(self.edges[index].to)] >= 3)
-            self.edges[index].rule = rule.bits
         }
     }
 }

@@ -2,7 +2,7 @@
 
 struct OSMBlock {
     private var strings: [UnsafeRawBufferPointer] = []
-    private var groups: [UnsafeRawBufferPointer] = []
+    private(set) var groups: [UnsafeRawBufferPointer] = []
     /// Nanodegrees per unit, and those of unit 0.
     private var granularity: Int64 = 100
     private var latitudeOffset: Int64 = 0
@@ -28,12 +28,12 @@ struct OSMBlock {
         guard (1...1_000_000_000).contains(self.granularity) else { throw ProtobufError(reason: "invalid granularity") }
     }
 
-    private func text(_ index: UInt64) throws(ProtobufError) -> String {
+    func text(_ index: UInt64) throws(ProtobufError) -> String {
         guard index < UInt64(self.strings.count) else { throw ProtobufError(reason: "a text is missing") }
         return String(decoding: self.strings[Int(index)], as: UTF8.self)
     }
 
-    private func index(of text: String) -> UInt64? {
+    func index(of text: String) -> UInt64? {
         self.strings.firstIndex { $0.elementsEqual(text.utf8) }.map { UInt64($0) }
     }
 
@@ -80,7 +80,7 @@ struct OSMBlock {
         try body(id, tags, nodes)
     }
 
-    private static func varints(_ packed: UnsafeRawBufferPointer) throws(ProtobufError) -> [UInt64] {
+    static func varints(_ packed: UnsafeRawBufferPointer) throws(ProtobufError) -> [UInt64] {
         var (reader, numbers): (ProtobufReader, [UInt64]) = (ProtobufReader(packed), [])
         while !reader.isAtEnd { numbers.append(try reader.varint()) }
         return numbers

@@ -53,6 +53,12 @@ package enum StreetCompiler {
         progress("\(places.keys.count) points")
         var network = try NetworkBuilder.build(ways, places)
         progress("\(network.nodes.count) nodes, \(network.halves.count) directed edges")
+        let unread = ways.unreadRestrictions.count + network.unclearRestrictions
+        if ways.restrictions.count + unread > 0 {
+            progress(
+                "\(ways.restrictions.count - network.unclearRestrictions) turn restrictions; \(unread) ignored, which lead "
+                    + "over another way or name streets that are missing")
+        }
         network.markConnected()
         network.selectLandmarks(count: Landmarks.usualCount)
         progress("\(network.landmarkCount) landmarks for each kind of travel")
@@ -69,6 +75,7 @@ package enum StreetCompiler {
                 guard let rule = StreetRule(tags: tags) else { return }
                 try ways.add(id: id, rule: rule, name: tags["name"], keys: nodes)
             }
+            try block.visitRestrictions { ways.add($0) }
         }
     }
 

@@ -29,13 +29,14 @@ extension BuiltNetwork {
         writer.add(.landmarkCosts, landmarkCosts)
         writer.add(.landmarks, self.landmarks)
         writer.add(.attribution, Array(attribution.utf8))
+        writer.add(.copies, self.copies)
         return writer.finish()
     }
 
-    /// The edges by the cells of the grid that they cross.
+    /// The streets by the cells of the grid that they cross.
     private var grid: (cells: [UInt64], first: [UInt32], edges: [UInt32]) {
         var entries: [(cell: UInt64, edge: UInt32)] = []
-        for edge in self.edges.indices {
+        for edge in self.streets {
             var seen: Set<UInt64> = []
             let line = self.line(of: edge)
             for (a, b) in zip(line, line.dropFirst()) {

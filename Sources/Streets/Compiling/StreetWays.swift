@@ -7,6 +7,8 @@ struct StreetWays {
         var first: Int
         var rule: StreetRule
         var name: UInt32
+        /// Of OpenStreetMap; `nil` for a line of a GeoJSON file.
+        var id: Int64?
     }
 
     /// The maximum number of nodes of all ways together: 800 MB of keys.
@@ -18,6 +20,9 @@ struct StreetWays {
     private(set) var attributions: [String] = []
     /// Ids of OpenStreetMap's ways, because extracts may overlap.
     private var known: Set<Int64> = []
+    private(set) var restrictions: Set<TurnRestriction> = []
+    /// Relations that forbid a turn in a way that is not read.
+    private(set) var unreadRestrictions: Set<Int64> = []
 
     /// Adds a way.
     ///
@@ -32,8 +37,17 @@ struct StreetWays {
             throw .tooLarge(reason: "its streets have more than \(Self.maxKeys) points")
         }
         if let id, !self.known.insert(id).inserted { return }
-        self.ways.append(Way(first: self.keys.count, rule: rule, name: self.names.index(of: name)))
+        self.ways.append(Way(first: self.keys.count, rule: rule, name: self.names.index(of: name), id: id))
         self.keys.append(contentsOf: keys)
+    }
+
+    /// Adds the turns that a relation forbids. A relation that another input contains too is added once.
+    mutating func add(_ relation: OSMRelation) {
+        if let restrictions = TurnRestriction.all(in: relation) {
+            self.restrictions.formUnion(restrictions)
+        } else {
+            self.unreadRestrictions.insert(relation.id)
+        }
     }
 
     mutating func add(attribution: String) {
