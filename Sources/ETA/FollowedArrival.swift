@@ -239,8 +239,7 @@ struct FollowedArrival {
     mutating func finish(
         _ calculation: ArrivalTime.Calculation, by route: SourcedRoute?, now: UInt64, wall: Int64
     ) -> ArrivalEstimate? {
-        let builtIn = self.last.flatMap { self.estimator.seconds(along: self.path, from: Point($0.place)) }
-        guard let seconds = route.map({ $0.answer.seconds + self.standingSeconds }) ?? builtIn else {
+        guard let seconds = self.seconds(by: route) else {
             self.time.failed(calculation, now: now)
             return nil
         }
@@ -250,8 +249,10 @@ struct FollowedArrival {
         let source = (route?.source ?? .builtIn).rawValue
         let range = self.range(ofSeconds: remaining, source: source, wall)
         if let route, let last {
+            // The way takes as long as the estimate says.
             self.route = HeldRoute(
-                route.answer, from: last.place, to: self.destination, stopsBefore: self.stopsBefore)
+                route.answer.taking(seconds - self.standingSeconds), from: last.place, to: self.destination,
+                stopsBefore: self.stopsBefore)
         }
         let estimate = ArrivalEstimate(
             state: .ok, arrivesAt: wall + Int64(remaining * 1000), seconds: Int64(remaining.rounded()),
@@ -260,6 +261,15 @@ struct FollowedArrival {
             route: self.remainingRoute(stopsBefore: self.stopsBefore))
         (self.own, self.lastKnown) = (estimate, estimate)
         return estimate
+    }
+
+    /// Seconds to the arrival; `nil` without a position, and for an unknown path.
+    private func seconds(by route: SourcedRoute?) -> Double? {
+        let streets = route?.source == .streets ? route?.answer.seconds : nil
+        if let route, streets == nil { return route.answer.seconds + self.standingSeconds }
+        return self.last.flatMap {
+            self.estimator.seconds(along: self.path, from: Point($0.place), streetSeconds: streets)
+        }
     }
 
     /// The way that is still ahead. It is not shown for another number of stops than it was calculated for, because it
@@ -272,10 +282,10 @@ struct FollowedArrival {
     /// The last estimate as new followers receive it: with the way from the rider's position only.
     var shown: ArrivalEstimate? { self.lastSent?.ahead(of: self.last?.place) }
 
-    /// When most riders arrive for whom these seconds are estimated, ms since the epoch. Only the built-in estimator is
+    /// When most riders arrive for whom these seconds are estimated, ms since the epoch. Only our own estimators are
     /// calibrated, so the estimates of providers have no range.
     private func range(ofSeconds seconds: Double, source: String?, _ wall: Int64) -> ClosedRange<Int64>? {
-        guard source == ArrivalSource.builtIn.rawValue else { return nil }
+        guard [ArrivalSource.builtIn.rawValue, ArrivalSource.streets.rawValue].contains(source) else { return nil }
         let range = self.estimator.range(ofSeconds: seconds)
         return wall + Int64(range.lowerBound * 1000)...wall + Int64(range.upperBound * 1000)
     }

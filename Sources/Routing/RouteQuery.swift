@@ -87,13 +87,18 @@ package struct RouteAnswer: Hashable, Sendable {
         self.line = line.flatMap { Self.simplified($0) }
     }
 
-    private init(_ answer: RouteAnswer, line: [Coordinate]?) {
-        (self.seconds, self.meters, self.knowsTraffic) = (answer.seconds, answer.meters, answer.knowsTraffic)
+    private init(_ answer: RouteAnswer, seconds: Double, line: [Coordinate]?) {
+        (self.seconds, self.meters, self.knowsTraffic) = (seconds, answer.meters, answer.knowsTraffic)
         self.line = line
     }
 
     /// The answer without its line.
-    var withoutLine: RouteAnswer { RouteAnswer(self, line: nil) }
+    var withoutLine: RouteAnswer { RouteAnswer(self, seconds: self.seconds, line: nil) }
+
+    /// The answer with another time, in seconds.
+    package func taking(_ seconds: Double) -> RouteAnswer {
+        RouteAnswer(self, seconds: min(Self.longest, max(0, seconds)), line: self.line)
+    }
 
     /// Returns the line with at most `maxPlaces` places, or `nil` if it is unusable.
     private static func simplified(_ line: [Coordinate]) -> [Coordinate]? {

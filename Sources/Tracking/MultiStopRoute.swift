@@ -45,8 +45,15 @@ package struct MultiStopRoute: Hashable, Sendable {
 
 extension TravelEstimator {
     /// Seconds from `start` to the end of a path; `nil` when the path is not known.
-    package func seconds(along path: MultiStopRoute.Path, from start: Point) -> Double? {
+    ///
+    /// - Parameter streetSeconds: of a route in a street network through all points; `nil` without one.
+    package func seconds(
+        along path: MultiStopRoute.Path, from start: Point, streetSeconds: Double? = nil
+    ) -> Double? {
         guard case .through(let points, let standingSeconds) = path else { return nil }
+        if let streetSeconds {
+            return standingSeconds + self.seconds(from: start, through: points, streetSeconds: streetSeconds)
+        }
         var (total, from) = (standingSeconds, start)
         for point in points {
             total += self.seconds(from: from, to: point)

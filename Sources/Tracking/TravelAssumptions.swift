@@ -18,6 +18,8 @@ package struct TravelAssumptions: Hashable, Sendable {
     let lastSeconds: Double
     /// The time to the arrival, as multiples of the estimate: 10 % of the trips are shorter, and 10 % longer.
     package let range: ClosedRange<Double>
+    /// Metres of the straight line by second of a route in a street network, usually.
+    let streetSpeed: Double
     /// Seconds by which the range is wider at both ends: close to the destination, a red light counts more than a share of
     /// the rest.
     let rangeSeconds: Double
@@ -33,11 +35,11 @@ package struct TravelAssumptions: Hashable, Sendable {
 
     private static let foot = TravelAssumptions(
         speed: 0.84, distanceExponent: -0.3, ownWeight: 0.87, priorSeconds: 120, lastSeconds: 0,
-        range: 0.633...1.418, rangeSeconds: 0)
+        range: 0.633...1.418, streetSpeed: 1.05, rangeSeconds: 0)
     private static let bicycle = TravelAssumptions(
         speed: 2.53, distanceExponent: 0, ownWeight: 1, priorSeconds: 123, lastSeconds: 14, range: 0.687...1.742,
-        rangeSeconds: 0)
+        streetSpeed: 3.3, rangeSeconds: 0)
     private static let car = TravelAssumptions(
         speed: 5, distanceExponent: 0.65, ownWeight: 0.63, priorSeconds: 128, lastSeconds: 60, range: 0.65...1.7,
-        rangeSeconds: 45)
+        streetSpeed: 6.5, rangeSeconds: 45)
 }

@@ -22,6 +22,9 @@ package struct TravelEstimator: Hashable, Sendable {
     static let lines = 0.1...12.0
     /// The range of the rider's own progress, as multiples of the usual one. A traffic jam does not last for hours.
     static let own = 0.45...4.0
+    /// The weight of a route in a street network, 0 to 1, and the range of its seconds as multiples of the usual ones.
+    static let streetWeight = 0.4
+    static let slower = 0.4...3.0
     /// m. On a shorter trip, the seconds at its end are fewer.
     static let lastMeters = 300.0
 
@@ -70,7 +73,31 @@ package struct TravelEstimator: Hashable, Sendable {
     package func seconds(from start: Point, to destination: Point) -> Double {
         let assumed = TravelAssumptions.of(self.assumedVehicle)
         let line = start.meters(to: destination)
-        return assumed.lastSeconds * min(1, line / Self.lastMeters) + line / self.progress(overLine: line, assumed)
+        return self.lastSeconds(ofLine: line, assumed) + line / self.progress(overLine: line, assumed)
+    }
+
+    /// Seconds through points, for this rider, with a route in a street network.
+    ///
+    /// The network knows the way, but neither traffic nor the rider. So the route only says how much slower than usual the
+    /// way is: in part, the estimate follows.
+    ///
+    /// - Parameter streetSeconds: of the route through all points.
+    package func seconds(from start: Point, through points: [Point], streetSeconds: Double) -> Double {
+        let assumed = TravelAssumptions.of(self.assumedVehicle)
+        var (travel, last, usual, from) = (0.0, 0.0, 0.0, start)
+        for point in points {
+            let line = from.meters(to: point)
+            travel += line / self.progress(overLine: line, assumed)
+            last += self.lastSeconds(ofLine: line, assumed)
+            usual += line / assumed.streetSpeed
+            from = point
+        }
+        let slower = min(Self.slower.upperBound, max(Self.slower.lowerBound, streetSeconds / max(1, usual)))
+        return last + travel * pow(slower, Self.streetWeight)
+    }
+
+    private func lastSeconds(ofLine meters: Double, _ assumed: TravelAssumptions) -> Double {
+        assumed.lastSeconds * min(1, meters / Self.lastMeters)
     }
 
     /// In m/s along the straight line.

@@ -10,9 +10,14 @@ package struct TripScore: Sendable {
     package static let arrivalMeters = 50.0
     /// Seconds of the trip before the first prediction.
     static let warmUp = 30.0
+    /// Seconds between two routes, as in a gateway.
+    static let routeInterval = 60.0
 
     package private(set) var builtIn = Scorecard()
     package private(set) var straightLine = Scorecard()
+    /// Of the estimator with routes in a street network, and of the routes alone. Empty without a network.
+    package private(set) var streets = Scorecard()
+    package private(set) var streetsAlone = Scorecard()
     /// The verdicts of the validator.
     package let counts: VerdictCounts
     /// Seconds from the first reading to the arrival.
@@ -21,8 +26,12 @@ package struct TripScore: Sendable {
     /// - Parameters:
     ///   - readings: of one trip, oldest first.
     ///   - vehicle: `nil` to learn it from the trip.
+    ///   - route: the seconds of a route between two points in a street network; `nil` if there is none.
     /// - Returns: `nil` with fewer than two accepted readings.
-    package init?(_ readings: [Reading], vehicle: Vehicle? = nil) {
+    package init?(
+        _ readings: [Reading], vehicle: Vehicle? = nil,
+        route: ((_ from: Point, _ to: Point, _ vehicle: Vehicle?) -> Double?)? = nil
+    ) {
         var validator = LocationValidator()
         let accepted = readings.filter { reading in
             let receipt = LocationValidator.Receipt(
@@ -35,6 +44,7 @@ package struct TripScore: Sendable {
             let arrival = accepted.firstIndex(where: { $0.point.meters(to: destination) <= Self.arrivalMeters })
         else { return nil }
         var (estimator, line) = (TravelEstimator(vehicle: vehicle), StraightLineEstimator())
+        var nextRoute = Self.warmUp
         for reading in accepted[...arrival] {
             estimator.observe(reading)
             line.observe(reading)
@@ -44,9 +54,17 @@ package struct TripScore: Sendable {
             else { continue }
             self.builtIn.predicted(remaining: ours, range: estimator.range(ofSeconds: ours), at: time)
             self.straightLine.predicted(remaining: theirs, at: time)
+            guard let route, time >= nextRoute else { continue }
+            nextRoute = time + Self.routeInterval
+            guard let alone = route(reading.point, destination, estimator.assumedVehicle) else { continue }
+            let seconds = estimator.seconds(from: reading.point, through: [destination], streetSeconds: alone)
+            self.streets.predicted(remaining: seconds, range: estimator.range(ofSeconds: seconds), at: time)
+            self.streetsAlone.predicted(remaining: alone, at: time)
         }
         self.tripSeconds = Double(accepted[arrival].at - first.at) / 1000
         self.builtIn.arrived(at: self.tripSeconds)
         self.straightLine.arrived(at: self.tripSeconds)
+        self.streets.arrived(at: self.tripSeconds)
+        self.streetsAlone.arrived(at: self.tripSeconds)
     }
 }

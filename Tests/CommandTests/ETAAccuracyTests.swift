@@ -55,4 +55,27 @@ import Testing
         let wrong = try await CommandTests.run(["score", "--vehicle", "ship", rides.path])
         #expect(wrong.code == 64 && wrong.error.contains("--vehicle must be one of foot, bicycle"))
     }
+
+    @Test func `with a street network the table has its estimates and its routes`() async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "enroute-score-\(UUID())")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let (trip, town) = (folder.appending(path: "car.csv"), folder.appending(path: "town.geojson"))
+        try Self.recording.write(to: trip, atomically: true, encoding: .utf8)
+        try """
+        {"type":"FeatureCollection","features":[{"type":"Feature","properties":{"highway":"primary"},
+        "geometry":{"type":"LineString","coordinates":[[16.4,47.9],[16.4,48.05],[16.4,48.2]]}}]}
+        """.write(to: town, atomically: true, encoding: .utf8)
+        let streets = folder.appending(path: "town.streets").path
+        #expect(try await CommandTests.run(["streets", "build", town.path, "--output", streets]).code == 0)
+        let outcome = try await CommandTests.run(["score", "--streets", streets, trip.path])
+        #expect(outcome.code == 0 && outcome.error.isEmpty)
+        for name in ["car", "car, with streets", "car, streets alone"] {
+            let row = try #require(outcome.output.split(separator: "\n").first { $0.hasPrefix("| \(name) | 10 |") })
+            let cells = row.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
+            #expect(try #require(Int(cells[2])) > 0 && cells[5].hasSuffix("%") == !name.contains("alone"), "\(row)")
+        }
+        let other = try await CommandTests.run(["score", "--streets", trip.path, trip.path])
+        #expect(other.code == 65 && other.error.contains("is not a compiled street file"))
+    }
 }

@@ -69,6 +69,28 @@ import Testing
         for vehicle in Vehicle.allCases { #expect((300...5000).contains(seconds(vehicle))) }
     }
 
+    @Test(arguments: Vehicle.allCases)
+    func `a route that is slower than usual makes the arrival later, in part`(vehicle: Vehicle) throws {
+        var estimator = TravelEstimator(vehicle: vehicle)
+        estimator.observe(Self.start)
+        let (end, alone) = (Self.away(3000), estimator.seconds(from: Self.start.point, to: Self.away(3000)))
+        func seconds(_ street: Double) -> Double {
+            estimator.seconds(from: Self.start.point, through: [end], streetSeconds: street)
+        }
+        let usual = 3000 / TravelAssumptions.of(vehicle).streetSpeed
+        #expect(abs(seconds(usual) - alone) < 1)
+        #expect(seconds(2 * usual) > 1.2 * alone && seconds(2 * usual) < 1.5 * alone)
+        #expect(seconds(usual / 2) < alone && seconds(usual / 2) > 0.7 * alone)
+        // A route that cannot be right does not make it hours.
+        #expect(seconds(1e9) < 1.6 * alone && seconds(0) > 0.6 * alone)
+        // The time at a stop before is added.
+        let path = MultiStopRoute(stops: [.init(destination: Self.away(1500)), .init(destination: end)]).path(to: 1)
+        let along = try #require(estimator.seconds(along: path, from: Self.start.point, streetSeconds: 2 * usual))
+        let moving = estimator.seconds(
+            from: Self.start.point, through: [Self.away(1500), end], streetSeconds: 2 * usual)
+        #expect(along == moving + MultiStopRoute.usualStop)
+    }
+
     @Test func `the range contains the estimate, and grows with it`() {
         for vehicle in Vehicle.allCases {
             let estimator = TravelEstimator(vehicle: vehicle)

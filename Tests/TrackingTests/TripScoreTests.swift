@@ -33,6 +33,26 @@ import Testing
         #expect(scores[2].count == 0 && scores[2].medianSeconds == nil)
     }
 
+    @Test func `a street network is asked once a minute, and its routes are scored with and without the estimator`()
+        throws
+    {
+        let readings = Recordings.generated(seed: 2)
+        #expect(try #require(TripScore(readings)).streets.scores[0].count == 0)
+        var asked = 0
+        let score = try #require(
+            TripScore(readings) { from, to, _ in
+                asked += 1
+                return from.meters(to: to) / 100
+            })
+        let minutes = score.tripSeconds / 60
+        #expect(abs(Double(asked) - minutes) <= 1)
+        let (with, alone) = (score.streets.scores[0], score.streetsAlone.scores[0])
+        #expect(with.count == alone.count && with.count > 0 && with.coverage != nil && alone.coverage == nil)
+        // Nobody drives 100 m/s.
+        let (bias, biasAlone) = try (#require(with.biasSeconds), #require(alone.biasSeconds))
+        #expect(biasAlone < -200 && bias > biasAlone)
+    }
+
     @Test func `a trip of one reading is not scored`() {
         #expect(TripScore([]) == nil)
         #expect(TripScore([Recordings.generated()[0]]) == nil)

@@ -4,6 +4,7 @@ import ArgumentParser
 import EnrouteWire
 import Foundation
 import Journeys
+import Streets
 import Tracking
 
 struct ETAAccuracyCommand: AsyncParsableCommand {
@@ -22,6 +23,9 @@ struct ETAAccuracyCommand: AsyncParsableCommand {
             A file belongs to the vehicle in its name or its folder: bicycle.csv, car/monday.gpx. For other files, and with
             "--vehicle learned" for all, the vehicle is learned from the trip, as for a rider without one.
 
+            With a street network ("--streets"), the table also has the estimates of a gateway that uses it
+            (ENROUTE_STREETS_FILE), and the times of its routes alone. Both are calculated once a minute, as in a gateway.
+
             Examples:
               enroute eta-accuracy trip.gpx
               enroute eta-accuracy --vehicle car recordings/*.gpx.gz
@@ -37,6 +41,9 @@ struct ETAAccuracyCommand: AsyncParsableCommand {
     @Option(help: "What the riders travel with: \(Self.vehicles).")
     var vehicle: String?
 
+    @Option(help: "A file that enroute streets build wrote.")
+    var streets: String?
+
     /// For riders whose vehicle is not known.
     private static let learned = "learned"
     private static let vehicles = (Vehicle.allCases.map(\.rawValue) + [Self.learned]).joined(separator: ", ")
@@ -48,18 +55,19 @@ struct ETAAccuracyCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await exitingCleanly {
-            var tables: [Vehicle?: (builtIn: Scorecard, straightLine: Scorecard)] = [:]
+            let network = try self.streets.map { try StreetNetwork(path: $0) }
+            var tables: [Vehicle?: Table] = [:]
             for file in self.files {
                 let vehicle = self.vehicle.map(Vehicle.init) ?? Self.vehicle(ofFile: file)
                 let journeys =
                     try self.trip.map { [try Journey.load(path: file, trip: $0)] } ?? Journey.loadAll(path: file)
                 for journey in journeys {
-                    guard let score = TripScore(journey.fixes.map(Reading.init), vehicle: vehicle) else {
+                    let readings = journey.fixes.map(Reading.init)
+                    guard let score = TripScore(readings, vehicle: vehicle, route: network.map(Self.routes)) else {
                         say("\(journey.name): fewer than two fixes were accepted")
                         continue
                     }
-                    tables[vehicle, default: (Scorecard(), Scorecard())].builtIn.add(score.builtIn)
-                    tables[vehicle, default: (Scorecard(), Scorecard())].straightLine.add(score.straightLine)
+                    tables[vehicle, default: Table()].add(score)
                     // A file with hundreds of trips needs no line for each.
                     guard journeys.count == 1 else { continue }
                     say(
@@ -74,11 +82,15 @@ struct ETAAccuracyCommand: AsyncParsableCommand {
                     + "| straight line: median, bias (s) | better by |")
             say("|---|---|---|---|---|---|---|---|")
             for vehicle in Vehicle.allCases.map(Optional.some) + [nil] {
-                guard let table = tables[vehicle] else { continue }
-                for (ours, theirs) in zip(table.builtIn.scores, table.straightLine.scores) {
-                    say("| \(vehicle?.rawValue ?? Self.learned) " + Self.row(ours, theirs))
-                }
+                tables[vehicle]?.say(vehicle?.rawValue ?? Self.learned, hasStreets: network != nil)
             }
+        }
+    }
+
+    private static func routes(_ network: StreetNetwork) -> (Point, Point, Vehicle?) -> Double? {
+        { from, to, vehicle in
+            let places = [from, to].compactMap { Coordinate(latitude: $0.latitude, longitude: $0.longitude) }
+            return network.route(through: places, by: vehicle)?.seconds
         }
     }
 
@@ -87,6 +99,30 @@ struct ETAAccuracyCommand: AsyncParsableCommand {
         let parts = path.split(separator: "/").suffix(2)
         let name = parts.last?.split(separator: ".").first.flatMap { Vehicle(rawValue: String($0)) }
         return name ?? (parts.count > 1 ? parts.first.flatMap { Vehicle(rawValue: String($0)) } : nil)
+    }
+}
+
+/// The scores of all trips of a vehicle.
+private struct Table {
+    private var (builtIn, straightLine, streets, streetsAlone) = (Scorecard(), Scorecard(), Scorecard(), Scorecard())
+
+    mutating func add(_ score: TripScore) {
+        self.builtIn.add(score.builtIn)
+        self.straightLine.add(score.straightLine)
+        self.streets.add(score.streets)
+        self.streetsAlone.add(score.streetsAlone)
+    }
+
+    func say(_ vehicle: String, hasStreets: Bool) {
+        let cards =
+            [(vehicle, self.builtIn)]
+            + (hasStreets
+                ? [("\(vehicle), with streets", self.streets), ("\(vehicle), streets alone", self.streetsAlone)] : [])
+        for (name, card) in cards {
+            for (ours, theirs) in zip(card.scores, self.straightLine.scores) {
+                enroute.say("| \(name) " + Self.row(ours, theirs))
+            }
+        }
     }
 
     private static func row(_ ours: Scorecard.Score, _ theirs: Scorecard.Score) -> String {
