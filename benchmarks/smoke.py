@@ -171,7 +171,13 @@ def generated(folder):
     """Figures in documents and code are those of the result files."""
     run("readme.py", sys.executable, f"{FOLDER}/readme.py", "--check")
     run("fit.py", sys.executable, f"{FOLDER}/fit.py", "--check")
-    run("tracking.py", sys.executable, f"{FOLDER}/tracking.py", "--page-only")
+    recordings = f"{folder}/recordings"
+    os.mkdir(recordings)
+    with open(f"{recordings}/north.csv", "w") as file:
+        file.write("unix_ms,lat,lon\n" + "".join(f"{second * 1000},{48 + second / 11_000},16\n" for second in range(400)))
+    said = run("tracking.py", sys.executable, f"{FOLDER}/tracking.py", "--recordings", recordings)
+    if "| recorded: north" not in said:
+        raise Failed(f"tracking.py has no row of the recording:\n{said}")
 
 
 def peers(enroute, programs, folder):

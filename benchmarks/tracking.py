@@ -3,7 +3,10 @@
 readings, fast trains, wrong clocks, and the movement of the marker on the customer's page. Needs Node; only Python's
 standard library.
 
-    tracking.py [--page-only] [--results results]        --page-only: without the Swift tests, which must be built
+    tracking.py [--page-only] [--recordings folder] [--results results]
+
+--page-only: without the Swift tests, which must be built. --recordings: your recordings (GPX, CSV, NMEA) instead of those in
+../shared; with one reading a second, because a phone has so many.
 """
 import argparse, json, os, re, subprocess, sys, tempfile
 from measured import FOLDER, provenance, summary
@@ -71,11 +74,12 @@ def page(rides=None):
     return json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
 
 
-def validation(rides):
+def validation(rides, recordings):
     """Returns the figures that TrackingFigureTests print, and writes rides as the gateway shows them."""
+    chosen = {"ENROUTE_RECORDINGS": os.path.abspath(recordings)} if recordings else {}
     done = subprocess.run(
         [f"{FOLDER}/../Tests/Swift/run", "--filter", "TrackingFigureTests"], capture_output=True, text=True,
-        cwd=f"{FOLDER}/..", env=dict(os.environ, ENROUTE_REPORT="1", ENROUTE_RIDES=rides))
+        cwd=f"{FOLDER}/..", env=dict(os.environ, ENROUTE_REPORT="1", ENROUTE_RIDES=rides) | chosen)
     if done.returncode != 0:
         sys.exit(done.stdout + done.stderr)
     return {name: float(value) for name, value in re.findall(r"figure (\w+) ([-\d.e]+)", done.stdout)}
@@ -129,6 +133,7 @@ def document(shown, figures):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--page-only", action="store_true")
+    parser.add_argument("--recordings", help="a folder with recordings")
     parser.add_argument("--results", help="a folder; without it, the figures are only printed")
     arguments = parser.parse_args()
     if arguments.page_only:
@@ -136,7 +141,7 @@ def main():
     else:
         with tempfile.TemporaryDirectory() as folder:
             rides = f"{folder}/rides.json"
-            figures = validation(rides)
+            figures = validation(rides, arguments.recordings)
             text = document(page(rides), figures)
     print(text)
     if arguments.results:

@@ -70,6 +70,7 @@ package struct LocationValidator: Sendable {
     private var isTakenOver = false
     /// From the last accepted readings, in m/s.
     private var speed = 0.0
+    private var course = SteadyCourse()
     private var doubt: Doubt?
 
     package init(bounds: Bounds = Bounds()) {
@@ -112,6 +113,7 @@ package struct LocationValidator: Sendable {
     package mutating func reset() {
         (self.shown, self.shownAt, self.doubt, self.clockNotice) = (nil, nil, nil, nil)
         (self.skew, self.speed, self.shownSince, self.shownCount) = (ClockSkew(), 0, 0, 0)
+        self.course = SteadyCourse()
         self.isTakenOver = false
     }
 
@@ -129,7 +131,7 @@ package struct LocationValidator: Sendable {
         guard reading.at > self.shown?.at ?? .min else { return false }
         (self.shown, self.shownAt, self.doubt) = (reading, at, nil)
         // How it came to be shown is unknown, so it is trusted.
-        (self.shownSince, self.speed) = (0, 0)
+        (self.shownSince, self.speed, self.course) = (0, 0, SteadyCourse())
         return true
     }
 
@@ -190,7 +192,10 @@ package struct LocationValidator: Sendable {
         guard reading.at != shown.at, reading.at != self.doubt?.last.at else { return .refused(.duplicate) }
         guard reading.at > shown.at else { return .refused(.outOfOrder) }
         let meters = shown.point.meters(to: reading.point)
-        let isWithinReach = meters <= self.reach(from: shown, to: reading)
+        let isWithinReach =
+            meters <= self.reach(from: shown, to: reading)
+            || meters <= Self.seconds(from: shown, to: reading) * self.bounds.fastestMetersPerSecond
+                && self.course.leads(to: reading)
         guard let doubt = self.doubt else {
             if isWithinReach { return .accepted(.onward) }
             self.hold(reading, shown, meters)
@@ -270,7 +275,12 @@ package struct LocationValidator: Sendable {
             if let told { reading.speedMetersPerSecond = min(told, self.bounds.fastestMetersPerSecond) }
             self.shownSince = reading.at
         }
-        if acceptance == .anew { (self.shownSince, self.shownCount, self.doubt) = (before?.at ?? reading.at, 0, nil) }
+        if acceptance == .anew {
+            (self.shownSince, self.shownCount, self.doubt) = (before?.at ?? reading.at, 0, nil)
+            self.course = SteadyCourse()
+        } else if let before {
+            self.course.observe(from: before, to: reading)
+        }
         self.shownCount = min(self.shownCount + 1, Self.provenReadings)
         self.isTakenOver = false
         (self.shown, self.shownAt) = (reading, received.monotonic)

@@ -82,9 +82,8 @@ struct AskedRide: Encodable {
                         truth: ride.truth, by: name == "train" ? nil : vehicle))
             }
         }
-        guard Recordings.areThere else { return rides }
-        for name in Recordings.cars {
-            rides.append(AskedRide("recorded: \(name)", moving: 1, try Recordings.real(name), truth: nil))
+        for (name, readings) in try Recordings.chosen() {
+            rides.append(AskedRide("recorded: \(name)", moving: 1, readings, truth: nil))
         }
         return rides
     }

@@ -161,6 +161,24 @@ import Testing
         #expect(lost <= 2)
     }
 
+    /// A car at 30 m/s whose logger stalls for 18 s and then catches up, as a recorded one does every minute.
+    @Test func `a logger that stalls and catches up on the rider's course is believed, and another place is not`() {
+        func verdicts(east: Double) -> [FixVerdict] {
+            var validator = LocationValidator()
+            let stalled = [607.0: 30.0, 609: 60, 610: 85, 611: 100, 612: 114]
+            let seconds = (0...600).map(Double.init) + stalled.keys.sorted() + (618...640).map(Double.init)
+            return seconds.map { second in
+                var reading = Recordings.generated()[0].moved(
+                    northMeters: stalled[second].map { 18_000 + $0 } ?? second * 30)
+                if second >= 618 { reading.point.longitude += east / 70_000 }
+                reading.at = Recordings.start + Int64(second * 1000)
+                return validator.validate(reading)
+            }
+        }
+        #expect(verdicts(east: 0).allSatisfy { $0 == .accepted(.onward) })
+        #expect(verdicts(east: 400).filter { $0 == .held }.count > 10)
+    }
+
     @Test func `a speed that contradicts the positions is limited`() {
         var (validator, last) = Self.riding()
         for (told, most) in [(340.0, 21.0), (8.0, 8), (12.0, 12), (0, 0)] {

@@ -16,6 +16,25 @@ enum Recordings {
         try Journey.load(path: Self.folder.appending(path: "\(name).gpx.gz").path).fixes.map(Reading.init)
     }
 
+    /// The recordings in the folder ENROUTE_RECORDINGS, or else those of cars with few faults, if they are there. Trips of under
+    /// five minutes are left out.
+    static func chosen() throws -> [(name: String, readings: [Reading])] {
+        guard let path = ProcessInfo.processInfo.environment["ENROUTE_RECORDINGS"] else {
+            return self.areThere ? try self.cars.map { ($0, try self.real($0)) } : []
+        }
+        var chosen: [(String, [Reading])] = []
+        for file in try FileManager.default.contentsOfDirectory(atPath: path).sorted() {
+            for journey in try Journey.loadAll(path: "\(path)/\(file)") {
+                let readings = journey.fixes.map(Reading.init)
+                guard let first = readings.first, let last = readings.last, last.at - first.at > 300_000 else {
+                    continue
+                }
+                chosen.append((journey.name, readings))
+            }
+        }
+        return chosen
+    }
+
     /// A trip of 4 to 20 minutes through a generated town, one reading per second.
     static func generated(seed: UInt64 = 1) -> [Reading] {
         StreetGrid.generate(seed: seed).trip(seed: seed, startingAt: Self.start).fixes.map(Reading.init)

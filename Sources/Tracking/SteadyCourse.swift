@@ -1,0 +1,52 @@
+// Where a rider is that continued as it moved. Some loggers stall for up to 20 s and then catch up with a jump that looks
+// impossible. The jump ends exactly where the rider's course led meanwhile, which a false place hardly ever does.
+
+/// The course of a rider, from the readings that were accepted.
+struct SteadyCourse: Hashable, Sendable {
+    private var from = Point(latitude: 0, longitude: 0)
+    /// ms; `nil` without a course.
+    private var at: Int64?
+    /// m/s, east and north.
+    private var velocity = SIMD2<Double>()
+
+    /// ms. An older course proves nothing.
+    private static let longest: Int64 = 20_000
+    /// ms. Two readings that are further apart have no course.
+    private static let longestStep: Int64 = 5_000
+    /// m/s. A slower rider is believed without it, and none is faster.
+    private static let speeds = 8.0...100.0
+    /// m. A less accurate reading says nothing about the course.
+    private static let widestAccuracy = 50.0
+    /// A reading may be off by so many m, and by a share of the way.
+    private static let (leeway, share) = (50.0, 0.2)
+    /// The weight of the newest step in the velocity.
+    private static let newest = 0.5
+
+    /// Whether a reading is where the course leads.
+    func leads(to reading: Reading) -> Bool {
+        guard let at, case let milliseconds = reading.at - at, milliseconds <= Self.longest, Self.isAccurate(reading)
+        else { return false }
+        let way = self.velocity * (Double(milliseconds) / 1000)
+        let off = LocalPlane(self.from).offset(of: reading.point) - way
+        let allowed = Self.leeway + Self.share * (way * way).sum().squareRoot()
+        return (off * off).sum() <= allowed * allowed
+    }
+
+    /// - Parameter before: the reading that was accepted before.
+    mutating func observe(from before: Reading, to reading: Reading) {
+        let isOnCourse = self.leads(to: reading)
+        // A logger that stalls leaves the course for a while, and a course is not proven by the readings meanwhile.
+        if let at, !isOnCourse, reading.at - at <= Self.longest { return }
+        let (point, start) = isOnCourse ? (self.from, self.at ?? before.at) : (before.point, before.at)
+        let milliseconds = reading.at - start
+        guard milliseconds > 0, isOnCourse || milliseconds <= Self.longestStep, Self.isAccurate(before),
+            Self.isAccurate(reading)
+        else { return self.at = nil }
+        let step = LocalPlane(point).offset(of: reading.point) / (Double(milliseconds) / 1000)
+        let velocity = isOnCourse ? self.velocity + (step - self.velocity) * Self.newest : step
+        let isCourse = Self.speeds.contains((velocity * velocity).sum().squareRoot())
+        (self.from, self.at, self.velocity) = (reading.point, isCourse ? reading.at : nil, velocity)
+    }
+
+    private static func isAccurate(_ reading: Reading) -> Bool { reading.accuracyMeters ?? 0 <= self.widestAccuracy }
+}
