@@ -96,7 +96,14 @@ def findings(figures):
 
 
 def asked(rides):
-    frozen = [ride["frozen"] for ride in rides]
+    def number(value, digits):
+        # A recording with a reading every few seconds has no moment whose place is known.
+        return "–" if value is None else f"{value:.{digits}f}"
+
+    def percent(share):
+        return None if share is None else 100 * share
+
+    frozen = [ride["frozen"] for ride in rides if ride["frozen"] is not None]
     return [
         "", "## The marker at the interval that the gateway asks for", "",
         "Before, a marker was frozen for 11 % of the moving time, and the p99 of its speed was 1.6 times the rider's. The",
@@ -104,8 +111,8 @@ def asked(rides):
         "truth.", "",
         f"On average, a marker is frozen for {100 * sum(frozen) / len(frozen):.1f} % of the moving time.", "",
         "| ride | report every, s | frozen, % | speed p99 | error p95, m |", "|---|---|---|---|---|"
-    ] + [f"| {ride['name']} | {ride['interval']:.1f} | {100 * ride['frozen']:.1f} | {ride['haste']:.2f} | "
-         f"{ride['error']:.1f} |" for ride in rides]
+    ] + [f"| {ride['name']} | {ride['interval']:.1f} | {number(percent(ride['frozen']), 1)} | {number(ride.get('haste'), 2)} | "
+         f"{number(ride.get('error'), 1)} |" for ride in rides]
 
 
 def elsewhere():
