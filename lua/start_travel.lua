@@ -88,5 +88,7 @@ if record[7] ~= '1' then
 end
 redis.call('HSET', KEYS[1], 'travel_active', '1', 'travel_deadline', string.format('%.0f', deadline), 'fence', fence,
   'reporter', reporter, 'version', string.format('%.0f', version))
+-- Positions from before are another device's, and say little about where this one is.
+if record[9] ~= reporter then redis.call('HSET', KEYS[1], 'reporter_since', string.format('%.0f', now)) end
 redis.call('PEXPIRE', KEYS[1], retention)
 return {1, deadline, fence}

@@ -17,6 +17,8 @@ package struct JobView: Sendable {
     package var snapshot: Snapshot
     /// Id of the position in the snapshot.
     package var positionID: UInt64?
+    /// The position is from before the device took over that reports now.
+    package var isPositionOfOtherDevice: Bool
     /// The log no longer holds the last event that the follower saw.
     package var isReset: Bool
     /// Both instances have travel mode on for the rider, whether or not there is a position.
@@ -147,6 +149,10 @@ extension JobView {
         self.deadline = isTracking ? feed.deadline : nil
         self.isReset = recovery.isReset
         self.positionID = shows ? id : nil
+        self.isPositionOfOtherDevice =
+            record.reporterSince.map { since in
+                id.map { $0 / 1000 < UInt64(clamping: since) } ?? false
+            } ?? false
         self.snapshot = Snapshot(
             kind: record.kind, status: record.status, statusAt: record.statusAt,
             steps: record.kind.progress(at: record.status, reached: record.reached), epoch: record.epoch,

@@ -36,11 +36,13 @@ import Testing
                 return
             }
             let answer = try await self.recover(stage)
+            let since = try #require(try await stage.record("reporter_since").first ?? nil)
+            #expect(Int64(since) != nil)
             #expect(
                 answer.array?[1].array?.map(\.text) == [
                     "delivery", "customer-1", "rider-1", "berlin", #"{"lat":52.5,"lon":13.4}"#, "", "in_transit",
                     String(record.statusAt), "epoch-1", record.head.description, "1", String(deadline),
-                    String(fence), "in_transit", "", "", "", "", "rider-1 ~rest", "",
+                    String(fence), "in_transit", "", "", "", "", "rider-1 ~rest", "", since,
                 ])
             #expect(self.events(answer) == (1, []))
         }
@@ -51,9 +53,9 @@ import Testing
             try await stage.createJob()
             let answer = try await self.recover(stage)
             #expect(
-                answer.array?[1].array?.suffix(9).map(\.text)
-                    == ["", "", "pending_vendor_acceptance", "", "", "", "", "", ""])
-            #expect(answer.array?[1].array?.count == 20)
+                answer.array?[1].array?.suffix(10).map(\.text)
+                    == ["", "", "pending_vendor_acceptance", "", "", "", "", "", "", ""])
+            #expect(answer.array?[1].array?.count == 21)
         }
     }
 

@@ -52,11 +52,15 @@ import Testing
             answers.append(try await self.start(stage, on: "phone-1", resumes: true))
             #expect(answers == [1, 1, -4])
             #expect(try await stage.record("reporter", "fence") == ["rider-1 phone-2", "2"])
+            // A time that no clock shows, to see that going on does not change it.
+            try await stage.client.run("HSET", stage.jobKey, "reporter_since", "1")
             answers = [try await self.start(stage, on: "phone-2", resumes: true)]
+            #expect(try await stage.record("reporter_since") == ["1"])
             // Without `resume`, the first device takes the trip back.
             answers.append(try await self.start(stage, on: "phone-1", resumes: false))
             #expect(answers == [1, 1])
             #expect(try await stage.record("reporter") == ["rider-1 phone-1"])
+            #expect(try await stage.record("reporter_since") != ["1"])
         }
     }
 

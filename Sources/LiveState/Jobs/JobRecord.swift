@@ -66,6 +66,8 @@ package struct JobRecord: Sendable, Hashable {
     /// The device that last switched travel mode on for this rider; `nil` before, and in a record that was written before this
     /// field existed.
     package var reporter: Reporter?
+    /// Since when it is this device, ms since the epoch; `nil` in a record that was written before this field existed.
+    package var reporterSince: Int64?
     /// The last step of progress; `nil` in a record that was written before this field existed.
     package var reached: JobStatus?
     /// Grows with every change that followers learn by reading the job again: of its description, its rider or customer, or
@@ -86,14 +88,14 @@ extension JobRecord {
     static let fields = [
         "kind", "customer", "rider", "zone", "destination", "vendor", "status", "status_at", "epoch", "head",
         "travel_active", "travel_deadline", "fence", "reached", "revision", "display", "metadata",
-        "customer_note", "reporter", "recipient",
+        "customer_note", "reporter", "recipient", "reporter_since",
     ]
 
     /// The fields without those that only the job's own readers need: its revision, its display, its metadata,
     /// the customer's note, its reporter and its recipient.
     static let briefFields = Self.fields.prefix(14)
 
-    /// The fields that lists of jobs need: all but the last four.
+    /// The fields that lists of jobs need: all but the last five.
     static let listedFields = Self.fields.prefix(16)
 
     /// Reads fields of a record without a script: `Self.fields`, `Self.listedFields` or `Self.briefFields`.
@@ -113,10 +115,10 @@ extension JobRecord {
         return zip(Self.fields, values).allSatisfy { name, value in name == "fence" || value == .null }
     }
 
-    /// - Parameter fields: the twenty fields of `state` in the reply of recover_job, or the first fourteen or sixteen.
+    /// - Parameter fields: the twenty-one fields of `state` in the reply of recover_job, or the first fourteen or sixteen.
     init?(_ fields: [RESPValue]) {
         let texts = fields.compactMap(\.text)
-        guard texts.count == fields.count, [14, 16, 20].contains(texts.count), let kind = JobKind(rawValue: texts[0]),
+        guard texts.count == fields.count, [14, 16, 21].contains(texts.count), let kind = JobKind(rawValue: texts[0]),
             let customer = PersonID(texts[1]),
             let rider = optional(texts[2], { PersonID($0) }), let zone = optional(texts[3], { ZoneID($0) }),
             let status = JobStatus(rawValue: texts[6]), let statusAt = texts[7].timestamp, texts[8].isNonce,
@@ -148,7 +150,7 @@ extension JobRecord {
         self.revision = revision ?? 0
         self.display = Array(texts[15].utf8).withUnsafeBytes { JobDisplay(json: $0) }
         guard texts[15].isEmpty || self.display != nil else { return nil }
-        guard texts.count == 20 else { return }
+        guard texts.count == 21 else { return }
         self.metadata = Array(texts[16].utf8).withUnsafeBytes { JobMetadata(json: $0) }
         guard texts[16].isEmpty || self.metadata != nil else { return nil }
         self.customerNote = CustomerNote(texts[17])
@@ -156,11 +158,13 @@ extension JobRecord {
         // `<rider> <device>`. Of a rider that had the job before, it means nothing.
         let parts = texts[18].split(separator: " ", omittingEmptySubsequences: false)
         guard texts[18].isEmpty || parts.count == 2,
-            let reporter = optional(parts.last.map(String.init) ?? "", { Reporter(stored: $0) })
+            let reporter = optional(parts.last.map(String.init) ?? "", { Reporter(stored: $0) }),
+            let since = optional(texts[20], \.timestamp)
         else { return nil }
         self.recipient = Array(texts[19].utf8).withUnsafeBytes { Recipient(json: $0) }
         guard texts[19].isEmpty || self.recipient != nil else { return nil }
-        self.reporter = parts.first.map(String.init) == self.rider?.text ? reporter : nil
+        let isOfRider = parts.first.map(String.init) == self.rider?.text
+        (self.reporter, self.reporterSince) = isOfRider ? (reporter, since) : (nil, nil)
     }
 
     /// The coordinates of a stored destination.

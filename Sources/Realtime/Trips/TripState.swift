@@ -250,6 +250,7 @@ struct TripState: Sendable {
         let shownAt = now - min(now, age)
         // The filter starts again from what another session or gateway has shown.
         if self.validator.resume(from: Reading(location.fix), at: shownAt) { self.movement.reset() }
+        if view.isPositionOfOtherDevice { self.validator.takeOver() }
         self.unavailability.resumed(shownAt: shownAt)
     }
 

@@ -196,6 +196,37 @@ import Testing
         }
     }
 
+    @Test func `a device that takes over far away by REST is shown after seconds, at whichever gateway it reports`()
+        async throws
+    {
+        try await Self.runHolding { one in
+            let address = (live: one.settings.live, ledger: one.settings.ledger)
+            try await RunningGateway.run(isSecure: false, at: address, { $0.limits.allowManyMessages() }) { other in
+                func start(_ device: String) async throws {
+                    let started = try await one.rest(
+                        "PUT", "/api/v1/jobs/\(Self.job)/travel", by: "rider-1", .rider, #"{"device":"\#(device)"}"#)
+                    #expect(started.status == 200, "\(started)")
+                }
+                try await start("phone")
+                // Twenty readings of the phone, so that it is proven.
+                let now = WallClock.nowMilliseconds
+                func post(_ device: String, _ latitude: Double, seconds: ClosedRange<Int64>) async throws {
+                    let fixes = seconds.map { #"{"at":\#(now + $0 * 1000),"lat":\#(latitude),"lon":12.5,"acc":5}"# }
+                    let posted = try await other.rest(
+                        "POST", "/api/v1/jobs/\(Self.job)/locations", by: "rider-1", .rider,
+                        #"{"device":"\#(device)","fixes":[\#(fixes.joined(separator: ","))]}"#)
+                    #expect(posted.status == 200, "\(posted)")
+                }
+                try await post("phone", 41.9, seconds: -25...(-5))
+                try await start("tablet")
+                try await post("tablet", 41.95, seconds: 0...3)
+                let shown = try await one.feed.read(Self.job).get()
+                let text = String(decoding: shown.position ?? [], as: UTF8.self)
+                #expect(text.contains(#""lat":41.95"#), "\(text)")
+            }
+        }
+    }
+
     @Test func `a device that was overtaken cannot resume, and takes the trip back by starting again`() async throws {
         try await Self.run { one, other in
             try await Self.device(one, Self.phone) { old, answersOfOld in
