@@ -92,6 +92,13 @@ import Testing
             #"{\#(name)"fixes":[{"at":\#(WallClock.nowMilliseconds),\#(place)}]}"#)
     }
 
+    /// Switches travel mode on over REST.
+    private static func start(_ gateway: RunningGateway, _ device: String) async throws {
+        let started = try await gateway.rest(
+            "PUT", "/api/v1/jobs/\(Self.job)/travel", by: "rider-1", .rider, #"{"device":"\#(device)"}"#)
+        #expect(started.status == 200, "\(started)")
+    }
+
     /// How far north of the start followers see the rider, in steps, until it reaches `last`.
     private static func steps(
         until last: Int, _ seen: inout GatewayConnection.Messages.AsyncIterator
@@ -153,16 +160,11 @@ import Testing
         try await Self.runHolding { one in
             let address = (live: one.settings.live, ledger: one.settings.ledger)
             try await RunningGateway.run(isSecure: false, at: address, { $0.limits.allowManyMessages() }) { other in
-                func start(_ device: String) async throws {
-                    let started = try await one.rest(
-                        "PUT", "/api/v1/jobs/\(Self.job)/travel", by: "rider-1", .rider, #"{"device":"\#(device)"}"#)
-                    #expect(started.status == 200, "\(started)")
-                }
-                try await start("phone")
+                try await Self.start(one, "phone")
                 let before = try await Self.post(other, 1, device: "phone")
-                try await start("tablet")
+                try await Self.start(one, "tablet")
                 let overtaken = try await Self.post(other, 2, device: "phone")
-                try await start("phone")
+                try await Self.start(one, "phone")
                 // Held, because it is 5 km away, and not refused as another device's.
                 let back = try await Self.post(other, 5_000, device: "phone")
                 #expect([before.status, overtaken.status, back.status] == [200, 409, 200], "\(back)")
@@ -202,12 +204,7 @@ import Testing
         try await Self.runHolding { one in
             let address = (live: one.settings.live, ledger: one.settings.ledger)
             try await RunningGateway.run(isSecure: false, at: address, { $0.limits.allowManyMessages() }) { other in
-                func start(_ device: String) async throws {
-                    let started = try await one.rest(
-                        "PUT", "/api/v1/jobs/\(Self.job)/travel", by: "rider-1", .rider, #"{"device":"\#(device)"}"#)
-                    #expect(started.status == 200, "\(started)")
-                }
-                try await start("phone")
+                try await Self.start(one, "phone")
                 // Twenty readings of the phone, so that it is proven.
                 let now = WallClock.nowMilliseconds
                 func post(_ device: String, _ latitude: Double, seconds: ClosedRange<Int64>) async throws {
@@ -218,7 +215,7 @@ import Testing
                     #expect(posted.status == 200, "\(posted)")
                 }
                 try await post("phone", 41.9, seconds: -25...(-5))
-                try await start("tablet")
+                try await Self.start(one, "tablet")
                 try await post("tablet", 41.95, seconds: 0...3)
                 let shown = try await one.feed.read(Self.job).get()
                 let text = String(decoding: shown.position ?? [], as: UTF8.self)
