@@ -60,8 +60,10 @@ package final class StreetNetwork: Sendable {
             for targets in snapped.dropFirst() {
                 guard let path = search.find(from: starts, to: targets, space) else { return nil }
                 sum.add(path, from: starts[path.start], to: targets[path.target])
-                starts = [targets[path.target]]
-                starts[0].extraSeconds = 0
+                // The next way may begin on the street or on one of its copies, as its first turn requires.
+                let street = self.graph.street(targets[path.target].edge)
+                starts = targets.filter { self.graph.street($0.edge) == street }
+                for index in starts.indices { starts[index].extraSeconds = 0 }
             }
             return sum.route
         }
@@ -108,9 +110,10 @@ package final class StreetNetwork: Sendable {
             rule & connected != 0 && (costs.allowsPart(rule, backward: 0) || costs.allowsPart(rule, backward: 1))
         }
         guard let first = found.first else { return [] }
-        let copies = costs.kind == .motor
+        let obeysTurns = costs.kind == .motor
         return found.prefix { $0.meters <= first.meters + Self.snapTolerance }.flatMap { near in
-            ([near.edge] + (copies ? Array(self.graph.copies(of: near.edge)) : [])).map { edge in
+            let connectedCopies = self.graph.copies(of: near.edge).filter { self.graph.edges[$0].rule & connected != 0 }
+            return ([near.edge] + (obeysTurns ? connectedCopies : [])).map { edge in
                 SearchPlace(
                     edge: edge, metersAlong: near.metersAlong,
                     extraSeconds: (near.meters - first.meters) * Self.snapSecondsPerMeter)

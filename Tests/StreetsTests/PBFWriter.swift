@@ -37,6 +37,8 @@ struct PBFWriter {
     var nodes: [Node] = []
     var ways: [Way] = []
     var relations: [Relation] = []
+    /// The fields of members in all relations, instead of theirs.
+    var relationMembers: [UInt8]?
     var features = ["OsmSchema-V0.6", "DenseNodes"]
     var packing = Packing.zlib
     var isDense = true
@@ -143,10 +145,14 @@ struct PBFWriter {
                 Self.field(1, UInt64(relation.id))
                     + Self.field(2, relation.tags.flatMap { Self.varint(self.index($0.0)) })
                     + Self.field(3, relation.tags.flatMap { Self.varint(self.index($0.1)) })
-                    + Self.field(8, relation.members.flatMap { Self.varint(self.index($0.role)) })
-                    + Self.field(9, Self.deltas(relation.members.map(\.id)))
-                    + Self.field(10, relation.members.flatMap { Self.varint($0.type) }))
+                    + (self.relationMembers ?? Self.members(of: relation, self.index)))
         }
+    }
+
+    private static func members(of relation: Relation, _ index: (String) -> UInt64) -> [UInt8] {
+        self.field(8, relation.members.flatMap { self.varint(index($0.role)) })
+            + self.field(9, self.deltas(relation.members.map(\.id)))
+            + self.field(10, relation.members.flatMap { self.varint($0.type) })
     }
 
     /// Two streets that cross at a node with traffic lights, in Vienna.

@@ -65,7 +65,7 @@ import Testing
 
     @Test(arguments: [
         ("no_left_turn", [("except", "psv;motorcar")]), ("none", []),
-        ("no_left_turn", [("restriction:motorcar", "none")]), ("left", []),
+        ("no_left_turn", [("restriction:motorcar", "none")]), ("left", []), ("no_left_turn", [("day_on", "Monday")]),
     ])
     func `a restriction that does not apply to cars is ignored`(kind: String, tags: [(String, String)]) throws {
         let network = try self.compile(
@@ -82,7 +82,7 @@ import Testing
         _ = try StreetCompiler.compile(inputs: [input], output: self.folder.file("a.streets")) { lines.append($0) }
         #expect(
             lines.contains(
-                "0 turn restrictions; 2 ignored, which lead over another way or name streets that are missing"))
+                "0 turn restrictions; 2 ignored (they lead over another way, or name streets that are missing)"))
     }
 
     @Test func `extracts that overlap forbid a turn once`() throws {
@@ -117,14 +117,70 @@ import Testing
         #expect(try #require(meters[0]) < 110)
     }
 
-    @Test func `a relation that is cut off is malformed`() throws {
-        let bytes = self.town([Self.noLeft]).bytes
-        for count in (bytes.count - 60)..<bytes.count {
-            let input = try self.folder.write("cut.osm.pbf", bytes[..<count])
-            #expect(throws: StreetInputError.self) {
-                try StreetCompiler.compile(inputs: [input], output: self.folder.file("cut.streets"))
-            }
+    @Test(arguments: [
+        ("members", [PBFWriter.field(8, [1, 1]), PBFWriter.field(9, [2]), PBFWriter.field(10, [1])]),
+        ("unknown type", [PBFWriter.field(8, [1]), PBFWriter.field(9, [2]), PBFWriter.field(10, [3])]),
+        ("text is missing", [PBFWriter.field(8, [99]), PBFWriter.field(9, [2]), PBFWriter.field(10, [1])]),
+        ("within a number", [PBFWriter.field(8, [1]), PBFWriter.field(9, [0x80]), PBFWriter.field(10, [1])]),
+    ])
+    func `a malformed relation is an error`(reason: String, members: [[UInt8]]) throws {
+        var writer = self.town([Self.noLeft])
+        writer.relationMembers = members.flatMap(\.self)
+        let input = try self.folder.write("a.osm.pbf", writer.bytes)
+        #expect {
+            try StreetCompiler.compile(inputs: [input], output: self.folder.file("a.streets"))
+        } throws: {
+            "\($0)".contains("is malformed at byte") && "\($0)".contains(reason)
         }
+    }
+
+    @Test func `a relation with several ways of one role forbids each turn`() throws {
+        var writer = self.town([Self.noLeft])
+        writer.relations[0].members.append(("to", 1, 2200))
+        let network = try self.compile(writer)
+        #expect(try self.meters(network) > 250)
+        #expect(try self.meters(network, to: 16.3 + 2.5 * 0.00135) > 250)
+        // Of several ways that must follow, one may be chosen.
+        writer.relations[0].tags[1].1 = "only_left_turn"
+        let only = try self.compile(writer)
+        #expect(try self.meters(only) < 110)
+        #expect(try self.meters(only, to: 16.3 + 2.5 * 0.00135) < 110)
+    }
+
+    @Test(arguments: [nil, "yes"]) func `a stop on a street with a restriction is left by the turns that are allowed`(
+        oneway: String?
+    ) throws {
+        var writer = self.town([Self.noLeft])
+        if let oneway, let index = writer.ways.firstIndex(where: { $0.id == 1201 }) {
+            writer.ways[index].tags.append(("oneway", oneway))
+        }
+        let network = try self.compile(writer)
+        let (start, stop, end) = try (
+            place(48.2 + 1.2 * 0.0009, 16.3 + 2 * 0.00135), place(48.2 + 1.5 * 0.0009, 16.3 + 2 * 0.00135),
+            place(48.2 + 2 * 0.0009, 16.3 + 2.5 * 0.00135)
+        )
+        let route = try #require(network.route(through: [start, stop, end], by: .car))
+        #expect(route.meters < 140)
+    }
+
+    @Test func `a forbidden turn at two crossings in a row is not replaced by turning round between them`() throws {
+        let network = try self.compile(
+            self.town([Self.noLeft, .restriction(2, "no_left_turn", from: 2201, via: 32, to: 3100)]))
+        let from = try place(48.2 + 1.6 * 0.0009, 16.3 + 2 * 0.00135)
+        let to = try place(48.2 + 2 * 0.0009, 16.3 + 1.5 * 0.00135)
+        let route = try #require(network.route(through: [from, to], by: .car))
+        #expect(Set(route.line.map { [$0.latitude, $0.longitude] }).count == route.line.count)
+    }
+
+    @Test func `restrictions at a node with more streets than a crossing has are ignored`() throws {
+        var writer = PBFWriter()
+        writer.nodes.append(.init(id: 1, latitude: 48.2, longitude: 16.3))
+        for id in 2...102 as ClosedRange<Int64> {
+            writer.nodes.append(.init(id: id, latitude: 48.2 + Double(id) / 10_000, longitude: 16.301))
+            writer.ways.append(.init(id: id, tags: [("highway", "residential")], nodes: [1, id]))
+            writer.relations.append(.restriction(id, "no_u_turn", from: id, via: 1, to: id))
+        }
+        #expect(try self.compile(writer).graph.copies.isEmpty)
     }
 
     // MARK: against a search that knows the restrictions
@@ -153,8 +209,9 @@ import Testing
         while let (half, cost) = known.filter({ !done.contains($0.key) }).min(by: { $0.value < $1.value }) {
             done.insert(half)
             for next in all where end(next ^ 1) == end(half) && !forbidden.contains([half, next]) {
-                if Int(next >> 1) == to { best = min(best, cost + seconds(next) / 2) }
-                known[next] = min(known[next] ?? .infinity, cost + seconds(next) + delay(next))
+                let turn = next == half ^ 1 ? Double(costs.turnSeconds) : 0
+                if Int(next >> 1) == to { best = min(best, cost + turn + seconds(next) / 2) }
+                known[next] = min(known[next] ?? .infinity, cost + turn + seconds(next) + delay(next))
             }
         }
         return from == to ? 0 : best
@@ -178,21 +235,33 @@ import Testing
                 })
         }
         var forbidden: Set<[UInt32]> = []
+        var mustFollow: [UInt32: UInt32] = [:]
         for id in 1...Int64.random(in: 1...12, using: &random) {
             let node = try #require(writer.nodes.randomElement(using: &random))
             let ways = writer.ways.filter { $0.nodes.contains(node.id) }
             let (from, to) = try (
                 #require(ways.randomElement(using: &random)), #require(ways.randomElement(using: &random))
             )
-            writer.relations.append(.restriction(id, "no_left_turn", from: from.id, via: node.id, to: to.id))
             let arrival = UInt32(try edge(from)) << 1 | (from.nodes[1] == node.id ? 0 : 1)
-            let next = UInt32(try edge(to)) << 1 | (to.nodes[0] == node.id ? 0 : 1)
-            forbidden.insert([arrival, next])
+            func next(_ way: PBFWriter.Way) throws -> UInt32 {
+                UInt32(try edge(way)) << 1 | (way.nodes[0] == node.id ? 0 : 1)
+            }
+            // Of one way, several that must follow would contradict each other.
+            let isOnly = Bool.random(using: &random) && mustFollow[arrival] == nil
+            writer.relations.append(
+                .restriction(id, isOnly ? "only_left_turn" : "no_left_turn", from: from.id, via: node.id, to: to.id))
+            guard isOnly else {
+                forbidden.insert([arrival, try next(to)])
+                continue
+            }
+            mustFollow[arrival] = try next(to)
+            let costs = TravelCosts(.car)
+            let isOpen = costs.allows(plain.edges[Int(try next(to) >> 1)].rule, backward: try next(to) & 1)
+            for way in ways where isOpen && way.id != to.id { forbidden.insert([arrival, try next(way)]) }
         }
         let network = try self.compile(writer)
         #expect(network.graph.streetCount == plain.edges.count)
-        var costs = TravelCosts(.car)
-        costs.turnSeconds = 0
+        let costs = TravelCosts(.car)
         let search = RouteSearch(
             graph: network.graph, costs: costs, landmarkScale: network.graph.landmarkScale(costs), fastest: 130)
         let space = try #require(SearchSpace(nodes: network.graph.nodes.count))

@@ -12,7 +12,8 @@ struct BuiltNetwork {
     var copies: [UInt32] = []
     var firstHalves: [UInt32] = []
     var halves: [UInt32] = []
-    var unclearRestrictions = 0
+    /// Relations that were ignored.
+    var unclearRestrictions: Set<Int64> = []
     var landmarkCount = 0
     var landmarks: [UInt16] = []
     var landmarkUnits: [UInt32] = []
@@ -57,6 +58,9 @@ enum NetworkBuilder {
         pieces.sort { ($0.order, $0.from, $0.to, $0.way) < ($1.order, $1.from, $1.to, $1.way) }
         self.markEnds(of: &pieces, places)
         let turns = TurnCopies(ways.restrictions, in: &pieces, ways, places)
+        guard pieces.count + turns.copies.count < Int(StreetGraph.maxHalves / 2) else {
+            throw .tooLarge(reason: "it has \(pieces.count + turns.copies.count) edges")
+        }
         return self.network(ways, places, pieces, shapes, turns)
     }
 

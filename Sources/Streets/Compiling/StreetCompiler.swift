@@ -53,11 +53,14 @@ package enum StreetCompiler {
         progress("\(places.keys.count) points")
         var network = try NetworkBuilder.build(ways, places)
         progress("\(network.nodes.count) nodes, \(network.halves.count) directed edges")
-        let unread = ways.unreadRestrictions.count + network.unclearRestrictions
-        if ways.restrictions.count + unread > 0 {
+        let unclear = network.unclearRestrictions
+        let (read, ignored) = (
+            Set(ways.restrictions.map(\.id)).subtracting(unclear).count, ways.unreadRestrictions.union(unclear).count
+        )
+        if read + ignored > 0 {
             progress(
-                "\(ways.restrictions.count - network.unclearRestrictions) turn restrictions; \(unread) ignored, which lead "
-                    + "over another way or name streets that are missing")
+                "\(read) turn restrictions; \(ignored) ignored (they lead over another way, or name streets that are missing)"
+            )
         }
         network.markConnected()
         network.selectLandmarks(count: Landmarks.usualCount)

@@ -28,8 +28,11 @@ struct TurnCopies {
     private(set) var copies: [Copy] = []
     /// The nodes of which copies were made. The copies have the numbers that follow those of all nodes.
     private(set) var nodes: [UInt32] = []
-    /// Restrictions that name ways or nodes that are missing, or that do not say which turn they forbid.
-    private(set) var unclear = 0
+    /// Relations that name ways or nodes that are missing, or that do not say which turn they forbid.
+    private(set) var unclear: Set<Int64> = []
+
+    /// A restriction needs a copy of each street at its crossing. No real crossing has more streets.
+    private static let mostStreets = 30
 
     /// A piece in one direction: its index times two, plus 1 if it is travelled backward.
     private typealias Half = UInt32
@@ -83,10 +86,10 @@ struct TurnCopies {
         let crossings = Self.pieces(at: Set(vias), pieces)
         for restriction in restrictions {
             guard let via = places.index(of: restriction.via).map({ UInt32($0) }), let near = crossings[via],
-                let from = Self.only(restriction.from, near, pieces, ways),
+                near.count <= Self.mostStreets, let from = Self.only(restriction.from, near, pieces, ways),
                 let to = Self.only(restriction.to, near, pieces, ways)
             else {
-                self.unclear += 1
+                self.unclear.insert(restriction.id)
                 continue
             }
             let arrival = from << 1 | (pieces[Int(from)].to == via ? 0 : 1)
