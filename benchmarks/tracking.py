@@ -6,7 +6,7 @@ standard library.
     tracking.py [--page-only] [--recordings folder] [--results results]
 
 --page-only: without the Swift tests, which must be built. --recordings: your recordings (GPX, CSV, NMEA) instead of those in
-../shared; with one reading a second, because a phone has so many.
+../shared; ideally with one reading per second, as phones record.
 """
 import argparse, json, os, re, subprocess, sys, tempfile
 from measured import FOLDER, provenance, summary

@@ -234,7 +234,7 @@ struct FollowedArrival {
 
     /// Ends a calculation.
     ///
-    /// - Parameter route: the route of a provider; `nil` to use the built-in estimator.
+    /// - Parameter route: of a provider or of the street network; `nil` to use the built-in estimator.
     /// - Returns: the estimate to publish; `nil` if there is none or the result is too late.
     mutating func finish(
         _ calculation: ArrivalTime.Calculation, by route: SourcedRoute?, now: UInt64, wall: Int64

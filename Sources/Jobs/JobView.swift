@@ -17,7 +17,7 @@ package struct JobView: Sendable {
     package var snapshot: Snapshot
     /// Id of the position in the snapshot.
     package var positionID: UInt64?
-    /// The position is from before the device took over that reports now.
+    /// The position was stored before the current device took over.
     package var isPositionOfOtherDevice: Bool
     /// The log no longer holds the last event that the follower saw.
     package var isReset: Bool

@@ -1,14 +1,14 @@
 // The seconds that a vehicle needs for an edge in one direction.
 
 extension TravelCosts {
-    /// Whether the vehicle may use an edge in a direction, up to its end.
+    /// Whether the vehicle may travel an edge to its end.
     @inline(__always)
     func allows(_ rule: UInt32, backward: UInt32) -> Bool {
         rule & (self.forwardAccess << backward) != 0
             && rule & (self.forbidden | self.forwardRestriction << backward) == 0
     }
 
-    /// Whether the vehicle may use an edge in a direction. There may be a turn restriction at its end.
+    /// Like `allows`, but ignores a turn restriction at the end: for what ends on the edge, and for a map matcher.
     @inline(__always)
     func allowsPart(_ rule: UInt32, backward: UInt32) -> Bool {
         rule & (self.forwardAccess << backward) != 0 && rule & self.forbidden == 0

@@ -45,33 +45,75 @@ struct RouteSearch {
         var backward: Bool
     }
 
+    private struct Target {
+        var node: UInt32
+        var seconds: Float
+        var place: Int
+        var backward: Bool
+    }
+
     /// - Returns: `nil` if no target can be reached.
     func find(
         from starts: [SearchPlace], to targets: [SearchPlace], _ space: SearchSpace, maxVisited: Int = Self.maxVisited
     ) -> FoundPath? {
-        let direct = self.direct(starts, targets)
+        var best = self.direct(starts, targets)
         let (leaving, entering) = (Array(self.leaving(starts).prefix(Self.maxStarts)), self.entering(targets))
-        guard !entering.isEmpty, !leaving.isEmpty else { return direct }
+        guard !entering.isEmpty, !leaving.isEmpty else { return best }
         let bounds = LandmarkBounds(
             self.graph, self.costs.kind, scale: self.landmarkScale, fastest: self.fastest,
             starts: leaving.map(\.node), targets: entering.map { Int($0.node) })
-        let longest = direct.map { Float($0.seconds) } ?? .infinity
-        var run = SearchRun(self.graph, self.costs, bounds, to: entering, fasterThan: longest, space)
+        var bestSeconds = best.map { Float($0.seconds) } ?? .infinity
+        var bestTarget: Target?
+        space.begin()
+        let (labels, stamp) = (space.labels, space.stamp)
         // The search owns the heap meanwhile, so that Swift need not check for other accesses.
-        swap(&run.heap, &space.heap)
-        defer { swap(&run.heap, &space.heap) }
-        for start in leaving {
-            run.start(
-                at: UInt32(start.node), seconds: start.seconds,
-                from: UInt32(self.graph.street(starts[start.place].edge)))
+        var heap = SearchHeap()
+        swap(&heap, &space.heap)
+        defer { swap(&heap, &space.heap) }
+        for (index, start) in leaving.enumerated() {
+            let label = labels[start.node]
+            guard label.stamp != stamp || start.seconds < label.cost else { continue }
+            let bound = bounds.seconds(self.graph, start.node)
+            labels[start.node] = SearchLabel(
+                stamp: stamp, cost: start.seconds, bound: bound, via: StreetGraph.maxHalves + UInt32(index))
+            heap.push(start.seconds + bound, UInt32(start.node))
         }
-        run.run(maxVisited: maxVisited)
-        space.visited += run.visited
-        guard let target = run.best.target, let way = run.way(to: target) else { return direct }
-        let start = leaving[way.start]
-        return FoundPath(
-            seconds: Double(run.best.seconds), start: start.place, target: target.place, halves: way.halves,
-            leavesBackward: start.backward, entersBackward: target.backward, isDirect: false)
+        guard let firstHalves = self.graph.firstHalves.baseAddress, let edges = self.graph.edges.baseAddress else {
+            return best
+        }
+        let (halves, costs) = (self.graph.halves, self.costs)
+        var visited = 0
+        costs.secondsPerCentimeter.withUnsafeBufferPointer { table in
+            guard let perCentimeter = table.baseAddress else { return }
+            while let (key, node) = heap.pop(), key < bestSeconds, visited < maxVisited {
+                let label = labels[Int(node)]
+                // A better label of this node was visited already.
+                if key > label.cost + label.bound { continue }
+                visited += 1
+                space.visited += 1
+                for target in entering where target.node == node && label.cost + target.seconds < bestSeconds {
+                    (bestSeconds, bestTarget) = (label.cost + target.seconds, target)
+                }
+                for index in Int(firstHalves[Int(node)])..<Int(firstHalves[Int(node) + 1]) {
+                    let half = halves[index]
+                    let (edge, backward) = (edges[Int(half >> 1)], half & 1)
+                    guard costs.allows(edge.rule, backward: backward) else { continue }
+                    let cost =
+                        label.cost
+                        + costs.seconds(edge.rule, centimeters: Float(edge.centimeters), perCentimeter)
+                        + costs.delay(edge.rule, backward: backward)
+                    let next = backward == 0 ? edge.to : edge.from
+                    let known = labels[Int(next)]
+                    guard cost < bestSeconds, known.stamp != stamp || cost < known.cost else { continue }
+                    let bound = known.stamp == stamp ? known.bound : bounds.seconds(self.graph, Int(next))
+                    labels[Int(next)] = SearchLabel(stamp: stamp, cost: cost, bound: bound, via: half)
+                    heap.push(cost + bound, next)
+                }
+            }
+        }
+        guard let bestTarget else { return best }
+        if let path = self.path(to: bestTarget, seconds: bestSeconds, leaving, labels) { best = path }
+        return best
     }
 
     /// The way along one edge, if a start and a target are on the same.
@@ -112,18 +154,37 @@ struct RouteSearch {
         }
     }
 
-    private func entering(_ places: [SearchPlace]) -> [SearchTarget] {
-        places.enumerated().flatMap { index, place -> [SearchTarget] in
+    private func entering(_ places: [SearchPlace]) -> [Target] {
+        places.enumerated().flatMap { index, place -> [Target] in
             let edge = self.graph.edges[place.edge]
             return [false, true].compactMap { backward in
                 guard self.costs.allowsPart(edge.rule, backward: backward ? 1 : 0) else { return nil }
                 let meters = backward ? self.graph.meters(of: place.edge) - place.metersAlong : place.metersAlong
                 let seconds = place.extraSeconds + self.costs.seconds(edge.rule, meters: max(0, meters))
                 guard seconds.isFinite else { return nil }
-                return SearchTarget(
-                    node: backward ? edge.to : edge.from, seconds: Float(seconds),
-                    street: UInt32(self.graph.street(place.edge)), place: index, backward: backward)
+                return Target(
+                    node: backward ? edge.to : edge.from, seconds: Float(seconds), place: index, backward: backward)
             }
         }
+    }
+
+    private func path(
+        to target: Target, seconds: Float, _ leaving: [Start], _ labels: UnsafeMutablePointer<SearchLabel>
+    ) -> FoundPath? {
+        var halves: [UInt32] = []
+        var node = target.node
+        while halves.count <= self.graph.nodes.count {
+            let via = labels[Int(node)].via
+            if via >= StreetGraph.maxHalves {
+                let start = leaving[Int(via - StreetGraph.maxHalves)]
+                return FoundPath(
+                    seconds: Double(seconds), start: start.place, target: target.place, halves: halves.reversed(),
+                    leavesBackward: start.backward, entersBackward: target.backward, isDirect: false)
+            }
+            halves.append(via)
+            let edge = self.graph.edges[Int(via >> 1)]
+            node = via & 1 == 0 ? edge.from : edge.to
+        }
+        return nil
     }
 }

@@ -18,13 +18,6 @@ struct SearchLabel {
     var via: UInt32
 }
 
-/// The fastest arrival at a node by another street than that of its `SearchLabel`, where turns are restricted.
-struct OtherLabel {
-    var stamp: UInt32
-    var cost: Float
-    var via: UInt32
-}
-
 /// Used by one search at a time.
 ///
 /// `@unchecked Sendable`: `StreetNetwork` hands each one to a single search, under a lock.
@@ -33,16 +26,6 @@ final class SearchSpace: @unchecked Sendable {
     private(set) var stamp: UInt32 = 0
     var heap = SearchHeap()
     var visited = 0
-
-    /// `nil` without memory. Allocated when it is first used, because most networks and vehicles do not need it.
-    var others: UnsafeMutablePointer<OtherLabel>? {
-        if self.allocatedOthers == nil {
-            self.allocatedOthers = calloc(max(1, self.count), MemoryLayout<OtherLabel>.stride)?
-                .bindMemory(to: OtherLabel.self, capacity: max(1, self.count))
-        }
-        return self.allocatedOthers
-    }
-    private var allocatedOthers: UnsafeMutablePointer<OtherLabel>?
 
     /// - Returns: `nil` without memory.
     init?(nodes: Int) {
@@ -54,19 +37,13 @@ final class SearchSpace: @unchecked Sendable {
 
     private let count: Int
 
-    deinit {
-        free(self.labels)
-        free(self.allocatedOthers)
-    }
+    deinit { free(self.labels) }
 
     /// Forgets the previous search.
     func begin() {
         self.heap.removeAll()
         if self.stamp == .max {
-            for node in 0..<self.count {
-                self.labels[node].stamp = 0
-                self.allocatedOthers?[node].stamp = 0
-            }
+            for node in 0..<self.count { self.labels[node].stamp = 0 }
             self.stamp = 0
         }
         self.stamp += 1

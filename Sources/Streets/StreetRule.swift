@@ -40,7 +40,7 @@ struct StreetRule: Hashable, Sendable {
     /// Somebody may use the street, in some direction.
     var isUsable: Bool { self.bits & (0x3F << 12) != 0 }
 
-    /// Whether the street may be used in a direction up to its end.
+    /// Whether the street may be travelled to its end in a direction.
     func allows(_ kind: TravelKind, backward: Bool) -> Bool {
         self.bits & Self.access(kind, backward: backward) != 0
             && (kind != .motor || self.bits & Self.restricted(backward: backward) == 0)

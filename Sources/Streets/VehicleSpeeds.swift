@@ -109,11 +109,6 @@ struct TravelCosts: Sendable {
     /// The bit of `StreetRule` that restricts the turns at the end of the way forward, which the vehicle must obey; or 0. The
     /// next bit is for the way backward.
     let forwardRestriction: UInt32
-    /// Seconds to turn round at a crossing and go back.
-    var turnSeconds: Float
-
-    /// Drivers rarely do it, and it must not be the way around a forbidden turn.
-    private static let carTurnSeconds: Float = 60
 
     static let slowFactor: Float = 3
 
@@ -127,7 +122,6 @@ struct TravelCosts: Sendable {
         (self.crossingSeconds, self.lightsSeconds) = (Float(speeds.crossingSeconds), Float(speeds.lightsSeconds))
         self.forwardAccess = StreetRule.access(kind, backward: false)
         self.forwardRestriction = kind == .motor ? StreetRule.restricted(backward: false) : 0
-        self.turnSeconds = kind == .motor ? Self.carTurnSeconds : 0
         self.forbidden = vehicle == .moped ? StreetRule.noMopeds : 0
         self.slow = StreetRule.local(kind) | (vehicle == .truck ? StreetRule.noTrucks : 0)
     }

@@ -1,5 +1,5 @@
-// Where a rider is that continued as it moved. Some loggers stall for up to 20 s and then catch up with a jump that looks
-// impossible. The jump ends exactly where the rider's course led meanwhile, which a false place hardly ever does.
+// Where a rider would be that kept its course and speed. Some loggers stall for up to 20 s and then catch up with a jump that
+// looks impossible. The jump ends where the course has led meanwhile, which a false place hardly ever does.
 
 /// The course of a rider, from the readings that were accepted.
 struct SteadyCourse: Hashable, Sendable {
@@ -17,25 +17,29 @@ struct SteadyCourse: Hashable, Sendable {
     private static let speeds = 8.0...100.0
     /// m. A less accurate reading says nothing about the course.
     private static let widestAccuracy = 50.0
-    /// A reading may be off by so many m, and by a share of the way.
+    /// How far off a reading may be: metres, plus a share of the way.
     private static let (leeway, share) = (50.0, 0.2)
+    /// m. The same for a reading that confirms the course: one of a logger that is stuck does not.
+    private static let confirming = 10.0
     /// The weight of the newest step in the velocity.
     private static let newest = 0.5
 
     /// Whether a reading is where the course leads.
-    func leads(to reading: Reading) -> Bool {
+    func leads(to reading: Reading) -> Bool { self.leads(to: reading, leeway: Self.leeway) }
+
+    private func leads(to reading: Reading, leeway: Double) -> Bool {
         guard let at, case let milliseconds = reading.at - at, milliseconds <= Self.longest, Self.isAccurate(reading)
         else { return false }
         let way = self.velocity * (Double(milliseconds) / 1000)
         let off = LocalPlane(self.from).offset(of: reading.point) - way
-        let allowed = Self.leeway + Self.share * (way * way).sum().squareRoot()
+        let allowed = leeway + Self.share * (way * way).sum().squareRoot()
         return (off * off).sum() <= allowed * allowed
     }
 
     /// - Parameter before: the reading that was accepted before.
     mutating func observe(from before: Reading, to reading: Reading) {
-        let isOnCourse = self.leads(to: reading)
-        // A logger that stalls leaves the course for a while, and a course is not proven by the readings meanwhile.
+        let isOnCourse = self.leads(to: reading, leeway: Self.confirming)
+        // Readings off the course neither confirm nor replace it: a logger that stalls leaves it for a while.
         if let at, !isOnCourse, reading.at - at <= Self.longest { return }
         let (point, start) = isOnCourse ? (self.from, self.at ?? before.at) : (before.point, before.at)
         let milliseconds = reading.at - start

@@ -18,7 +18,7 @@ package struct TravelAssumptions: Hashable, Sendable {
     let lastSeconds: Double
     /// The time to the arrival, as multiples of the estimate: 10 % of the trips are shorter, and 10 % longer.
     package let range: ClosedRange<Double>
-    /// Metres of the straight line by second of a route in a street network, usually.
+    /// Usual metres of straight line per second of a route in a street network.
     let streetSpeed: Double
     /// Seconds by which the range is wider at both ends: close to the destination, a red light counts more than a share of
     /// the rest.

@@ -78,8 +78,8 @@ package struct TravelEstimator: Hashable, Sendable {
 
     /// Seconds through points, for this rider, with a route in a street network.
     ///
-    /// The network knows the way, but neither traffic nor the rider. So the route only says how much slower than usual the
-    /// way is: in part, the estimate follows.
+    /// The network knows the way, but neither traffic nor the rider. So only the ratio of its time to the usual one counts, and
+    /// only in part.
     ///
     /// - Parameter streetSeconds: of the route through all points.
     package func seconds(from start: Point, through points: [Point], streetSeconds: Double) -> Double {

@@ -179,6 +179,29 @@ import Testing
         #expect(verdicts(east: 400).filter { $0 == .held }.count > 10)
     }
 
+    @Test func `a course leads nowhere after 20 s, for an inaccurate reading, and before there are two fast readings`()
+    {
+        func reading(_ second: Int64, accuracy: Double? = nil) -> Reading {
+            var reading = Recordings.generated()[0].moved(northMeters: Double(second) * 30)
+            (reading.at, reading.accuracyMeters) = (Recordings.start + second * 1000, accuracy)
+            return reading
+        }
+        var course = SteadyCourse()
+        #expect(!course.leads(to: reading(1)))
+        course.observe(from: reading(0), to: reading(1))
+        #expect(course.leads(to: reading(21)) && !course.leads(to: reading(22)))
+        #expect(!course.leads(to: reading(10, accuracy: 60)))
+        // A reading off the course leaves it, and after 20 s another one begins.
+        var stalled = reading(1)
+        for second in 2...25 as ClosedRange<Int64> {
+            var next = reading(1)
+            next.at = Recordings.start + second * 1000
+            course.observe(from: stalled, to: next)
+            stalled = next
+            #expect(course.leads(to: reading(second + 1)) == (second < 21), "\(second)")
+        }
+    }
+
     @Test func `a speed that contradicts the positions is limited`() {
         var (validator, last) = Self.riding()
         for (told, most) in [(340.0, 21.0), (8.0, 8), (12.0, 12), (0, 0)] {

@@ -92,7 +92,7 @@ extension JobRecord {
     ]
 
     /// The fields without those that only the job's own readers need: its revision, its display, its metadata,
-    /// the customer's note, its reporter and its recipient.
+    /// the customer's note, its reporter and since when, and its recipient.
     static let briefFields = Self.fields.prefix(14)
 
     /// The fields that lists of jobs need: all but the last five.

@@ -21,7 +21,7 @@ struct StreetWays {
     /// Ids of OpenStreetMap's ways, because extracts may overlap.
     private var known: Set<Int64> = []
     private(set) var restrictions: Set<TurnRestriction> = []
-    /// Relations that forbid a turn in a way that is not read.
+    /// Relations with a restriction that this reader does not support.
     private(set) var unreadRestrictions: Set<Int64> = []
 
     /// Adds a way.

@@ -1,5 +1,7 @@
 // Turn restrictions as nodes and edges, so that a search obeys them without knowing them. A way from which a turn is
 // forbidden leads motor vehicles to a copy of the crossing, which has copies of the edges that they may take, and no others.
+// These lead to copies of the next crossings, which have no way back: otherwise turning round there would often be the fastest
+// way around the restriction.
 
 /// A stretch of a way between two junctions, before it becomes an edge. Nodes are indices of `NodePlaces`.
 struct StreetPiece {
@@ -37,28 +39,68 @@ struct TurnCopies {
     /// A piece in one direction: its index times two, plus 1 if it is travelled backward.
     private typealias Half = UInt32
 
+    private var firstCopy: UInt32 = 0
+    /// The copies of crossings that are reached from a restricted crossing, by the direction of the piece that leads there.
+    private var nodesAfter: [Half: UInt32] = [:]
+    private var unfinished: [Half] = []
+
     /// Marks the directions of pieces that have restrictions at their end.
     init(
         _ restrictions: Set<TurnRestriction>, in pieces: inout [StreetPiece], _ ways: StreetWays, _ places: NodePlaces
     ) {
         let banned = self.banned(by: restrictions, pieces, ways, places)
+        self.firstCopy = UInt32(places.keys.count)
         let arrivals = banned.keys.sorted()
         var heads: [Half: UInt32] = [:]
+        for half in arrivals { heads[half] = self.addNode(Self.end(half, pieces)) }
+        let crossings = Set(self.nodes)
+        let streets = Self.pieces(at: crossings.union(Self.ends(ofPiecesAt: crossings, pieces)), pieces)
         for half in arrivals {
-            heads[half] = UInt32(places.keys.count + self.nodes.count)
-            self.nodes.append(Self.end(half, pieces))
-        }
-        let crossings = Self.pieces(at: Set(self.nodes), pieces)
-        for (index, half) in arrivals.enumerated() {
-            let crossing = UInt32(places.keys.count + index)
-            self.copy(half, from: nil, to: crossing, pieces)
-            for next in Self.departures(from: self.nodes[index], crossings, pieces)
+            guard let node = heads[half] else { continue }
+            self.copy(half, from: nil, to: node, pieces)
+            for next in Self.departures(from: Self.end(half, pieces), streets, pieces)
             where banned[half]?.contains(next) != true {
-                self.copy(next, from: crossing, to: heads[next], pieces)
+                self.copy(next, from: node, to: self.head(after: next, streets, pieces), pieces)
+            }
+        }
+        while let half = self.unfinished.popLast() {
+            guard let node = self.nodesAfter[half] else { continue }
+            let open = Self.departures(from: Self.end(half, pieces), streets, pieces).filter {
+                banned[half]?.contains($0) != true
+            }
+            // At a dead end, there is no other way than back.
+            let onward = open.contains { $0 != half ^ 1 } ? open.filter { $0 != half ^ 1 } : open
+            for next in onward {
+                let head = banned[half] == nil ? heads[next] : self.head(after: next, streets, pieces)
+                self.copy(next, from: node, to: head, pieces)
             }
         }
         for half in arrivals { pieces[Int(half >> 1)].rule.set(StreetRule.restricted(backward: half & 1 == 1)) }
         self.copies.sort { ($0.piece, $0.from, $0.to) < ($1.piece, $1.from, $1.to) }
+    }
+
+    private mutating func addNode(_ original: UInt32) -> UInt32 {
+        self.nodes.append(original)
+        return self.firstCopy + UInt32(self.nodes.count - 1)
+    }
+
+    /// Where a piece leads that is taken at a restricted crossing; `nil` for its usual end.
+    private mutating func head(after half: Half, _ streets: [UInt32: [UInt32]], _ pieces: [StreetPiece]) -> UInt32? {
+        let end = Self.end(half, pieces)
+        guard streets[end]?.count ?? 0 <= Self.mostStreets else { return nil }
+        if let node = self.nodesAfter[half] { return node }
+        let node = self.addNode(end)
+        self.nodesAfter[half] = node
+        self.unfinished.append(half)
+        return node
+    }
+
+    private static func ends(ofPiecesAt nodes: Set<UInt32>, _ pieces: [StreetPiece]) -> Set<UInt32> {
+        var ends: Set<UInt32> = []
+        for piece in pieces where nodes.contains(piece.from) || nodes.contains(piece.to) {
+            ends.formUnion([piece.from, piece.to])
+        }
+        return ends
     }
 
     /// - Parameters:

@@ -78,8 +78,11 @@ extension SettingsTable {
                 "The streets for arrival times when no provider answers.",
                 details: """
                     `enroute streets build` compiles OpenStreetMap extracts and GeoJSON. The pages draw these streets too,
-                    if there are no tiles and no `ENROUTE_PAGES_STREETS_FILE`. Replace the file by a new one under the same
-                    name, as `enroute streets build` does, and restart the gateway. Followers see riders on these streets.
+                    if there are no tiles and no `ENROUTE_PAGES_STREETS_FILE`. Followers see riders on these streets.
+
+                    To replace the streets, build a new file under the same name and restart the gateway. When an upgrade
+                    changes the format of the file, build it under another name and change this setting together with each
+                    gateway.
                     """),
         ])
 
