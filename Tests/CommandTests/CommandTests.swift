@@ -84,7 +84,7 @@ import Testing
         (["replay", "/nowhere.gpx", "--job", "j"], 65, "/nowhere.gpx cannot be read"),
         (["replay", "a.gpx", "--job", "j j"], 64, "--job must be"),
         (["replay", "a.gpx", "--job", "j", "--speed", "0"], 64, "--speed"),
-        (["eta-accuracy", "/nowhere.gpx"], 65, "/nowhere.gpx cannot be read"), (["eta-accuracy"], 64, "files"),
+        (["eta-accuracy", "/nowhere.gpx"], 65, "/nowhere.gpx cannot be read"), (["eta-accuracy"], 64, "<file>"),
         (["demo", "--trip", "/nowhere.gpx"], 65, "/nowhere.gpx cannot be read"), (["dance"], 64, "dance"),
         (["dev", "--port", "70000"], 64, "--port must be"), (["dev", "--seed-jobs", "201"], 64, "--seed-jobs must be"),
         (["size"], 64, "riders"), (["size", "--riders", "0"], 64, "--riders must be 1 to"),

@@ -11,6 +11,10 @@ struct ETAAccuracyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "eta-accuracy",
         abstract: "Measures the accuracy of arrival times on recorded trips.",
+        usage: """
+            enroute eta-accuracy <file>... [--vehicle <vehicle>] [--streets <file>]
+            enroute eta-accuracy <file> --trip <trip> [--vehicle <vehicle>]
+            """,
         discussion: wrappable(
             """
             Reads GPX 1.1, CSV and NMEA 0183, each also as .gz. A trip's destination is its last point; it arrives when it
@@ -32,7 +36,7 @@ struct ETAAccuracyCommand: AsyncParsableCommand {
               enroute eta-accuracy foot.csv bicycle.csv car/*.gpx.gz
             """), aliases: ["score"])
 
-    @Argument(help: "Recordings: .gpx, .csv or .nmea, or one of these with .gz.")
+    @Argument(help: ArgumentHelp("Recordings: .gpx, .csv or .nmea, or one of these with .gz.", valueName: "file"))
     var files: [String]
 
     @Option(help: "The trip to use from a CSV file that has several. Without this, all are used.")
@@ -41,7 +45,7 @@ struct ETAAccuracyCommand: AsyncParsableCommand {
     @Option(help: "What the riders travel with: \(Self.vehicles).")
     var vehicle: String?
 
-    @Option(help: "A file that enroute streets build wrote.")
+    @Option(help: ArgumentHelp("A file that enroute streets build wrote.", valueName: "file"))
     var streets: String?
 
     /// For riders whose vehicle is not known.
