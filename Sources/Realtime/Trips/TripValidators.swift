@@ -18,7 +18,8 @@ internal import TrafficControl
 
 /// The trips whose reports arrive on one loop, by a session or by REST. Confined to it.
 package final class TripValidators {
-    struct Entry {
+    /// A class, because a value of the dictionary would be copied by each look at one of its members.
+    final class Entry {
         var trip: TripState
         /// What followers have been shown has been read.
         var isRead = false
@@ -32,6 +33,8 @@ package final class TripValidators {
         var usedAt: NIODeadline
         var readAt = NIODeadline.uptimeNanoseconds(0)
         var verdicts = UnwrittenVerdicts()
+
+        init(trip: TripState, usedAt: NIODeadline) { (self.trip, self.usedAt) = (trip, usedAt) }
     }
 
     private unowned let loop: LoopState
