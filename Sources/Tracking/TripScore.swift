@@ -26,7 +26,7 @@ package struct TripScore: Sendable {
     /// - Parameters:
     ///   - readings: of one trip, oldest first.
     ///   - vehicle: `nil` to learn it from the trip.
-    ///   - route: the seconds of a route between two points in a street network; `nil` if there is none.
+    ///   - route: returns the seconds that a route in a street network takes, or `nil` if there is no route.
     /// - Returns: `nil` with fewer than two accepted readings.
     package init?(
         _ readings: [Reading], vehicle: Vehicle? = nil,

@@ -183,6 +183,22 @@ import Testing
         #expect(try self.compile(writer).graph.copies.isEmpty)
     }
 
+    @Test func `a relation with more turns than a crossing has is ignored`() throws {
+        var relation = Self.noLeft
+        relation.members += (0..<100).map { ("to", 1, 10_000 + Int64($0)) }
+        #expect(try self.compile(self.town([relation])).graph.copies.isEmpty)
+    }
+
+    @Test func `a search from more places than it can tell apart uses the first ones`() throws {
+        let network = try self.compile(self.town([Self.noLeft]))
+        let costs = TravelCosts(.car)
+        let search = RouteSearch(graph: network.graph, costs: costs, landmarkScale: 1, fastest: 130)
+        let space = try #require(SearchSpace(nodes: network.graph.nodes.count))
+        let starts = [SearchPlace](repeating: .init(edge: 0, metersAlong: 1, extraSeconds: 0), count: 200)
+        let end = SearchPlace(edge: network.graph.streetCount - 1, metersAlong: 1, extraSeconds: 0)
+        #expect(search.find(from: starts, to: [end], space) != nil)
+    }
+
     // MARK: against a search that knows the restrictions
 
     /// A directed way, and whether it was entered at a crossing with a restriction for the way before.

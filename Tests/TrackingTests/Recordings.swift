@@ -16,6 +16,9 @@ enum Recordings {
         try Journey.load(path: Self.folder.appending(path: "\(name).gpx.gz").path).fixes.map(Reading.init)
     }
 
+    /// `make bench BENCH=tracking RECORDINGS=folder` chooses recordings.
+    static let areChosen = ProcessInfo.processInfo.environment["ENROUTE_RECORDINGS"] != nil
+
     /// The recordings in the folder ENROUTE_RECORDINGS, or else those of cars with few faults, if they are there. Trips of under
     /// five minutes are left out.
     static func chosen() throws -> [(name: String, readings: [Reading])] {
