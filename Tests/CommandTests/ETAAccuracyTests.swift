@@ -24,8 +24,10 @@ import Testing
         #expect(outcome.output.contains("trip.csv: 29 min to the arrival, 361 fixes accepted, 0 held, 0 refused"))
         #expect(outcome.output.contains("still.csv: fewer than two fixes were accepted"))
         // The recording is a straight road at constant speed, which the straight line predicts best.
-        for minutes in ["| 5 | ", "| 10 | ", "| 20 | "] {
-            #expect(outcome.output.contains("\n| learned " + minutes))
+        let tables = outcome.output.components(separatedBy: "\n\n").suffix(2)
+        #expect(tables.map { $0.split(separator: "|")[1] } == [" minutes before ", " minutes predicted "])
+        for (table, minutes) in tables.flatMap({ table in ["| 5 | ", "| 10 | ", "| 20 | "].map { (table, $0) } }) {
+            #expect(table.contains("\n| learned " + minutes))
         }
     }
 
@@ -44,19 +46,21 @@ import Testing
         let outcome = try await CommandTests.run(["score", rides.path, other.path])
         #expect(outcome.code == 0 && outcome.output.contains("bicycle.csv: 2 trips"))
         let rows = outcome.output.split(separator: "\n").filter { $0.hasPrefix("| ") && !$0.hasPrefix("| vehicle") }
-        #expect(
-            rows.map { $0.split(separator: " ")[1] } == ["bicycle", "bicycle", "bicycle", "moped", "moped", "moped"])
+        let vehicles = ["bicycle", "bicycle", "bicycle", "moped", "moped", "moped"]
+        #expect(rows.map { String($0.split(separator: " ")[1]) } == vehicles + vehicles)
         let counts = rows.map { $0.split(separator: "|")[2].trimmingCharacters(in: .whitespaces) }.compactMap {
             Int($0)
         }
-        #expect(counts.count == 6 && counts[0] == 2 * counts[3] && counts[2] == 2 * counts[5])
+        #expect(counts.count == 12 && counts[0] == 2 * counts[3] && counts[2] == 2 * counts[5])
+        // The second table counts by what was predicted, which depends on the vehicle; the two rides are the same.
+        #expect(counts[6...].allSatisfy { $0 > 0 } && counts[6..<9].allSatisfy { $0.isMultiple(of: 2) })
         let chosen = try await CommandTests.run(["score", "--vehicle", "van", rides.path, other.path])
         #expect(chosen.output.contains("\n| van | 5 ") && !chosen.output.contains("| bicycle"))
         let wrong = try await CommandTests.run(["score", "--vehicle", "ship", rides.path])
         #expect(wrong.code == 64 && wrong.error.contains("--vehicle must be one of foot, bicycle"))
     }
 
-    @Test func `with a street network the table has its estimates and its routes`() async throws {
+    @Test func `with a street network the tables have its estimates and its routes`() async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "enroute-score-\(UUID())")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }

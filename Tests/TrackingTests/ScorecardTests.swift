@@ -10,7 +10,7 @@ import Testing
         }
         let judged = card.arrived(at: 5000)
         #expect(judged.map(\.minutes) == [5, 10, 20] && judged.map(\.errorSeconds) == [30, 60, 0])
-        #expect(card.scores.map(\.medianSeconds) == [30, 60, 0])
+        #expect(card.scores(by: .actual).map(\.medianSeconds) == [30, 60, 0])
     }
 
     @Test func `the median and the 90th percentile cover all trips`() {
@@ -21,17 +21,32 @@ import Testing
             trip.arrived(at: 300)
             all.add(trip)
         }
-        #expect(all.scores[0].count == 100)
-        #expect(all.scores[0].medianSeconds == 50 && all.scores[0].p90Seconds == 90)
-        #expect(all.scores[1].medianSeconds == nil)
+        #expect(all.scores(by: .actual)[0].count == 100)
+        #expect(all.scores(by: .actual)[0].medianSeconds == 50 && all.scores(by: .actual)[0].p90Seconds == 90)
+        #expect(all.scores(by: .actual)[1].medianSeconds == nil)
     }
 
     @Test func `the bias has a sign, and the coverage is the share of ranges with the arrival`() {
         var card = Scorecard()
         for said in [200.0, 280, 320] { card.predicted(remaining: said, range: said - 50...said + 50, at: 0) }
         card.arrived(at: 300)
-        #expect(card.scores[0].biasSeconds == -20 && card.scores[0].medianSeconds == 20)
-        #expect(card.scores[0].coverage == 2.0 / 3 && card.scores[1].coverage == nil)
+        #expect(card.scores(by: .actual)[0].biasSeconds == -20 && card.scores(by: .actual)[0].medianSeconds == 20)
+        #expect(card.scores(by: .actual)[0].coverage == 2.0 / 3 && card.scores(by: .actual)[1].coverage == nil)
+    }
+
+    @Test func `a prediction counts for the time it predicted, too`() {
+        var card = Scorecard()
+        // 20 minutes were left each time, and 10 minutes or none of the horizons were predicted.
+        for said in [550.0, 650, 660, 900] { card.predicted(remaining: said, range: said...2 * said, at: 0) }
+        card.arrived(at: 1200)
+        let (actual, predicted) = (card.scores(by: .actual), card.scores(by: .predicted))
+        #expect(actual.map(\.count) == [0, 0, 4] && predicted.map(\.count) == [0, 3, 0])
+        #expect(predicted[1].biasSeconds == -550 && predicted[1].medianSeconds == 550)
+        #expect(predicted[1].coverage == 2.0 / 3 && actual[2].coverage == 0.75)
+        var all = Scorecard()
+        all.add(card)
+        all.add(card)
+        #expect(all.scores(by: .predicted).map(\.count) == [0, 6, 0])
     }
 
     @Test func `a trip without an arrival is not scored, and trips are scored separately`() {

@@ -16,7 +16,7 @@ import Testing
             ours.add(score.builtIn)
             theirs.add(score.straightLine)
         }
-        for (ours, theirs) in zip(ours.scores, theirs.scores) {
+        for (ours, theirs) in zip(ours.scores(by: .actual), theirs.scores(by: .actual)) {
             let (mine, other) = (try #require(ours.medianSeconds), try #require(theirs.medianSeconds))
             #expect(ours.count > 500 && mine <= 0.75 * other, "\(ours) against \(theirs)")
         }
@@ -24,7 +24,7 @@ import Testing
 
     @Test func `a generated trip is scored at the horizons it is long enough for`() throws {
         let score = try #require(TripScore(Recordings.generated(seed: 2)))
-        let scores = score.builtIn.scores
+        let scores = score.builtIn.scores(by: .actual)
         #expect(score.counts.refused == 0 && score.counts.held == 0)
         #expect(scores.map(\.minutes) == [5, 10, 20])
         #expect(scores[0].count > 100)
@@ -37,7 +37,7 @@ import Testing
         throws
     {
         let readings = Recordings.generated(seed: 2)
-        #expect(try #require(TripScore(readings)).streets.scores[0].count == 0)
+        #expect(try #require(TripScore(readings)).streets.scores(by: .actual)[0].count == 0)
         var asked = 0
         let score = try #require(
             TripScore(readings) { from, to, _ in
@@ -46,7 +46,7 @@ import Testing
             })
         let minutes = score.tripSeconds / 60
         #expect(abs(Double(asked) - minutes) <= 1)
-        let (with, alone) = (score.streets.scores[0], score.streetsAlone.scores[0])
+        let (with, alone) = (score.streets.scores(by: .actual)[0], score.streetsAlone.scores(by: .actual)[0])
         #expect(with.count == alone.count && with.count > 0 && with.coverage != nil && alone.coverage == nil)
         // Nobody drives 100 m/s.
         let (bias, biasAlone) = try (#require(with.biasSeconds), #require(alone.biasSeconds))

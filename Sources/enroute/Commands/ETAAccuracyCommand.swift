@@ -18,16 +18,17 @@ struct ETAAccuracyCommand: AsyncParsableCommand {
         discussion: wrappable(
             """
             Reads GPX 1.1, CSV and NMEA 0183, each also as .gz. A trip's destination is its last point; it arrives when it
-            first comes within 50 m of it. The table shows errors, in seconds, of predictions made 5, 10 and 20 minutes
-            before the arrival (plus or minus a fifth): the median and the 90th percentile without sign, and the bias, which
-            is the median with its sign: it is negative if arrivals were predicted too early. "In range" is the share of the
-            predictions whose range contained the arrival; 80 % is intended. The straight-line distance over the mean speed
-            so far is the baseline.
+            first comes within 50 m of it. The first table shows errors, in seconds, of predictions made 5, 10 and 20
+            minutes before the arrival (plus or minus a fifth): the median and the 90th percentile without sign, and the
+            bias, which is the median with its sign: it is negative if arrivals were predicted too early. "In range" is the
+            share of the predictions whose range contained the arrival; 80 % is intended. The straight-line distance over
+            the mean speed so far is the baseline. The second table shows the same for predictions of 5, 10 and 20 minutes,
+            whenever they were made: how far a customer who reads "20 min" can trust it.
 
             A file belongs to the vehicle in its name or its folder: bicycle.csv, car/monday.gpx. For other files, and with
             "--vehicle learned" for all, the vehicle is learned from the trip, as for a rider without one.
 
-            With a street network ("--streets"), the table also has the estimates of a gateway that uses it
+            With a street network ("--streets"), the tables also have the estimates of a gateway that uses it
             (ENROUTE_STREETS_FILE), and the times of its routes alone. Both are calculated once a minute, as in a gateway.
 
             Examples:
@@ -80,13 +81,13 @@ struct ETAAccuracyCommand: AsyncParsableCommand {
                 }
                 if journeys.count > 1 { say("\(file): \(journeys.count) trips") }
             }
-            say("")
-            say(
-                "| vehicle | minutes before | predictions | median, p90 (s) | bias (s) | in range "
-                    + "| straight line: median, bias (s) | better by |")
-            say("|---|---|---|---|---|---|---|---|")
-            for vehicle in Vehicle.allCases.map(Optional.some) + [nil] {
-                tables[vehicle]?.say(vehicle?.rawValue ?? Self.learned, hasStreets: network != nil)
+            for (basis, name) in [(Scorecard.Basis.actual, "minutes before"), (.predicted, "minutes predicted")] {
+                say(
+                    "\n| vehicle | \(name) | predictions | median, p90 (s) | bias (s) | in range "
+                        + "| straight line: median, bias (s) | better by |\n|---|---|---|---|---|---|---|---|")
+                for vehicle in Vehicle.allCases.map(Optional.some) + [nil] {
+                    tables[vehicle]?.say(vehicle?.rawValue ?? Self.learned, by: basis, hasStreets: network != nil)
+                }
             }
         }
     }
@@ -117,13 +118,13 @@ private struct Table {
         self.streetsAlone.add(score.streetsAlone)
     }
 
-    func say(_ vehicle: String, hasStreets: Bool) {
+    func say(_ vehicle: String, by basis: Scorecard.Basis, hasStreets: Bool) {
         let cards =
             [(vehicle, self.builtIn)]
             + (hasStreets
                 ? [("\(vehicle), with streets", self.streets), ("\(vehicle), streets alone", self.streetsAlone)] : [])
         for (name, card) in cards {
-            for (ours, theirs) in zip(card.scores, self.straightLine.scores) {
+            for (ours, theirs) in zip(card.scores(by: basis), self.straightLine.scores(by: basis)) {
                 enroute.say("| \(name) " + Self.row(ours, theirs))
             }
         }
