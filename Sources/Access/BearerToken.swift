@@ -8,7 +8,6 @@ extension TokenVerifier {
     }
 
     package static func token(bearer header: String) -> String? {
-        guard header.count > 7, header.prefix(7).lowercased() == "bearer " else { return nil }
-        return String(header.dropFirst(7))
+        header.credentials(ofScheme: "bearer")
     }
 }

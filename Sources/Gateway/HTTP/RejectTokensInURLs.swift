@@ -8,8 +8,9 @@ enum RejectTokensInURLs {
 extension String {
     /// Whether the query of this URL has a parameter for a token, even if its name is percent-encoded.
     var hasTokenInQuery: Bool {
-        guard let query = self.split(separator: "?", maxSplits: 1).dropFirst().first else { return false }
-        return query.split(separator: "&").contains { member in
+        // Bytes, because this is read of every request, and most have no query.
+        guard let mark = self.utf8.firstIndex(of: UInt8(ascii: "?")) else { return false }
+        return self[mark...].dropFirst().split(separator: "&").contains { member in
             ["token", "access_token", "jwt", "bearer"].contains(Self.decoded(member.prefix { $0 != "=" }).lowercased())
         }
     }

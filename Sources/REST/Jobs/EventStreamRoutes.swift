@@ -107,11 +107,10 @@ extension Routes {
     private func admitted(
         _ request: Request, _ context: GatewayRequestContext, _ address: ClientAddress?, _ session: String
     ) async throws -> AuthenticatedClient {
-        let credentials = request.headers[.authorization]?.split(separator: " ") ?? []
-        guard credentials.count == 2, credentials[0].lowercased() == "link" else {
+        guard let secret = Self.link(of: request) else {
             return AuthenticatedClient(try self.grant(request, context, .followJob))
         }
-        let (loops, loop, secret) = (self.loops, context.channel.eventLoop, String(credentials[1]))
+        let (loops, loop) = (self.loops, context.channel.eventLoop)
         do {
             return try await loop.flatSubmit {
                 loops[loop].signIn(.link(secret), from: address, as: session)

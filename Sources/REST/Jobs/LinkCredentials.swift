@@ -16,14 +16,13 @@ extension Routes {
     func grant(
         _ request: Request, _ context: GatewayRequestContext, _ verb: Verb, orOfLinkFor action: CustomerAction
     ) async throws -> Grant {
-        guard Self.hasLink(request), action == .links else { return try self.grant(request, context, verb) }
+        guard action == .links, Self.link(of: request) != nil else { return try self.grant(request, context, verb) }
         return try await self.linkGrant(request, context)
     }
 
-    /// Whether the request has a tracking link, valid or not.
-    static func hasLink(_ request: Request) -> Bool {
-        let credentials = request.headers[.authorization]?.split(separator: " ") ?? []
-        return credentials.count == 2 && credentials[0].lowercased() == "link"
+    /// Returns the secret of the request's tracking link, valid or not.
+    static func link(of request: Request) -> String? {
+        request.headers[.authorization]?.credentials(ofScheme: "link")
     }
 
     /// Returns the grant of the request's tracking link, which reaches the job in the path only.
@@ -32,8 +31,8 @@ extension Routes {
     func linkGrant(_ request: Request, _ context: GatewayRequestContext) async throws -> Grant {
         let address = try self.visitor(request, context)
         let job: JobID = try Self.identifier(context.parameters.require("job"), "job")
-        guard let secret = request.headers[.authorization]?.split(separator: " ").last,
-            let id = TrackingLinks.id(of: String(secret)), let link = try await self.result(of: self.links.read(id)),
+        guard let secret = Self.link(of: request), let id = TrackingLinks.id(of: secret),
+            let link = try await self.result(of: self.links.read(id)),
             link.job == job
         else {
             self.quotas.recordInvalidToken(of: address, at: NIODeadline.now().uptimeNanoseconds)

@@ -32,7 +32,7 @@ extension Routes {
     private func initialView(
         _ request: Request, _ context: GatewayRequestContext
     ) async throws -> InitialView {
-        guard Self.hasLink(request) else {
+        guard Self.link(of: request) != nil else {
             let grant = try self.grant(request, context, .readJob)
             let job: JobID = try Self.identifier(context.parameters.require("job"), "job")
             let view = try await self.view(job, grant)
