@@ -43,6 +43,16 @@ func optional<Value>(_ text: String, _ parse: (String) -> Value?) -> Value?? {
     text.isEmpty ? .some(nil) : parse(text).map { .some($0) }
 }
 
+/// Parses JSON that may be absent, which '' stands for.
+///
+/// - Returns: `nil` when the text is malformed.
+func optionalJSON<Value>(_ text: String, _ parse: (UnsafeRawBufferPointer) -> Value?) -> Value?? {
+    optional(text) { text in
+        var text = text
+        return text.withUTF8 { parse(UnsafeRawBufferPointer($0)) }
+    }
+}
+
 extension RESPValue {
     /// ms since the epoch; `nil` when out of range.
     var timestamp: Int64? { self.integer.flatMap { $0.isTimestamp ? $0 : nil } }

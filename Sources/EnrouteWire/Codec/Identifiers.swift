@@ -68,13 +68,16 @@ public struct StatusID: Hashable, Comparable, Sendable, CustomStringConvertible 
     public let milliseconds: UInt64
     public let sequence: UInt64
 
-    public init?(_ text: some StringProtocol) { self.init(text.utf8) }
+    public init?(_ text: some StringProtocol) {
+        // As a buffer, because code for a generic sequence is not specialized for callers in other modules.
+        var text = String(text)
+        guard let id = text.withUTF8({ Self(bytes: UnsafeRawBufferPointer($0)) }) else { return nil }
+        self = id
+    }
 
-    package init?(bytes: UnsafeRawBufferPointer) { self.init(bytes) }
-
-    private init?(_ text: some Sequence<UInt8>) {
+    package init?(bytes: UnsafeRawBufferPointer) {
         var (milliseconds, number) = (UInt64?.none, UInt64?.none)
-        for byte in text {
+        for byte in bytes {
             if byte == UInt8(ascii: "-"), milliseconds == nil, number != nil {
                 (milliseconds, number) = (number, nil)
                 continue

@@ -124,15 +124,16 @@ extension JobRecord {
             let status = JobStatus(rawValue: texts[6]), let statusAt = texts[7].timestamp, texts[8].isNonce,
             let head = StatusID(texts[9]), ["", "0", "1"].contains(texts[10]),
             let deadline = optional(texts[11], \.timestamp), let fence = optional(texts[12], \.fence),
-            let reached = optional(texts[13], JobStatus.init)
+            let reached = optional(texts[13], JobStatus.init),
+            let vendor = optionalJSON(texts[5], { PickupPlace(json: $0) })
         else { return nil }
         self.kind = kind
         self.customer = customer
         self.rider = rider
         self.zone = zone
         self.destination = Self.place(texts[4])
-        self.geocoded = Array(texts[4].utf8).withUnsafeBytes { GeocodedAddress(json: $0) }
-        self.vendor = Array(texts[5].utf8).withUnsafeBytes { PickupPlace(json: $0) }
+        self.geocoded = optionalJSON(texts[4]) { GeocodedAddress(json: $0) } ?? nil
+        self.vendor = vendor
         self.status = status
         self.statusAt = statusAt
         self.epoch = texts[8]
@@ -141,34 +142,31 @@ extension JobRecord {
         self.travelDeadline = deadline
         self.fence = fence ?? 0
         self.reached = reached
-        // A destination or vendor that cannot be parsed makes the whole record malformed.
-        guard texts[4].isEmpty || self.destination != nil || self.geocoded != nil,
-            texts[5].isEmpty || self.vendor != nil
-        else { return nil }
+        // A member that cannot be parsed makes the whole record malformed.
+        guard texts[4].isEmpty || self.destination != nil || self.geocoded != nil else { return nil }
         guard texts.count >= 16 else { return }
-        guard let revision = optional(texts[14], \.fence) else { return nil }
+        guard let revision = optional(texts[14], \.fence),
+            let display = optionalJSON(texts[15], { JobDisplay(json: $0) })
+        else { return nil }
         self.revision = revision ?? 0
-        self.display = Array(texts[15].utf8).withUnsafeBytes { JobDisplay(json: $0) }
-        guard texts[15].isEmpty || self.display != nil else { return nil }
+        self.display = display
         guard texts.count == 21 else { return }
-        self.metadata = Array(texts[16].utf8).withUnsafeBytes { JobMetadata(json: $0) }
-        guard texts[16].isEmpty || self.metadata != nil else { return nil }
-        self.customerNote = CustomerNote(texts[17])
-        guard texts[17].isEmpty || self.customerNote != nil else { return nil }
         // `<rider> <device>`. Of a rider that had the job before, it means nothing.
         let parts = texts[18].split(separator: " ", omittingEmptySubsequences: false)
         guard texts[18].isEmpty || parts.count == 2,
             let reporter = optional(parts.last.map(String.init) ?? "", { Reporter(stored: $0) }),
-            let since = optional(texts[20], \.timestamp)
+            let since = optional(texts[20], \.timestamp),
+            let metadata = optionalJSON(texts[16], { JobMetadata(json: $0) }),
+            let customerNote = optional(texts[17], { CustomerNote($0) }),
+            let recipient = optionalJSON(texts[19], { Recipient(json: $0) })
         else { return nil }
-        self.recipient = Array(texts[19].utf8).withUnsafeBytes { Recipient(json: $0) }
-        guard texts[19].isEmpty || self.recipient != nil else { return nil }
+        (self.metadata, self.customerNote, self.recipient) = (metadata, customerNote, recipient)
         let isOfRider = parts.first.map(String.init) == self.rider?.text
         (self.reporter, self.reporterSince) = isOfRider ? (reporter, since) : (nil, nil)
     }
 
     /// The coordinates of a stored destination.
     static func place(_ text: String) -> Coordinate? {
-        Array(text.utf8).withUnsafeBytes { try? Coordinate(json: $0) }
+        (optionalJSON(text) { try? Coordinate(json: $0) }) ?? nil
     }
 }

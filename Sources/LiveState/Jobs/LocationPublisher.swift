@@ -42,12 +42,16 @@ package struct LocationPublisher: Sendable {
     }
 
     /// Where the positions of one rider's device for one job are published: the constant part of the command, encoded once per
-    /// trip.
-    package struct Path: Sendable {
+    /// trip. A class, because each location would copy its four strings three times.
+    package final class Path: Sendable {
         package let job: JobID
         package let rider: PersonID
         package let reporter: Reporter
         fileprivate let prefix: CommandPrefix
+
+        fileprivate init(job: JobID, rider: PersonID, reporter: Reporter, prefix: CommandPrefix) {
+            (self.job, self.rider, self.reporter, self.prefix) = (job, rider, reporter, prefix)
+        }
     }
 
     package func path(for job: JobID, by rider: PersonID, on reporter: Reporter) -> Path {

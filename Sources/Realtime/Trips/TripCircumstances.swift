@@ -18,15 +18,16 @@ extension TripValidators {
         let oldest = NIODeadline.now() - self.freshness
         var all = ReportRate.Circumstances(isFollowed: false, metersToGo: nil, speedMetersPerSecond: 0)
         var newest = oldest
-        for index in indices where self.entries.values[index].usedAt >= oldest {
-            let (toGo, usedAt) = (self.entries.values[index].trip.metersToGo, self.entries.values[index].usedAt)
-            if self.entries.values[index].trip.isFollowed { all.isFollowed = true }
-            if let toGo { all.metersToGo = min(all.metersToGo ?? toGo, toGo) }
-            all.speedMetersPerSecond = max(
-                all.speedMetersPerSecond, self.entries.values[index].trip.speedMetersPerSecond)
+        for index in indices {
+            let entry = self.entries.values[index]
+            guard entry.usedAt >= oldest else { continue }
+            if entry.trip.isFollowed { all.isFollowed = true }
+            if let toGo = entry.trip.metersToGo { all.metersToGo = min(all.metersToGo ?? toGo, toGo) }
+            let speed = entry.trip.speed ?? entry.trip.usualSpeed
+            all.speedMetersPerSecond = max(all.speedMetersPerSecond, speed)
             // All trips are reported by one phone, so its newest battery level counts.
-            guard usedAt >= newest else { continue }
-            (newest, all.batteryPercent) = (usedAt, self.entries.values[index].trip.batteryPercent)
+            guard entry.usedAt >= newest else { continue }
+            (newest, all.batteryPercent) = (entry.usedAt, entry.trip.batteryPercent)
         }
         return all
     }

@@ -49,9 +49,10 @@ struct TripState: Sendable {
     private var noticeMayBeLost = false
     /// The straight distance in meters from the last position to the destination; `nil` if either is unknown.
     private(set) var metersToGo: Double?
-    private var speed: Double?
-    /// The usual one of the vehicle, until a position shows the rider's own.
-    var speedMetersPerSecond: Double { self.speed ?? TravelAssumptions.of(self.movement.vehicle).speed }
+    /// The rider's own speed in m/s; `nil` until a position shows it.
+    private(set) var speed: Double?
+    /// The usual speed of the vehicle in m/s.
+    var usualSpeed: Double { TravelAssumptions.of(self.movement.vehicle).speed }
     /// The last position that Redis accepted, for phones that report no speed.
     private var lastPlace: (at: Int64, point: Point)?
     /// The last position was received by at least one connection.

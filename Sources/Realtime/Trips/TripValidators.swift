@@ -39,6 +39,8 @@ package final class TripValidators {
 
     private unowned let loop: LoopState
     private let most: Int
+    /// A position older than this is stale. Stored, because reading a member of the settings copies them.
+    let freshness: TimeAmount
     /// The device of the session that these trips belong to; `nil` for those of REST, whose keys name theirs.
     var reporter: Reporter?
     private(set) var entries: [Key: Entry] = [:]
@@ -55,7 +57,10 @@ package final class TripValidators {
 
     /// - Parameter most: the maximum number of trips remembered at the same time. Beyond it, the least recently used trip is
     ///   forgotten and has to be read again.
-    package init(loop: LoopState, most: Int) { (self.loop, self.most) = (loop, most) }
+    package init(loop: LoopState, most: Int) {
+        (self.loop, self.most) = (loop, most)
+        self.freshness = .milliseconds(loop.settings.freshness.milliseconds)
+    }
 
     /// - Returns: `nil` if what followers have been shown has to be read first.
     package func validate(_ fixes: [Fix], invalidFixes: [InvalidFix], battery: Double?, _ key: Key) -> ValidatedReport?
@@ -294,8 +299,6 @@ package final class TripValidators {
 
     /// After this time, the last position is certainly stale.
     private var delayUntilStale: TimeAmount { self.freshness + .nanoseconds(1) }
-
-    var freshness: TimeAmount { .milliseconds(self.loop.settings.freshness.milliseconds) }
 
     /// Publishes the unavailable reason to followers, if it differs from the last published one.
     ///

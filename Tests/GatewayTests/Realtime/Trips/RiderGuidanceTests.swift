@@ -52,7 +52,7 @@ import Tracking
         func speed(south meters: Double, at: Int64) -> Double {
             let place = Coordinate(latitude: 41.9 - meters / Self.metersOfDegree, longitude: 12.5)!
             _ = trip.published(Fix(at: at, place: place), listeners: 1, now: UInt64(at) * 1_000_000)
-            return trip.speedMetersPerSecond
+            return trip.speed ?? trip.usualSpeed
         }
         // Until a speed is known, that of the usual vehicle is assumed.
         let usual = TravelAssumptions.of(nil).speed
