@@ -69,9 +69,13 @@ if at > now + 30000 then return {-3, now} end
 
 -- A value of another type is malformed too.
 local stored = redis.pcall('GET', KEYS[2])
-local malformed = stored and (type(stored) == 'table' or not string.match(stored, '^{"type":"location","id":"%d%d%d%d%d%d%d%d%d%d%d%d%d%d%d%d","at":%d%d%d%d%d%d%d%d%d%d%d%d%d,'))
+local stored_id, stored_at
+if type(stored) == 'string' then
+  stored_id, stored_at = string.match(stored, '^{"type":"location","id":"(%d+)","at":(%d+),')
+end
+local malformed = stored and not (stored_id and #stored_id == 16 and #stored_at == 13)
 if reporter ~= device then
-  local is_silent = not stored or malformed or now - tonumber(string.sub(stored, 26, 38)) > 15000
+  local is_silent = not stored or malformed or now - tonumber(string.sub(stored_id, 1, 13)) > 15000
   local are_nameless = string.byte(device) == 126 and string.byte(reporter) == 126
   -- A connection goes on for REST requests at once: a phone that comes to the foreground is the same phone.
   local may_go_on = reporter == '' or are_nameless and (is_silent or reporter == '~rest')
@@ -79,7 +83,6 @@ if reporter ~= device then
   redis.call('SET', KEYS[1], fence .. ' ' .. deadline .. ' ' .. owner .. ' ' .. device, 'KEEPTTL')
 end
 if stored and not malformed then
-  local stored_id, stored_at = string.sub(stored, 26, 41), string.sub(stored, 49, 61)
   if ARGV[3] <= stored_at then return {0, tonumber(stored_at)} end
   if id <= stored_id then id = string.format('%.0f', tonumber(stored_id) + 1) end
 end
