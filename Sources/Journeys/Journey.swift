@@ -13,6 +13,7 @@ package struct Fix: Sendable, Hashable {
     /// Degrees clockwise from north.
     package var headingDegrees: Double?
 
+    /// Leaves out an accuracy, a speed or a heading that is not one, because phones write -1 for unknown ones and receivers NaN.
     package init(
         at: Int64, latitude: Double, longitude: Double, accuracyMeters: Double? = nil,
         speedMetersPerSecond: Double? = nil, headingDegrees: Double? = nil
@@ -20,9 +21,9 @@ package struct Fix: Sendable, Hashable {
         self.at = at
         self.latitude = latitude
         self.longitude = longitude
-        self.accuracyMeters = accuracyMeters
-        self.speedMetersPerSecond = speedMetersPerSecond
-        self.headingDegrees = headingDegrees
+        self.accuracyMeters = accuracyMeters.flatMap { $0 >= 0 && $0.isFinite ? $0 : nil }
+        self.speedMetersPerSecond = speedMetersPerSecond.flatMap { $0 >= 0 && $0.isFinite ? $0 : nil }
+        self.headingDegrees = headingDegrees.flatMap { (0...360).contains($0) ? $0 : nil }
     }
 }
 

@@ -102,7 +102,8 @@ enum NetworkBuilder {
                 continue
             }
             if let before = last {
-                if before == point { continue }
+                // Two nodes at one place; a junction is needed as a node of the network even so.
+                if before == point, !isJunction[Int(node)] { continue }
                 if before.meters(to: point) > self.longestStep {
                     if let from = start { shapes.removeSubrange(from.firstShape...) }
                     start = nil

@@ -74,7 +74,10 @@ struct Rider: Sendable {
                 }
             } catch let error as ClientError {
                 if case .closed(let code, _) = error, CloseCode(rawValue: code)?.reconnects == false { throw error }
-                if case .upgradeRefused = error { throw error }
+                switch error {
+                case .upgradeRefused, .malformedURL: throw error
+                default: break
+                }
                 guard trip.next < self.journey.fixes.count else { break }
                 let delay = backoff.next(madeProgress: trip.next > before)
                 if case .unreachable = error, backoff.count > Self.maxAttempts { throw error }
