@@ -8,7 +8,7 @@ enum TravelKind: Int, Sendable, CaseIterable {
 }
 
 /// Bits 0-3: `RoadClass`. 4-11: speed limit in km/h, 0 for none. 12-17: allowed forward and backward, by kind. 18-20: in
-/// a component that is large enough, by kind. 21-23: for local traffic only, by kind. 24: no trucks. 25: no mopeds.
+/// a component that is large enough, by kind. 21-23: for local traffic only, by kind. 24: for trucks of local traffic only. 25: no mopeds.
 /// 26-27: traffic lights at the start, at the end. 28-29: a crossing at the start, at the end. 30-31: a turn restriction at the
 /// end of the way forward, of the way backward: motor vehicles use a copy of the edge instead.
 struct StreetRule: Hashable, Sendable {
@@ -36,6 +36,13 @@ struct StreetRule: Hashable, Sendable {
     static func lights(atStart: Bool) -> UInt32 { 1 << (atStart ? 26 : 27) }
     static func crossing(atStart: Bool) -> UInt32 { 1 << (atStart ? 28 : 29) }
     static func restricted(backward: Bool) -> UInt32 { 1 << (backward ? 31 : 30) }
+
+    /// The rule of the same street in the other direction, before its ends are marked.
+    var reversed: StreetRule {
+        let forward = TravelKind.allCases.reduce(0) { $0 | Self.access($1, backward: false) }
+        let others = self.bits & ~(forward | forward << 1)
+        return StreetRule(bits: others | (self.bits & forward) << 1 | (self.bits >> 1) & forward)
+    }
 
     /// Somebody may use the street, in some direction.
     var isUsable: Bool { self.bits & (0x3F << 12) != 0 }

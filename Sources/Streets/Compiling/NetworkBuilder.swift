@@ -56,6 +56,7 @@ enum NetworkBuilder {
             throw .tooLarge(reason: "it has \(pieces.count) edges")
         }
         pieces.sort { ($0.order, $0.from, $0.to, $0.way) < ($1.order, $1.from, $1.to, $1.way) }
+        RepeatedPieces.remove(from: &pieces, ways, shapes)
         self.markEnds(of: &pieces, places)
         let turns = TurnCopies(ways.restrictions, in: &pieces, ways, places)
         guard pieces.count + turns.copies.count < Int(StreetGraph.maxHalves / 2) else {

@@ -20,6 +20,9 @@ struct StreetWays {
     private(set) var attributions: [String] = []
     /// Ids of OpenStreetMap's ways, because extracts may overlap.
     private var known: Set<Int64> = []
+    /// The lines of GeoJSON files by their hash, because files may overlap, too. Lines with the same hash use the numbers that
+    /// follow it.
+    private var lines: [Int: Int] = [:]
     private(set) var restrictions: Set<TurnRestriction> = []
     /// Relations with a restriction that this reader does not support.
     private(set) var unreadRestrictions: Set<Int64> = []
@@ -27,7 +30,8 @@ struct StreetWays {
     /// Adds a way.
     ///
     /// - Parameters:
-    ///   - id: of OpenStreetMap; a way that another input contains too is added once.
+    ///   - id: of OpenStreetMap; a way that another input contains too is added once. So is a line without an id that has the
+    ///     nodes and the rule of an earlier one.
     ///   - keys: of its nodes, in order.
     mutating func add(id: Int64?, rule: StreetRule, name: String?, keys: some Collection<Int64>)
         throws(StreetInputError)
@@ -36,9 +40,27 @@ struct StreetWays {
         guard self.keys.count + keys.count <= Self.maxKeys else {
             throw .tooLarge(reason: "its streets have more than \(Self.maxKeys) points")
         }
-        if let id, !self.known.insert(id).inserted { return }
+        if let id {
+            guard self.known.insert(id).inserted else { return }
+        } else {
+            guard self.isNew(rule, keys) else { return }
+        }
         self.ways.append(Way(first: self.keys.count, rule: rule, name: self.names.index(of: name), id: id))
         self.keys.append(contentsOf: keys)
+    }
+
+    /// Whether no line has these nodes and this rule. The next way must be this line.
+    private mutating func isNew(_ rule: StreetRule, _ keys: some Collection<Int64>) -> Bool {
+        var hasher = Hasher()
+        hasher.combine(rule)
+        for key in keys { hasher.combine(key) }
+        var hash = hasher.finalize()
+        while let other = self.lines[hash] {
+            if self.ways[other].rule == rule, self.keys(of: other).elementsEqual(keys) { return false }
+            hash &+= 1
+        }
+        self.lines[hash] = self.ways.count
+        return true
     }
 
     /// Adds the turns that a relation forbids. A relation that another input contains too is added once.
