@@ -66,6 +66,7 @@ import Testing
                 (["streets", "route", input, "--from", "-33.9,18.4", "--to", "-33.91,18.4"], 65, "is not a compiled"),
                 (["streets", "measure", input, "--queries", "0"], 64, "--queries must be from 1"),
                 (["streets", "build", input, "--output", "."], 65, "is a folder"),
+                (["streets", "build", "/no.osm.pbf", input, "--output", input], 65, "it is the input"),
                 (["streets", "build", "/no.osm.pbf", "--output", "/tmp/x"], 65, "/no.osm.pbf cannot be read"),
                 (["streets", "build", "/etc/hostname", "--output", "/tmp/x"], 65, "unknown format"),
                 (["streets", "build", input, "--output", "/nowhere/x"], 65, "/nowhere/x cannot be written"),

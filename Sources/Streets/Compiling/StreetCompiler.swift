@@ -18,15 +18,18 @@ package enum StreetCompiler {
     /// GeoJSON is read into memory: the size of a file, unpacked.
     private static let maxGeoJSONBytes = 1 << 30
 
-    /// Reads the inputs and writes the compiled file. It replaces a file at `output` only when it is complete.
+    /// Reads the inputs and writes the compiled file. It replaces a file at `output` only when it is complete, and keeps its
+    /// permissions.
     ///
     /// - Parameters:
     ///   - inputs: paths of `.osm.pbf`, `.geojson`, `.json`, and the last two with `.gz`. Streets of different extracts are
     ///     joined at common nodes, those of different GeoJSON files at common coordinates.
+    ///   - output: a regular file that is no input, or a symbolic link to one, or a name that does not exist.
     ///   - progress: called with a line of text.
     package static func compile(
         inputs: [String], output: String, progress: (String) -> Void = { _ in }
     ) throws(StreetInputError) -> Summary {
+        let target = try StreetOutput(path: output, inputs: inputs)
         var ways = StreetWays()
         var extracts: [OSMExtract] = []
         for path in inputs {
@@ -66,7 +69,7 @@ package enum StreetCompiler {
         network.selectLandmarks(count: Landmarks.usualCount)
         progress("\(network.landmarkCount) landmarks for each kind of travel")
         let bytes = network.file(attribution: ways.attributions.joined(separator: ", "), names: ways.names.names)
-        try self.write(bytes, to: output)
+        try target.write(bytes)
         return Summary(
             nodes: network.nodes.count, edges: network.halves.count, shapePoints: network.shapes.count,
             names: ways.names.names.count - 1, bytes: bytes.count)
@@ -115,17 +118,5 @@ package enum StreetCompiler {
             throw .tooLarge(reason: "\(path) has more than \(self.maxGeoJSONBytes) bytes; use an extract (.osm.pbf)")
         }
         return Data(file.bytes)
-    }
-
-    private static func write(_ bytes: [UInt8], to path: String) throws(StreetInputError) {
-        if (try? URL(fileURLWithPath: path).resourceValues(forKeys: [.isDirectoryKey]))?.isDirectory == true {
-            throw .unwritable(path: path, reason: "it is a folder")
-        }
-        do {
-            // A gateway that has mapped the old file continues to use it.
-            try Data(bytes).write(to: URL(fileURLWithPath: path), options: .atomic)
-        } catch {
-            throw .unwritable(path: path, reason: error.localizedDescription)
-        }
     }
 }
