@@ -8,7 +8,7 @@ enum Gzip {
     /// A window of 32 KiB, with a gzip header.
     private static let windowBits: Int32 = 15 + 16
 
-    /// All members of a gzip file, one after the other.
+    /// All members of a gzip file, one after the other. Zeros may follow the last one, as for gzip(1).
     ///
     /// - Throws: `corruptGzip`, `tooLarge`.
     static func inflate(_ data: Data, limitBytes: Int) throws(JourneyError) -> Data {
@@ -40,6 +40,7 @@ enum Gzip {
                 }
                 guard output.count + count <= limitBytes else { return .tooLarge(limitBytes: limitBytes) }
                 output.append(contentsOf: piece[..<count])
+                if status == Z_STREAM_END, input.suffix(Int(stream.avail_in)).allSatisfy({ $0 == 0 }) { return nil }
             } while stream.avail_in > 0 || (status == Z_OK && stream.avail_out == 0)
             return status == Z_STREAM_END ? nil : .corruptGzip(reason: "the data is truncated")
         }

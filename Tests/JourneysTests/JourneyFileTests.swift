@@ -84,7 +84,22 @@ import Testing
         #expect(throws: JourneyError.tooLarge(limitBytes: 1_000_000)) {
             try Gzip.inflate(bomb, limitBytes: 1_000_000)
         }
-        #expect(try Gzip.inflate(packed + packed, limitBytes: 10_000_000).count == 2 * Self.trip.asCSV.utf8.count)
+    }
+
+    @Test func `all members of a gzip file are read, and zeros at the end are not part of it`() throws {
+        let text = Data(Self.trip.asCSV.utf8)
+        let (one, empty) = (gzip(text), gzip(Data()))
+        for end in [Data(), Data(count: 1), Data(count: 10_000), empty, empty + Data(count: 512)] {
+            #expect(try Gzip.inflate(one + empty + one + end, limitBytes: 10_000_000) == text + text)
+        }
+        for end in [Data([1]), Data(count: 3) + one, Data(one.dropLast()), Data([0x1F])] {
+            #expect {
+                _ = try Gzip.inflate(one + end, limitBytes: 10_000_000)
+            } throws: { "\($0)".contains("damaged") }
+        }
+        #expect(throws: JourneyError.tooLarge(limitBytes: text.count)) {
+            try Gzip.inflate(one + one, limitBytes: text.count)
+        }
     }
 
     @Test func `a CSV file with several trips yields the named one, or the first`() throws {

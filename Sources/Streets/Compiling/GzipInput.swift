@@ -8,7 +8,9 @@ enum GzipInput {
     /// A window of 32 KiB, with a gzip header.
     private static let windowBits: Int32 = 15 + 16
 
-    /// The first member of a gzip file.
+    /// All members of a gzip file, one after the other. Zeros may follow the last one, as for gzip(1).
+    ///
+    /// - Throws: `malformed`, `tooLarge`, `unreadable`.
     static func unpack(_ bytes: UnsafeRawBufferPointer, path: String, maxBytes: Int) throws(StreetInputError) -> Data {
         guard bytes.count <= Int(UInt32.max) else { throw .tooLarge(reason: "\(path) has more than 4 GiB") }
         var stream = z_stream()
@@ -32,9 +34,13 @@ enum GzipInput {
                 throw .tooLarge(reason: "\(path) unpacks to more than \(maxBytes) bytes")
             }
             output.append(contentsOf: piece[..<count])
+            // The next member, if there is one.
+            let rest = bytes.suffix(Int(stream.avail_in))
+            if status == Z_STREAM_END, rest.contains(where: { $0 != 0 }) { status = inflateReset(&stream) }
         }
         guard status == Z_STREAM_END else {
-            throw .malformed(path: path, offset: Int(stream.total_in), reason: "the gzip data is damaged or truncated")
+            throw .malformed(
+                path: path, offset: bytes.count - Int(stream.avail_in), reason: "the gzip data is damaged or truncated")
         }
         return output
     }
