@@ -16,7 +16,8 @@ enum RoadClass: UInt8, Sendable, CaseIterable {
     /// The class of a GeoJSON line.
     ///
     /// - Parameter tags: the properties of the feature that are texts.
-    /// - Returns: `nil` for lines that are no streets: railways, rivers and `highway` values such as `construction`.
+    /// - Returns: `nil` for lines that are no streets: railways, rivers, other features such as power lines and walls, and
+    ///   `highway` values such as `construction`.
     init?(line tags: [String: String]) {
         if let highway = tags["highway"] {
             self.init(highway: highway)
@@ -31,6 +32,7 @@ enum RoadClass: UInt8, Sendable, CaseIterable {
                 return
             }
         }
+        guard !Self.otherFeatures.contains(where: { tags[$0] ?? "no" != "no" }) else { return nil }
         self = .street
     }
 
@@ -56,6 +58,13 @@ enum RoadClass: UInt8, Sendable, CaseIterable {
     private static let kinds: [String: RoadClass] = [
         "highway": .motorway, "major": .primary, "major_road": .primary, "medium": .tertiary,
         "medium_road": .tertiary, "minor": .residential, "minor_road": .residential, "street": .street,
+    ]
+    /// Keys of lines that are something else than a street, if they have no class of a street:
+    /// https://wiki.openstreetmap.org/wiki/Map_features. `emergency` is left out, because it is a key of access, too.
+    private static let otherFeatures = [
+        "aerialway", "aeroway", "amenity", "barrier", "boundary", "building", "craft", "geological", "healthcare",
+        "historic", "landuse", "leisure", "man_made", "military", "natural", "office", "place", "power",
+        "public_transport", "route", "shop", "telecom", "tourism", "water",
     ]
     private static let noStreets: Set = [
         "rail", "light_rail", "narrow_gauge", "subway", "tram", "transit", "river", "canal", "stream", "ditch", "ferry",

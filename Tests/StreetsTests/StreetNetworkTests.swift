@@ -60,6 +60,27 @@ import Testing
     }
 
     @Test(arguments: [
+        ["power": "line"], ["natural": "coastline"], ["barrier": "wall"], ["boundary": "administrative"],
+        ["building": "yes", "name": "Hall"], ["landuse": "forest"], ["man_made": "pipeline"], ["route": "ferry"],
+        ["aeroway": "runway"], ["leisure": "track"], ["waterway": "river"], ["railway": "rail", "class": "street"],
+        ["class": "unknown", "power": "cable"],
+    ]) func `a line with a key of another feature is no street`(tags: [String: String]) {
+        #expect(RoadClass(line: tags) == nil && StreetRule(tags: tags) == nil)
+    }
+
+    @Test(
+        arguments: [
+            (["highway": "residential", "barrier": "kerb"], .residential),
+            (["class": "primary", "place": "Graz"], .primary),
+            (["kind": "street", "building": "yes"], .street), (["building": "no"], .street),
+            (["emergency": "yes"], .street),
+            (["name": "Main Street", "lanes": "2", "surface": "asphalt"], .street), ([:], .street),
+        ] as [([String: String], RoadClass)])
+    func `a line with the class of a street, or without a key of another feature, is a street`(
+        tags: [String: String], road: RoadClass
+    ) { #expect(RoadClass(line: tags) == road) }
+
+    @Test(arguments: [
         ("50", 50), ("30 mph", 48), ("none", 0), ("walk", 7), ("DE:urban", 50), ("9999", 0), ("-5", 0), ("", 0),
         ("signals", 0), ("AT:living_street", 7),
     ]) func `a speed limit has many spellings`(text: String, limit: UInt8) {
