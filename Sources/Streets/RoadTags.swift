@@ -17,7 +17,8 @@ extension StreetRule {
             self.set(Self.local(kind), access == .local)
         }
         self.set(Self.noMopeds, road == .motorway || tags["motorroad"] == "yes" || tags["moped"] == "no")
-        self.set(Self.noTrucks, ["no", "private", "destination", "delivery"].contains(tags["hgv"]))
+        // A truck may have to deliver in a street that is closed to trucks in general.
+        self.set(Self.noTrucks, tags["hgv"].flatMap(Access.init(value:)).map { $0 != .yes } ?? false)
         guard self.isUsable else { return nil }
     }
 
@@ -40,7 +41,8 @@ private enum Access {
     case yes, local, no
 
     init(_ tags: [String: String], _ kind: TravelKind, _ road: RoadClass) {
-        self = Self.usual(kind, road) && !(kind != .motor && tags["motorroad"] == "yes") ? .yes : .no
+        let isUsual = Self.usual(kind, road) && !(kind != .motor && tags["motorroad"] == "yes")
+        self = isUsual ? .yes : .no
         let keys =
             switch kind {
             case .foot: ["access", "foot"]
@@ -48,18 +50,37 @@ private enum Access {
             case .motor: ["access", "vehicle", "motor_vehicle", "motorcar"]
             }
         for key in keys {
-            switch tags[key] {
-            case "yes", "designated", "permissive", "official", "destination", "customers", "delivery", "residents":
-                // A general permission is not one for a kind of travel that the street is not built for.
-                guard key != "access" && key != "vehicle" || self != .no else { continue }
-                self = ["destination", "customers", "delivery", "residents"].contains(tags[key]) ? .local : .yes
-            case "no", "private", "agricultural", "forestry", "military", "emergency", "use_sidepath", "dismount",
-                "restricted":
-                self = .no
-            default: continue
-            }
+            guard let access = tags[key].flatMap(Self.init(value:)) else { continue }
+            // A general permission is not one for a kind of travel that the street is not built for.
+            guard access == .no || isUsual || (key != "access" && key != "vehicle") else { continue }
+            self = access
         }
     }
+
+    /// Several values are separated by semicolons: who belongs to one of the groups may use the street.
+    ///
+    /// - Returns: `nil` for an unknown value, which changes nothing.
+    init?(value: String) {
+        let groups = value.split(separator: ";").map { $0.drop { $0 == " " } }
+        if groups.contains(where: { Self.open.contains(String($0)) }) {
+            self = .yes
+        } else if groups.contains(where: { Self.localTraffic.contains(String($0)) }) {
+            self = .local
+        } else if groups.contains(where: { Self.closed.contains(String($0)) }) {
+            self = .no
+        } else {
+            return nil
+        }
+    }
+
+    private static let open: Set = ["yes", "designated", "permissive", "official"]
+    private static let localTraffic: Set = ["destination", "customers", "delivery", "residents"]
+    /// Values that forbid, and groups that riders do not belong to.
+    private static let closed: Set = [
+        "no", "private", "restricted", "use_sidepath", "dismount", "permit", "agricultural", "forestry", "military",
+        "emergency", "psv", "bus", "school_bus", "tourist_bus", "coach", "taxi", "share_taxi", "hov", "carpool",
+        "employees", "staff", "members", "authorized", "license", "tram", "maintenance",
+    ]
 
     private static func usual(_ kind: TravelKind, _ road: RoadClass) -> Bool {
         switch (kind, road) {

@@ -60,6 +60,42 @@ import Testing
     }
 
     @Test(arguments: [
+        "psv", "bus", "taxi", "permit", "agricultural", "forestry", "military", "emergency", "private", "no",
+        "agricultural;forestry", "bus; taxi",
+    ]) func `a street for a closed group is open to cars only by a more specific key`(group: String) {
+        func allowed(_ tags: [String: String]) -> [Vehicle] {
+            let rule = StreetRule(tags: tags.merging(["highway": "residential"]) { $1 })
+            return Vehicle.allCases.filter { vehicle in
+                rule.map { TravelCosts(vehicle).allows($0.bits, backward: 0) } ?? false
+            }
+        }
+        let motor = [Vehicle.moped, .car, .van, .truck]
+        #expect(allowed(["access": group]) == [])
+        #expect(allowed(["vehicle": group]) == [.foot])
+        for key in ["motor_vehicle", "motorcar"] {
+            #expect(allowed([key: group]) == [.foot, .bicycle, .cargoBike])
+            #expect(allowed(["access": group, key: "yes"]) == motor)
+            #expect(allowed(["access": group, key: "\(group);destination"]) == motor)
+        }
+        #expect(Set(allowed(["access": group, "vehicle": "yes"])) == Set(motor + [.bicycle, .cargoBike]))
+        #expect(allowed(["access": "yes", "motor_vehicle": group]) == [.foot, .bicycle, .cargoBike])
+        // A footway is not built for cars, so a general key does not open it.
+        #expect(
+            StreetRule(tags: ["highway": "footway", "vehicle": "yes"]).map {
+                TravelCosts(.car).allows($0.bits, backward: 0)
+            } == false)
+    }
+
+    @Test(arguments: [
+        ("no", true), ("private", true), ("destination", true), ("delivery", true), ("agricultural", true),
+        ("yes", false), ("designated", false), ("unknown", false),
+    ]) func `a street without trucks is slow for trucks, and open to them`(hgv: String, isSlow: Bool) throws {
+        let rule = try #require(StreetRule(tags: ["highway": "residential", "hgv": hgv])).bits
+        #expect(TravelCosts(.truck).allows(rule, backward: 0))
+        #expect((TravelCosts(.truck).slow & rule != 0) == isSlow && TravelCosts(.van).slow & rule == 0)
+    }
+
+    @Test(arguments: [
         ["power": "line"], ["natural": "coastline"], ["barrier": "wall"], ["boundary": "administrative"],
         ["building": "yes", "name": "Hall"], ["landuse": "forest"], ["man_made": "pipeline"], ["route": "ferry"],
         ["aeroway": "runway"], ["leisure": "track"], ["waterway": "river"], ["railway": "rail", "class": "street"],
