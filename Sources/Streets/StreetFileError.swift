@@ -33,6 +33,8 @@ package enum StreetInputError: Error, Hashable, CustomStringConvertible {
     /// The extract uses a feature that its readers must know.
     case unsupported(path: String, feature: String)
     case noStreets
+    /// The extracts have streets, and no coordinate of their nodes.
+    case noCoordinates(paths: [String])
     case tooLarge(reason: String)
     case unwritable(path: String, reason: String)
 
@@ -46,6 +48,9 @@ package enum StreetInputError: Error, Hashable, CustomStringConvertible {
         case .unsupported(let path, let feature):
             "\(path) uses \"\(feature)\", which Enroute does not read. Convert it with: osmium cat FILE -o streets.osm.pbf"
         case .noStreets: "the input contains no streets: no line that somebody may travel on"
+        case .noCoordinates(let paths):
+            "\(paths.joined(separator: ", ")): the streets have no coordinates, because their nodes are missing. Use an extract "
+                + "with nodes, for instance of: osmium extract --strategy complete_ways"
         case .tooLarge(let reason): "the input is too large: \(reason). Cut out the area of the deliveries first"
         case .unwritable(let path, let reason): "\(path) cannot be written: \(reason)"
         }

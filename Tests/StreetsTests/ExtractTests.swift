@@ -54,6 +54,22 @@ import Testing
         #expect(network.graph.nodes.allSatisfy { $0.isValid })
     }
 
+    @Test func `an extract without the nodes of its streets says so, also beside a GeoJSON file`() throws {
+        var writer = PBFWriter.crossing
+        writer.nodes.removeAll { $0.id != 99 }
+        let bare = try self.folder.write("bare.osm.pbf", writer.bytes)
+        let town = try self.folder.write("t.geojson", try Town.geoJSON([TestStreet(places: [(48, 16), (48, 16.01)])]))
+        for inputs in [[bare], [town, bare]] {
+            #expect {
+                _ = try StreetCompiler.compile(inputs: inputs, output: self.folder.file("bare.streets"))
+            } throws: { "\($0)".hasPrefix("\(bare): the streets have no coordinates, because their nodes are missing") }
+        }
+        // The nodes may be in another extract.
+        let whole = try self.folder.write("whole.osm.pbf", PBFWriter.crossing.bytes)
+        let output = self.folder.file("bare.streets")
+        #expect(try StreetCompiler.compile(inputs: [bare, whole], output: output).edges == 8)
+    }
+
     @Test func `extracts that overlap are joined, and common ways are added once`() throws {
         let first = try self.folder.write("1.osm.pbf", PBFWriter.crossing.bytes)
         var other = PBFWriter.crossing

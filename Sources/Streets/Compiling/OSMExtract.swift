@@ -5,7 +5,7 @@ internal import CZlib
 /// An extract, mapped into memory.
 final class OSMExtract {
     private let file: MappedFile
-    private let path: String
+    let path: String
     private var unpacked: [UInt8] = []
 
     /// The bounds of the format, in bytes.

@@ -53,6 +53,10 @@ package enum StreetCompiler {
             places.set(index, point, hasLights: false)
         }
         for extract in extracts { try self.readNodes(extract, into: &places) }
+        // The keys of extracts are the last ones.
+        if let last = places.keys.last, last >= 0, !places.hasExtractPoints {
+            throw .noCoordinates(paths: extracts.map(\.path))
+        }
         progress("\(places.keys.count) points")
         var network = try NetworkBuilder.build(ways, places)
         progress("\(network.nodes.count) nodes, \(network.halves.count) directed edges")

@@ -144,6 +144,9 @@ struct NodePlaces {
         return point == Self.missing ? nil : point
     }
 
+    /// The inputs contain a node of an extract's street. Keys below 0 are those of GeoJSON.
+    var hasExtractPoints: Bool { self.keys.indices.reversed().contains { self.keys[$0] >= 0 && self.point($0) != nil } }
+
     mutating func set(_ index: Int, _ point: StreetPoint, hasLights: Bool) {
         self.points[index] = point
         if hasLights { self.hasLights[index] = true }
