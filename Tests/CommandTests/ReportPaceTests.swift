@@ -44,4 +44,51 @@ import Testing
         pace.refused(retryInMilliseconds: nil, at: self.at(60_000))
         #expect(pace.wait(at: self.at(60_000), isLast: true) == .seconds(1))
     }
+
+    @Test(arguments: [(1, 1050), (2, 525), (20, 500), (100_000, 500)])
+    func `reports are not faster than messages are accepted, with a margin of 5 %`(perSecond: Int, interval: Int) {
+        var pace = ReportPace(followsRequestedRate: false)
+        var limits = Limits()
+        (limits.messagesPerSecond, limits.positionsPerSecond) = (perSecond, 2)
+        pace.received(limits)
+        pace.reported(at: self.at(0))
+        #expect(pace.wait(at: self.at(0), isLast: true) == .milliseconds(interval))
+        #expect(pace.wait(at: self.at(interval), isLast: true) == .zero)
+    }
+
+    @Test func `other messages count as sent, and wait for those before them`() {
+        var pace = ReportPace(followsRequestedRate: true)
+        var limits = Limits()
+        limits.messagesPerSecond = 1
+        // Nothing was sent yet.
+        pace.received(limits)
+        #expect(pace.wait(at: self.at(0)) == .zero)
+        pace.sent(at: self.at(0))
+        #expect(pace.wait(at: self.at(50), isLast: true) == .milliseconds(1000))
+        pace.reported(at: self.at(1050))
+        #expect(pace.wait(at: self.at(1050)) == .milliseconds(1050))
+        // The requested interval is one of reports only.
+        pace.requested(seconds: 20)
+        #expect(pace.wait(at: self.at(2100)) == .zero)
+        #expect(pace.wait(at: self.at(2100), isLast: false) == .milliseconds(18_950))
+        pace.refused(retryInMilliseconds: 5_000, at: self.at(2100))
+        #expect(pace.wait(at: self.at(2100)) == .milliseconds(5_000))
+    }
+
+    @Test func `a token bucket of one message a second refuses none of a trip`() {
+        var pace = ReportPace(followsRequestedRate: false)
+        var limits = Limits()
+        (limits.messagesPerSecond, limits.positionsPerSecond) = (1, 1000)
+        pace.received(limits)
+        var (now, sent) = (0, [0])
+        pace.sent(at: self.at(0))
+        while sent.count < 100 {
+            now += 1
+            guard pace.wait(at: self.at(now), isLast: false) == .zero else { continue }
+            if sent.count.isMultiple(of: 7) { pace.sent(at: self.at(now)) } else { pace.reported(at: self.at(now)) }
+            sent.append(now)
+        }
+        // Each message is up to 50 ms late, and the next one is not.
+        #expect(zip(sent, sent.dropFirst()).allSatisfy { $1 - ($0 + 50) >= 1000 })
+    }
 }

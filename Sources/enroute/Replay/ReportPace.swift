@@ -1,9 +1,9 @@
-// When a rider may send its next report: not faster than the gateway publishes, not more often than the gateway requests, and not
-// before the delay of a refusal is over. Fixes in between are skipped: the newest one replaces them.
+// When a rider may send its next report: not faster than the gateway publishes and accepts messages, not more often than the
+// gateway requests, and not before the delay of a refusal is over. Fixes in between are skipped: the newest one replaces them.
 
 import EnrouteWire
 
-/// The pace of one connection's reports. Times are of a monotonic clock.
+/// The pace of one connection's messages. Times are of a monotonic clock.
 struct ReportPace: Sendable {
     typealias Instant = ContinuousClock.Instant
 
@@ -11,9 +11,12 @@ struct ReportPace: Sendable {
     let followsRequestedRate: Bool
     /// Minimum interval between two reports; the gateway conflates faster ones.
     private(set) var minInterval = Self.defaultMinInterval
+    /// Minimum interval between two messages of any kind; the gateway refuses faster ones. Zero until it has sent its limits.
+    private(set) var messageInterval = Duration.zero
     /// The interval that the gateway requests.
     private(set) var requestedInterval = Duration.zero
     private var reportedAt: Instant?
+    private var sentAt: Instant?
     private var delayedUntil: Instant?
 
     /// Used until the gateway has sent its limits: two reports a second.
@@ -25,10 +28,15 @@ struct ReportPace: Sendable {
 
     init(followsRequestedRate: Bool) { self.followsRequestedRate = followsRequestedRate }
 
-    /// Updates the minimum interval from the gateway's limits.
+    /// How much longer than its limit the interval between two messages is: messages do not all travel for the same time.
+    private static let messageMargin = 1.05
+
+    /// Updates the minimum intervals from the gateway's limits.
     mutating func received(_ limits: Limits) {
-        guard limits.positionsPerSecond > 0 else { return }
-        self.minInterval = .seconds(1) / limits.positionsPerSecond
+        if limits.positionsPerSecond > 0 { self.minInterval = .seconds(1) / limits.positionsPerSecond }
+        if limits.messagesPerSecond > 0 {
+            self.messageInterval = .seconds(1) * (Self.messageMargin / Double(limits.messagesPerSecond))
+        }
     }
 
     /// Updates the interval that the gateway requests.
@@ -43,7 +51,17 @@ struct ReportPace: Sendable {
         self.delayedUntil = max(self.delayedUntil ?? now, now + wait)
     }
 
-    mutating func reported(at now: Instant) { self.reportedAt = now }
+    /// Records that a message was sent that is not a report. Reports are messages, too.
+    mutating func sent(at now: Instant) { self.sentAt = now }
+
+    mutating func reported(at now: Instant) { (self.reportedAt, self.sentAt) = (now, now) }
+
+    /// Returns the time until the next message that is not a report; zero if it may be sent now.
+    func wait(at now: Instant) -> Duration {
+        let paced = self.sentAt.map { $0 + self.messageInterval - now } ?? .zero
+        let held = self.delayedUntil.map { $0 - now } ?? .zero
+        return max(paced, held, .zero)
+    }
 
     /// Returns the time until the next report; zero if it may be sent now.
     ///
@@ -52,7 +70,6 @@ struct ReportPace: Sendable {
         let interval =
             self.followsRequestedRate && !isLast ? max(self.minInterval, self.requestedInterval) : self.minInterval
         let paced = self.reportedAt.map { $0 + interval - now } ?? .zero
-        let held = self.delayedUntil.map { $0 - now } ?? .zero
-        return max(paced, held, .zero)
+        return max(paced, self.wait(at: now))
     }
 }

@@ -99,6 +99,7 @@ struct Rider: Sendable {
             // The stream finishes early when the listener has failed; the group then throws its error.
             guard await stepsTaken.next() == .signedIn else { return try await group.next() ?? nil }
             try await connection.send(.travel(job: self.job, active: true))
+            pace.change { $0.sent(at: .now) }
             guard await stepsTaken.next() == .travelling else { return try await group.next() ?? nil }
             guard try await self.report(to: connection, pace, &trip) else { return nil }
             group.addTask {
@@ -123,6 +124,7 @@ struct Rider: Sendable {
         init(_ pace: ReportPace) { self.pace = Mutex(pace) }
 
         func change(_ change: (inout sending ReportPace) -> Void) { self.pace.withLock { change(&$0) } }
+        func wait() -> Duration { self.pace.withLock { $0.wait(at: .now) } }
         func wait(isLast: Bool) -> Duration { self.pace.withLock { $0.wait(at: .now, isLast: isLast) } }
     }
 
@@ -142,7 +144,13 @@ struct Rider: Sendable {
             let unavailableReason = self.unavailableReason()
             if unavailableReason == .network { return false }
             if unavailableReason != reported, let unavailableReason {
+                let wait = pace.wait()
+                guard wait <= .zero else {
+                    try await Task.sleep(for: min(Self.stride, wait))
+                    continue
+                }
                 try await connection.send(.unavailable(job: self.job, unavailableReason))
+                pace.change { $0.sent(at: .now) }
             }
             reported = unavailableReason
             guard trip.elapsed >= due else {
