@@ -24,22 +24,23 @@ import Testing
 
     /// Runs `enroute serve` on a free port for as long as `body` takes. SIGTERM must then make it exit with 0.
     static func withGateway(
-        _ folder: URL, _ redis: RedisServer,
+        _ folder: URL, _ redis: RedisServer, settings: [Environment.Key: String] = [:],
         _ body: @Sendable (_ port: Int, _ send: (Signal) throws -> Void) async throws -> Void
     ) async throws {
         let files = try DevelopmentCertificate().write(to: folder.path)
-        let environment = Environment.custom([
+        let usual: [Environment.Key: String] = [
             "PATH": "/usr/bin:/bin", "ENROUTE_REDIS_LIVE_URL": redis.url,
             "ENROUTE_TLS_CERTIFICATE_FILE": files.certificate,
             "ENROUTE_TLS_KEY_FILE": files.key, "ENROUTE_TOKEN_SECRET": self.secret, "ENROUTE_LOG_LEVEL": "critical",
             "ENROUTE_DRAIN_ACCEPT_SECONDS": "0", "ENROUTE_DRAIN_SECONDS": "1",
             "ENROUTE_MANAGEMENT_PORT": "0", "ENROUTE_MODE": "development",
-        ])
+        ]
         var platform = PlatformOptions()
         platform.teardownSequence = [.send(signal: .kill, allowedDurationToNextStep: .seconds(1))]
         let outcome = try await Subprocess.run(
             .path(.init(CommandTests.binary)), arguments: ["serve", "--host", "127.0.0.1", "--port", "0"],
-            environment: environment, platformOptions: platform, input: .none, output: .sequence, error: .discarded
+            environment: .custom(usual.merging(settings) { $1 }), platformOptions: platform, input: .none,
+            output: .sequence, error: .discarded
         ) { execution in
             var lines = execution.standardOutput.strings().makeAsyncIterator()
             let line = try #require(try await lines.next())
@@ -131,6 +132,42 @@ import Testing
                     #expect(outcome.output.contains("refused 0, conflated 0, reconnected 0 times"), "\(outcome.output)")
                     #expect(outcome.error.contains("(default 100) a gateway holds fixes back"))
                 }
+            }
+        }
+    }
+
+    @Test func `a gateway that accepts one message a second refuses none of a replayed trip`() async throws {
+        try await Self.withFolder { folder in
+            try await withServer { redis in
+                try await Self.makeVisit("visit-1", redis)
+                let trip = try Self.writeTrip(to: folder)
+                let limits: [Environment.Key: String] = [
+                    "ENROUTE_LIMIT_MESSAGES_PER_SECOND": "1", "ENROUTE_LIMIT_MESSAGES_BURST": "1",
+                ]
+                try await Self.withGateway(folder, redis, settings: limits) { port, _ in
+                    let outcome = try await CommandTests.run(
+                        [
+                            "replay", trip, "--job", "visit-1", "--rider", "rider-7", "--speed", "10", "--url",
+                            "wss://localhost:\(port)", "--insecure",
+                        ], environment: ["ENROUTE_TOKEN_SECRET": Self.secret])
+                    #expect(outcome.code == 0, "\(outcome)")
+                    #expect(outcome.output.contains("refused 0, conflated 0, reconnected 0 times"), "\(outcome.output)")
+                }
+            }
+        }
+    }
+
+    @Test func `a replay with a malformed URL or unusable authorities ends with what to do`() async throws {
+        try await Self.withFolder { folder in
+            let trip = try Self.writeTrip(to: folder)
+            for (options, code, message) in [
+                (["--url", "foo"], 69 as Int32, "Invalid gateway URL foo. Use wss://host[:port]"),
+                (["--authorities", "/nope"], 78, "--authorities names /nope, which cannot be read. Name a PEM file"),
+                (["--authorities", trip], 78, "--authorities names \(trip), which contains no PEM certificate"),
+            ] {
+                let outcome = try await CommandTests.run(
+                    ["replay", trip, "--job", "visit-1"] + options, environment: ["ENROUTE_REPLAY_TOKEN": "x.y.z"])
+                #expect(outcome.code == code && outcome.error.contains(message), "\(outcome)")
             }
         }
     }

@@ -71,7 +71,7 @@ struct ReplayCommand: AsyncParsableCommand {
             let journey = try Journey.load(path: self.file, trip: self.trip)
             let rider = Rider(
                 url: self.url, token: try await self.token(),
-                trust: self.insecure ? .anybody : self.authorities.map { .authorities(file: $0) } ?? .system,
+                trust: try self.trust(),
                 job: JobID(self.job)!, journey: journey, speed: { [speed] in speed }, followsRequestedRate: true,
                 onRefusal: { refusal in
                     FileHandle.standardError.write(
@@ -102,6 +102,22 @@ struct ReplayCommand: AsyncParsableCommand {
     }
 
     private func warn(_ text: String) { FileHandle.standardError.write(Data("warning: \(text)\n".utf8)) }
+
+    /// - Throws: `ConfigurationError` for a file without certificates, which a TLS library would refuse without its name.
+    private func trust() throws(ConfigurationError) -> ServerTrust {
+        if self.insecure { return .anybody }
+        guard let authorities else { return .system }
+        let advice = "Name a PEM file with the certificates of the authorities to trust."
+        guard let bytes = FileManager.default.contents(atPath: authorities) else {
+            throw ConfigurationError(
+                description: "--authorities names \(authorities), which cannot be read. \(advice)")
+        }
+        guard String(decoding: bytes, as: UTF8.self).contains("CERTIFICATE-----") else {
+            throw ConfigurationError(
+                description: "--authorities names \(authorities), which contains no PEM certificate. \(advice)")
+        }
+        return .authorities(file: authorities)
+    }
 
     private func token() async throws -> String {
         if let tokenFile {
