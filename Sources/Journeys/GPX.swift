@@ -7,7 +7,8 @@ internal import Foundation
 #endif
 
 enum GPX {
-    /// Track points with a time. `speed` and `course` are read if present, as in GPX 1.0 or in extensions.
+    /// Track points with a time, whatever the prefix of their elements. `speed` and `course` are read if present, as in GPX 1.0
+    /// or in extensions.
     static func fixes(_ data: Data) throws(JourneyError) -> [LocatedFix] {
         // Recordings need no document type declaration, and entities could expand without limit.
         guard data.range(of: Data("<!DOCTYPE".utf8)) == nil, data.range(of: Data("<!ENTITY".utf8)) == nil else {
@@ -42,6 +43,8 @@ private final class TrackPoints: NSObject, XMLParserDelegate {
     private(set) var fixes: [LocatedFix] = []
     private(set) var failure: JourneyError?
     private var point: (latitude: Double, longitude: Double, line: Int)?
+    /// Elements of the point that are open. Those at depth 1 are its own; extensions have others, with a `time` of their own.
+    private var depth = 0
     private var time: Int64?
     private var speed: Double?
     private var course: Double?
@@ -52,14 +55,18 @@ private final class TrackPoints: NSObject, XMLParserDelegate {
         attributes: [String: String]
     ) {
         self.text = ""
-        guard name == "trkpt" else { return }
+        guard self.point == nil else {
+            self.depth += 1
+            return
+        }
+        guard Self.localName(name) == "trkpt" else { return }
         guard let latitude = attributes["lat"].flatMap(Double.init),
             let longitude = attributes["lon"].flatMap(Double.init),
             latitude.isFinite, longitude.isFinite
         else {
             return self.fail(parser, .malformed(line: parser.lineNumber, reason: "trkpt needs lat and lon in degrees"))
         }
-        self.point = (latitude, longitude, parser.lineNumber)
+        (self.point, self.depth) = ((latitude, longitude, parser.lineNumber), 0)
         (self.time, self.speed, self.course) = (nil, nil, nil)
     }
 
@@ -77,15 +84,16 @@ private final class TrackPoints: NSObject, XMLParserDelegate {
 
     func parser(_ parser: XMLParser, didEndElement name: String, namespaceURI: String?, qualifiedName: String?) {
         guard let point else { return }
-        switch name.split(separator: ":").last {
-        case "time":
+        defer { self.depth -= 1 }
+        switch Self.localName(name) {
+        case "time" where self.depth == 1:
             guard let time = GPX.time(self.text) else {
                 return self.fail(parser, .malformed(line: parser.lineNumber, reason: "the time is not ISO 8601"))
             }
             self.time = time
         case "speed": self.speed = Double(self.text.trimmingCharacters(in: .whitespacesAndNewlines))
         case "course": self.course = Double(self.text.trimmingCharacters(in: .whitespacesAndNewlines))
-        case "trkpt":
+        case "trkpt" where self.depth == 0:
             guard let time else { return self.fail(parser, .missingTime(line: point.line)) }
             self.fixes.append(
                 LocatedFix(
@@ -97,6 +105,9 @@ private final class TrackPoints: NSObject, XMLParserDelegate {
         default: break
         }
     }
+
+    /// A name without its prefix: `g:trkpt` is a point, too.
+    private static func localName(_ name: String) -> Substring? { name.split(separator: ":").last }
 
     private func fail(_ parser: XMLParser, _ failure: JourneyError) {
         if self.failure == nil { self.failure = failure }

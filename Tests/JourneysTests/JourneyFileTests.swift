@@ -69,6 +69,45 @@ import Testing
         }
     }
 
+    /// Two points of a track with elements inside each, which has a time already.
+    private static func gpx(_ inside: String, prefix: String = "") -> String {
+        let points = (0..<2).map { second in
+            "<\(prefix)trkpt lat=\"1.\(second)\" lon=\"2\"><\(prefix)time>2026-01-01T00:00:0\(second)Z</\(prefix)time>"
+                + "\(inside)</\(prefix)trkpt>"
+        }
+        return "<\(prefix)gpx xmlns:g=\"http://www.topografix.com/GPX/1/1\" xmlns:x=\"urn:x\"><\(prefix)trk>"
+            + "<\(prefix)trkseg>\(points.joined())</\(prefix)trkseg></\(prefix)trk></\(prefix)gpx>"
+    }
+
+    @Test func `GPX elements may have a prefix`() throws {
+        let trip = try load("a.gpx", Self.gpx("<g:speed>5</g:speed><g:course>90</g:course>", prefix: "g:"))
+        #expect(trip.fixes.map(\.at) == [1_767_225_600_000, 1_767_225_601_000])
+        #expect(trip.fixes.map(\.latitude) == [1, 1.1])
+        #expect(trip.fixes.map(\.speedMetersPerSecond) == [5, 5] && trip.fixes.map(\.headingDegrees) == [90, 90])
+    }
+
+    @Test(arguments: [
+        "<extensions><x:time>yesterday</x:time><x:a><x:speed>5</x:speed><x:course>90</x:course></x:a></extensions>",
+        "<extensions><time>12</time><x:trkpt><x:time/></x:trkpt><speed>5</speed></extensions><course>90</course>",
+    ]) func `a time in the extensions of a point is not its own, and a speed there is`(inside: String) throws {
+        let trip = try load("a.gpx", Self.gpx(inside))
+        #expect(trip.fixes.map(\.at) == [1_767_225_600_000, 1_767_225_601_000])
+        #expect(trip.fixes.map(\.speedMetersPerSecond) == [5, 5] && trip.fixes.map(\.headingDegrees) == [90, 90])
+    }
+
+    @Test(arguments: ["nan", "inf", "-1", "-inf", "fast", ""])
+    func `a speed, a course or an accuracy that is none is left out`(value: String) throws {
+        let track = try load("a.gpx", Self.gpx("<speed>\(value)</speed><course>\(value)</course>"))
+        #expect(track.fixes.allSatisfy { $0.speedMetersPerSecond == nil && $0.headingDegrees == nil })
+    }
+
+    @Test func `a CSV file with unknown values of -1 and a course of 400 degrees is read without them`() throws {
+        let text = "unix_ms,lat,lon,acc,speed,course\n1000,1,1,-1,-1,-1\n2000,1,1.001,5,3,400\n3000,1,1.002,0,0,360\n"
+        let fixes = try load("a.csv", text).fixes
+        #expect(fixes.map(\.accuracyMeters) == [nil, 5, 0] && fixes.map(\.speedMetersPerSecond) == [nil, 3, 0])
+        #expect(fixes.map(\.headingDegrees) == [nil, nil, 360])
+    }
+
     @Test func `a missing file is named`() {
         #expect {
             try Journey.load(path: "/nowhere/trip.gpx")
