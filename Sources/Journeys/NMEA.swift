@@ -1,7 +1,8 @@
 // NMEA 0183: the output of GNSS receivers, one sentence per line, whichever talker sends it (GP, GN, GL, GA, ...). RMC contains
-// everything a trip needs, GGA of the same time adds the accuracy. Of a log without RMC, GGA alone is used, with the date of
-// ZDA. Other sentences, proprietary ones ($P...) and lines that start with # are skipped. Real logs are truncated, interleaved
-// or lack checksums, so lines that cannot be parsed are skipped with a warning as long as the rest contains a trip.
+// everything a trip needs, GGA or GNS of the same time adds the accuracy. Of a log without RMC, these alone are used, with the
+// date of ZDA. Other sentences, proprietary ones ($P...) and lines that start with # are skipped. Real logs are truncated,
+// interleaved or lack checksums, so lines that cannot be parsed are skipped with a warning as long as the rest contains a trip.
+// So are fixes with a time that is not in order.
 
 internal import Foundation
 
@@ -12,15 +13,15 @@ enum NMEA {
 
     /// What was found in a log.
     private struct Log {
-        /// The fixes of RMC sentences, each with the accuracy of the GGA sentence of its time.
+        /// The fixes of RMC sentences, each with the accuracy of the GGA or GNS sentence of its time.
         var fixes: [LocatedFix] = []
-        /// GGA sentences in their order; `at` is counted from midnight of the first day.
+        /// GGA and GNS sentences in their order; `at` is counted from midnight of the first day.
         var positions: [LocatedFix] = []
         /// Midnight of the first day, of RMC or ZDA.
         var midnight: Int64?
         var (damaged, miscounted, unchecked) = (0, 0, 0)
         var firstDamage: JourneyError?
-        /// Time of day and accuracy of the last GGA sentence, for an RMC sentence that follows.
+        /// Time of day and accuracy of the last GGA or GNS sentence, for an RMC sentence that follows.
         var accuracy: (timeOfDay: Int64, meters: Double)?
     }
 
@@ -40,7 +41,8 @@ enum NMEA {
             }
         }
         let isWithoutRMC = log.fixes.isEmpty
-        let fixes = isWithoutRMC ? self.dated(log) : log.fixes
+        let found = isWithoutRMC ? self.dated(log) : log.fixes
+        let fixes = TimeOrder.sorted(found)
         if fixes.isEmpty, let damage = log.firstDamage { throw damage }
         var warnings: [String] = []
         if isWithoutRMC, !fixes.isEmpty, log.midnight == nil {
@@ -52,6 +54,13 @@ enum NMEA {
                     ? "1 sentence has no checksum and was used unverified"
                     : "\(log.unchecked) sentences have no checksum and were used unverified")
         }
+        let skipped = found.count - fixes.count
+        if skipped > 0 {
+            warnings.append(
+                skipped == 1
+                    ? "1 fix was skipped, because its time is not in order"
+                    : "\(skipped) fixes were skipped, because their times are not in order")
+        }
         if let damage = log.firstDamage {
             let wrong = log.miscounted > 0 ? " (\(log.miscounted) with a wrong checksum)" : ""
             warnings.append(
@@ -61,7 +70,7 @@ enum NMEA {
         return (fixes, warnings)
     }
 
-    /// The fixes of GGA sentences.
+    /// The fixes of GGA and GNS sentences.
     private static func dated(_ log: Log) -> [LocatedFix] {
         let midnight = log.midnight ?? 0
         return log.positions.map { LocatedFix(fix: $0.fix.later(by: midnight), line: $0.line) }
@@ -77,7 +86,7 @@ enum NMEA {
             guard let fix = try self.recommendedMinimum(sentence) else { return }
             log.midnight = log.midnight ?? fix.at - fix.at % self.dayMilliseconds
             log.fixes.append(LocatedFix(fix: fix.with(log.accuracy), line: number))
-        case "GGA":
+        case "GGA", "GNS":
             guard let (fix, accuracy) = try self.position(sentence) else { return }
             let timeOfDay = fix.at
             if let accuracy { log.accuracy = (timeOfDay, accuracy) }
@@ -114,9 +123,12 @@ enum NMEA {
     /// - Returns: the position at a time of day, and its accuracy; `nil` if the receiver had none.
     private static func position(_ sentence: NMEASentence) throws(JourneyError) -> (Fix, accuracy: Double?)? {
         guard sentence.fields.count >= 9 else {
-            throw .malformed(line: sentence.line, reason: "GGA has too few fields")
+            throw .malformed(line: sentence.line, reason: "\(sentence.kind) has too few fields")
         }
-        guard let quality = Int(sentence.fields[6]), quality > 0 else { return nil }
+        let quality = sentence.fields[6]
+        // GNS has a letter for each satellite system; N is none.
+        let isValid = sentence.kind == "GNS" ? quality.contains { $0 != "N" } : Int(quality) ?? 0 > 0
+        guard isValid else { return nil }
         guard let timeOfDay = sentence.timeOfDay else { throw .missingTime(line: sentence.line) }
         let place = try sentence.place(at: 2)
         let accuracy = sentence.number(8).flatMap { $0 > 0 ? $0 * self.metersOfDilution : nil }
@@ -133,7 +145,7 @@ extension Fix {
         return fix
     }
 
-    /// The fix with the accuracy of a GGA sentence of the same time.
+    /// The fix with the accuracy of a GGA or GNS sentence of the same time.
     fileprivate func with(_ accuracy: (timeOfDay: Int64, meters: Double)?) -> Fix {
         guard let accuracy, self.accuracyMeters == nil, (self.at - accuracy.timeOfDay) % 86_400_000 == 0 else {
             return self

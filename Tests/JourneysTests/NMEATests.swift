@@ -70,6 +70,43 @@ import Testing
             ])
     }
 
+    @Test(arguments: [
+        ([1, 2, 3, 2, 4], [1, 2, 3, 4], 1), ([1, 5, 2, 3, 6], [1, 2, 3, 6], 1), ([9, 1, 2, 3], [1, 2, 3], 1),
+        // A repeated time is in order, and counts once.
+        ([9, 8, 1, 2, 3, 3, 4], [1, 2, 3, 4], 2), ([1, 2, 9, 3, 4, 5], [1, 2, 3, 4, 5], 1),
+        ([3, 4, 1, 2, 5], [3, 4, 5], 2),
+    ]) func `fixes whose times are not in order are skipped, and counted`(
+        seconds: [Int], kept: [Int], skipped: Int
+    ) throws {
+        let journey = try Self.load(seconds.map { Self.rmc("GP", $0) })
+        #expect(journey.fixes.map { Int($0.at % 60_000) / 1000 } == kept)
+        #expect(
+            journey.warnings == [
+                skipped == 1
+                    ? "1 fix was skipped, because its time is not in order"
+                    : "\(skipped) fixes were skipped, because their times are not in order"
+            ])
+    }
+
+    @Test func `a first date in the far future does not make the rest of a log earlier`() throws {
+        let future = Self.sentence("GPRMC,\(Self.time(0)),A,\(Self.place(0)),9.7,90.0,010179,,,A")
+        let journey = try Self.load([future] + (1...50).map { Self.rmc("GP", $0) })
+        #expect(journey.fixes.count == 50 && journey.warnings.count == 1)
+        #expect(journey.fixes[0].at == 1_767_268_801_000)
+    }
+
+    @Test func `a log of GNS sentences alone is read like one of GGA`() throws {
+        func gns(_ second: Int, mode: String) -> String {
+            Self.sentence("GNGNS,\(Self.time(second)),\(Self.place(second)),\(mode),12,1.2,50.0,46.9,,,V")
+        }
+        let journey = try Self.load([
+            Self.sentence("GNZDA,120000.00,01,01,2026,00,00"), gns(1, mode: "AN"), gns(2, mode: "NNN"),
+            gns(3, mode: "NA"), gns(4, mode: ""), gns(5, mode: "D"),
+        ])
+        #expect(journey.fixes.map(\.at) == [1_767_268_801_000, 1_767_268_803_000, 1_767_268_805_000])
+        #expect(journey.fixes.map(\.accuracyMeters) == [6, 6, 6] && journey.warnings.isEmpty)
+    }
+
     @Test func `a sentence behind a time stamp or an interrupted sentence is read`() throws {
         let journey = try Self.load([
             "2026-01-01T12:00:01Z " + Self.rmc("GP", 1), "$GPGSV,3,1,11,0" + Self.rmc("GP", 2),
