@@ -97,6 +97,16 @@ package enum JourneyError: Error, Hashable, Sendable, CustomStringConvertible {
     case outOfRange(line: Int)
     case backwards(line: Int, previousLine: Int)
     case noSuchTrip(String)
+    /// A mistake in one of several files.
+    indirect case inFile(path: String, JourneyError)
+
+    /// The error with the name of its file, if it does not have it yet.
+    package func naming(_ path: String) -> JourneyError {
+        switch self {
+        case .unreadable, .unknownFormat, .inFile: self
+        default: .inFile(path: path, self)
+        }
+    }
 
     package var description: String {
         switch self {
@@ -115,6 +125,7 @@ package enum JourneyError: Error, Hashable, Sendable, CustomStringConvertible {
         case .backwards(let line, let previous):
             "Line \(line): the time is earlier than on line \(previous). Sort the recording by time."
         case .noSuchTrip(let trip): "The file contains no trip named \(trip)."
+        case .inFile(let path, let error): "\(path): \(error)"
         }
     }
 }

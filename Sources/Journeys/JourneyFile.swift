@@ -34,7 +34,9 @@ extension Journey {
         let name = file.hasSuffix(".gz") ? String(file.dropLast(3)) : file
         guard name.lowercased().hasSuffix(".csv") else { return [try self.load(path: path)] }
         var journeys: [Journey] = []
-        for trip in try CSV.trips(try RecordingFile.bytes(path)) {
+        let trips = try CSV.trips(try RecordingFile.bytes(path))
+        guard !trips.isEmpty else { throw .empty }
+        for trip in trips {
             do throws(JourneyError) {
                 journeys.append(
                     try Journey(name: trip.name.map { "\(name), trip \($0)" } ?? name, checking: trip.fixes))

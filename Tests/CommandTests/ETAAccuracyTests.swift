@@ -60,6 +60,37 @@ import Testing
         #expect(wrong.code == 64 && wrong.error.contains("--vehicle must be one of foot, bicycle"))
     }
 
+    @Test func `errors and warnings name the file that they are about`() async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "enroute-score-\(UUID())")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        func write(_ name: String, _ text: String) throws -> String {
+            let file = folder.appending(path: name)
+            try text.write(to: file, atomically: true, encoding: .utf8)
+            return file.path
+        }
+        let good = try write("good.csv", Self.recording)
+        for (name, text, message) in [
+            ("header.csv", "unix_ms,lat,lon\n", "The file contains no fix"),
+            ("back.csv", "unix_ms,lat,lon\n2000,1,1\n1000,1,1\n", "Line 3: the time is earlier than on line 2"),
+            ("one.gpx", "<gpx/>", "The file contains no fix"),
+        ] {
+            let bad = try write(name, text)
+            let outcome = try await CommandTests.run(["score", good, bad])
+            #expect(outcome.code == 65 && outcome.error.contains("enroute: \(bad): \(message)"), "\(outcome.error)")
+        }
+        let absent = try await CommandTests.run(["score", good, "/nowhere.csv"])
+        #expect(absent.code == 65 && absent.error.hasPrefix("enroute: /nowhere.csv cannot be read: the file does not"))
+        // Sentences without a checksum are used.
+        let log = try write(
+            "bare.nmea",
+            (10...50).map { "$GPRMC,1200\($0),A,4154.1\($0),N,01230.000,E,9.7,90.0,010126,,,A" }.joined(separator: "\n")
+        )
+        let outcome = try await CommandTests.run(["score", good, log])
+        #expect(outcome.code == 0 && !outcome.output.contains("warning"))
+        #expect(outcome.error == "warning: \(log): 41 sentences have no checksum and were used unverified\n")
+    }
+
     @Test func `with a street network the tables have its estimates and its routes`() async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "enroute-score-\(UUID())")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

@@ -108,6 +108,23 @@ import Testing
         #expect(fixes.map(\.headingDegrees) == [nil, nil, 360])
     }
 
+    @Test func `a CSV file with a header alone has no fix, for one trip and for all`() throws {
+        for text in ["unix_ms,lat,lon\n", "trip,unix_ms,lat,lon"] {
+            #expect(throws: JourneyError.empty) { try load("a.csv", text) }
+            #expect(throws: JourneyError.empty) {
+                try withFile("a.csv", Data(text.utf8)) { try Journey.loadAll(path: $0) }
+            }
+        }
+    }
+
+    @Test func `an error names its file once`() {
+        let error = JourneyError.tooShort.naming("/trips/a.csv")
+        #expect("\(error)" == "/trips/a.csv: The file contains only one fix. A trip needs at least two.")
+        #expect(error.naming("/trips/a.csv") == error)
+        let absent = JourneyError.unreadable(path: "/a", reason: "the file does not exist")
+        #expect(absent.naming("/a") == absent)
+    }
+
     @Test func `a missing file is named`() {
         #expect {
             try Journey.load(path: "/nowhere/trip.gpx")

@@ -64,9 +64,9 @@ struct ETAAccuracyCommand: AsyncParsableCommand {
             var tables: [Vehicle?: Table] = [:]
             for file in self.files {
                 let vehicle = self.vehicle.map(Vehicle.init) ?? Self.vehicle(ofFile: file)
-                let journeys =
-                    try self.trip.map { [try Journey.load(path: file, trip: $0)] } ?? Journey.loadAll(path: file)
+                let journeys = try self.journeys(ofFile: file)
                 for journey in journeys {
+                    for warning in journey.warnings { Output.complain("warning: \(file): \(warning)\n") }
                     let readings = journey.fixes.map(Reading.init)
                     guard let score = TripScore(readings, vehicle: vehicle, route: network.map(Self.routes)) else {
                         say("\(journey.name): fewer than two fixes were accepted")
@@ -89,6 +89,15 @@ struct ETAAccuracyCommand: AsyncParsableCommand {
                     tables[vehicle]?.say(vehicle?.rawValue ?? Self.learned, by: basis, hasStreets: network != nil)
                 }
             }
+        }
+    }
+
+    private func journeys(ofFile path: String) throws(JourneyError) -> [Journey] {
+        do throws(JourneyError) {
+            if let trip { return [try Journey.load(path: path, trip: trip)] }
+            return try Journey.loadAll(path: path)
+        } catch {
+            throw error.naming(path)
         }
     }
 
