@@ -126,7 +126,7 @@ enum NMEA {
             throw .malformed(line: sentence.line, reason: "\(sentence.kind) has too few fields")
         }
         let quality = sentence.fields[6]
-        // GNS has a letter for each satellite system; N is none.
+        // GNS has a letter for each satellite system: N if it gave no fix.
         let isValid = sentence.kind == "GNS" ? quality.contains { $0 != "N" } : Int(quality) ?? 0 > 0
         guard isValid else { return nil }
         guard let timeOfDay = sentence.timeOfDay else { throw .missingTime(line: sentence.line) }

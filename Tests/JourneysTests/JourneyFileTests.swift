@@ -96,7 +96,7 @@ import Testing
     }
 
     @Test(arguments: ["nan", "inf", "-1", "-inf", "fast", ""])
-    func `a speed, a course or an accuracy that is none is left out`(value: String) throws {
+    func `a speed or a course that is not a valid number is left out`(value: String) throws {
         let track = try load("a.gpx", Self.gpx("<speed>\(value)</speed><course>\(value)</course>"))
         #expect(track.fixes.allSatisfy { $0.speedMetersPerSecond == nil && $0.headingDegrees == nil })
     }

@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [[1, 2, 3], [3, 2, 1]] as [[Int64]])
+    @Test(arguments: [[1, 2, 3], [3, 2, 1], [2, 3, 1], [1, 3, 2]] as [[Int64]])
     func `a way whose last or first two nodes are at one place leads to the next way`(nodes: [Int64]) throws {
         var writer = PBFWriter()
         writer.nodes = [
