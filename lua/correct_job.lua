@@ -5,7 +5,7 @@
 -- read the job again, because a status message would only add a step to those that they have seen.
 --
 -- The caller has read the job and decides from that what may follow. `expected` makes sure that nothing came in between. A
--- repeated request gets the first answer, as long as the log still holds it.
+-- request that the same actor repeats gets the first answer, as long as the log still holds it.
 --
 -- Role     ledger
 -- KEYS[1]  job:{<job>}            hash     the record
@@ -24,7 +24,7 @@
 -- ARGV[10] retention_ms           ms the record is retained after this change, 1 to 1,000,000,000,000
 -- Errors   'ERR correct_job: ...' on a bad argument; nothing is written.
 -- Returns  {1, epoch, prev, id, at_ms, corrected, rider} corrected; `corrected` is the status before, `rider` may be ''
---          {2, epoch, prev, id, at_ms, corrected, rider} the log has a correction with this request id and status
+--          {2, epoch, prev, id, at_ms, corrected, rider} the log has this actor's correction with this request and status
 --          {0} no such job   {-1, status} the job has this status   {-2, status, head} the newest event is not `expected`
 -- Cost     O(events in the log), at most 64, plus XADDs and one SPUBLISH
 
@@ -72,7 +72,7 @@ if request ~= '' then
   for _, entry in ipairs(redis.call('XREVRANGE', KEYS[2], '+', '-')) do
     local field = {}
     for i = 1, #entry[2], 2 do field[entry[2][i]] = entry[2][i + 1] end
-    if field.request == request and field.status == status and field.corrected then
+    if field.request == request and field.actor == actor and field.status == status and field.corrected then
       return {2, epoch, field.prev, entry[1], tonumber(field.at), field.corrected, rider}
     end
   end

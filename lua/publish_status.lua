@@ -6,7 +6,8 @@
 -- prev is the id of the event before.
 --
 -- A caller that does not know whether its change was made repeats it with the same request id and receives the first answer,
--- as long as the log still holds it (the newest 64 events).
+-- as long as the log still holds it (the newest 64 events). A request id belongs to its actor. The id of an event from another
+-- system names its source, so whoever delivers the event again gets the first answer.
 --
 -- The id is '<ms>-<digest of prev and of what is written>', so it stands for the whole history up to this event. With a plain
 -- sequence, a new master whose clock is behind could give a status the id of one that was lost with the old master, and a
@@ -37,7 +38,7 @@
 -- Errors   'ERR publish_status: ...' on a bad argument; nothing is written.
 -- Returns  {1, epoch, prev, id, at_ms} published   {0} no such job   {-1, status, head} not allowed from this status
 --          {-2, status, head} the newest event is not `expected`   {-3} the actor is not that party
---          {2, epoch, prev, id, at_ms} the log has an event with this request id and status: nothing is written
+--          {2, epoch, prev, id, at_ms} the log has this request with this status: nothing is written
 -- Cost     O(events in the log), at most 64, plus one XADD and one SPUBLISH; O(1) without a request id
 
 if #KEYS ~= 4 or #ARGV ~= 15 then
@@ -102,7 +103,9 @@ if request ~= '' then
   for _, entry in ipairs(redis.call('XREVRANGE', KEYS[2], '+', '-')) do
     local field = {}
     for i = 1, #entry[2], 2 do field[entry[2][i]] = entry[2][i + 1] end
-    if field.request == request and field.status == status and not field.late then
+    local is_theirs = field.actor == actor
+    if source == 'event' or field.source == 'event' then is_theirs = field.source == source end
+    if field.request == request and is_theirs and field.status == status and not field.late then
       return {2, epoch, field.prev, entry[1], tonumber(field.at)}
     end
   end

@@ -91,12 +91,13 @@ extension JobService {
     /// The job has changed since it was read.
     private struct Overtaken: Error {}
 
-    /// Whether an earlier attempt of the same request has made the correction.
+    /// Whether an earlier attempt of the same request by the same person has made the correction.
     private func isMade(_ correction: StatusCorrection, of job: JobID) -> EventLoopFuture<Bool> {
         guard !correction.request.isEmpty else { return self.loop.makeSucceededFuture(false) }
         return self.ledger.log(of: job).map { log in
             log.contains {
-                $0.request == correction.request && $0.status == correction.status && $0.corrected != nil
+                $0.request == correction.request && $0.actor == correction.actor.text
+                    && $0.status == correction.status && $0.corrected != nil
             }
         }
     }

@@ -146,6 +146,36 @@ import Testing
         }
     }
 
+    @Test func `a request id belongs to its actor, and that of an event to whoever delivers the event`() async throws {
+        try await Stage.set { stage in
+            try await stage.createJob()
+            #expect(try await self.publish(stage).array?.first == .integer(1))
+            try await stage.leavesEverythingUnchanged {
+                // Another person, and an event whose id looks like this one.
+                let other = try await self.publish(stage) { $0[3] = "rider-2" }
+                #expect(other.array?.first == .integer(-1))
+                let event = try await self.publish(stage) { $0[4] = "event" }
+                #expect(event.array?.first == .integer(-1))
+                let again = try await self.publish(stage) { $0[4] = "socket" }
+                #expect(again.array?.first == .integer(2))
+            }
+            let first = try await self.publish(stage) {
+                ($0[1], $0[2], $0[4], $0[6]) = ("accepted", "preparing", "event", "erp|1")
+            }
+            #expect(first.array?.first == .integer(1))
+            try await stage.leavesEverythingUnchanged {
+                let again = try await self.publish(stage) {
+                    ($0[1], $0[2], $0[3], $0[4], $0[6]) = ("accepted", "preparing", "orders-2", "event", "erp|1")
+                }
+                #expect(again == .array([.integer(2)] + (first.array ?? []).dropFirst()))
+                let request = try await self.publish(stage) {
+                    ($0[1], $0[2], $0[6]) = ("accepted", "preparing", "erp|1")
+                }
+                #expect(request.array?.first == .integer(-1))
+            }
+        }
+    }
+
     @Test func `a change is made if the caller knows the newest event, and refused otherwise`() async throws {
         try await Stage.set { stage in
             let head = try await stage.createJob().head

@@ -29,7 +29,7 @@ package enum LateEvent: Sendable, Hashable {
 extension JobLedger {
     package enum Correction: Sendable, Hashable {
         case corrected(CorrectedStatus)
-        /// A correction with this request id was already made, and this is its result.
+        /// The same person already made a correction with this request id, and this is its result.
         case repeated(CorrectedStatus)
         /// The job has the status already.
         case unchanged(JobStatus)

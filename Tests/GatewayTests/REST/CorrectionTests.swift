@@ -187,6 +187,21 @@ import Testing
         }
     }
 
+    @Test func `a key belongs to the person who sent it: another person's correction with it is made`() async throws {
+        try await Self.run { gateway in
+            try await Self.order(gateway, at: Self.toTransit + ["delivered"])
+            let key = ["Idempotency-Key: c-1"]
+            let first = try await Self.correct(gateway, to: "in_transit", headers: key)
+            try await Self.change(to: "delivered", gateway)
+            let other = try await Self.correct(gateway, to: "in_transit", by: "orders", .service, headers: key)
+            #expect(first.status == 200 && other.status == 200 && other.text != first.text, "\(other)")
+            let log = try await gateway.ledger.log(of: Self.order).get()
+            #expect(log.filter { $0.corrected != nil }.map(\.actor) == ["olga", "orders"])
+            #expect(try await gateway.ledger.recover(Self.order).get()?.record.status == .inTransit)
+            #expect(try await Self.tasks(gateway) == [Self.order])
+        }
+    }
+
     @Test func `a correction is refused with its reason, and changes nothing`() async throws {
         try await Self.run { gateway in
             try await Self.order(gateway, at: Self.toTransit + ["delivered"])
