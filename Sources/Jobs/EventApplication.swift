@@ -137,7 +137,7 @@ extension JobService {
         guard case .applied(_, _, let isRepeat) = outcome, status.endOfTravel != nil else {
             return self.ledger.eventLoop.makeSucceededFuture(outcome)
         }
-        guard isRepeat else { return self.finish(job, as: status, by: actor).map { outcome } }
+        guard isRepeat else { return self.finishPersistently(job, as: status, by: actor).map { outcome } }
         // The job may have moved on since, with travel mode on again.
         return self.ledger.recover(job).flatMap { recovery in
             guard recovery?.record.status.endOfTravel != nil else {

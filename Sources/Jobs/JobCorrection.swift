@@ -21,8 +21,8 @@ extension JobService {
     ///
     /// - Parameters:
     ///   - expected: the newest event must be this one; `nil` for any.
-    ///   - audit: called as soon as the status has changed, again for a repeated request.
-    /// - Returns: fails with `Refused`.
+    ///   - audit: called as soon as the status has changed, again for a repeated request and in the background if it fails.
+    /// - Returns: fails with `Refused`, or with the error of Redis if the correction was made and its rest has to be repeated.
     package func correct(
         _ job: JobID, _ correction: StatusCorrection, expected: ExpectedHead? = nil, attempt: Int = 1,
         audit: @escaping @Sendable (CorrectedStatus) -> EventLoopFuture<Void>
@@ -52,7 +52,8 @@ extension JobService {
         _ audit: @escaping @Sendable (CorrectedStatus) -> EventLoopFuture<Void>
     ) -> EventLoopFuture<Durable<CorrectedStatus>> {
         if !isMade, let refused = Self.refusal(of: correction, expected, record) {
-            return self.loop.makeFailedFuture(refused)
+            guard refused.code == .illegalTransition else { return self.loop.makeFailedFuture(refused) }
+            return self.refuse(job, alreadyIn: record.status, by: correction.actor)
         }
         let regained: EventLoopFuture<Regained> =
             isMade ? self.loop.makeSucceededFuture(.notNeeded) : self.regain(job, record, correction)
@@ -64,17 +65,28 @@ extension JobService {
 
     private func finish(
         _ answer: Durable<JobLedger.Correction>, _ job: JobID, by actor: PersonID,
-        _ audit: (CorrectedStatus) -> EventLoopFuture<Void>
+        _ audit: @escaping @Sendable (CorrectedStatus) -> EventLoopFuture<Void>
     ) -> EventLoopFuture<Durable<CorrectedStatus>> {
         switch answer.value {
         case .corrected(let corrected), .repeated(let corrected):
             self.updateZoneListing(of: job)
-            return audit(corrected).flatMap { self.finish(corrected, by: actor) }
-                .map { Durable(value: corrected, replicas: answer.replicas) }
-        case .unchanged(let status): return self.loop.makeFailedFuture(Refused(alreadyIn: status))
+            // Each is repeated on its own, so that a feed that cannot be closed does not repeat the audit entry.
+            return self.unfinished.attempt(on: self.loop, audit(corrected)) { audit(corrected) }.thenAlways {
+                self.unfinished.attempt(on: self.loop, self.finish(corrected, by: actor)) {
+                    self.finish(corrected, by: actor)
+                }
+            }.map { Durable(value: corrected, replicas: answer.replicas) }
+        case .unchanged(let status): return self.refuse(job, alreadyIn: status, by: actor)
         case .noSuchJob: return self.loop.makeFailedFuture(Refused.noSuchJob)
         case .overtaken: return self.loop.makeFailedFuture(Overtaken())
         }
+    }
+
+    /// Finishes the change that made it so, which may have failed after it changed the record, and refuses the correction.
+    private func refuse(
+        _ job: JobID, alreadyIn status: JobStatus, by actor: PersonID
+    ) -> EventLoopFuture<Durable<CorrectedStatus>> {
+        self.finishIfStill(job, as: status, by: actor).flatMapThrowing { throw Refused(alreadyIn: status) }
     }
 
     /// Releases the task again if the record certainly did not change.

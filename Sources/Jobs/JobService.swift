@@ -25,6 +25,8 @@ package struct JobService: Sendable {
     package var settings = LiveStateSettings()
     /// Called when positions were erased: the job, the number of keys cleared, and the reason.
     package let onErased: @Sendable (JobID, Int, EndReason) -> Void
+    /// Changes of the ledger whose rest failed and is repeated.
+    let unfinished = UnfinishedChanges()
 
     package init(
         ledger: JobLedger, feed: JobFeed, riders: Riders, revocations: Revocations, notes: ValidationSummaryStore,
@@ -113,16 +115,21 @@ package struct JobService: Sendable {
         ).flatMap { answer in
             let loop = self.loop
             switch answer.value {
-            case .published(let event), .repeated(let event):
+            case .published(let event):
                 self.updateZoneListing(of: job)
                 let event = Durable(value: event, replicas: answer.replicas)
-                return self.finish(job, as: status, by: actor).map { event }
+                return self.finishPersistently(job, as: status, by: actor).map { event }
+            case .repeated(let event):
+                self.updateZoneListing(of: job)
+                let event = Durable(value: event, replicas: answer.replicas)
+                return self.finishIfStill(job, as: status, by: actor).map { event }
             case .notAllowed(let current):
-                return loop.makeFailedFuture(
-                    Refused(
-                        code: .illegalTransition,
-                        message: "The job is \(current.rawValue) and cannot become \(status.rawValue).",
-                        status: current))
+                let refused = Refused(
+                    code: .illegalTransition,
+                    message: "The job is \(current.rawValue) and cannot become \(status.rawValue).", status: current)
+                guard current == status, status.endOfTravel != nil else { return loop.makeFailedFuture(refused) }
+                // The change that made it so may not have been finished.
+                return self.finishIfStill(job, as: status, by: actor).flatMapThrowing { throw refused }
             case .overtaken(let current, let head):
                 return loop.makeFailedFuture(Refused(overtakenBy: current, head))
             case .noSuchJob, .notTheirs: return loop.makeFailedFuture(Refused.noSuchJob)
@@ -130,10 +137,11 @@ package struct JobService: Sendable {
         }
     }
 
-    /// Stops what ends with a status: the rider's positions and, when the job ends, its task. Safe to repeat.
+    /// Stops what ends with a status: the rider's positions and, when the job ends, its task, even if the positions cannot be
+    /// stopped. Safe to repeat.
     package func finish(_ job: JobID, as status: JobStatus, by actor: PersonID) -> EventLoopFuture<Void> {
         guard let end = status.endOfTravel else { return self.loop.makeSucceededVoidFuture() }
-        return self.close(job, because: end).flatMap { _ in
+        return self.close(job, because: end).map { _ in }.thenAlways {
             guard let outcome = TaskOutcome(of: status) else { return self.loop.makeSucceededVoidFuture() }
             return self.ledger.recover(job).flatMap { recovery in
                 guard let rider = recovery?.record.rider else { return self.loop.makeSucceededVoidFuture() }

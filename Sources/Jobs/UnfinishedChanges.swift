@@ -1,0 +1,91 @@
+// Finishes changes that the ledger has made and whose rest failed, for example because the live instance did not answer. The
+// rest closes the feed, releases the task and writes the audit entry. The request is answered with the failure, and nobody has
+// to repeat it: the rest is repeated here. It waits only in memory. If the gateway stops before, the next request for the same
+// status finishes the change.
+
+internal import EnrouteWire
+internal import LiveState
+internal import NIOCore
+internal import Synchronization
+
+/// Repeats the rest of changes with growing pauses until it succeeds. Thread-safe.
+final class UnfinishedChanges: Sendable {
+    /// The pauses before the attempts: together about half an hour. Each varies by half, so that a Redis that returns does not
+    /// get them all at once.
+    static let pauses: [TimeAmount] = [1, 2, 5, 10, 30, 60, 60, 60, 120, 120, 300, 300, 600].map { .seconds($0) }
+    /// The maximum number of changes that wait on an event loop. Those beyond it are left to the next request.
+    static let maxWaiting = 1000
+
+    private let waiting = Mutex(0)
+
+    /// - Parameters:
+    ///   - first: the first attempt, which has begun.
+    ///   - again: begins another attempt. Safe to repeat, and checks that the job has not moved on.
+    /// - Returns: the result of the first attempt.
+    func attempt(
+        on loop: any EventLoop, _ first: EventLoopFuture<Void>, again: @escaping @Sendable () -> EventLoopFuture<Void>
+    ) -> EventLoopFuture<Void> {
+        first.whenFailure { _ in
+            if self.hasRoom() { self.schedule(again, after: Self.pauses[...], on: loop) }
+        }
+        return first
+    }
+
+    private func hasRoom() -> Bool {
+        self.waiting.withLock { waiting in
+            guard waiting < Self.maxWaiting else { return false }
+            waiting += 1
+            return true
+        }
+    }
+
+    private func schedule(
+        _ again: @escaping @Sendable () -> EventLoopFuture<Void>, after pauses: ArraySlice<TimeAmount>,
+        on loop: any EventLoop
+    ) {
+        guard let pause = pauses.first else {
+            self.waiting.withLock { $0 -= 1 }
+            return
+        }
+        let varied = Double(pause.nanoseconds) * Double.random(in: 0.5...1.5)
+        loop.scheduleTask(in: .nanoseconds(Int64(varied))) {
+            again().whenComplete { result in
+                switch result {
+                case .success: self.waiting.withLock { $0 -= 1 }
+                case .failure: self.schedule(again, after: pauses.dropFirst(), on: loop)
+                }
+            }
+        }
+    }
+}
+
+extension JobService {
+    /// Like `finish`, for a change that the ledger has just made. What fails is repeated in the background.
+    func finishPersistently(_ job: JobID, as status: JobStatus, by actor: PersonID) -> EventLoopFuture<Void> {
+        self.unfinished.attempt(on: self.loop, self.finish(job, as: status, by: actor)) {
+            self.finishIfStill(job, as: status, by: actor)
+        }
+    }
+
+    /// Stops what a status does not allow, if the job still has it: travel mode may be on again in another one. Safe to repeat.
+    func finishIfStill(_ job: JobID, as status: JobStatus, by actor: PersonID) -> EventLoopFuture<Void> {
+        guard !status.allowsTravel else { return self.loop.makeSucceededVoidFuture() }
+        return self.ledger.recover(job).flatMap { recovery in
+            guard recovery?.record.status == status else { return self.loop.makeSucceededVoidFuture() }
+            return status.endOfTravel == nil
+                ? self.close(job, because: .deactivated).map { _ in } : self.finish(job, as: status, by: actor)
+        }
+    }
+}
+
+extension EventLoopFuture where Value == Void {
+    /// Begins `next` whatever became of this one, and fails if either fails.
+    func thenAlways(_ next: @escaping @Sendable () -> EventLoopFuture<Void>) -> EventLoopFuture<Void> {
+        self.map { _ -> (any Error)? in nil }.flatMapErrorThrowing { $0 }.flatMap { failure in
+            next().flatMapThrowing { _ in
+                guard let failure else { return }
+                throw failure
+            }
+        }
+    }
+}
