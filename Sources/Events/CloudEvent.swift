@@ -34,6 +34,8 @@ package struct CloudEvent: Sendable {
 
     /// Maximum number of events in a batch.
     package static let maxInBatch = 100
+    /// How far `time` may be in the future, ms, to tolerate clock differences.
+    package static let furthestAheadMilliseconds: Int64 = 30_000
     package static let structuredMediaType = "application/cloudevents+json"
     package static let batchMediaType = "application/cloudevents-batch+json"
 
@@ -62,6 +64,14 @@ package struct CloudEvent: Sendable {
         } else {
             self.details = details
         }
+    }
+
+    /// Refuses an event from the future: every later event would be superseded by it.
+    ///
+    /// - Parameter now: ms since the epoch.
+    package func checkTime(now: Int64) throws(EventFault) {
+        guard let occurredAt, occurredAt > now + Self.furthestAheadMilliseconds else { return }
+        throw .unusable("time is in the future. Send the time at which it happened, and check the sender's clock.")
     }
 
     /// Parses a body that is one event (structured mode).

@@ -84,7 +84,12 @@ extension Routes {
     /// - Throws: only `Problem`.
     package func process(_ event: CloudEvent, _ grant: Grant) async throws -> EventResult {
         let meaning: JobEvent
-        do throws(EventFault) { meaning = try JobEvent(event) } catch { throw self.problem(error) }
+        do throws(EventFault) {
+            meaning = try JobEvent(event)
+            try event.checkTime(now: WallClock.nowMilliseconds)
+        } catch {
+            throw self.problem(error)
+        }
         guard grant.covers(meaning.job) else {
             self.eventCounts.add(.eventsUnprocessable)
             throw Problem(.forbidden, status: 403, detail: "The token is restricted to another job.")

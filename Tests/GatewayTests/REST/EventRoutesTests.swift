@@ -136,6 +136,22 @@ import Testing
         }
     }
 
+    @Test func `an event from the future is refused and does not supersede later ones`() async throws {
+        try await Self.run { sender in
+            _ = try await sender.send(Self.created)
+            let data = #"{"job":"j1","customer":"bert"}"#
+            let future = Date(timeIntervalSinceNow: 3600).ISO8601Format()
+            for (type, data) in [("assigned", data), ("status", #"{"job":"j1","status":"accepted"}"#)] {
+                let refused = try await sender.send(Self.event("e-future-\(type)", type, data, time: future))
+                #expect(refused.status == 422 && refused.detail?.contains("time is in the future") == true)
+            }
+            let record = try await sender.gateway.ledger.recover(JobID("j1")!).get()?.record
+            #expect(record?.customer != PersonID("bert") && record?.status == .pendingVendorAcceptance)
+            let now = Date(timeIntervalSinceNow: 5).ISO8601Format()
+            #expect(try await sender.send(Self.event("e-now", "assigned", data, time: now)).outcome == "applied")
+        }
+    }
+
     @Test func `a batch is answered event by event, in order, and continues after a refused event`() async throws {
         try await Self.run { sender in
             let answers = try await sender.sendBatch([
