@@ -76,13 +76,13 @@ extension JobService {
     }
 
     /// Returns how a status relates to the job's. Whoever corrected a job knew what other systems had reported until then, so
-    /// a status from before a correction changes nothing.
+    /// a status from before a correction changes nothing, and nothing is missing before it.
     private func order(
         of status: JobStatus, _ job: JobID, _ record: JobRecord, _ occurredAt: Int64?
     ) -> EventLoopFuture<EventOrder> {
         let order = EventOrder(
             status, of: record.kind, after: record.status, since: record.statusAt, occurredAt: occurredAt)
-        guard order == .next, let occurredAt, occurredAt < record.statusAt else {
+        guard order == .next || order == .notYet, let occurredAt, occurredAt < record.statusAt else {
             return self.loop.makeSucceededFuture(order)
         }
         return self.ledger.log(of: job).map { log in

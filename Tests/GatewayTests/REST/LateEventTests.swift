@@ -52,6 +52,30 @@ import Testing
         }
     }
 
+    @Test func `a status from before a correction that is further than the next step is not awaited`() async throws {
+        try await Events.run { sender in
+            _ = try await sender.send(Self.created)
+            for (second, status) in ["accepted", "preparing", "ready_for_pickup"].enumerated() {
+                let outcome = try await Self.send(
+                    sender, "s-\(status)", "status", #"{"job":"j1","status":"\#(status)"}"#, second: second + 10)
+                #expect(outcome == "applied")
+            }
+            let corrected = try await sender.gateway.rest(
+                "POST", "/api/v1/jobs/j1/corrections", by: "olga", .ops,
+                #"{"status":"accepted","reason":"It was the wrong order."}"#)
+            #expect(corrected.status == 200, "\(corrected)")
+            // From accepted, preparing is missing before this one.
+            let old = Events.event("old", "status", #"{"job":"j1","status":"delivered"}"#, second: 20)
+            let answer = try await sender.send(old)
+            #expect(answer.outcome == "superseded" && answer.jobStatus == "accepted", "\(answer)")
+            let late = try await Self.log(sender).last
+            #expect(late?.isLate == true && late?.status == .delivered)
+            let new = Date(timeIntervalSinceNow: 2).ISO8601Format()
+            let early = Events.event("new", "status", #"{"job":"j1","status":"delivered"}"#, time: new)
+            #expect(try await sender.send(early).status == 409)
+        }
+    }
+
     @Test func `a status from before a correction does not undo it, and one from after it is applied`() async throws {
         try await Events.run { sender in
             _ = try await sender.send(Self.created)
