@@ -21,11 +21,15 @@ struct JobDetails: Decodable, Sendable {
     var vendor: VendorDescription?
     var display: JobDisplayDescription?
     var metadata: [String: String]?
+    var recipient: RecipientDescription?
+    /// Whether there is a `vehicle`, which belongs in `display`: it would be overlooked in silence.
+    var hasVehicle = false
     /// `.some(nil)` when the member is null: no rider.
     var rider: String??
 
     private enum CodingKeys: CodingKey {
-        case job, kind, status, customer, zone, destination, address, vendor, display, metadata, rider
+        case job, kind, status, customer, zone, destination, address, vendor, display, metadata, recipient, rider,
+            vehicle
     }
 
     init(from decoder: any Decoder) throws {
@@ -40,6 +44,8 @@ struct JobDetails: Decodable, Sendable {
         self.vendor = try members.decodeIfPresent(VendorDescription.self, forKey: .vendor)
         self.display = try members.decodeIfPresent(JobDisplayDescription.self, forKey: .display)
         self.metadata = try members.decodeIfPresent([String: String].self, forKey: .metadata)
+        self.recipient = try members.decodeIfPresent(RecipientDescription.self, forKey: .recipient)
+        self.hasVehicle = try members.contains(.vehicle) && !members.decodeNil(forKey: .vehicle)
         self.rider =
             members.contains(.rider) ? .some(try members.decodeIfPresent(String.self, forKey: .rider)) : .none
     }

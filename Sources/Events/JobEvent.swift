@@ -15,6 +15,7 @@ package struct CreatedJob: Sendable, Hashable {
     package var vendor: PickupPlace?
     package var display: JobDisplay?
     package var metadata: JobMetadata?
+    package var recipient: Recipient?
     /// An alternative to a destination: an address to be geocoded.
     package var address: String?
     /// The result of geocoding the address.
@@ -50,6 +51,9 @@ package enum JobEvent: Sendable, Hashable {
             guard let kind = details.kind.flatMap(JobKind.init) else {
                 throw .unusable("kind must be one of \(JobKind.allCases.map(\.rawValue).joined(separator: ", ")).")
             }
+            guard !details.hasVehicle else {
+                throw .unusable("vehicle belongs in display: \"display\": {\"vehicle\": \"bicycle\"}.")
+            }
             self = .created(
                 CreatedJob(
                     job: job, kind: kind, customer: try Self.required(details.customer, "customer"),
@@ -57,7 +61,8 @@ package enum JobEvent: Sendable, Hashable {
                     zone: try Self.optional(details.zone, "zone"),
                     destination: try Self.place(details.destination, "destination"),
                     vendor: try Self.vendor(details.vendor), display: try Self.display(details.display),
-                    metadata: try Self.metadata(details.metadata), address: try Self.address(details.address)))
+                    metadata: try Self.metadata(details.metadata), recipient: try Self.recipient(details.recipient),
+                    address: try Self.address(details.address)))
         case "status":
             guard let status = details.status.flatMap(JobStatus.init) else {
                 let known = JobStatus.allCases.map(\.rawValue).joined(separator: ", ")
@@ -121,6 +126,14 @@ package enum JobEvent: Sendable, Hashable {
         guard let values else { return nil }
         do throws(InvalidDescription) {
             return try JobMetadata(values)
+        } catch {
+            throw .unusable(error.reason)
+        }
+    }
+
+    private static func recipient(_ recipient: RecipientDescription?) throws(EventFault) -> Recipient? {
+        do throws(InvalidDescription) {
+            return try recipient?.recipient()
         } catch {
             throw .unusable(error.reason)
         }

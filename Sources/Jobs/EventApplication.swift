@@ -50,7 +50,8 @@ extension JobService {
         let new = NewJob(
             job: created.job, kind: created.kind, customer: created.customer, rider: created.rider,
             zone: created.zone, destination: created.destination, geocoded: created.geocoded,
-            vendor: created.vendor, display: created.display, metadata: created.metadata, actor: actor)
+            vendor: created.vendor, display: created.display, metadata: created.metadata,
+            recipient: created.recipient, actor: actor)
         return self.create(new, epoch: event.epoch).map { creation in
             switch creation.value {
             case .created: .applied(nil, isReplicationUnconfirmed: creation.isReplicationUnconfirmed, isRepeat: false)

@@ -25,6 +25,14 @@ import Testing
                         zone: ZoneID("z"), destination: Coordinate(latitude: 41.9, longitude: 12.5), vendor: nil)))
     }
 
+    @Test func `a created event has its recipient, as the body that creates a job`() throws {
+        let event = try self.event(
+            "created",
+            #"{"job":"j","kind":"delivery","customer":"anna","recipient":{"name":"Anna","floor":"3"},"vehicle":null}"#)
+        guard case .created(let created) = event else { throw EventFault.unusable("\(event)") }
+        #expect(created.recipient == Recipient(name: "Anna", floor: "3"))
+    }
+
     @Test func `a vendor has a location, an address, a name, or several of them`() throws {
         for (json, vendor) in [
             (#"{"lat":1,"lon":2}"#, PickupPlace(place: Coordinate(latitude: 1, longitude: 2))),
@@ -61,6 +69,14 @@ import Testing
         ("status", #"{"job":7,"status":"accepted"}"#, "job in the data has the wrong type"),
         ("created", #"{"job":"j","kind":"gift","customer":"a"}"#, "kind must be"),
         ("created", #"{"job":"j","kind":"delivery"}"#, "needs customer"),
+        (
+            "created", #"{"job":"j","kind":"delivery","customer":"a","vehicle":"bicycle"}"#,
+            "vehicle belongs in display"
+        ),
+        (
+            "created", #"{"job":"j","kind":"delivery","customer":"a","recipient":{"contact":"x"}}"#,
+            "recipient.contact must be"
+        ),
         ("created", #"{"job":"j","kind":"delivery","customer":"a","vendor":{"lat":99,"lon":0}}"#, "vendor must have"),
         ("created", #"{"job":"j","kind":"delivery","customer":"a","vendor":{"lat":9}}"#, "vendor.lat and vendor.lon"),
         ("created", #"{"job":"j","kind":"delivery","customer":"a","vendor":{"name":""}}"#, "vendor.name must be"),

@@ -137,6 +137,8 @@ extension Routes {
         var capacity: Int?
         /// What followers of the rider's jobs see. An empty object removes it.
         var card: RiderCardDescription?
+        /// Belongs in `card`; its name here would be overlooked in silence.
+        var vehicle: String?
     }
 
     @Sendable private func describeRider(_ request: Request, _ context: GatewayRequestContext) async throws -> Response
@@ -152,6 +154,9 @@ extension Routes {
         _ rider: PersonID, _ request: Request, _ context: GatewayRequestContext, _ grant: Grant
     ) async throws -> Response {
         let body = try await self.body(RiderBody.self, request, context)
+        guard body.vehicle == nil else {
+            throw Self.unprocessable("vehicle belongs in card: \"card\": {\"vehicle\": \"bicycle\"}.")
+        }
         let capacity = body.capacity ?? 1
         guard Riders.capacities.contains(capacity) else {
             throw Self.unprocessable(

@@ -96,6 +96,18 @@ import Testing
         }
     }
 
+    @Test func `a vehicle outside of a rider's card is refused`() async throws {
+        try await within {
+            try await RunningGateway.run(isSecure: false) { gateway in
+                let token = try await gateway.token("orders", .service)
+                let answer = try await Self.ask(
+                    gateway, "PUT", "/api/v1/riders/rider-1", as: token,
+                    #"{"zone":"rome","approved":true,"vehicle":"bicycle"}"#)
+                #expect(answer.status == 422 && answer.text.contains("vehicle belongs in card"), "\(answer.text)")
+            }
+        }
+    }
+
     @Test(arguments: [
         ("", "JSON object"), ("[1]", "JSON object"), (#"{"kind":"service"}"#, "must contain job"),
         (#"{"job":"a b","kind":"service","customer":"c"}"#, "job must be"),

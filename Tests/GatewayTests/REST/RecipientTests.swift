@@ -48,6 +48,15 @@ import Testing
         }
     }
 
+    @Test func `a created event describes the recipient like the body of POST jobs`() async throws {
+        try await EventRoutesTests.run { sender in
+            let data = #"{"job":"j1","kind":"service","customer":"anna","rider":"rider-1","recipient":\#(Self.anna)}"#
+            #expect(try await sender.send(EventRoutesTests.event("c", "created", data)).outcome == "applied")
+            let read = try await sender.gateway.rest("GET", "/api/v1/jobs/j1", by: "rider-1", .rider)
+            #expect(read.text.contains(Self.anna), "\(read)")
+        }
+    }
+
     @Test func `the rider is shown each change immediately, and no recipient once the job has ended`() async throws {
         try await Self.run { gateway in
             try await gateway.connect("rider-1", .rider) { rider, shown in
