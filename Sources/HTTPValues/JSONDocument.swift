@@ -14,4 +14,58 @@ package enum JSONDocument {
     package static func value<Value: Decodable>(_ type: Value.Type, of bytes: [UInt8]) -> Value? {
         try? JSONDecoder().decode(type, from: Data(bytes))
     }
+
+    /// Why bytes cannot be decoded, where the decoder does not say it.
+    package enum Fault: Error, Hashable {
+        /// Not JSON.
+        case malformed
+        /// The member with this path has an invalid number, or one that does not fit into 64 bits.
+        case number(path: String)
+        /// It is JSON: a number has a fraction, or is too great, where an integer is expected.
+        case integer
+    }
+
+    /// Explains why a type could not be decoded from bytes, after the decoder reported that they were corrupted. O(bytes).
+    package static func fault(of bytes: some Sequence<UInt8>) -> Fault {
+        do {
+            _ = try JSONDecoder().decode(Numbers.self, from: Data(bytes))
+            return .integer
+        } catch let fault as Fault {
+            return fault
+        } catch {
+            return .malformed
+        }
+    }
+}
+
+/// Reads every number and text of a document, and fails with a `JSONDocument.Fault` for a number that cannot be read.
+private struct Numbers: Decodable {
+    private struct Key: CodingKey {
+        let stringValue: String
+        var intValue: Int? { nil }
+        init(stringValue: String) { self.stringValue = stringValue }
+        init?(intValue: Int) { nil }
+    }
+
+    /// Deeper than any document of the interface. What is below it is not read, so that no document exhausts the stack.
+    private static let maxDepth = 16
+
+    init(from decoder: any Decoder) throws {
+        guard decoder.codingPath.count <= Self.maxDepth else { return }
+        if let members = try? decoder.container(keyedBy: Key.self) {
+            for key in members.allKeys { _ = try members.decode(Numbers.self, forKey: key) }
+        } else if var elements = try? decoder.unkeyedContainer() {
+            while !elements.isAtEnd { _ = try elements.decode(Numbers.self) }
+        } else {
+            let value = try decoder.singleValueContainer()
+            do {
+                _ = try value.decode(Double.self)
+            } catch is DecodingError {
+                // Not a number. A text with a malformed escape fails with another error, which the caller understands.
+                do { _ = try value.decode(String.self) } catch is DecodingError {}
+            } catch {
+                throw JSONDocument.Fault.number(path: decoder.codingPath.map(\.stringValue).joined(separator: "."))
+            }
+        }
+    }
 }

@@ -74,7 +74,8 @@ extension Routes {
 
     /// Decodes the body.
     ///
-    /// - Throws: 400 for malformed JSON, and 422 for well-formed JSON with missing or invalid members.
+    /// - Throws: 400 for malformed JSON or a number that does not fit into 64 bits, and 422 for well-formed JSON with missing
+    ///   or invalid members.
     package func body<Body: Decodable>(
         _ type: Body.Type, _ request: Request, _ context: GatewayRequestContext
     ) async throws -> Body {
@@ -105,6 +106,15 @@ extension Routes {
             throw Self.unprocessable("\(place.path) \(place.debugDescription).")
         } catch DecodingError.typeMismatch, DecodingError.valueNotFound {
             throw Self.unprocessable("The body must be a JSON object.")
+        } catch DecodingError.dataCorrupted {
+            // The decoder says only that something is wrong.
+            switch JSONDocument.fault(of: bytes.readableBytesView) {
+            case .malformed: throw Self.badRequest("The body must be a JSON object.")
+            case .number(let path):
+                throw Self.badRequest("\(path) is not a number, or is out of range: numbers must fit into 64 bits.")
+            case .integer:
+                throw Self.unprocessable("A number in the body is out of range, or must be an integer.")
+            }
         } catch {
             throw Self.badRequest("The body must be a JSON object.")
         }

@@ -14,4 +14,15 @@ import Testing
     func `a number that JSON cannot represent is an error`(number: Double) {
         #expect(throws: EncodingError.self) { try JSONDocument.bytes(["distance": number]) }
     }
+
+    @Test func `a number that does not fit is found by its path, and anything else is told apart`() {
+        func fault(_ text: String) -> JSONDocument.Fault { JSONDocument.fault(of: Array(text.utf8)) }
+        #expect(fault(#"{"a":{"b":1e400}}"#) == .number(path: "a.b"))
+        #expect(
+            fault(#"{"s":"x","n":null,"t":true,"b":-\#(String(repeating: "9", count: 400))}"#) == .number(path: "b"))
+        #expect(fault(#"{"a":1.5}"#) == .integer)
+        for text in ["", "{", #"{"a":"\ud800"}"#] { #expect(fault(text) == .malformed, "\(text)") }
+        let deep = 500
+        #expect(fault(String(repeating: "[", count: deep) + String(repeating: "]", count: deep)) == .integer)
+    }
 }

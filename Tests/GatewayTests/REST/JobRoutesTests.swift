@@ -108,6 +108,25 @@ import Testing
         }
     }
 
+    @Test func `a number that does not fit is refused with the name of its member`() async throws {
+        try await within {
+            try await RunningGateway.run(isSecure: false) { gateway in
+                let token = try await gateway.token("orders", .service)
+                for number in ["1e400", "-1e400", String(repeating: "9", count: 400)] {
+                    let answer = try await Self.ask(
+                        gateway, "POST", "/api/v1/jobs", as: token,
+                        #"{"job":"j","kind":"service","customer":"c","destination":{"lat":\#(number),"lon":0}}"#)
+                    #expect(answer.status == 400, "\(answer.text)")
+                    #expect(answer.text.contains("destination.lat is not a number, or is out of range"))
+                }
+                let fraction = try await Self.ask(
+                    gateway, "PUT", "/api/v1/riders/rider-1", as: token,
+                    #"{"zone":"rome","approved":true,"capacity":1.5}"#)
+                #expect(fraction.status == 422 && fraction.text.contains("must be an integer"), "\(fraction.text)")
+            }
+        }
+    }
+
     @Test(arguments: [
         ("", "JSON object"), ("[1]", "JSON object"), (#"{"kind":"service"}"#, "must contain job"),
         (#"{"job":"a b","kind":"service","customer":"c"}"#, "job must be"),
