@@ -4,6 +4,8 @@
 -- An argument '' keeps the stored value; display, metadata and recipient are removed by '{}'. The gateways of followers
 -- read the job again, so a new destination is shown immediately.
 --
+-- The caller has checked the new values together with the stored ones. `revision` makes sure that nothing came in between.
+--
 -- Role     ledger
 -- KEYS[1]  job:{<job>}            hash     the record
 -- KEYS[2]  job:{<job>}:events     channel  {"type":"assigned"}: the job must be read again
@@ -17,16 +19,17 @@
 -- ARGV[7]  display                what followers see besides, JSON object, or ''
 -- ARGV[8]  metadata               what services and operations see besides, JSON object, or ''
 -- ARGV[9]  recipient              whom the rider delivers to or visits, JSON object, or ''
+-- ARGV[10] revision               of the record that the caller has read, 1 to 15 digits; '' for any
 -- Errors   'ERR describe_job: ...' on a bad argument; nothing is written.
 -- Returns  {1} changed   {2} unchanged, nothing is published   {0} no such job   {-1, kind} the job is of another kind
---          {-2, status} the job has ended
+--          {-2, status} the job has ended   {-3} the record has another revision
 -- Cost     O(1) plus one XADD and one SPUBLISH
 
-if #KEYS ~= 3 or #ARGV ~= 9 then
-  return redis.error_reply('ERR describe_job: takes 3 keys and 9 arguments')
+if #KEYS ~= 3 or #ARGV ~= 10 then
+  return redis.error_reply('ERR describe_job: takes 3 keys and 10 arguments')
 end
 local kind, zone, destination, vendor, ended = unpack(ARGV, 1, 5)
-local retention, display, metadata, recipient = tonumber(ARGV[6]), ARGV[7], ARGV[8], ARGV[9]
+local retention, display, metadata, recipient, revision = tonumber(ARGV[6]), ARGV[7], ARGV[8], ARGV[9], ARGV[10]
 if kind ~= 'delivery' and kind ~= 'service' then
   return redis.error_reply('ERR describe_job: kind must be delivery or service')
 end
@@ -54,6 +57,9 @@ end
 if recipient ~= '' and not string.match(recipient, '^{.*}$') then
   return redis.error_reply("ERR describe_job: recipient must be '' or a JSON object")
 end
+if revision ~= '' and (#revision > 15 or not string.match(revision, '^%d+$')) then
+  return redis.error_reply("ERR describe_job: revision must be '' or 1 to 15 digits")
+end
 
 local record = redis.call('HMGET', KEYS[1], 'kind', 'status', 'zone', 'destination', 'vendor', 'display', 'metadata',
   'revision', 'epoch', 'version', 'recipient')
@@ -69,6 +75,8 @@ if recipient == '' then recipient = known elseif recipient == '{}' then recipien
 local is_same_text = display == shown and metadata == noted and recipient == known
 if zone == record[3] and destination == record[4] and vendor == record[5] and is_same_text then return {2} end
 if string.find(',' .. ended .. ',', ',' .. record[2] .. ',', 1, true) then return {-2, record[2]} end
+local last = tonumber(record[8] or '') or 0
+if revision ~= '' and tonumber(revision) ~= last then return {-3} end
 
 local time = redis.call('TIME')
 local now = string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000))
@@ -88,7 +96,7 @@ append_event('described', record[9], zone, now,
   zone ~= (record[3] or '') and '"previousZone":"' .. (record[3] or '') .. '"' or '')
 redis.call('HSET', KEYS[1], 'zone', zone, 'destination', destination, 'vendor', vendor, 'display', display,
   'metadata', metadata, 'recipient', recipient, 'version', string.format('%.0f', version),
-  'revision', string.format('%.0f', (tonumber(record[8] or '0') or 0) + 1))
+  'revision', string.format('%.0f', last + 1))
 redis.call('PEXPIRE', KEYS[1], retention)
 redis.call('SPUBLISH', KEYS[2], '{"type":"assigned"}')
 return {1}

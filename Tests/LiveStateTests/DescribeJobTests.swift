@@ -9,9 +9,9 @@ import Testing
     private static let display = #"{"orderNumber":"A-1"}"#
     private static let metadata = #"{"tenant":"north"}"#
     private static let recipient = #"{"name":"Anna"}"#
-    /// kind, zone, destination, vendor, ended, retention_ms, display, metadata, recipient
+    /// kind, zone, destination, vendor, ended, retention_ms, display, metadata, recipient, revision
     private static let arguments = [
-        "delivery", "rome", place, place, "delivered,cancelled", "172800000", display, metadata, recipient,
+        "delivery", "rome", place, place, "delivered,cancelled", "172800000", display, metadata, recipient, "",
     ]
 
     private func keys(_ stage: Stage) -> [String] { [stage.jobKey, stage.eventsChannel, stage.eventStream] }
@@ -70,6 +70,24 @@ import Testing
         }
     }
 
+    @Test func `a change that was checked with an older revision is refused, unless it changes nothing`() async throws {
+        try await Stage.set { stage in
+            try await stage.createJob()
+            let first = try await self.describe(stage) { $0[9] = "0" }
+            #expect(first == .answer(1))
+            _ = try await stage.subscriber.messages.next()
+            try await stage.leavesEverythingUnchanged {
+                let old = try await self.describe(stage) { ($0[1], $0[9]) = ("milan", "0") }
+                #expect(old == .answer(-3))
+                let same = try await self.describe(stage) { $0[9] = "0" }
+                #expect(same == .answer(2))
+            }
+            #expect(try await stage.hasNoMessages())
+            let second = try await self.describe(stage) { ($0[1], $0[9]) = ("milan", "1") }
+            #expect(second == .answer(1))
+        }
+    }
+
     @Test func `a job that is missing, of another kind or ended is not changed`() async throws {
         try await Stage.set { stage in
             let absent = try await self.describe(stage)
@@ -99,6 +117,7 @@ import Testing
             bad += ["x", "[]", "{"].map { (6, $0, "display must be") }
             bad += ["x", "[]", "{"].map { (7, $0, "metadata must be") }
             bad += ["x", "[]", "{"].map { (8, $0, "recipient must be") }
+            bad += ["x", "-1", "1.5", String(repeating: "1", count: 16)].map { (9, $0, "revision must be") }
             try await call.refuses(bad, on: stage)
             let answer = try await stage.run(call.script, keys: call.keys, call.arguments)
             #expect(answer == .answer(1))

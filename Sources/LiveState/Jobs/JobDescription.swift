@@ -12,6 +12,8 @@ extension JobLedger {
         case noSuchJob
         case otherKind(JobKind)
         case ended(JobStatus)
+        /// The job has changed since its record was read.
+        case overtaken
     }
 
     /// Changes the given values and leaves those that are `nil`. Followers receive the job again. Safe to repeat.
@@ -19,10 +21,12 @@ extension JobLedger {
     /// - Parameters:
     ///   - kind: the kind that the job must have.
     ///   - geocoded: the result of geocoding the destination's address, even if no place was found.
+    ///   - revision: of the record with which the values were checked; `nil` for any.
     ///   - display: empty details remove the stored ones; so do empty `metadata` and an empty `recipient`.
     package func describe(
         _ job: JobID, kind: JobKind, zone: ZoneID?, destination: Coordinate?, geocoded: GeocodedAddress? = nil,
-        vendor: PickupPlace?, display: JobDisplay? = nil, metadata: JobMetadata? = nil, recipient: Recipient? = nil
+        vendor: PickupPlace?, display: JobDisplay? = nil, metadata: JobMetadata? = nil, recipient: Recipient? = nil,
+        revision: Int64? = nil
     ) -> EventLoopFuture<Durable<Description>> {
         func place(_ place: Coordinate?) -> RedisCommand.Word { place.map { .bytes($0.json) } ?? "" }
         return self.change(
@@ -33,7 +37,7 @@ extension JobLedger {
                 vendor.map { .bytes($0.json) } ?? "",
                 .text(JobStatus.allCases.filter { $0.end != nil }.map(\.rawValue).joined(separator: ",")),
                 self.retention, display.map { .bytes($0.json) } ?? "", metadata.map { .bytes($0.json) } ?? "",
-                recipient.map { .bytes($0.json) } ?? "",
+                recipient.map { .bytes($0.json) } ?? "", .text(revision.map(String.init) ?? ""),
             ]
         ).flatMapThrowing { answer in
             let parts = answer.value.array ?? []
@@ -44,6 +48,7 @@ extension JobLedger {
             case (0, _, _): return Durable(value: .noSuchJob, replicas: nil)
             case (-1, let kind?, _): return Durable(value: .otherKind(kind), replicas: nil)
             case (-2, _, let status?): return Durable(value: .ended(status), replicas: nil)
+            case (-3, _, _): return Durable(value: .overtaken, replicas: nil)
             default: throw RedisError.unexpectedAnswer(command: Scripts.describeJob.name)
             }
         }

@@ -89,6 +89,12 @@ extension Routes {
             }
         }
 
+        /// Whether a place or the zone is checked together with one that is stored.
+        var isCheckedWithRecord: Bool {
+            let given = [self.vendor != nil, self.destination != nil, self.zone != nil]
+            return given.contains(true) && given.contains(false)
+        }
+
         private static func address(_ text: String) throws -> String {
             guard GeocodedAddress.isAddress(text) else {
                 throw Routes.unprocessable("address must be 1 to \(GeocodedAddress.longest) characters.")
@@ -169,16 +175,25 @@ extension Routes {
         if let fault = distance.fault(from: vendor, to: destination) { throw Self.unprocessable(fault) }
     }
 
-    /// Checks the distance between pickup and destination, one of which may be stored already.
-    private func checkDistance(of requested: JobRequest) async throws {
-        let given = (vendor: requested.vendor?.place, destination: requested.destination)
-        guard given.vendor != nil || given.destination != nil else { return }
-        let isWhole = given.vendor != nil && given.destination != nil
-        let known =
-            isWhole ? nil : try await self.result(of: self.jobs.ledger.recover(requested.job))?.record.givenPlaces
-        try self.checkDistance(
-            from: requested.vendor == nil ? known?.vendor : given.vendor,
-            to: given.destination ?? (requested.address == nil ? known?.destination : nil))
+    /// Checks the pickup, the destination and the zone of a job as they will be, which may be stored already.
+    ///
+    /// - Throws: 422 if two of them are too far apart.
+    /// - Returns: the record with which they were checked; `nil` if the job does not exist.
+    private func checkedRecord(of given: JobRequest) async throws -> JobRecord? {
+        let record = try await self.result(of: self.jobs.ledger.recover(given.job))?.record
+        let (vendor, destination) = (given.vendor?.place, given.destination)
+        if vendor != nil || destination != nil {
+            let known = record?.givenPlaces
+            try self.checkDistance(
+                from: given.vendor == nil ? known?.vendor : vendor,
+                to: destination ?? (given.address == nil ? known?.destination : nil))
+        }
+        // An address that was looked up before keeps its place.
+        let isSameAddress = given.address.map { Geocoder.digest(of: $0) == record?.geocoded?.digest } ?? true
+        try await self.checkZone(
+            given.zone, of: record, vendor: given.vendor == nil ? record?.vendor?.place : vendor,
+            destination: destination ?? (isSameAddress ? record?.destination : nil))
+        return record
     }
 
     /// - Returns: `nil` if the job already exists.
@@ -201,8 +216,8 @@ extension Routes {
             view, of: requested.job, status: .created, isReplicationUnconfirmed: creation.isReplicationUnconfirmed)
     }
 
-    /// Another client may create the job between a failed update and the attempt to create it; then the second update finds it.
-    private static let maxAttempts = 2
+    /// How often a request is checked and tried again when others create or change the job concurrently.
+    private static let maxAttempts = 5
 
     /// Members of the body replace those of the job; absent members stay unchanged. Idempotent.
     @Sendable private func createOrUpdate(_ request: Request, _ context: GatewayRequestContext) async throws -> Response
@@ -218,16 +233,18 @@ extension Routes {
         _ job: JobID, _ request: Request, _ context: GatewayRequestContext, _ grant: Grant
     ) async throws -> Response {
         let given = try JobRequest(job, try await self.body(JobBody.self, request, context))
-        try await self.checkDistance(of: given)
-        try await self.checkZone(
-            given.zone, of: job, vendor: given.vendor?.place, destination: given.destination)
+        var known = try await self.checkedRecord(of: given)
         let requested = try await self.geocoded(given)
         for _ in 0..<Self.maxAttempts {
-            if let updated = try await self.update(requested, grant) { return updated }
-            if let created = try await self.createJob(requested, grant) { return created }
+            if let known {
+                let revision = given.isCheckedWithRecord ? known.revision : nil
+                if let updated = try await self.update(requested, of: revision, grant) { return updated }
+            } else if let created = try await self.createJob(requested, grant) {
+                return created
+            }
+            known = try await self.checkedRecord(of: given)
         }
-        throw Problem(
-            Refused(code: .unavailable, message: "The job is being created and deleted concurrently. Try again."))
+        throw Problem(Refused(code: .unavailable, message: "The job is being changed concurrently. Try again."))
     }
 
     /// Returns whether the request changes the destination, which invalidates the stored arrival time.
@@ -239,8 +256,9 @@ extension Routes {
         return record.destination?.json != destination.json
     }
 
-    /// - Returns: `nil` if the job does not exist.
-    private func update(_ requested: JobRequest, _ grant: Grant) async throws -> Response? {
+    /// - Parameter revision: the revision of the record with which the places were checked; `nil` for any.
+    /// - Returns: `nil` if the job does not exist, or has another revision.
+    private func update(_ requested: JobRequest, of revision: Int64?, _ grant: Grant) async throws -> Response? {
         // The arrival time is deleted before the update, so that no reader sees the new destination with the old time, and
         // again after it, because a gateway may calculate it for the old destination in between.
         let isDestinationChanged = try await self.changesDestination(requested)
@@ -249,9 +267,9 @@ extension Routes {
             of: self.jobs.ledger.describe(
                 requested.job, kind: requested.kind, zone: requested.zone, destination: requested.destination,
                 geocoded: requested.geocoded, vendor: requested.vendor, display: requested.display,
-                metadata: requested.metadata, recipient: requested.recipient))
+                metadata: requested.metadata, recipient: requested.recipient, revision: revision))
         switch description.value {
-        case .noSuchJob: return nil
+        case .noSuchJob, .overtaken: return nil
         case .otherKind(let kind):
             throw Self.unprocessable(
                 "The job \(requested.job) has the kind \(kind.rawValue). The kind of a job cannot be changed.")

@@ -27,11 +27,28 @@ extension Routes {
     ) async throws {
         guard self.settings.limits.zoneKilometers > 0, vendor != nil || destination != nil else { return }
         let record = try await self.result(of: self.jobs.ledger.recover(job))?.record
-        guard let zone = zone ?? record?.zone, let extent = try await self.extent(of: zone) else { return }
-        let places = [
-            ("destination", destination, record?.destination), ("vendor", vendor, record?.vendor?.place),
-        ]
-        for case (let subject, let place?, let known) in places where place.json != known?.json {
+        try await self.checkZone(zone, of: record, vendor: vendor, destination: destination)
+    }
+
+    /// Checks the places of a job as they will be. A place that the job already has is accepted in the job's zone, and not in
+    /// another one.
+    ///
+    /// - Parameters:
+    ///   - zone: `nil` for the zone that the job has.
+    ///   - record: `nil` for a job that does not exist.
+    /// - Throws: 422 if one of them is too far from the zone.
+    func checkZone(
+        _ zone: ZoneID?, of record: JobRecord?, vendor: Coordinate?, destination: Coordinate?
+    ) async throws {
+        guard let zone = zone ?? record?.zone else { return }
+        let isMoved = zone != record?.zone
+        var places: [(subject: String, place: Coordinate)] = []
+        if let destination, isMoved || destination.json != record?.destination?.json {
+            places.append(("destination", destination))
+        }
+        if let vendor, isMoved || vendor.json != record?.vendor?.place?.json { places.append(("vendor", vendor)) }
+        guard !places.isEmpty, let extent = try await self.extent(of: zone) else { return }
+        for (subject, place) in places {
             let fault = extent.fault(of: place, subject, in: zone, bound: self.settings.limits.zoneKilometers)
             if let fault { throw Self.unprocessable(fault) }
         }

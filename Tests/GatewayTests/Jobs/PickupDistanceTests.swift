@@ -56,4 +56,27 @@ import Testing
             }
         }
     }
+
+    @Test
+    func `B13: a vendor and a destination far apart are not both accepted if they are sent concurrently`()
+        async throws
+    {
+        try await within {
+            try await RunningGateway.run(isSecure: false) { gateway in
+                for number in 1...20 {
+                    let path = "/api/v1/jobs/j-\(number)"
+                    let made = try await gateway.rest(
+                        "PUT", path, by: "orders", .service, #"{"kind":"delivery","customer":"anna"}"#)
+                    #expect(made.status == 201)
+                    async let destination = gateway.rest(
+                        "PUT", path, by: "orders", .service,
+                        #"{"kind":"delivery","destination":{"lat":41.9,"lon":12.5}}"#)
+                    async let vendor = gateway.rest(
+                        "PUT", path, by: "orders", .service, #"{"kind":"delivery","vendor":{"lat":12.4,"lon":41.8}}"#)
+                    let statuses = try await [destination.status, vendor.status]
+                    #expect(statuses.sorted() == [200, 422], "\(number)")
+                }
+            }
+        }
+    }
 }

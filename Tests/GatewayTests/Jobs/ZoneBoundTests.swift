@@ -78,6 +78,24 @@ import Testing
         }
     }
 
+    @Test func `a job does not move to a zone that its stored places are too far from`() async throws {
+        try await within {
+            try await RunningGateway.run(isSecure: false) { gateway in
+                try await Self.know("rome", gateway)
+                let vendor = #""vendor":{"lat":-33.9,"lon":151.2}"#
+                for (job, place) in [("there", Self.swapped), ("from", vendor)] {
+                    let made = try await Self.put(gateway, job, #""zone":"sydney",\#(place)"#)
+                    #expect(made.status == 201, "\(made)")
+                    let moved = try await Self.put(gateway, job, #""zone":"rome""#)
+                    #expect(moved.status == 422 && moved.text.contains("of zone rome"), "\(moved)")
+                    #expect(try await gateway.ledger.recover(JobID(job)!).get()?.record.zone == ZoneID("sydney"))
+                }
+                let whole = try await Self.put(gateway, "there", #""zone":"rome",\#(Self.destination)"#)
+                #expect(whole.status == 200, "\(whole)")
+            }
+        }
+    }
+
     @Test func `riders show where a zone is, and a bound of 0 accepts everything`() async throws {
         for (bound, status) in [(200, 422), (0, 201)] {
             try await within {
