@@ -102,6 +102,27 @@ import Testing
         }
     }
 
+    @Test func `a request id belongs to its actor: another person's request with it is executed`() async throws {
+        try await ZoneStage.set { stage in
+            try await stage.online()
+            let (first, second) = (PersonID("ops-1")!, PersonID("ops-2")!)
+            guard case .offline = try await stage.goOffline(by: .init(first, request: "r-1")) else {
+                Issue.record("not offline")
+                return
+            }
+            try await stage.online()
+            guard case .offline(let version) = try await stage.goOffline(by: .init(second, request: "r-1")) else {
+                Issue.record("not offline again")
+                return
+            }
+            #expect(try await stage.record()?.version == version)
+            try await stage.base.leavesEverythingUnchanged {
+                let again = try await stage.goOffline(by: .init(second, request: "r-1"))
+                #expect(again == .offline(version: version))
+            }
+        }
+    }
+
     @Test func `of two devices the newest counts, and heartbeats of the other do not`() async throws {
         try await ZoneStage.set { stage in
             try await stage.online(device: Self.phone)

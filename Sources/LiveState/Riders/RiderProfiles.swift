@@ -59,7 +59,7 @@ extension Riders {
     private func describe(
         _ rider: PersonID, in zone: ZoneID, _ profile: Profile, _ requester: Requester
     ) -> EventLoopFuture<Durable<Description>> {
-        self.ledger.send(["GET", .text(self.keyspace.request(requester.request, of: rider, in: zone))]).flatMap {
+        self.ledger.send(["GET", .text(self.replyKey(of: requester, rider, zone))]).flatMap {
             known in
             // A repeated request must not move back a rider that has moved on since.
             if known != .null { return self.describeInZone(rider, in: zone, profile, requester) }

@@ -127,6 +127,14 @@ package struct Riders: Sendable {
         ]
     }
 
+    /// The key of the reply to a request. A request id belongs to its actor: another person's request with the same id is
+    /// another request. Of the rider's own requests the id alone is the name, and no id contains a space.
+    func replyKey(of requester: Requester, _ rider: PersonID, _ zone: ZoneID) -> String {
+        let id = requester.request
+        let isOwn = requester.actor == rider || id.isEmpty
+        return self.keyspace.request(isOwn ? id : "\(requester.actor.text) \(id)", of: rider, in: zone)
+    }
+
     /// Calls a script that executes each request id once, and waits for replicas.
     func change<Answer: Sendable>(
         _ script: RedisScript, _ rider: PersonID, _ zone: ZoneID, _ requester: Requester, keys: [String] = [],
@@ -134,7 +142,7 @@ package struct Riders: Sendable {
     ) -> EventLoopFuture<Durable<Answer>> {
         self.writes.evaluateDurably(
             script,
-            keys: self.keys(rider, zone) + [self.keyspace.request(requester.request, of: rider, in: zone)] + keys,
+            keys: self.keys(rider, zone) + [self.replyKey(of: requester, rider, zone)] + keys,
             arguments: [.text(zone.text), .text(rider.text), .text(requester.actor.text), .text(requester.request)]
                 + arguments
         ).flatMapThrowing { answer in
