@@ -75,10 +75,12 @@ if type(stored) == 'string' then
 end
 local malformed = stored and not (stored_id and #stored_id == 16 and #stored_at == 13)
 if reporter ~= device then
-  local is_silent = not stored or malformed or now - tonumber(string.sub(stored_id, 1, 13)) > 15000
+  -- A phone that comes to the foreground ends its REST requests and opens a connection, so these are silent sooner. No device
+  -- is asked to report less often than every 20 s.
+  local silence = reporter == '~rest' and 5000 or 30000
+  local is_silent = not stored or malformed or now - tonumber(string.sub(stored_id, 1, 13)) > silence
   local are_nameless = string.byte(device) == 126 and string.byte(reporter) == 126
-  -- A connection goes on for REST requests at once: a phone that comes to the foreground is the same phone.
-  local may_go_on = reporter == '' or are_nameless and (is_silent or reporter == '~rest')
+  local may_go_on = reporter == '' or are_nameless and is_silent
   if not may_go_on then return {-6} end
   redis.call('SET', KEYS[1], fence .. ' ' .. deadline .. ' ' .. owner .. ' ' .. device, 'KEEPTTL')
 end

@@ -30,10 +30,12 @@ package struct ClockSkew: Hashable, Sendable {
     /// The agreed difference if it is larger than `furthest`, else `nil`.
     package private(set) var uncorrected: Int64?
     /// ms added to the correction after it became smaller, so that corrected times do not run backwards. It decreases by
-    /// half of the time that passes.
+    /// a tenth of the time that passes: speeds between corrected times are too high by as much.
     private var slack: Int64 = 0
     private var candidate: Candidate?
     private var lastAt: Int64 = 0
+    /// ms between the last two readings by the phone's clock, up to `longestStep`.
+    private var step: Int64 = 1
     /// ns; `nil` without a correction, and after its notice.
     private var noticeAt: UInt64?
 
@@ -54,7 +56,8 @@ package struct ClockSkew: Hashable, Sendable {
     mutating func observe(at: Int64, late: Int64, now: UInt64, shownAt: Int64?, isRefused: Bool) -> Int64? {
         // Not a clock that is set by people; and sums of such times may overflow.
         guard abs(late.clamped) < Self.absurd else { return nil }
-        if self.slack > 0, at > self.lastAt { self.slack -= min(self.slack, (at - self.lastAt) / 2) }
+        if self.slack > 0, at > self.lastAt { self.slack -= min(self.slack, (at - self.lastAt) / 10) }
+        self.step = min(Self.longestStep, max(1, at.subtractingReportingOverflow(self.lastAt).partialValue))
         self.lastAt = at
         let rest = late - self.correction
         if abs(rest) <= Self.tolerance {
@@ -98,10 +101,10 @@ package struct ClockSkew: Hashable, Sendable {
         self.noticeAt = self.correction == 0 ? nil : now + Self.noticeAfter
     }
 
-    /// Readings after the one that is shown stay after it.
+    /// Readings after the one that is shown stay after it, by as much as they were captured later.
     private mutating func correct(by correction: Int64, at: Int64, _ shownAt: Int64?) {
         self.correction = correction
-        self.slack = shownAt.map { min(Self.furthest, max(0, $0 - at - correction + 1)) } ?? 0
+        self.slack = shownAt.map { min(Self.furthest, max(0, $0 - at - correction + self.step)) } ?? 0
     }
 
     private mutating func notice(_ now: UInt64) -> Int64? {
@@ -110,6 +113,8 @@ package struct ClockSkew: Hashable, Sendable {
         return self.correction
     }
 
+    /// ms: what was captured later than that need not be shown as much later.
+    private static let longestStep: Int64 = 5_000
     /// ms: a day.
     private static let absurd: Int64 = 86_400_000
 }

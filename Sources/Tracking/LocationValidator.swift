@@ -193,8 +193,9 @@ package struct LocationValidator: Sendable {
         // Readings that have agreed for a short time do not count for more than others that agree for as long. A few are
         // enough to rule out a short error.
         let proven = self.shownCount < Self.provenReadings ? range.lowerBound : self.bounds.provenMilliseconds
+        // A rider that is back on its course was never where the marker is.
         let most =
-            self.isTakenOver
+            self.isTakenOver || self.course.leads(to: reading)
             ? range.lowerBound : min(range.upperBound, max(proven, shown.at - self.shownSince))
         self.doubt = Doubt(
             first: reading, last: reading, needed: Int64(min(Double(most), max(wanted, Double(range.lowerBound)))))
@@ -235,13 +236,14 @@ package struct LocationValidator: Sendable {
             self.speed += (step - self.speed) * share
             let most = max(self.speed, step) * Self.toldLeeway + Self.toldMargin
             if let told, told > most { reading.speedMetersPerSecond = most }
+            // After a silence anything within reach is believed, so what was shown before proves nothing for it.
+            if seconds > Self.silenceSeconds { (self.shownSince, self.shownCount) = (reading.at, 0) }
         } else {
             if let told { reading.speedMetersPerSecond = min(told, self.bounds.fastestMetersPerSecond) }
             self.shownSince = reading.at
         }
         if acceptance == .anew {
             (self.shownSince, self.shownCount, self.doubt) = (before?.at ?? reading.at, 0, nil)
-            self.course = SteadyCourse()
         } else if let before {
             self.course.observe(from: before, to: reading)
         }
@@ -256,6 +258,8 @@ package struct LocationValidator: Sendable {
 
     private static func accuracy(_ reading: Reading) -> Double { reading.accuracyMeters ?? 0 }
 
+    /// A longer time between two readings is a silence.
+    private static let silenceSeconds = 10.0
     /// A receiver that errs for a moment sends fewer wrong readings than that.
     private static let provenReadings = 4
     /// m/s: no believed jump is faster, unless the rider or its vehicle is.

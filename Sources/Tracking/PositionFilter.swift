@@ -29,14 +29,14 @@ package struct PositionFilter: Hashable, Sendable {
     static let longestPause: Int64 = 60_000
     /// Deviations from the expected place beyond which a reading counts less, the further the less.
     static let outlierDeviations = 3.0
-    /// So many outliers in a row on one side, over so many ms, and no closer to the expected place, prove it wrong.
-    static let provingOutliers = 3
-    static let provingMilliseconds: Int64 = 2_000
+    /// So many outliers in a row on one side prove the expected place wrong, so many ms after the last reading that agreed.
+    static let provingOutliers = 2
+    static let provingMilliseconds: Int64 = 3_000
     /// m/s². A rider whose velocity changes as much as that is shown where each reading is.
     static let boundless = 1e6
     /// After a pause of so many seconds one outlier is enough: the expected place is a guess by then, and the validator has
     /// found the reading plausible.
-    static let sparseSeconds = 5.0
+    static let sparseSeconds = 4.0
 
     private var plane = LocalPlane(Point(latitude: 0, longitude: 0))
     private var bounds: VehicleBounds
@@ -54,6 +54,7 @@ package struct PositionFilter: Hashable, Sendable {
 
     private struct Outliers: Hashable {
         var count = 0
+        /// When the last reading before them agreed, ms.
         var since: Int64 = 0
         var last = SIMD2<Double>()
     }
@@ -103,6 +104,7 @@ package struct PositionFilter: Hashable, Sendable {
         self.plane = LocalPlane(reading.point)
         (self.at, self.place, self.velocity) = (reading.at, SIMD2(), SIMD2())
         self.restart(deviation)
+        if let told = reading.speedMetersPerSecond { self.velocityVariance = max(self.velocityVariance, told * told) }
         (self.stillness, self.count) = (Stillness(), 1)
         self.told.restart()
         return Estimate(
@@ -144,7 +146,7 @@ package struct PositionFilter: Hashable, Sendable {
             self.outliers.count = 0
             return self.correct(by: away, variance, seconds)
         }
-        guard seconds < Self.sparseSeconds, !self.isProven(read, away) else {
+        guard seconds < Self.sparseSeconds, !self.isProven(away, seconds) else {
             // The readings are right, so the place was wrong.
             let moved = read - (self.outliers.count > 0 ? self.outliers.last : before)
             (self.place, self.velocity) = (read, seconds > 0 ? moved / seconds : SIMD2())
@@ -169,7 +171,8 @@ package struct PositionFilter: Hashable, Sendable {
         let total = self.placeVariance + variance
         var (gain, velocityGain) = (self.placeVariance / total, self.covariance / total)
         let distance = (away * away).sum().squareRoot() * gain
-        let most = Self.fastestCorrection * max(1, seconds)
+        // A velocity that is this uncertain is that of a phone that says how fast it is.
+        let most = max(Self.fastestCorrection, self.velocityVariance.squareRoot()) * max(1, seconds)
         if distance > most { (gain, velocityGain) = (gain * most / distance, velocityGain * most / distance) }
         self.place += away * gain
         self.velocity += away * velocityGain
@@ -191,11 +194,11 @@ package struct PositionFilter: Hashable, Sendable {
     }
 
     /// Returns whether readings have contradicted the expected place for long enough.
-    private mutating func isProven(_ read: SIMD2<Double>, _ away: SIMD2<Double>) -> Bool {
+    private mutating func isProven(_ away: SIMD2<Double>, _ seconds: Double) -> Bool {
         let now = self.at ?? 0
         let side = self.outliers.last - self.place
         if self.outliers.count == 0 || (side * away).sum() <= 0 {
-            (self.outliers.count, self.outliers.since) = (1, now)
+            (self.outliers.count, self.outliers.since) = (1, now - Int64(seconds * 1000))
             return false
         }
         self.outliers.count += 1

@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    @Test func `a device without a name goes on for another one that is silent for 15 s, not for one that reports`()
+    @Test func `a device without a name goes on for another one that is silent for 30 s, not for one that reports`()
         async throws
     {
         try await Stage.set { stage in
@@ -66,8 +66,10 @@ import Testing
             try await stage.client.run("SET", stage.travelKey, "1 9000000000000 rider-1 ~a")
             #expect(self.id(try await self.publish(stage, at: now, device: "~a")) != nil)
             #expect(try await self.publish(stage, at: now + 1, device: "~b") == .answer(-6))
-            let old = #"{"type":"location","id":"\((now - 15_500) * 1000)","at":\(now - 20_000)\(Self.tail)"#
-            try await stage.client.run("SET", stage.positionKey, old)
+            // It reports every 20 s, as the gateway asks when nobody follows.
+            try await self.store(stage, millisecondsAgo: 21_000)
+            #expect(try await self.publish(stage, at: now + 1, device: "~b") == .answer(-6))
+            try await self.store(stage, millisecondsAgo: 30_500)
             #expect(try await self.publish(stage, at: now + 2, device: "phone-2") == .answer(-6))
             #expect(self.id(try await self.publish(stage, at: now + 3, device: "~b")) != nil)
             #expect(try await stage.client.run("GET", stage.travelKey).text == "1 9000000000000 rider-1 ~b")
@@ -75,16 +77,24 @@ import Testing
         }
     }
 
-    @Test
-    func `a connection without a name goes on for REST requests without one at once, and not the other way round`()
+    /// Stores a position that was published some time ago.
+    private func store(_ stage: Stage, millisecondsAgo: Int64) async throws {
+        let then = try await stage.now() - millisecondsAgo
+        let text = #"{"type":"location","id":"\#(then * 1000)","at":\#(then - 5_000)\#(Self.tail)"#
+        try await stage.client.run("SET", stage.positionKey, text)
+    }
+
+    @Test func `a connection without a name goes on for REST requests without one after 5 s, and not before`()
         async throws
     {
         try await Stage.set { stage in
             let now = try await stage.now()
             try await stage.client.run("SET", stage.travelKey, "1 9000000000000 rider-1 ~rest")
             #expect(self.id(try await self.publish(stage, at: now, device: "~rest")) != nil)
-            #expect(self.id(try await self.publish(stage, at: now + 1, device: "~a")) != nil)
-            #expect(try await self.publish(stage, at: now + 2, device: "~rest") == .answer(-6))
+            #expect(try await self.publish(stage, at: now + 1, device: "~a") == .answer(-6))
+            try await self.store(stage, millisecondsAgo: 5_500)
+            #expect(self.id(try await self.publish(stage, at: now + 2, device: "~a")) != nil)
+            #expect(try await self.publish(stage, at: now + 3, device: "~rest") == .answer(-6))
         }
     }
 

@@ -37,13 +37,13 @@ import Testing
     @Test(arguments: [-600, -75, -60, -31, -25, -6, 6, 25, 60, 61, 75, 598] as [Int64])
     func `a clock that is wrong by up to ten minutes costs at most two readings, and is reported once`(behind: Int64) {
         var trip = Trip()
-        trip.ride(0..<244, behind: { _ in behind * 1000 })
-        #expect(trip.shown.count >= 242)
+        trip.ride(0..<300, behind: { _ in behind * 1000 })
+        #expect(trip.shown.count >= 298)
         #expect(trip.notices.count == 1 && abs((trip.notices.first ?? 0) - behind * 1000) <= 400)
         #expect(trip.validator.counts.refused(.clock) == 1)
         // Corrected times are those of the gateway, and increase.
         #expect(zip(trip.shown, trip.shown.dropFirst()).allSatisfy { $0 < $1 })
-        #expect(abs((trip.shown.last ?? 0) - Recordings.start - 243_000) < 1000)
+        #expect(abs((trip.shown.last ?? 0) - Recordings.start - 299_000) < 1000)
     }
 
     @Test(arguments: [-4, -1, 0, 1, 4] as [Int64])
@@ -80,6 +80,15 @@ import Testing
         #expect(trip.shown.count >= 594, "\(trip.shown.count)")
         #expect(zip(trip.shown, trip.shown.dropFirst()).allSatisfy { $0 < $1 })
         #expect(abs((trip.shown.last ?? 0) - Recordings.start - 599_000) < 1000)
+    }
+
+    @Test(arguments: [-25, -20, -10] as [Int64])
+    func `after the correction of a clock that is ahead, speeds are too high by a ninth at most`(behind: Int64) {
+        var trip = Trip()
+        trip.ride(0..<120, behind: { _ in behind * 1000 })
+        let steps = zip(trip.shown, trip.shown.dropFirst()).map { $1 - $0 }
+        #expect(trip.validator.skew.correction < 0 && steps.count == 119)
+        #expect(steps.allSatisfy { $0 >= 900 }, "\(steps)")
     }
 
     @Test func `one reading with an absurd time changes nothing`() {

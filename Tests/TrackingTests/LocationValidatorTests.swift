@@ -42,6 +42,37 @@ import Testing
             validator.counts.refused(reason) == 1 && validator.counts.refused == 1 && validator.counts.accepted == 1)
     }
 
+    /// Validates readings of a rider that drives north, a second apart.
+    ///
+    /// - Parameter east: how many m off each reading is; `nil` for a second without one.
+    /// - Returns: whether each reading was accepted.
+    private static func drive(
+        _ seconds: Range<Int>, speed: Double = 20, east: (Int) -> Double? = { _ in 0 },
+        _ validator: inout LocationValidator
+    ) -> [Bool] {
+        seconds.compactMap { second in
+            guard let east = east(second) else { return nil }
+            var reading = self.first.moved(northMeters: Double(second) * speed)
+            reading.point.longitude += east / 82_800
+            reading.at += Int64(second) * 1000
+            if case .accepted = validator.validate(reading) { return true }
+            return false
+        }
+    }
+
+    @Test func `a wrong reading after a silence does not keep the right ones after it from being shown`() {
+        var validator = LocationValidator()
+        let accepted = Self.drive(
+            0..<180, speed: 10, east: { (60..<150).contains($0) ? nil : $0 == 150 ? 600 : 0 }, &validator)
+        #expect(accepted.count { !$0 } <= 3 && accepted.suffix(25).allSatisfy(\.self), "\(accepted.suffix(30))")
+    }
+
+    @Test func `a driver who is back on its course after a false place is shown within seconds`() {
+        var validator = LocationValidator()
+        let accepted = Self.drive(0..<100, east: { (60..<74).contains($0) ? 150 : 0 }, &validator)
+        #expect(accepted.prefix(60).allSatisfy(\.self) && accepted.suffix(23).allSatisfy(\.self), "\(accepted)")
+    }
+
     @Test func `a reading from the future and one from over a minute ago are refused, to the millisecond`() {
         for (late, verdict) in [
             (-30_000, FixVerdict.accepted(.onward)), (-30_001, .refused(.future)), (60_000, .accepted(.onward)),

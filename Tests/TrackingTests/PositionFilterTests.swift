@@ -134,6 +134,32 @@ import Testing
         }
     }
 
+    @Test(arguments: [2, 4] as [Double])
+    func `a rider who turns round while its phone reports every few seconds is shown where it is`(seconds: Double) {
+        var filter = PositionFilter()
+        var reading = Reading(at: 1_000_000, point: Point(latitude: 41.9, longitude: 12.5), accuracyMeters: 5)
+        var distances: [Double] = []
+        for step in 0..<30 {
+            let shown = filter.observe(reading).point
+            if step > 20 { distances.append(shown.meters(to: reading.point)) }
+            reading = reading.moved(northMeters: (step < 20 ? 30 : -30) * seconds)
+            reading.at += Int64(seconds * 1000)
+        }
+        // Only the first reading after the turn may be an error.
+        #expect(distances.dropFirst(seconds < 4 ? 1 : 0).allSatisfy { $0 < 30 }, "\(distances)")
+    }
+
+    @Test func `a train that is shown anew at its speed is followed from the next reading on`() {
+        var filter = PositionFilter()
+        var reading = Reading(
+            at: 1_000_000, point: Point(latitude: 41.9, longitude: 12.5), accuracyMeters: 10, speedMetersPerSecond: 83)
+        for step in 0..<6 {
+            #expect(filter.observe(reading, isAnew: step == 0).point.meters(to: reading.point) < 20, "\(step)")
+            reading = reading.moved(northMeters: 83)
+            reading.at += 1000
+        }
+    }
+
     @Test func `readings that stay at another place for 3 s are right`() {
         var filter = PositionFilter()
         let ride = NoisyRide(top: 0, seed: 1, accuracy: 5, deviation: 0).readings()

@@ -47,7 +47,7 @@ package struct JobFeed: Sendable {
     }
 
     /// Lets another device of the rider report for the job, because the connection of this nameless one has closed. Nobody waits
-    /// for it: if it fails, another device may go on when this one has been silent for 15 s.
+    /// for it: if it fails, another device may go on when this one has been silent for 30 s.
     package func release(_ job: JobID, by rider: PersonID, on reporter: Reporter) {
         _ = self.live.evaluate(
             Scripts.releaseFeed, keys: [self.keyspace.travel(of: job)],

@@ -168,7 +168,7 @@ extension Session {
             for job in jobs { self.follower.subscribe(job.job, since: job.since, grant, ref) }
         case .unsubscribe(let job): self.follower.unsubscribe(job, ref)
         case .travel(let job, let active, let device, let resumes):
-            self.rider.name(device)
+            self.rider.name(device, switchesTravel: true)
             self.rider.travel(job, active: active, resumes: resumes, grant, ref)
         case .watch(let zone, let since): self.watcher.watch(zone, since: since, grant, ref)
         case .unwatch(let zone): self.watcher.unwatch(zone, ref)
@@ -177,10 +177,10 @@ extension Session {
         case .watchPlaces(let zone): self.watcher.watchPlaces(zone, grant, ref)
         case .unwatchPlaces(let zone): self.watcher.unwatchPlaces(zone, ref)
         case .availability(let status, let device):
-            self.rider.name(device)
+            self.rider.name(device, switchesTravel: false)
             self.rider.setAvailability(status, device, grant, ref)
         case .presence(let place, let device):
-            self.rider.name(device)
+            self.rider.name(device, switchesTravel: false)
             self.rider.presence.presenceReported(at: place, device, grant, ref)
         case .unavailable(let job, let reason): self.rider.guidance.reported(reason, for: job, grant, ref)
         case .ping: self.send(.pong(serverTime: WallClock.nowMilliseconds))

@@ -38,6 +38,9 @@ package final class RiderSession {
         didSet { self.trips.reporter = self.reporter }
     }
 
+    /// It has switched travel mode or reported under its present name.
+    private var isKnownAsReporter = false
+
     private lazy var stopSequence = StopSequence(store: self.loop.stopSequences)
 
     init(session: Session, loop: LoopState) {
@@ -52,11 +55,16 @@ package final class RiderSession {
         loop.add(self, of: session)
     }
 
-    /// The phone gives its name.
-    func name(_ device: DeviceID?) {
-        guard let device else { return }
-        let reporter = Reporter(device)
-        if reporter != self.reporter { self.reporter = reporter }
+    /// The phone gives its name. A device that has switched travel mode on or reported keeps the name that it did this with:
+    /// apps may give other parts of themselves other names.
+    ///
+    /// - Parameter switchesTravel: the name came with a message that switches travel mode.
+    func name(_ device: DeviceID?, switchesTravel: Bool) {
+        if let device, switchesTravel || !self.isKnownAsReporter {
+            let reporter = Reporter(device)
+            if reporter != self.reporter { self.reporter = reporter }
+        }
+        if switchesTravel { self.isKnownAsReporter = true }
     }
 
     /// The session ended. Without a name, this device cannot go on in another one; another connection of its rider may.
@@ -68,6 +76,7 @@ package final class RiderSession {
 
     func report(_ report: LocationReport, _ grant: Grant) {
         HotPath.pass(.riderSession)
+        self.isKnownAsReporter = true
         self.stopSequence.stops = [report.job] + report.otherJobs
         guard !report.otherJobs.isEmpty else { return self.reportOne(report, grant) }
         for one in report.forEachJob { self.reportOne(one, grant) }

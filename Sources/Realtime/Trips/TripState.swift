@@ -14,6 +14,8 @@ package enum ReportVerdict: Hashable, Sendable {
     case held
     /// All fixes were refused, the newest of them for this reason.
     case refused(FixRefusal)
+
+    var isPublished: Bool { if case .publish = self { true } else { false } }
 }
 
 /// The verdict on a report, and what the report shows about an earlier one.

@@ -73,8 +73,8 @@ package final class TripValidators {
         var validated = self.entries.values[index].trip.validate(
             fixes, invalidFixes: invalidFixes,
             received: .init(monotonic: now.uptimeNanoseconds, wall: WallClock.nowMilliseconds))
-        // Redis refuses positions of a device that does not report, and a held fix never reaches it.
-        if validated.verdict == .held, self.entries.values[index].isOvertaken {
+        // Redis refuses positions of a device that does not report, and any other fix never reaches it.
+        if self.entries.values[index].isOvertaken, !validated.verdict.isPublished {
             validated.verdict = .refused(.otherDevice)
         }
         if case .refused(let reason) = validated.verdict {
