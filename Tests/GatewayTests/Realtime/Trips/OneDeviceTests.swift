@@ -84,12 +84,14 @@ import Testing
         }
     }
 
-    private static func post(_ gateway: RunningGateway, _ step: Int, device: String?) async throws -> RESTResponse {
+    private static func post(
+        _ gateway: RunningGateway, _ step: Int, device: String?, secondsAgo: Int64 = 0
+    ) async throws -> RESTResponse {
         let place = #""lat":\#(41.9 + Double(step) / 100_000),"lon":12.5,"acc":5"#
         let name = device.map { #""device":"\#($0)","# } ?? ""
         return try await gateway.rest(
             "POST", "/api/v1/jobs/\(Self.job)/locations", by: "rider-1", .rider,
-            #"{\#(name)"fixes":[{"at":\#(WallClock.nowMilliseconds),\#(place)}]}"#)
+            #"{\#(name)"fixes":[{"at":\#(WallClock.nowMilliseconds - secondsAgo * 1000),\#(place)}]}"#)
     }
 
     /// Switches travel mode on over REST.
@@ -153,6 +155,22 @@ import Testing
                     #expect(answer == nil)
                 }
             }
+        }
+    }
+
+    @Test func `a device that was overtaken is told so even if its positions are older than those of the other one`()
+        async throws
+    {
+        try await Self.run { one, other in
+            try await Self.start(one, "phone")
+            let before = try await Self.post(one, 1, device: "phone", secondsAgo: 20)
+            try await Self.start(other, "tablet")
+            let shown = try await Self.post(other, 2, device: "tablet")
+            var late: [Int] = []
+            for secondsAgo in [12, 9, 6, 3] as [Int64] {
+                late.append(try await Self.post(one, 3, device: "phone", secondsAgo: secondsAgo).status)
+            }
+            #expect([before.status, shown.status] == [200, 200] && late == [409, 409, 409, 409], "\(late)")
         }
     }
 
