@@ -26,7 +26,7 @@ package enum JSONDocument {
     }
 
     /// Explains why a type could not be decoded from bytes, after the decoder reported that they were corrupted. O(bytes).
-    package static func fault(of bytes: some Sequence<UInt8>) -> Fault {
+    package static func fault(of bytes: [UInt8]) -> Fault {
         do {
             _ = try JSONDecoder().decode(Numbers.self, from: Data(bytes))
             return .integer

@@ -108,7 +108,7 @@ extension Routes {
             throw Self.unprocessable("The body must be a JSON object.")
         } catch DecodingError.dataCorrupted {
             // The decoder says only that something is wrong.
-            switch JSONDocument.fault(of: bytes.readableBytesView) {
+            switch JSONDocument.fault(of: Array(bytes.readableBytesView)) {
             case .malformed: throw Self.badRequest("The body must be a JSON object.")
             case .number(let path):
                 throw Self.badRequest("\(path) is not a number, or is out of range: numbers must fit into 64 bits.")

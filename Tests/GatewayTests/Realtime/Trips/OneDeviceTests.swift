@@ -10,10 +10,10 @@ import Testing
 
 /// Two phones of one rider: one reports at a time, so the marker does not jump between their places.
 @Suite(.serialized) struct OneDeviceTests {
-    private static let job = JobID("job-1")!
-    private static let (phone, tablet) = (DeviceID("phone")!, DeviceID("tablet")!)
+    static let job = JobID("job-1")!
+    static let (phone, tablet) = (DeviceID("phone")!, DeviceID("tablet")!)
 
-    private static func settings(_ settings: inout GatewaySettings) {
+    static func settings(_ settings: inout GatewaySettings) {
         settings.validation.allowJumps()
         settings.limits.allowManyMessages()
         (settings.limits.positionsPerSecond, settings.limits.positionsBurst) = (1_000, 1_000)
@@ -21,7 +21,7 @@ import Testing
     }
 
     /// Two gateways at one Redis, with a job that can be shared.
-    private static func run(
+    static func run(
         _ body: @escaping @Sendable (_ one: RunningGateway, _ other: RunningGateway) async throws -> Void
     ) async throws {
         try await within {
@@ -36,7 +36,7 @@ import Testing
     }
 
     /// One gateway that holds implausible fixes, with a job that can be shared.
-    private static func runHolding(_ body: @escaping @Sendable (RunningGateway) async throws -> Void) async throws {
+    static func runHolding(_ body: @escaping @Sendable (RunningGateway) async throws -> Void) async throws {
         try await within {
             try await RunningGateway.run(isSecure: false, { $0.limits.allowManyMessages() }) { gateway in
                 _ = try await gateway.travellingJob(Self.job.text)
@@ -46,7 +46,7 @@ import Testing
     }
 
     /// A connection of a rider's device that switches travel mode on.
-    private static func device(
+    static func device(
         _ gateway: RunningGateway, _ device: DeviceID?,
         _ body: (GatewayConnection, inout GatewayConnection.Messages.AsyncIterator) async throws -> Void
     ) async throws {
@@ -57,7 +57,7 @@ import Testing
         }
     }
 
-    private static func resume(
+    static func resume(
         _ connection: GatewayConnection, _ device: DeviceID,
         _ answers: inout GatewayConnection.Messages.AsyncIterator
     ) async throws -> ErrorCode? {
@@ -71,7 +71,7 @@ import Testing
     }
 
     /// Reports a place this many steps of 1.1 m north, and returns the error code of the answer.
-    private static func report(
+    static func report(
         _ connection: GatewayConnection, _ step: Int, _ answers: inout GatewayConnection.Messages.AsyncIterator
     ) async throws -> ErrorCode? {
         try await connection.report(Self.job, step: step)
@@ -84,7 +84,7 @@ import Testing
         }
     }
 
-    private static func post(
+    static func post(
         _ gateway: RunningGateway, _ step: Int, device: String?, secondsAgo: Int64 = 0
     ) async throws -> RESTResponse {
         let place = #""lat":\#(41.9 + Double(step) / 100_000),"lon":12.5,"acc":5"#
@@ -95,14 +95,14 @@ import Testing
     }
 
     /// Switches travel mode on over REST.
-    private static func start(_ gateway: RunningGateway, _ device: String) async throws {
+    static func start(_ gateway: RunningGateway, _ device: String) async throws {
         let started = try await gateway.rest(
             "PUT", "/api/v1/jobs/\(Self.job)/travel", by: "rider-1", .rider, #"{"device":"\#(device)"}"#)
         #expect(started.status == 200, "\(started)")
     }
 
     /// How far north of the start followers see the rider, in steps, until it reaches `last`.
-    private static func steps(
+    static func steps(
         until last: Int, _ seen: inout GatewayConnection.Messages.AsyncIterator
     ) async throws -> [Int] {
         var steps: [Int] = []
@@ -138,68 +138,6 @@ import Testing
                 let leaps = zip(steps, steps.dropFirst()).count { abs($0 - $1) > 50 }
                 print("leaps shown: \(leaps) of \(steps.count - 1) steps")
                 #expect(steps == [5_000] + Array(1...12))
-            }
-        }
-    }
-
-    @Test(arguments: [nil, phone])
-    func `a name in presence or availability does not make another device of one that reports`(
-        device: DeviceID?
-    ) async throws {
-        try await Self.run { one, _ in
-            try await Self.device(one, device) { connection, answers in
-                try await connection.send(.presence(nil, device: Self.tablet))
-                try await connection.send(.availability(.online, device: Self.tablet))
-                for step in 1...3 {
-                    let answer = try await Self.report(connection, step, &answers)
-                    #expect(answer == nil)
-                }
-            }
-        }
-    }
-
-    @Test func `a device that was overtaken is told so even if its positions are older than those of the other one`()
-        async throws
-    {
-        try await Self.run { one, other in
-            try await Self.start(one, "phone")
-            let before = try await Self.post(one, 1, device: "phone", secondsAgo: 20)
-            try await Self.start(other, "tablet")
-            let shown = try await Self.post(other, 2, device: "tablet")
-            var late: [Int] = []
-            for secondsAgo in [12, 9, 6, 3] as [Int64] {
-                late.append(try await Self.post(one, 3, device: "phone", secondsAgo: secondsAgo).status)
-            }
-            #expect([before.status, shown.status] == [200, 200] && late == [409, 409, 409, 409], "\(late)")
-        }
-    }
-
-    @Test func `a connection without a name takes nothing from a phone that reports by REST without one`() async throws
-    {
-        try await Self.run { one, other in
-            let started = try await one.rest("PUT", "/api/v1/jobs/\(Self.job)/travel", by: "rider-1", .rider, "{}")
-            #expect(started.status == 200, "\(started)")
-            let first = try await Self.post(one, 1, device: nil)
-            try await other.connect("rider-1", .rider) { connection, answers in
-                let answer = try await Self.report(connection, 5_000, &answers)
-                #expect(answer == .otherDevice)
-            }
-            let second = try await Self.post(one, 2, device: nil)
-            #expect([first.status, second.status] == [200, 200], "\(second)")
-        }
-    }
-
-    @Test func `of a connection and REST requests without names, the one that started last is shown`() async throws {
-        try await Self.run { one, other in
-            try await Self.device(one, nil) { connection, answers in
-                let before = try await Self.report(connection, 1, &answers)
-                let started = try await other.rest(
-                    "PUT", "/api/v1/jobs/\(Self.job)/travel", by: "rider-1", .rider, "{}")
-                let first = try await Self.post(other, 5_001, device: nil)
-                let after = try await Self.report(connection, 2, &answers)
-                let second = try await Self.post(other, 5_002, device: nil)
-                #expect(before == nil && after == .otherDevice)
-                #expect([started.status, first.status, second.status] == [200, 200, 200], "\(second)")
             }
         }
     }

@@ -1,0 +1,71 @@
+import EnrouteClient
+import EnrouteWire
+import TestSupport
+import Testing
+
+@testable import Gateway
+
+/// Which phone reports when some of them have no name, or several.
+extension OneDeviceTests {
+    @Test(arguments: [nil, phone])
+    func `a name in presence or availability does not make another device of one that reports`(
+        device: DeviceID?
+    ) async throws {
+        try await Self.run { one, _ in
+            try await Self.device(one, device) { connection, answers in
+                try await connection.send(.presence(nil, device: Self.tablet))
+                try await connection.send(.availability(.online, device: Self.tablet))
+                for step in 1...3 {
+                    let answer = try await Self.report(connection, step, &answers)
+                    #expect(answer == nil)
+                }
+            }
+        }
+    }
+
+    @Test func `a device that was overtaken is told so even if its positions are older than those of the other one`()
+        async throws
+    {
+        try await Self.run { one, other in
+            try await Self.start(one, "phone")
+            let before = try await Self.post(one, 1, device: "phone", secondsAgo: 20)
+            try await Self.start(other, "tablet")
+            let shown = try await Self.post(other, 2, device: "tablet")
+            var late: [Int] = []
+            for secondsAgo in [12, 9, 6, 3] as [Int64] {
+                late.append(try await Self.post(one, 3, device: "phone", secondsAgo: secondsAgo).status)
+            }
+            #expect([before.status, shown.status] == [200, 200] && late == [409, 409, 409, 409], "\(late)")
+        }
+    }
+
+    @Test func `a connection without a name takes nothing from a phone that reports by REST without one`() async throws
+    {
+        try await Self.run { one, other in
+            let started = try await one.rest("PUT", "/api/v1/jobs/\(Self.job)/travel", by: "rider-1", .rider, "{}")
+            #expect(started.status == 200, "\(started)")
+            let first = try await Self.post(one, 1, device: nil)
+            try await other.connect("rider-1", .rider) { connection, answers in
+                let answer = try await Self.report(connection, 5_000, &answers)
+                #expect(answer == .otherDevice)
+            }
+            let second = try await Self.post(one, 2, device: nil)
+            #expect([first.status, second.status] == [200, 200], "\(second)")
+        }
+    }
+
+    @Test func `of a connection and REST requests without names, the one that started last is shown`() async throws {
+        try await Self.run { one, other in
+            try await Self.device(one, nil) { connection, answers in
+                let before = try await Self.report(connection, 1, &answers)
+                let started = try await other.rest(
+                    "PUT", "/api/v1/jobs/\(Self.job)/travel", by: "rider-1", .rider, "{}")
+                let first = try await Self.post(other, 5_001, device: nil)
+                let after = try await Self.report(connection, 2, &answers)
+                let second = try await Self.post(other, 5_002, device: nil)
+                #expect(before == nil && after == .otherDevice)
+                #expect([started.status, first.status, second.status] == [200, 200, 200], "\(second)")
+            }
+        }
+    }
+}
