@@ -71,8 +71,8 @@ extension JobService {
         case .corrected(let corrected), .repeated(let corrected):
             self.updateZoneListing(of: job)
             // Each is repeated on its own, so that a feed that cannot be closed does not repeat the audit entry.
-            return self.unfinished.attempt(on: self.loop, audit(corrected)) { audit(corrected) }.thenAlways {
-                self.unfinished.attempt(on: self.loop, self.finish(corrected, by: actor)) {
+            return self.unfinished.attempt(job, on: self.loop, audit(corrected)) { audit(corrected) }.thenAlways {
+                self.unfinished.attempt(job, on: self.loop, self.finish(corrected, by: actor)) {
                     self.finish(corrected, by: actor)
                 }
             }.map { Durable(value: corrected, replicas: answer.replicas) }

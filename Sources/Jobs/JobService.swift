@@ -5,6 +5,7 @@ package import Access
 package import EnrouteWire
 internal import HTTPValues
 package import LiveState
+package import Logging
 package import NIOCore
 package import Redis
 package import Tracking
@@ -26,12 +27,12 @@ package struct JobService: Sendable {
     /// Called when positions were erased: the job, the number of keys cleared, and the reason.
     package let onErased: @Sendable (JobID, Int, EndReason) -> Void
     /// Changes of the ledger whose rest failed and is repeated.
-    let unfinished = UnfinishedChanges()
+    let unfinished: UnfinishedChanges
 
     package init(
         ledger: JobLedger, feed: JobFeed, riders: Riders, revocations: Revocations, notes: ValidationSummaryStore,
         freshness: Duration = .seconds(30), early: EarlyArrival.Settings = .init(),
-        settings: LiveStateSettings = LiveStateSettings(),
+        settings: LiveStateSettings = LiveStateSettings(), logger: Logger = Logger(label: "enroute"),
         onErased: @escaping @Sendable (JobID, Int, EndReason) -> Void
     ) {
         self.ledger = ledger
@@ -43,6 +44,7 @@ package struct JobService: Sendable {
         self.early = early
         self.settings = settings
         self.onErased = onErased
+        self.unfinished = UnfinishedChanges(logger: logger)
     }
 
     /// The complete state of a job, for a new subscription or a REST answer.

@@ -5,8 +5,10 @@
 
 internal import EnrouteWire
 internal import LiveState
+internal import Logging
 internal import NIOCore
 internal import Synchronization
+internal import Telemetry
 
 /// Repeats the rest of changes with growing pauses until it succeeds. Thread-safe.
 final class UnfinishedChanges: Sendable {
@@ -17,16 +19,21 @@ final class UnfinishedChanges: Sendable {
     static let maxWaiting = 1000
 
     private let waiting = Mutex(0)
+    private let logger: Logger
+
+    init(logger: Logger) { self.logger = logger }
 
     /// - Parameters:
     ///   - first: the first attempt, which has begun.
     ///   - again: begins another attempt. Safe to repeat, and checks that the job has not moved on.
     /// - Returns: the result of the first attempt.
     func attempt(
-        on loop: any EventLoop, _ first: EventLoopFuture<Void>, again: @escaping @Sendable () -> EventLoopFuture<Void>
+        _ job: JobID, on loop: any EventLoop, _ first: EventLoopFuture<Void>,
+        again: @escaping @Sendable () -> EventLoopFuture<Void>
     ) -> EventLoopFuture<Void> {
-        first.whenFailure { _ in
-            if self.hasRoom() { self.schedule(again, after: Self.pauses[...], on: loop) }
+        first.whenFailure { error in
+            guard self.hasRoom() else { return self.logGivingUp(job, error) }
+            self.schedule(job, again, after: Self.pauses[...], on: loop, because: error)
         }
         return first
     }
@@ -40,29 +47,39 @@ final class UnfinishedChanges: Sendable {
     }
 
     private func schedule(
-        _ again: @escaping @Sendable () -> EventLoopFuture<Void>, after pauses: ArraySlice<TimeAmount>,
-        on loop: any EventLoop
+        _ job: JobID, _ again: @escaping @Sendable () -> EventLoopFuture<Void>, after pauses: ArraySlice<TimeAmount>,
+        on loop: any EventLoop, because error: any Error
     ) {
         guard let pause = pauses.first else {
             self.waiting.withLock { $0 -= 1 }
-            return
+            return self.logGivingUp(job, error)
         }
         let varied = Double(pause.nanoseconds) * Double.random(in: 0.5...1.5)
         loop.scheduleTask(in: .nanoseconds(Int64(varied))) {
             again().whenComplete { result in
                 switch result {
-                case .success: self.waiting.withLock { $0 -= 1 }
-                case .failure: self.schedule(again, after: pauses.dropFirst(), on: loop)
+                case .success:
+                    self.waiting.withLock { $0 -= 1 }
+                    self.logger.info("a change was finished after a failure", metadata: [LogKey.job: "\(job)"])
+                case .failure(let error):
+                    self.schedule(job, again, after: pauses.dropFirst(), on: loop, because: error)
                 }
             }
         }
+    }
+
+    /// The change is visible, and what it should have stopped may go on.
+    private func logGivingUp(_ job: JobID, _ error: any Error) {
+        self.logger.error(
+            "a change could not be finished; set the same status again",
+            metadata: [LogKey.job: "\(job)", LogKey.reason: "\(error)"])
     }
 }
 
 extension JobService {
     /// Like `finish`, for a change that the ledger has just made. What fails is repeated in the background.
     func finishPersistently(_ job: JobID, as status: JobStatus, by actor: PersonID) -> EventLoopFuture<Void> {
-        self.unfinished.attempt(on: self.loop, self.finish(job, as: status, by: actor)) {
+        self.unfinished.attempt(job, on: self.loop, self.finish(job, as: status, by: actor)) {
             self.finishIfStill(job, as: status, by: actor)
         }
     }

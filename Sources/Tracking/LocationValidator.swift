@@ -35,6 +35,8 @@ package struct LocationValidator: Sendable {
     /// From the last accepted readings, in m/s.
     private var speed = 0.0
     private var course = SteadyCourse()
+    /// What is shown is somewhere else than the course leads. The way back must prove itself, because it may be a leap.
+    private var isOffCourse = false
     private var doubt: Doubt?
 
     package init(bounds: Bounds = Bounds()) {
@@ -77,7 +79,7 @@ package struct LocationValidator: Sendable {
     package mutating func reset() {
         (self.shown, self.shownAt, self.doubt, self.clockNotice) = (nil, nil, nil, nil)
         (self.skew, self.speed, self.shownSince, self.shownCount) = (ClockSkew(), 0, 0, 0)
-        self.course = SteadyCourse()
+        (self.course, self.isOffCourse) = (SteadyCourse(), false)
         self.isTakenOver = false
     }
 
@@ -95,7 +97,7 @@ package struct LocationValidator: Sendable {
         guard reading.at > self.shown?.at ?? .min else { return false }
         (self.shown, self.shownAt, self.doubt) = (reading, at, nil)
         // How it came to be shown is unknown, so it is trusted.
-        (self.shownSince, self.speed, self.course) = (0, 0, SteadyCourse())
+        (self.shownSince, self.speed, self.course, self.isOffCourse) = (0, 0, SteadyCourse(), false)
         return true
     }
 
@@ -159,7 +161,7 @@ package struct LocationValidator: Sendable {
         let isWithinReach =
             meters <= self.reach(from: shown, to: reading)
             || meters <= Self.seconds(from: shown, to: reading) * self.bounds.fastestMetersPerSecond
-                && self.course.leads(to: reading)
+                && !self.isOffCourse && self.course.leads(to: reading)
         guard let doubt = self.doubt else {
             if isWithinReach { return .accepted(.onward) }
             self.hold(reading, shown, meters)
@@ -244,7 +246,9 @@ package struct LocationValidator: Sendable {
         }
         if acceptance == .anew {
             (self.shownSince, self.shownCount, self.doubt) = (before?.at ?? reading.at, 0, nil)
+            self.isOffCourse = !self.course.leads(to: reading)
         } else if let before {
+            if self.isOffCourse { self.isOffCourse = !self.course.leads(to: reading) }
             self.course.observe(from: before, to: reading)
         }
         self.shownCount = min(self.shownCount + 1, Self.provenReadings)
