@@ -185,7 +185,7 @@ def peers(enroute, programs, folder):
     busy machine publishes two positions of a job at once, of which Enroute sends the newer one."""
     said = run(
         "enroute-peers", f"{programs}/enroute-peers", "--enroute", enroute, "--peers", f"{FOLDER}/peers", "--only",
-        "enroute,node-ws", "--rounds", "1", "--connections", "20", "--works", "one-to-one,fan-out,whole-road", "--rate", "40",
+        "enroute,node-ws", "--rounds", "1", "--connections", "20", "--works", "one-to-one,fan-out,whole-road", "--rate", "20",
         "--seconds", "1", "--results", folder)
     with open(f"{folder}/latest.json") as file:
         summary = json.load(file)
