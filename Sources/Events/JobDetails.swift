@@ -22,7 +22,7 @@ struct JobDetails: Decodable, Sendable {
     var display: JobDisplayDescription?
     var metadata: [String: String]?
     var recipient: RecipientDescription?
-    /// Whether there is a `vehicle`, which belongs in `display`: it would be overlooked in silence.
+    /// Whether there is a `vehicle`, which belongs in `display` and would be ignored silently here.
     var hasVehicle = false
     /// `.some(nil)` when the member is null: no rider.
     var rider: String??

@@ -137,7 +137,7 @@ extension Routes {
         var capacity: Int?
         /// What followers of the rider's jobs see. An empty object removes it.
         var card: RiderCardDescription?
-        /// Belongs in `card`; its name here would be overlooked in silence.
+        /// Belongs in `card`. It is refused here, because it would be ignored silently.
         var vehicle: String?
     }
 
