@@ -2,7 +2,8 @@
 -- close_feed: stop a job's positions, delete the last one and the arrival time, and tell the followers why.
 --
 -- The live half of switching travel mode off, of an arrival, of the job's end, of its time limit and of a reassignment. It
--- runs before the ledger is changed, so a failure in between shows too little, never too much.
+-- runs before the ledger is changed, so a failure in between shows too little, never too much. Where the ledger's decision may
+-- have raced with another one, it runs again afterwards, with `not_later`.
 --
 -- An entry without a rider stays behind: a closed feed must differ from a forgotten one, because only a forgotten feed is
 -- reopened automatically. When the job has ended, that entry stays for a minute, in case an open_feed is still on its way,
@@ -23,13 +24,15 @@
 -- ARGV[4]  deadline               close only a feed with this deadline, and only once it has passed: ms since the epoch, 13
 --                                 digits; '' for any
 -- ARGV[5]  ended                  1 when the job has ended, 0 when only its positions stop
+-- ARGV[6]  not_later              1 to leave a feed open that a later decision than `fence` has opened; else 0
 -- Errors   'ERR close_feed: ...' on a bad argument; nothing is written.
 -- Returns  {1, keys, now_ms} closed; `keys` keys were cleared   {0} it was not open, or has another deadline
+--          {0} with `not_later`: a later decision exists
 --          {-2} another rider shares its position for this job   {-3, now_ms} the deadline has not passed
 -- Cost     O(1) plus one SPUBLISH
 
-if #KEYS ~= 5 or #ARGV ~= 5 then
-  return redis.error_reply('ERR close_feed: takes 5 keys and 5 arguments')
+if #KEYS ~= 5 or #ARGV ~= 6 then
+  return redis.error_reply('ERR close_feed: takes 5 keys and 6 arguments')
 end
 local rider, message, fence, limit = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 if rider ~= '' and (#rider > 64 or not string.match(rider, '^[%w_-]+$')) then
@@ -47,6 +50,9 @@ end
 if ARGV[5] ~= '0' and ARGV[5] ~= '1' then
   return redis.error_reply('ERR close_feed: ended must be 0 or 1')
 end
+if ARGV[6] ~= '0' and (ARGV[6] ~= '1' or fence == '') then
+  return redis.error_reply('ERR close_feed: not_later must be 0, or 1 with a fence')
+end
 
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -60,6 +66,7 @@ if limit ~= '' then
   if owner == '' or deadline ~= limit then return {0} end
   if now < tonumber(limit) then return {-3, now} end
 end
+if ARGV[6] == '1' and tonumber(last) > tonumber(fence) then return {0} end
 if fence ~= '' and tonumber(fence) > tonumber(last) then last = fence end
 local erased = redis.call('DEL', KEYS[2], KEYS[4])
 if owner ~= '' then erased = erased + 1 end

@@ -12,11 +12,13 @@
 -- ARGV[1]  rider                  1 to 64 of [A-Za-z0-9_-]
 -- ARGV[2]  deadline               ms since the epoch, from start_travel
 -- ARGV[3]  message                sent to the followers, a JSON object
--- ARGV[4]  if_absent              1 to open the feed only when there is no entry, after a loss of data; else 0
+-- ARGV[4]  mode                   if_absent to open the feed only when there is no entry, after a loss of data; resume to leave
+--                                 the device as it is if it and this one have no name; else ''
 -- ARGV[5]  fence                  from start_travel, 1 to 15 digits
 -- ARGV[6]  device                 whose positions are published, 1 to 64 of [A-Za-z0-9_~-], or '' for any device
 -- Errors   'ERR open_feed: ...' on a bad argument; nothing is written.
--- Returns  {1} opened   {2} already open for this rider, perhaps on another device; nothing is published   {3} opened over a malformed entry
+-- Returns  {1} opened   {2} already open for this rider, perhaps on another device; nothing is published
+--          {3} opened over a malformed entry
 --          {0, now_ms} the deadline has passed
 --          {-1} with if_absent: another entry exists, nothing is opened   {-2} a later decision exists
 -- Cost     O(1) plus one SPUBLISH
@@ -35,8 +37,8 @@ end
 if string.byte(message) ~= 123 or string.byte(message, -1) ~= 125 then
   return redis.error_reply('ERR open_feed: message must be a JSON object')
 end
-if ARGV[4] ~= '0' and ARGV[4] ~= '1' then
-  return redis.error_reply('ERR open_feed: if_absent must be 0 or 1')
+if ARGV[4] ~= 'if_absent' and ARGV[4] ~= 'resume' and ARGV[4] ~= '' then
+  return redis.error_reply("ERR open_feed: mode must be if_absent, resume or ''")
 end
 if not string.match(ARGV[5], '^%d+$') or #ARGV[5] > 15 then
   return redis.error_reply('ERR open_feed: fence must be 1 to 15 digits')
@@ -49,14 +51,17 @@ local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 if now >= deadline then return {0, now} end
 local travel = redis.call('GET', KEYS[1])
-local fence, owner
+local fence, owner, reporter
 if travel then
-  fence, owner = string.match(travel, '^(%d+) %d+ (%S*) ?%S*$')
-  if fence and ARGV[4] == '1' then return owner == rider and {2} or {-1} end
+  fence, owner, reporter = string.match(travel, '^(%d+) %d+ (%S*) ?(%S*)$')
+  if fence and ARGV[4] == 'if_absent' then return owner == rider and {2} or {-1} end
   if fence and tonumber(ARGV[5]) < tonumber(fence) then return owner == rider and {2} or {-2} end
 end
 local expires = string.format('%.0f', deadline + 60000)
 local device = ARGV[6] ~= '' and ' ' .. ARGV[6] or ''
+if ARGV[4] == 'resume' and owner == rider and string.byte(ARGV[6]) == 126 and string.byte(reporter) == 126 then
+  device = ' ' .. reporter
+end
 redis.call('SET', KEYS[1], ARGV[5] .. ' ' .. ARGV[2] .. ' ' .. rider .. device, 'PXAT', expires)
 if owner == rider then return {2} end
 if travel then redis.call('DEL', KEYS[2]) end

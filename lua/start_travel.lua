@@ -6,7 +6,8 @@
 -- here. A later decision has a greater fence.
 --
 -- The record names the device that started last, and only that device may resume: a device that was offline while another one
--- took over must not take the trip back by itself.
+-- took over must not take the trip back by itself. Of devices without a name, whose names last as long as their connections,
+-- open_feed decides which one goes on.
 --
 -- Role     ledger
 -- KEYS[1]  job:{<job>}            hash     the record
@@ -55,7 +56,8 @@ if not string.find(',' .. allowed .. ',', ',' .. record[2] .. ',', 1, true) then
 -- Of a rider that had the job before, the name means nothing.
 local reporter = rider .. ' ' .. ARGV[5]
 if ARGV[6] == '1' and record[9] and record[9] ~= reporter and string.sub(record[9], 1, #rider + 1) == rider .. ' ' then
-  return {-4}
+  local are_nameless = string.byte(ARGV[5]) == 126 and string.byte(record[9], #rider + 2) == 126
+  if not are_nameless then return {-4} end
 end
 
 local time = redis.call('TIME')

@@ -1,7 +1,8 @@
 #!lua
 -- stop_travel: record that no rider shares its position for a job.
 --
--- close_feed has already closed the live half. The deadline is kept, so starting again does not extend it.
+-- close_feed has already closed the live half, and closes it again with the fence drawn here: another gateway may have opened it
+-- in between. The deadline is kept, so starting again does not extend it.
 --
 -- Role     ledger
 -- KEYS[1]  job:{<job>}            hash     the record
@@ -10,7 +11,8 @@
 -- ARGV[2]  retention_ms           ms the record is retained after this change, 1 to 1,000,000,000,000
 -- ARGV[3]  deadline               ms since the epoch, 13 digits: only if the time limit was this and has been reached; else ''
 -- Errors   'ERR stop_travel: ...' on a bad argument; nothing is written.
--- Returns  {1} switched off   {2} was already off, or has another deadline   {0} no such job   {-1} not this rider's job
+-- Returns  {1, fence} switched off   {2, fence} was already off, or has another deadline
+--          {0} no such job   {-1} not this rider's job
 -- Cost     O(1)
 
 if #KEYS ~= 2 or #ARGV ~= 3 then
@@ -29,10 +31,12 @@ if deadline ~= '' and not string.match(deadline, '^[1-9]%d%d%d%d%d%d%d%d%d%d%d%d
 end
 
 local record = redis.call('HMGET', KEYS[1], 'rider', 'status', 'travel_active', 'epoch', 'zone', 'travel_deadline',
-  'version')
+  'version', 'fence')
 if not record[2] then return {0} end
 if rider ~= '' and record[1] ~= rider then return {-1} end
-if record[3] ~= '1' or deadline ~= '' and record[6] ~= deadline then return {2} end
+local fence = tonumber(record[8] or '') or 0
+if record[3] ~= '1' or deadline ~= '' and record[6] ~= deadline then return {2, fence} end
+fence = fence + 1
 local time = redis.call('TIME')
 local now = string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000))
 local job = string.match(KEYS[1], '{([%w_-]+)}$')
@@ -49,6 +53,7 @@ end
 
 append_event('travel.ended', record[4], record[5], now, '"rider":"' .. (record[1] or '') .. '","reason":"'
   .. (deadline == '' and 'stopped' or 'time_limit') .. '"')
-redis.call('HSET', KEYS[1], 'travel_active', '0', 'version', string.format('%.0f', version))
+redis.call('HSET', KEYS[1], 'travel_active', '0', 'version', string.format('%.0f', version), 'fence',
+  string.format('%.0f', fence))
 redis.call('PEXPIRE', KEYS[1], retention)
-return {1}
+return {1, fence}

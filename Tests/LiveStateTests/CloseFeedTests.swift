@@ -16,9 +16,11 @@ import Testing
     private func verdicts(_ stage: Stage) -> String { stage.keyspace.verdicts(of: Stage.job) }
 
     private func close(
-        _ stage: Stage, _ rider: String, fence: String = "", limit: String = "", ended: String = "0"
+        _ stage: Stage, _ rider: String, fence: String = "", limit: String = "", ended: String = "0",
+        notLater: String = "0"
     ) async throws -> RESPValue {
-        try await stage.run(Scripts.closeFeed, keys: self.keys(stage), [rider, Self.message, fence, limit, ended])
+        try await stage.run(
+            Scripts.closeFeed, keys: self.keys(stage), [rider, Self.message, fence, limit, ended, notLater])
     }
 
     private func open(_ stage: Stage, until deadline: Int64 = 9_000_000_000_000) async throws {
@@ -103,7 +105,7 @@ import Testing
             #expect((50_000...60_000).contains(try await stage.client.timeLeft(of: stage.travelKey)))
             try await stage.leavesEverythingUnchanged {
                 let opening = try await stage.feed.open(
-                    Stage.job, for: Stage.rider, until: stage.now() + 60_000, fence: 9, ifAbsent: true
+                    Stage.job, for: Stage.rider, until: stage.now() + 60_000, fence: 9, .ifAbsent
                 ).get()
                 #expect(opening == .overtaken)
             }
@@ -125,6 +127,18 @@ import Testing
             #expect(early == .overtaken)
             let next = try await stage.feed.open(Stage.job, for: Stage.rider, until: until, fence: 5).get()
             #expect(next == .open)
+        }
+    }
+
+    @Test func `closing again leaves a feed open that a later decision has opened`() async throws {
+        try await Stage.set { stage in
+            try await self.open(stage)
+            try await stage.leavesEverythingUnchanged {
+                let overtaken = try await self.close(stage, "", fence: "2", notLater: "1")
+                #expect(overtaken == .answer(0))
+            }
+            let closed = try await self.close(stage, "", fence: "3", notLater: "1")
+            #expect(closed.array?.dropLast() == [.integer(1), .integer(2)])
         }
     }
 
@@ -163,14 +177,19 @@ import Testing
         try await Stage.set { stage in
             try await self.open(stage)
             let call = ValidCall(
-                script: Scripts.closeFeed, keys: self.keys(stage), arguments: ["rider-1", Self.message, "4", "", "0"])
+                script: Scripts.closeFeed, keys: self.keys(stage),
+                arguments: ["rider-1", Self.message, "4", "", "0", "0"])
             try await call.refuses(
                 badNames.map { (0, $0, "rider must be") }
                     + ["", "{", "}", "[]", "x"].map { (1, $0, "message must be") }
                     + badFences.filter { $0 != "" }.map { (2, $0, "fence must be") }
                     + ["x", "1", "0999999999999", "17000000000000"].map { (3, $0, "deadline must be") }
-                    + ["", "2", "yes"].map { (4, $0, "ended must be") },
+                    + ["", "2", "yes"].map { (4, $0, "ended must be") }
+                    + ["", "2", "yes"].map { (5, $0, "not_later must be") },
                 on: stage)
+            await #expect(throws: (any Error).self, "there is no decision to compare with") {
+                try await self.close(stage, "", notLater: "1")
+            }
             let answer = try await stage.run(call.script, keys: call.keys, call.arguments)
             #expect(answer.array?.dropLast() == [.integer(1), .integer(2)])
         }

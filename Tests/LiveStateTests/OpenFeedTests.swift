@@ -9,13 +9,13 @@ import Testing
     private func keys(_ stage: Stage) -> [String] { [stage.travelKey, stage.positionKey, stage.feedChannel] }
 
     private func open(
-        _ stage: Stage, _ rider: String, until deadline: Int64, again: Bool = false, fence: Int = 5, device: String = ""
+        _ stage: Stage, _ rider: String, until deadline: Int64, mode: String = "", fence: Int = 5, device: String = ""
     )
         async throws -> RESPValue
     {
         try await stage.run(
             Scripts.openFeed, keys: self.keys(stage),
-            [rider, String(deadline), Self.message, again ? "1" : "0", String(fence), device])
+            [rider, String(deadline), Self.message, mode, String(fence), device])
     }
 
     private func expiry(_ stage: Stage) async throws -> Int64? {
@@ -64,6 +64,26 @@ import Testing
         }
     }
 
+    /// What is stored, the device that resumes, and the device that reports afterwards.
+    @Test(arguments: [
+        ("~a", "~b", "~a"), ("~a", "~a", "~a"), ("phone-1", "~b", "~b"), ("~a", "phone-1", "phone-1"), ("", "~b", "~b"),
+    ])
+    func `of devices without a name, the one that reports goes on when another resumes`(
+        stored: String, resuming: String, reports: String
+    ) async throws {
+        try await Stage.set { stage in
+            let deadline = try await stage.now() + 3_600_000
+            _ = try await self.open(stage, "rider-1", until: deadline, device: stored)
+            let answer = try await self.open(
+                stage, "rider-1", until: deadline, mode: "resume", fence: 6, device: resuming)
+            #expect(answer == .answer(2))
+            #expect(try await stage.client.run("GET", stage.travelKey).text == "6 \(deadline) rider-1 \(reports)")
+            // Another rider's device has nothing to go on with.
+            _ = try await self.open(stage, "rider-2", until: deadline, mode: "resume", fence: 7, device: "~c")
+            #expect(try await stage.client.run("GET", stage.travelKey).text == "7 \(deadline) rider-2 ~c")
+        }
+    }
+
     @Test func `another rider takes over, and the first one's position is deleted immediately`() async throws {
         try await Stage.set { stage in
             let deadline = try await stage.now() + 3_600_000
@@ -100,15 +120,15 @@ import Testing
     @Test func `a forgotten feed is reopened, and a known one is left unchanged`() async throws {
         try await Stage.set { stage in
             let deadline = try await stage.now() + 3_600_000
-            let opened = try await self.open(stage, "rider-1", until: deadline, again: true)
+            let opened = try await self.open(stage, "rider-1", until: deadline, mode: "if_absent")
             #expect(opened == .answer(1))
             // Two reports may discover the loss at the same time.
-            let twice = try await self.open(stage, "rider-1", until: deadline, again: true)
+            let twice = try await self.open(stage, "rider-1", until: deadline, mode: "if_absent")
             #expect(twice == .answer(2))
             for known in ["1 \(deadline) rider-2", "1 \(deadline) "] {
                 try await stage.client.run("SET", stage.travelKey, known)
                 try await stage.leavesEverythingUnchanged {
-                    let answer = try await self.open(stage, "rider-1", until: deadline, again: true)
+                    let answer = try await self.open(stage, "rider-1", until: deadline, mode: "if_absent")
                     #expect(answer == .answer(-1))
                 }
             }
@@ -138,7 +158,7 @@ import Testing
             try await stage.client.run("SET", stage.positionKey, "here")
             let call = ValidCall(
                 script: Scripts.openFeed, keys: self.keys(stage),
-                arguments: ["rider-1", "9000000000000", Self.message, "0", "5", "phone-1"])
+                arguments: ["rider-1", "9000000000000", Self.message, "", "5", "phone-1"])
             let deadlines = [
                 "", "x", "999999999999", "10000000000000", "1700000000.00", "0x7fffffffff0", "9.0000000e+12",
                 "9e12         ", "nan", "inf",
@@ -146,7 +166,7 @@ import Testing
             try await call.refuses(
                 (badNames + [""]).map { (0, $0, "rider must be") } + deadlines.map { (1, $0, "deadline must be") }
                     + ["", "{", "}", "[]", "x"].map { (2, $0, "message must be") }
-                    + ["", "2", "true"].map { (3, $0, "if_absent must be") }
+                    + ["0", "1", "absent"].map { (3, $0, "mode must be") }
                     + badFences.map { (4, $0, "fence must be") }
                     + ["a b", String(repeating: "a", count: 65)].map { (5, $0, "device must be") }, on: stage)
             let answer = try await stage.run(call.script, keys: call.keys, call.arguments)

@@ -34,8 +34,8 @@ import Testing
                 Scripts.stopTravel, keys: [stage.jobKey, stage.eventStream], ["", "172800000", ""])
             let afterStop = try await self.start(stage) { $0[1] = "86400000" }
             let deadline = try #require(first.array?[1].integer)
-            // Each start is a new decision with a greater fence.
-            #expect([first, again, afterStop] == (1...3).map { .answer(1, deadline, $0) })
+            // Each start and each stop is a new decision with a greater fence.
+            #expect([first, again, afterStop] == [1, 2, 4].map { .answer(1, deadline, $0) })
             #expect(try await stage.record("travel_active") == ["1"])
         }
     }
@@ -61,6 +61,18 @@ import Testing
             #expect(answers == [1, 1])
             #expect(try await stage.record("reporter") == ["rider-1 phone-1"])
             #expect(try await stage.record("reporter_since") != ["1"])
+        }
+    }
+
+    @Test func `which of two devices without a name goes on is left to the live instance`() async throws {
+        try await Stage.set { stage in
+            try await stage.createJob(through: Stage.statusesUntilTransit)
+            var answers = [try await self.start(stage, on: "~a", resumes: false)]
+            answers.append(try await self.start(stage, on: "~b", resumes: true))
+            answers.append(try await self.start(stage, on: "phone-1", resumes: true))
+            answers.append(try await self.start(stage, on: "phone-1", resumes: false))
+            answers.append(try await self.start(stage, on: "~b", resumes: true))
+            #expect(answers == [1, 1, -4, 1, -4])
         }
     }
 

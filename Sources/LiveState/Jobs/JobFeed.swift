@@ -22,19 +22,28 @@ package struct JobFeed: Sendable {
         case overtaken
     }
 
+    /// What to do about an entry that the job has already.
+    package enum OpeningMode: String, Sendable {
+        /// The device takes over from the one that reports.
+        case takeOver = ""
+        /// Devices without a name leave it to the one that reports, which goes on.
+        case resume
+        /// The feed is opened only if the live instance has no entry, after it lost its data.
+        case ifAbsent = "if_absent"
+    }
+
     /// - Parameters:
     ///   - reporter: the device whose positions are published; `nil` for the first that reports.
     ///   - fence: of the decision, from `JobLedger.startTravel`.
-    ///   - ifAbsent: opens the feed only if the live instance has no entry for the job, after it lost its data.
     package func open(
         _ job: JobID, for rider: PersonID, on reporter: Reporter? = nil, until deadline: Int64, fence: Int64,
-        ifAbsent: Bool = false
+        _ mode: OpeningMode = .takeOver
     ) -> EventLoopFuture<Opening> {
         self.live.evaluate(
             Scripts.openFeed, keys: self.keys(job),
             arguments: [
                 .text(rider.text), .integer(deadline),
-                .bytes(ServerMessage.tracking(job: job, .waiting, nil).encoded), ifAbsent ? 1 : 0,
+                .bytes(ServerMessage.tracking(job: job, .waiting, nil).encoded), .text(mode.rawValue),
                 .integer(fence), .text(reporter?.text ?? ""),
             ]
         ).flatMapThrowing { answer in
@@ -72,6 +81,11 @@ package struct JobFeed: Sendable {
         self.close(job, rider, reason, fence, deadline: nil, endsJob: endsJob)
     }
 
+    /// Stops a job's positions, unless a later decision than `fence` has opened the feed.
+    package func close(_ job: JobID, because reason: EndReason, notLaterThan fence: Int64) -> EventLoopFuture<Closing> {
+        self.close(job, nil, reason, fence, deadline: nil, isNotLater: true)
+    }
+
     /// Stops a job's positions when its deadline has passed by the clock of Redis. Safe to repeat, from any gateway.
     ///
     /// - Parameter deadline: a feed with another deadline is left unchanged.
@@ -81,7 +95,7 @@ package struct JobFeed: Sendable {
 
     private func close(
         _ job: JobID, _ rider: PersonID?, _ reason: EndReason, _ fence: Int64?, deadline: Int64?,
-        endsJob: Bool = false
+        endsJob: Bool = false, isNotLater: Bool = false
     ) -> EventLoopFuture<Closing> {
         self.live.evaluate(
             Scripts.closeFeed,
@@ -89,7 +103,7 @@ package struct JobFeed: Sendable {
             arguments: [
                 .text(rider?.text ?? ""), .bytes(ServerMessage.tracking(job: job, reason.tracking, reason).encoded),
                 .text(fence.map(String.init) ?? ""), .text(deadline.map(String.init) ?? ""),
-                reason.endsJob || endsJob ? 1 : 0,
+                reason.endsJob || endsJob ? 1 : 0, isNotLater ? 1 : 0,
             ]
         ).flatMapThrowing { answer in
             guard let parts = answer.array, let code = parts.first?.integer else {

@@ -187,28 +187,24 @@ package struct JobLedger: Sendable {
         }
     }
 
-    /// Reads which device of its rider last switched travel mode on; `nil` if none did, or for a malformed value.
-    package func reporter(of job: JobID) -> EventLoopFuture<Reporter?> {
-        self.ledger.send(["HGET", .text(self.keyspace.job(job)), "reporter"]).map { value in
-            value.text?.split(separator: " ").dropFirst().first.flatMap { Reporter(stored: String($0)) }
-        }
-    }
-
     /// - Parameters:
     ///   - rider: `nil` when the service or operations staff stop it, or the time limit was reached.
     ///   - deadline: the time limit that was reached, ms since the epoch. Nothing is stopped if there is another one by now.
-    /// - Returns: whether the job exists and is this rider's.
+    /// - Returns: the fence of this decision, or of the last one if travel mode was off; `nil` if there is no such job, or it is
+    ///   not this rider's.
     package func stopTravel(
         for job: JobID, by rider: PersonID?, atLimit deadline: Int64? = nil
-    ) -> EventLoopFuture<Bool> {
+    ) -> EventLoopFuture<Int64?> {
         self.change(
             job, Scripts.stopTravel, keys: [self.keyspace.job(job)],
             arguments: [.text(rider?.text ?? ""), self.retention, .text(deadline.map(String.init) ?? "")]
         ).flatMapThrowing { answer in
-            guard let code = answer.value.array?.first?.integer else {
-                throw RedisError.unexpectedAnswer(command: Scripts.stopTravel.name)
+            let parts = answer.value.array ?? []
+            switch (parts.first?.integer, parts.dropFirst().first?.fence) {
+            case (1, let fence?), (2, let fence?): return fence
+            case (0, _), (-1, _): return nil
+            default: throw RedisError.unexpectedAnswer(command: Scripts.stopTravel.name)
             }
-            return code > 0
         }
     }
 

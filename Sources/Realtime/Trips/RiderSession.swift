@@ -28,7 +28,8 @@ package final class RiderSession {
     private var queueTimer: Deadline?
     /// The sharing time limits of the jobs whose travel mode this session switched on.
     private var sharingTimers: SharingTimers<Deadline>
-    private lazy var trips = TripValidators(loop: self.loop, most: self.loop.settings.limits.subscriptions)
+    private lazy var trips = TripValidators(
+        loop: self.loop, most: self.loop.settings.limits.subscriptions, reporter: self.reporter)
     private(set) lazy var guidance = RiderGuidance(session: self.session, loop: self.loop, trips: self.trips)
     private(set) lazy var presence = RiderPresence(session: self.session, loop: self.loop)
 

@@ -9,7 +9,7 @@ package import EnrouteWire
 internal import HotPath
 internal import HTTPValues
 internal import Jobs
-internal import LiveState
+package import LiveState
 internal import Logging
 package import NIOCore
 internal import Telemetry
@@ -41,8 +41,9 @@ package final class TripValidators {
     private let most: Int
     /// A position older than this is stale. Stored, because reading a member of the settings copies them.
     let freshness: TimeAmount
-    /// The device of the session that these trips belong to; `nil` for those of REST, whose keys name theirs.
-    var reporter: Reporter?
+    /// The device of the session that these trips belong to; of REST requests, the one without a name, because the keys of the
+    /// others name theirs.
+    var reporter: Reporter
     private(set) var entries: [Key: Entry] = [:]
     private var uncounted: Set<Key> = []
     private var countTimer: Deadline?
@@ -57,8 +58,8 @@ package final class TripValidators {
 
     /// - Parameter most: the maximum number of trips remembered at the same time. Beyond it, the least recently used trip is
     ///   forgotten and has to be read again.
-    package init(loop: LoopState, most: Int) {
-        (self.loop, self.most) = (loop, most)
+    package init(loop: LoopState, most: Int, reporter: Reporter = .requests) {
+        (self.loop, self.most, self.reporter) = (loop, most, reporter)
         self.freshness = .milliseconds(loop.settings.freshness.milliseconds)
     }
 
@@ -136,7 +137,7 @@ package final class TripValidators {
         self.entries[key]?.isRead = true
         self.entries[key]?.readAt = .now()
         guard let view, view.record.rider == key.rider else { return }
-        let reporter = key.reporter ?? self.reporter ?? .requests
+        let reporter = key.reporter ?? self.reporter
         // Only a device without a name may go on for another one, and only for one of its kind.
         if let newest = view.record.reporter, newest == reporter || !newest.isNameless || !reporter.isNameless {
             self.entries[key]?.isOvertaken = newest != reporter
@@ -312,14 +313,13 @@ package final class TripValidators {
             let taken = self.entries[key]?.trip.takeUnavailabilityNotice(now: time.uptimeNanoseconds, isOver: false),
             let reason = taken
         else { return loop.makeSucceededFuture(true) }
-        let (bound, notes, ledger) = (NIOLoopBound(self, eventLoop: loop), self.loop.notes, self.loop.jobs.ledger)
+        let (bound, notes, jobs) = (NIOLoopBound(self, eventLoop: loop), self.loop.notes, self.loop.jobs)
         let reporter = key.reporter ?? self.reporter
-        return ledger.head(key.job).and(ledger.reporter(of: key.job)).flatMap { head, newest in
+        let isReporter = jobs.feed.isReporter(reporter, of: key.job, now: WallClock.nowMilliseconds)
+        return jobs.ledger.head(key.job).and(isReporter).flatMap { head, isReporter in
             // Since its last report, the rider's job may have been reassigned or may have ended, or another device of the rider
             // may have taken over.
-            guard let head, head.rider == key.rider, head.isTravelling,
-                newest == nil || newest == reporter || newest?.isNameless == true
-            else {
+            guard let head, head.rider == key.rider, head.isTravelling, isReporter else {
                 bound.value.entries[key]?.trip.noticeWasLost()
                 return loop.makeSucceededFuture(false)
             }

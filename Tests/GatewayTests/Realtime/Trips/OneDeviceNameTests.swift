@@ -68,4 +68,47 @@ extension OneDeviceTests {
             }
         }
     }
+
+    @Test func `of phones without names, the one that reports goes on when the other one resumes`() async throws {
+        try await Self.run { one, other in
+            try await Self.device(one, nil) { first, answersOfFirst in
+                let before = try await Self.report(first, 1, &answersOfFirst)
+                try await other.connect("rider-1", .rider) { second, answersOfSecond in
+                    let resumed = try await Self.resume(second, nil, &answersOfSecond)
+                    let reported = try await Self.report(second, 2, &answersOfSecond)
+                    #expect(resumed == nil && reported == .otherDevice)
+                    let after = try await Self.report(first, 3, &answersOfFirst)
+                    let again = try await Self.resume(first, nil, &answersOfFirst)
+                    let last = try await Self.report(first, 4, &answersOfFirst)
+                    #expect([before, after, again, last] == [nil, nil, nil, nil])
+                }
+            }
+        }
+    }
+
+    @Test func `the reason of a phone without a name is not shown while another one reports`() async throws {
+        try await Self.run { one, other in
+            try await one.connect("anna", .customer) { customer, seen in
+                try await customer.send(.subscribe(job: Self.job, since: nil))
+                _ = try await seen.subscribed()
+                try await Self.device(one, nil) { overtaken, answersOfOvertaken in
+                    let before = try await Self.report(overtaken, 1, &answersOfOvertaken)
+                    try await Self.device(other, nil) { newest, answers in
+                        try await overtaken.send(.unavailable(job: Self.job, .permissionDenied))
+                        _ = try await answersOfOvertaken.first { message -> Void? in
+                            if case .ok("unavailable", _, _, _, _) = message { () } else { nil }
+                        }
+                        let after = try await Self.report(newest, 2, &answers)
+                        #expect(before == nil && after == nil)
+                        let isQuiet = try await seen.first { message -> Bool? in
+                            if case .unavailable = message { return false }
+                            guard case .location(let location) = message else { return nil }
+                            return abs(location.fix.place.latitude - 41.90002) < 1e-6 ? true : nil
+                        }
+                        #expect(isQuiet)
+                    }
+                }
+            }
+        }
+    }
 }

@@ -58,7 +58,7 @@ import Testing
     }
 
     static func resume(
-        _ connection: GatewayConnection, _ device: DeviceID,
+        _ connection: GatewayConnection, _ device: DeviceID?,
         _ answers: inout GatewayConnection.Messages.AsyncIterator
     ) async throws -> ErrorCode? {
         try await connection.send(.travel(job: Self.job, active: true, device: device, resumes: true))

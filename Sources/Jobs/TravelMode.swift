@@ -1,0 +1,129 @@
+// Switches travel mode on and off. Two instances are involved, and two gateways may do opposite things at once: whoever opens the
+// feed checks afterwards that the ledger still has travel mode on, and whoever switches it off closes the feed before and after.
+
+internal import Access
+package import EnrouteWire
+package import LiveState
+package import NIOCore
+
+extension JobService {
+    /// - Parameters:
+    ///   - reporter: the device that reports from now on. Reports of any other device are refused.
+    ///   - resumes: only goes on with what this device started; refused if another one has started since.
+    /// - Returns: the deadline of travel mode, ms since the epoch.
+    package func startTravel(
+        _ job: JobID, by rider: PersonID, on reporter: Reporter, resumes: Bool = false
+    ) -> EventLoopFuture<Int64> {
+        guard !self.revocations.isRevoked(job) else { return self.loop.makeFailedFuture(Refused.noSuchJob) }
+        return self.ledger.startTravel(for: job, by: rider, on: reporter, resumes: resumes).flatMap { travel in
+            let loop = self.loop
+            switch travel {
+            case .on(let deadline, let fence):
+                return self.feed.open(
+                    job, for: rider, on: reporter, until: deadline, fence: fence, resumes ? .resume : .takeOver
+                ).flatMapThrowing {
+                    switch $0 {
+                    case .open: return deadline
+                    case .deadlinePassed: throw Self.timeLimit
+                    case .overtaken: throw Refused.noSuchJob
+                    }
+                }.flatMap { deadline in
+                    self.unfinished.attempt(job, on: self.loop, self.closeIfStopped(job)) { self.closeIfStopped(job) }
+                        .flatMap { self.closeIfRevoked(job) }.map { deadline }
+                }
+            case .noSuchJob, .otherRider: return loop.makeFailedFuture(Refused.noSuchJob)
+            case .notInStatus(let status):
+                let allowed = JobStatus.travelling.map(\.rawValue).joined(separator: " or ")
+                return loop.makeFailedFuture(
+                    Refused(
+                        code: .illegalTransition,
+                        message: "Travel mode requires the status \(allowed); the job is \(status.rawValue).",
+                        status: status))
+            case .timeLimit: return loop.makeFailedFuture(Self.timeLimit)
+            case .otherDevice: return loop.makeFailedFuture(Refused.otherDevice)
+            }
+        }
+    }
+
+    /// Reopens the feed after the live instance lost its data: travel mode is on again until the same deadline, if the ledger
+    /// has it on for this rider.
+    ///
+    /// - Returns: whether positions may be published.
+    package func reopen(_ job: JobID, for rider: PersonID) -> EventLoopFuture<Bool> {
+        self.ledger.recover(job).flatMap { recovery in
+            guard let record = recovery?.record, record.isTravelling, record.rider == rider,
+                record.status.endOfTravel == nil, !self.revocations.isRevoked(job), let deadline = record.travelDeadline
+            else { return self.loop.makeSucceededFuture(false) }
+            return self.feed.open(
+                job, for: rider, on: record.reporter, until: deadline, fence: record.fence, .ifAbsent
+            ).map { $0 == .open }
+        }
+    }
+
+    /// Closes the feed if the ledger switched travel mode off while the feed was being opened. Whoever switched it off may have
+    /// closed the feed before it was opened.
+    private func closeIfStopped(_ job: JobID) -> EventLoopFuture<Void> {
+        self.ledger.recover(job).flatMap { recovery in
+            guard let record = recovery?.record, !record.isTravelling else {
+                return self.loop.makeSucceededVoidFuture()
+            }
+            return self.close(job, because: record.status.endOfTravel ?? .deactivated, notLaterThan: record.fence)
+        }
+    }
+
+    /// Closes the feed of a job that was revoked while the feed was being opened.
+    private func closeIfRevoked(_ job: JobID) -> EventLoopFuture<Void> {
+        guard self.revocations.isRevoked(job) else { return self.loop.makeSucceededVoidFuture() }
+        return self.close(job, because: .revoked).flatMapThrowing { _ in throw Refused.noSuchJob }
+    }
+
+    package func stopTravel(
+        _ job: JobID, by rider: PersonID, because reason: EndReason = .deactivated
+    ) -> EventLoopFuture<Void> {
+        self.close(job, of: rider, because: reason).flatMap { closing in
+            guard closing != .otherRider else { return self.loop.makeFailedFuture(Refused.noSuchJob) }
+            return self.ledger.stopTravel(for: job, by: rider).flatMap { fence in
+                guard let fence else { return self.loop.makeFailedFuture(Refused.noSuchJob) }
+                // Another gateway may have opened it since, by a decision before this one.
+                let closeAgain = { @Sendable in self.close(job, because: reason, notLaterThan: fence) }
+                return self.unfinished.attempt(job, on: self.loop, closeAgain(), again: closeAgain)
+            }
+        }
+    }
+
+    private func close(_ job: JobID, because reason: EndReason, notLaterThan fence: Int64) -> EventLoopFuture<Void> {
+        self.erasing(job, reason, self.feed.close(job, because: reason, notLaterThan: fence)).map { _ in }
+    }
+
+    /// Stops a job's positions and reports what was erased.
+    package func close(
+        _ job: JobID, of rider: PersonID? = nil, because reason: EndReason, fence: Int64? = nil
+    ) -> EventLoopFuture<JobFeed.Closing> {
+        self.erasing(job, reason, self.feed.close(job, of: rider, because: reason, fence: fence))
+    }
+
+    /// Stops a job's positions when the deadline for sharing has passed. The gateway that closed the feed then records it at
+    /// the ledger, which nobody waits for: if that fails, the ledger learns it at the next change of the job.
+    package func close(_ job: JobID, atLimit deadline: Int64) -> EventLoopFuture<JobFeed.Closing> {
+        let ledger = self.ledger
+        return self.erasing(job, .timeLimit, self.feed.close(job, atLimit: deadline)).map { closing in
+            if case .closed(let erased) = closing, erased > 0 {
+                _ = ledger.stopTravel(for: job, by: nil, atLimit: deadline)
+            }
+            return closing
+        }
+    }
+
+    private func erasing(
+        _ job: JobID, _ reason: EndReason, _ closing: EventLoopFuture<JobFeed.Closing>
+    ) -> EventLoopFuture<JobFeed.Closing> {
+        let onErased = self.onErased
+        return closing.map { closing in
+            if case .closed(let erased) = closing, erased > 0 { onErased(job, erased, reason) }
+            return closing
+        }
+    }
+
+    private static let timeLimit = Refused(
+        code: .forbidden, message: "The time limit for sharing positions for this job has been reached.")
+}

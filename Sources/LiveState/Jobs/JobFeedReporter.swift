@@ -1,0 +1,32 @@
+// Which device reports for a job, by the live instance: what publish_location compares.
+
+package import EnrouteWire
+package import NIOCore
+internal import Redis
+
+extension JobFeed {
+    /// A device without a name that has been silent for longer may be replaced by another one without a name: no device is asked
+    /// to report less often than every 20 s. As in publish_location.
+    static let silence = Duration.seconds(30)
+    /// The same after REST requests without a name: a phone that comes to the foreground ends them and opens a connection.
+    static let silenceOfRequests = Duration.seconds(5)
+
+    /// Whether this device reports for the job, or would if it reported now.
+    ///
+    /// - Parameter now: ms since the epoch.
+    package func isReporter(_ reporter: Reporter, of job: JobID, now: Int64) -> EventLoopFuture<Bool> {
+        let position = self.keyspace.position(of: job)
+        return self.live.send(["MGET", .text(self.keyspace.travel(of: job)), .text(position)]).flatMapThrowing {
+            answer in
+            guard let values = answer.array, values.count == 2 else {
+                throw RedisError.unexpectedAnswer(command: "MGET")
+            }
+            guard let current = self.travel(values[0], of: job)?.reporter, current != reporter else { return true }
+            guard current.isNameless, reporter.isNameless else { return false }
+            let stored = values[1].bytes?.withUnsafeBytes { PublishedLocation.read($0, of: job)?.id }
+            guard let stored else { return true }
+            let silence = current == .requests ? Self.silenceOfRequests : Self.silence
+            return now - Int64(stored / 1000) > silence.milliseconds
+        }
+    }
+}
