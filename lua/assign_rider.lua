@@ -25,6 +25,7 @@
 -- ARGV[5]  job                    1 to 64 of [A-Za-z0-9_-]
 -- ARGV[6]  reach_ms               ms after a heartbeat for which a rider counts as reachable, 1 to 86,400,000
 -- ARGV[7]  instead_of             rider that has the task now and hands it over, 1 to 64 of [A-Za-z0-9_-], or '' for none
+-- ARGV[8]  state                  of a task that is new: accepted | arrived_at_store | picked_up | in_transit
 -- Errors   'ERR assign_rider: ...' on a bad argument; nothing is written.
 -- Returns  {1, version} assigned   {2, version} already its task   {0} no such rider in the zone
 --          {-1, version} offline   {-2, version} not approved   {-3, version} unreachable
@@ -32,14 +33,14 @@
 --          {-9} the request id was used for a different call
 -- Cost     O(log riders + tasks) plus one SPUBLISH
 
-if #KEYS ~= 7 or #ARGV ~= 7 then
-  return redis.error_reply('ERR assign_rider: takes 7 keys and 7 arguments')
+if #KEYS ~= 7 or #ARGV ~= 8 then
+  return redis.error_reply('ERR assign_rider: takes 7 keys and 8 arguments')
 end
 local function is_name(value)
   return #value <= 64 and string.match(value, '^[%w_-]+$') ~= nil
 end
 local zone, rider, actor, request, job = unpack(ARGV, 1, 5)
-local reach, instead_of = tonumber(ARGV[6]), ARGV[7]
+local reach, instead_of, state = tonumber(ARGV[6]), ARGV[7], ARGV[8]
 if not is_name(zone) then
   return redis.error_reply('ERR assign_rider: zone must be 1 to 64 of [A-Za-z0-9_-]')
 end
@@ -60,6 +61,9 @@ if not reach or reach % 1 ~= 0 or reach < 1 or reach > 86400000 then
 end
 if instead_of ~= '' and not is_name(instead_of) then
   return redis.error_reply("ERR assign_rider: instead_of must be '' or 1 to 64 of [A-Za-z0-9_-]")
+end
+if state ~= 'accepted' and state ~= 'arrived_at_store' and state ~= 'picked_up' and state ~= 'in_transit' then
+  return redis.error_reply('ERR assign_rider: state must be accepted, arrived_at_store, picked_up or in_transit')
 end
 
 local time = redis.call('TIME')
@@ -127,6 +131,6 @@ if approved ~= '1' then return reply({-2, version}) end
 if reachable ~= '1' or now >= heartbeat + reach then return reply({-3, version}) end
 local jobs = redis.call('HKEYS', KEYS[2])
 if #jobs >= tonumber(capacity) then return reply({-4, unpack(jobs)}) end
-redis.call('HSET', KEYS[2], job, 'accepted')
+redis.call('HSET', KEYS[2], job, state)
 redis.call('HSET', KEYS[7], job, rider)
 return reply({1, apply_change('assigned', job, '')})

@@ -27,8 +27,8 @@
 -- ARGV[6]  not_later              1 to leave a feed open that a later decision than `fence` has opened; else 0
 -- Errors   'ERR close_feed: ...' on a bad argument; nothing is written.
 -- Returns  {1, keys, now_ms} closed; `keys` keys were cleared   {0} it was not open, or has another deadline
---          {0} with `not_later`: a later decision exists
 --          {-2} another rider shares its position for this job   {-3, now_ms} the deadline has not passed
+--          {-4} with not_later: a later decision has opened the feed
 -- Cost     O(1) plus one SPUBLISH
 
 if #KEYS ~= 5 or #ARGV ~= 6 then
@@ -66,7 +66,7 @@ if limit ~= '' then
   if owner == '' or deadline ~= limit then return {0} end
   if now < tonumber(limit) then return {-3, now} end
 end
-if ARGV[6] == '1' and tonumber(last) > tonumber(fence) then return {0} end
+if ARGV[6] == '1' and tonumber(last) > tonumber(fence) then return {-4} end
 if fence ~= '' and tonumber(fence) > tonumber(last) then last = fence end
 local erased = redis.call('DEL', KEYS[2], KEYS[4])
 if owner ~= '' then erased = erased + 1 end

@@ -4,19 +4,23 @@
 -- close_feed has already closed the live half, and closes it again with the fence drawn here: another gateway may have opened it
 -- in between. The deadline is kept, so starting again does not extend it.
 --
+-- A device that was offline when its rider switched travel mode off names itself: it must not switch off what another one has
+-- started since.
+--
 -- Role     ledger
 -- KEYS[1]  job:{<job>}            hash     the record
 -- KEYS[2]  events:{<shard>}       stream   all events; on a cluster outbox:{<tag>}, which is in the job's slot
 -- ARGV[1]  rider                  1 to 64 of [A-Za-z0-9_-]; '' when the service or operations staff stop it
 -- ARGV[2]  retention_ms           ms the record is retained after this change, 1 to 1,000,000,000,000
 -- ARGV[3]  deadline               ms since the epoch, 13 digits: only if the time limit was this and has been reached; else ''
+-- ARGV[4]  device                 only if this device started last, or neither has a name: 1 to 64 of [A-Za-z0-9_~-]; else ''
 -- Errors   'ERR stop_travel: ...' on a bad argument; nothing is written.
 -- Returns  {1, fence} switched off   {2, fence} was already off, or has another deadline
---          {0} no such job   {-1} not this rider's job
+--          {0} no such job   {-1} not this rider's job   {-2} another device of this rider has started since
 -- Cost     O(1)
 
-if #KEYS ~= 2 or #ARGV ~= 3 then
-  return redis.error_reply('ERR stop_travel: takes 2 keys and 3 arguments')
+if #KEYS ~= 2 or #ARGV ~= 4 then
+  return redis.error_reply('ERR stop_travel: takes 2 keys and 4 arguments')
 end
 local rider, deadline = ARGV[1], ARGV[3]
 local retention = tonumber(ARGV[2])
@@ -29,11 +33,20 @@ end
 if deadline ~= '' and not string.match(deadline, '^[1-9]%d%d%d%d%d%d%d%d%d%d%d%d$') then
   return redis.error_reply("ERR stop_travel: deadline must be '' or ms since the epoch, 13 digits")
 end
+if #ARGV[4] > 64 or string.match(ARGV[4], '[^%w_~-]') then
+  return redis.error_reply("ERR stop_travel: device must be '' or 1 to 64 of [A-Za-z0-9_~-]")
+end
 
 local record = redis.call('HMGET', KEYS[1], 'rider', 'status', 'travel_active', 'epoch', 'zone', 'travel_deadline',
-  'version', 'fence')
+  'version', 'fence', 'reporter')
 if not record[2] then return {0} end
 if rider ~= '' and record[1] ~= rider then return {-1} end
+-- Of a rider that had the job before, the name means nothing.
+local is_theirs = record[9] and string.sub(record[9], 1, #rider + 1) == rider .. ' '
+if ARGV[4] ~= '' and is_theirs and record[9] ~= rider .. ' ' .. ARGV[4] then
+  local are_nameless = string.byte(ARGV[4]) == 126 and string.byte(record[9], #rider + 2) == 126
+  if not are_nameless then return {-2} end
+end
 local fence = tonumber(record[8] or '') or 0
 if record[3] ~= '1' or deadline ~= '' and record[6] ~= deadline then return {2, fence} end
 fence = fence + 1

@@ -138,14 +138,8 @@ extension JobService {
         guard case .applied(_, _, let isRepeat) = outcome, status.endOfTravel != nil else {
             return self.ledger.eventLoop.makeSucceededFuture(outcome)
         }
-        guard isRepeat else { return self.finishPersistently(job, as: status, by: actor).map { outcome } }
-        // The job may have moved on since, with travel mode on again.
-        return self.ledger.recover(job).flatMap { recovery in
-            guard recovery?.record.status.endOfTravel != nil else {
-                return self.ledger.eventLoop.makeSucceededFuture(outcome)
-            }
-            return self.finish(job, as: status, by: actor).map { outcome }
-        }
+        // Of a repeated event, the job may have moved on since.
+        return (isRepeat ? self.finish(job, by: actor) : self.finishPersistently(job, by: actor)).map { outcome }
     }
 
     private func assign(

@@ -54,7 +54,13 @@ extension JobService {
             {
                 return loop.makeFailedFuture(Refused(assignedTo: current))
             }
-            return self.checkNotSuperseded(job, parties, record, occurredAt).flatMap {
+            return self.checkNotSuperseded(job, parties, record, occurredAt).flatMapThrowing {
+                // Only the zone may give a rider an open job, and it is not asked about one that has ended: a correction may
+                // open it in between.
+                guard record.status.end == nil || parties.rider == record.rider else {
+                    throw Refused(endedAs: record.status)
+                }
+            }.flatMap {
                 // Tasks are left unchanged when the call names no rider.
                 record.status.end == nil && rider != nil
                     ? self.acquireTask(job, for: parties.rider, from: record.rider, by: actor)
@@ -138,21 +144,30 @@ extension JobService {
     /// - Parameter former: the rider that has the job by its record.
     /// - Returns: `nil` when the rider is in no zone. Fails with `Refused` when it may not have the task.
     func acquireTask(
-        _ job: JobID, for rider: PersonID?, from former: PersonID?, by actor: PersonID
+        _ job: JobID, for rider: PersonID?, from former: PersonID?, as state: TaskState = .accepted, by actor: PersonID
     ) -> EventLoopFuture<AcquiredTask?> {
         guard let rider else { return self.loop.makeSucceededFuture(nil) }
         return self.riders.zone(of: rider).flatMap { zone in
             guard let zone else { return self.loop.makeSucceededFuture(nil) }
-            return self.acquireTask(job, for: rider, in: zone, from: former, by: actor, retriesAfterCleanup: true)
+            return self.acquireTask(job, for: rider, in: zone, from: former, as: state, by: actor).flatMap { task in
+                guard task == nil else { return self.loop.makeSucceededFuture(task) }
+                // The rider may have moved to another zone in between.
+                return self.riders.zone(of: rider).flatMap { now in
+                    guard let now, now != zone else { return self.loop.makeSucceededFuture(nil) }
+                    return self.acquireTask(job, for: rider, in: now, from: former, as: state, by: actor)
+                }
+            }
         }
     }
 
     private func acquireTask(
-        _ job: JobID, for rider: PersonID, in zone: ZoneID, from former: PersonID?, by actor: PersonID,
-        retriesAfterCleanup: Bool
+        _ job: JobID, for rider: PersonID, in zone: ZoneID, from former: PersonID?, as state: TaskState,
+        by actor: PersonID, retriesAfterCleanup: Bool = true
     ) -> EventLoopFuture<AcquiredTask?> {
         let loop = self.loop
-        return self.riders.assign(job, to: rider, in: zone, insteadOf: former, by: .init(actor)).flatMap { answer in
+        return self.riders.assign(
+            job, to: rider, in: zone, insteadOf: former, as: state, by: .init(actor)
+        ).flatMap { answer in
             let blocking: (tasks: [JobID], of: PersonID)
             switch answer.value {
             case .assigned: return loop.makeSucceededFuture(AcquiredTask(zone: zone, isNew: true, former: former))
@@ -166,7 +181,8 @@ extension JobService {
             }
             return self.releaseStaleTasks(blocking.tasks, of: blocking.of, in: zone).flatMap { released in
                 released > 0
-                    ? self.acquireTask(job, for: rider, in: zone, from: former, by: actor, retriesAfterCleanup: false)
+                    ? self.acquireTask(
+                        job, for: rider, in: zone, from: former, as: state, by: actor, retriesAfterCleanup: false)
                     : loop.makeFailedFuture(Refused(rider, cannotTake: answer.value))
             }
         }
@@ -177,11 +193,12 @@ extension JobService {
         _ job: JobID, _ task: AcquiredTask?, of rider: PersonID?, by actor: PersonID, because error: any Error
     ) -> EventLoopFuture<Void> {
         // If Redis did not answer, the assignment may have succeeded, so the task is kept.
-        guard error is Refused, let task, task.isNew, let rider else { return self.loop.makeSucceededVoidFuture() }
-        return self.riders.release(job, of: rider, in: task.zone, because: .reassigned, by: .init(actor)).flatMap { _ in
-            guard let former = task.former else { return self.loop.makeSucceededVoidFuture() }
-            // The former rider never lost the task; in another zone nothing was changed.
-            return self.riders.assign(job, to: former, in: task.zone, by: .init(actor)).map { _ in }
+        guard error is Refused || error is Superseded, let task, task.isNew, let rider else {
+            return self.loop.makeSucceededVoidFuture()
+        }
+        return self.settleTask(job, of: rider, because: .reassigned, by: actor).flatMap { _ in
+            guard let former = task.former, former != rider else { return self.loop.makeSucceededVoidFuture() }
+            return self.settleTask(job, of: former, because: .reassigned, by: actor)
         }
     }
 
@@ -190,7 +207,7 @@ extension JobService {
         _ job: JobID, _ former: PersonID?, _ rider: PersonID?, _ outcome: TaskOutcome, by actor: PersonID
     ) -> EventLoopFuture<Void> {
         guard let former, former != rider else { return self.loop.makeSucceededVoidFuture() }
-        return self.release(job, of: former, because: outcome, by: actor)
+        return self.settleTask(job, of: former, because: outcome, by: actor)
     }
 
     /// Releases a task of a rider; does nothing if it is not one.

@@ -72,8 +72,8 @@ extension JobService {
             self.updateZoneListing(of: job)
             // Each is repeated on its own, so that a feed that cannot be closed does not repeat the audit entry.
             return self.unfinished.attempt(job, on: self.loop, audit(corrected)) { audit(corrected) }.thenAlways {
-                self.unfinished.attempt(job, on: self.loop, self.finish(corrected, by: actor)) {
-                    self.finish(corrected, by: actor)
+                self.unfinished.attempt(job, on: self.loop, self.settle(job, by: actor)) {
+                    self.settle(job, by: actor)
                 }
             }.map { Durable(value: corrected, replicas: answer.replicas) }
         case .unchanged(let status): return self.refuse(job, alreadyIn: status, by: actor)
@@ -86,7 +86,7 @@ extension JobService {
     private func refuse(
         _ job: JobID, alreadyIn status: JobStatus, by actor: PersonID
     ) -> EventLoopFuture<Durable<CorrectedStatus>> {
-        self.finishIfStill(job, as: status, by: actor).flatMapThrowing { throw Refused(alreadyIn: status) }
+        self.finish(job, by: actor).flatMapThrowing { throw Refused(alreadyIn: status) }
     }
 
     /// Releases the task again if the record certainly did not change.
@@ -147,11 +147,12 @@ extension JobService {
         guard record.status.end != nil, correction.status.end == nil, record.rider != nil else {
             return self.loop.makeSucceededFuture(.notNeeded)
         }
-        return self.acquireTask(job, for: record.rider, from: nil, by: correction.actor).map { .acquired($0) }
-            .flatMapErrorThrowing { error in
-                guard let refused = error as? Refused, refused.isOfRider else { throw error }
-                return .refused
-            }
+        return self.acquireTask(
+            job, for: record.rider, from: nil, as: TaskState(of: correction.status), by: correction.actor
+        ).map { .acquired($0) }.flatMapErrorThrowing { error in
+            guard let refused = error as? Refused, refused.isOfRider else { throw error }
+            return .refused
+        }
     }
 
     private func write(
@@ -164,14 +165,16 @@ extension JobService {
         ).flatMap { self.ledger.correct(job, correction, of: record, dropsRider: dropsRider) }
     }
 
-    /// Stops what the status does not allow, unless the job has moved on since. Safe to repeat.
-    private func finish(_ corrected: CorrectedStatus, by actor: PersonID) -> EventLoopFuture<Void> {
-        let (job, status) = (corrected.job, corrected.event.status)
-        guard !status.allowsTravel else { return self.loop.makeSucceededVoidFuture() }
-        return self.ledger.recover(job).flatMap { recovery in
-            guard recovery?.record.head == corrected.event.id else { return self.loop.makeSucceededVoidFuture() }
-            return status.endOfTravel == nil
-                ? self.close(job, because: .deactivated).map { _ in } : self.finish(job, as: status, by: actor)
+    /// Stops what the status does not allow. The rider of an open job keeps the task, even if another gateway has just released
+    /// it, because the job had ended.
+    private func settle(_ job: JobID, by actor: PersonID) -> EventLoopFuture<Void> {
+        self.finish(job, by: actor).thenAlways {
+            self.ledger.state(of: job).flatMap { state in
+                guard let state, let rider = state.rider, state.status.end == nil else {
+                    return self.loop.makeSucceededVoidFuture()
+                }
+                return self.settleTask(job, of: rider, because: .reassigned, by: actor)
+            }
         }
     }
 }

@@ -120,18 +120,19 @@ package struct JobService: Sendable {
             case .published(let event):
                 self.updateZoneListing(of: job)
                 let event = Durable(value: event, replicas: answer.replicas)
-                return self.finishPersistently(job, as: status, by: actor).map { event }
+                guard status.endOfTravel != nil else { return loop.makeSucceededFuture(event) }
+                return self.finishPersistently(job, by: actor).map { event }
             case .repeated(let event):
                 self.updateZoneListing(of: job)
                 let event = Durable(value: event, replicas: answer.replicas)
-                return self.finishIfStill(job, as: status, by: actor).map { event }
+                return self.finish(job, by: actor).map { event }
             case .notAllowed(let current):
                 let refused = Refused(
                     code: .illegalTransition,
                     message: "The job is \(current.rawValue) and cannot become \(status.rawValue).", status: current)
                 guard current == status, status.endOfTravel != nil else { return loop.makeFailedFuture(refused) }
                 // The change that made it so may not have been finished.
-                return self.finishIfStill(job, as: status, by: actor).flatMapThrowing { throw refused }
+                return self.finish(job, by: actor).flatMapThrowing { throw refused }
             case .overtaken(let current, let head):
                 return loop.makeFailedFuture(Refused(overtakenBy: current, head))
             case .noSuchJob, .notTheirs: return loop.makeFailedFuture(Refused.noSuchJob)
@@ -139,15 +140,15 @@ package struct JobService: Sendable {
         }
     }
 
-    /// Stops what ends with a status: the rider's positions and, when the job ends, its task, even if the positions cannot be
-    /// stopped. Safe to repeat.
-    package func finish(_ job: JobID, as status: JobStatus, by actor: PersonID) -> EventLoopFuture<Void> {
-        guard let end = status.endOfTravel else { return self.loop.makeSucceededVoidFuture() }
-        return self.close(job, because: end).map { _ in }.thenAlways {
-            guard let outcome = TaskOutcome(of: status) else { return self.loop.makeSucceededVoidFuture() }
-            return self.ledger.recover(job).flatMap { recovery in
-                guard let rider = recovery?.record.rider else { return self.loop.makeSucceededVoidFuture() }
-                return self.release(job, of: rider, because: outcome, by: actor)
+    /// Stops what the job's status does not allow: the rider's positions and, when the job has ended, its task, even if the
+    /// positions cannot be stopped. Safe to repeat, also when the job has moved on since.
+    package func finish(_ job: JobID, by actor: PersonID) -> EventLoopFuture<Void> {
+        self.closeIfStopped(job).thenAlways {
+            self.ledger.recover(job).flatMap { recovery in
+                guard let record = recovery?.record, let rider = record.rider,
+                    let outcome = TaskOutcome(of: record.status)
+                else { return self.loop.makeSucceededVoidFuture() }
+                return self.settleTask(job, of: rider, because: outcome, by: actor)
             }
         }
     }

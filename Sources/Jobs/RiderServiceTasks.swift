@@ -87,7 +87,7 @@ extension RiderService {
         let requester = Riders.Requester(rider)
         switch step {
         case .completed:
-            return self.riders.release(job, of: rider, in: zone, because: .completed, by: requester).map { _ in }
+            return self.jobs.settleTask(job, of: rider, because: .completed, by: rider)
         // The job must be assigned to another rider.
         case .cancelled:
             return self.jobs.assign(job, to: .some(nil), of: nil, by: rider, from: .only(rider), outcome: .cancelled)

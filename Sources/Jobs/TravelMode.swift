@@ -40,8 +40,16 @@ extension JobService {
                         message: "Travel mode requires the status \(allowed); the job is \(status.rawValue).",
                         status: status))
             case .timeLimit: return loop.makeFailedFuture(Self.timeLimit)
-            case .otherDevice: return loop.makeFailedFuture(Refused.otherDevice)
+            case .otherDevice: return self.resumeByFeed(job, by: rider, on: reporter)
             }
+        }
+    }
+
+    /// The ledger names another device, which may have failed before the feed was opened for it. Then this one still reports.
+    private func resumeByFeed(_ job: JobID, by rider: PersonID, on reporter: Reporter) -> EventLoopFuture<Int64> {
+        self.feed.isOpen(job, for: rider, on: reporter).flatMap { isOpen in
+            isOpen
+                ? self.startTravel(job, by: rider, on: reporter) : self.loop.makeFailedFuture(Refused.otherDevice)
         }
     }
 
@@ -60,14 +68,22 @@ extension JobService {
         }
     }
 
-    /// Closes the feed if the ledger switched travel mode off while the feed was being opened. Whoever switched it off may have
-    /// closed the feed before it was opened.
-    private func closeIfStopped(_ job: JobID) -> EventLoopFuture<Void> {
+    /// Closes the feed if the ledger has travel mode off. Safe to repeat: a feed that a later decision opens stays open.
+    package func closeIfStopped(_ job: JobID) -> EventLoopFuture<Void> {
         self.ledger.recover(job).flatMap { recovery in
-            guard let record = recovery?.record, !record.isTravelling else {
-                return self.loop.makeSucceededVoidFuture()
+            guard let record = recovery?.record, record.isStopped else { return self.loop.makeSucceededVoidFuture() }
+            let reason = record.status.endOfTravel ?? .deactivated
+            return self.close(job, because: reason, notLaterThan: record.fence).flatMap { closing in
+                guard closing == .overtaken else { return self.loop.makeSucceededVoidFuture() }
+                return self.ledger.recover(job).flatMap { again in
+                    // The ledger draws a fence before the feed is opened. If it has drawn none, it lost data, and no decision
+                    // opened the feed that it still knows.
+                    guard again?.record.fence == record.fence, again?.record.isStopped == true else {
+                        return self.loop.makeSucceededVoidFuture()
+                    }
+                    return self.close(job, because: reason).map { _ in }
+                }
             }
-            return self.close(job, because: record.status.endOfTravel ?? .deactivated, notLaterThan: record.fence)
         }
     }
 
@@ -82,17 +98,37 @@ extension JobService {
     ) -> EventLoopFuture<Void> {
         self.close(job, of: rider, because: reason).flatMap { closing in
             guard closing != .otherRider else { return self.loop.makeFailedFuture(Refused.noSuchJob) }
-            return self.ledger.stopTravel(for: job, by: rider).flatMap { fence in
-                guard let fence else { return self.loop.makeFailedFuture(Refused.noSuchJob) }
+            return self.recordStop(of: job, by: rider, because: reason, startedOn: nil)
+        }
+    }
+
+    /// Switches travel mode off if this device started it, for a device that was offline when its rider did so. The ledger
+    /// decides first, because another device may have taken over.
+    package func stopTravel(_ job: JobID, by rider: PersonID, startedOn reporter: Reporter) -> EventLoopFuture<Void> {
+        self.recordStop(of: job, by: rider, because: .deactivated, startedOn: reporter)
+    }
+
+    private func recordStop(
+        of job: JobID, by rider: PersonID, because reason: EndReason, startedOn reporter: Reporter?
+    ) -> EventLoopFuture<Void> {
+        self.ledger.stopTravel(for: job, by: rider, startedOn: reporter).flatMap { stop in
+            switch stop {
+            case .noSuchJob: return self.loop.makeFailedFuture(Refused.noSuchJob)
+            case .otherDevice: return self.loop.makeFailedFuture(Refused.otherDevice)
+            case .off(let fence):
                 // Another gateway may have opened it since, by a decision before this one.
-                let closeAgain = { @Sendable in self.close(job, because: reason, notLaterThan: fence) }
+                let closeAgain = { @Sendable in
+                    self.close(job, because: reason, notLaterThan: fence).map { _ in }
+                }
                 return self.unfinished.attempt(job, on: self.loop, closeAgain(), again: closeAgain)
             }
         }
     }
 
-    private func close(_ job: JobID, because reason: EndReason, notLaterThan fence: Int64) -> EventLoopFuture<Void> {
-        self.erasing(job, reason, self.feed.close(job, because: reason, notLaterThan: fence)).map { _ in }
+    private func close(
+        _ job: JobID, because reason: EndReason, notLaterThan fence: Int64
+    ) -> EventLoopFuture<JobFeed.Closing> {
+        self.erasing(job, reason, self.feed.close(job, because: reason, notLaterThan: fence))
     }
 
     /// Stops a job's positions and reports what was erased.
@@ -126,4 +162,9 @@ extension JobService {
 
     private static let timeLimit = Refused(
         code: .forbidden, message: "The time limit for sharing positions for this job has been reached.")
+}
+
+extension JobRecord {
+    /// The rider does not share its position.
+    fileprivate var isStopped: Bool { !self.isTravelling || !self.status.allowsTravel }
 }

@@ -78,20 +78,8 @@ final class UnfinishedChanges: Sendable {
 
 extension JobService {
     /// Like `finish`, for a change that the ledger has just made. What fails is repeated in the background.
-    func finishPersistently(_ job: JobID, as status: JobStatus, by actor: PersonID) -> EventLoopFuture<Void> {
-        self.unfinished.attempt(job, on: self.loop, self.finish(job, as: status, by: actor)) {
-            self.finishIfStill(job, as: status, by: actor)
-        }
-    }
-
-    /// Stops what a status does not allow, if the job still has it: travel mode may be on again in another one. Safe to repeat.
-    func finishIfStill(_ job: JobID, as status: JobStatus, by actor: PersonID) -> EventLoopFuture<Void> {
-        guard !status.allowsTravel else { return self.loop.makeSucceededVoidFuture() }
-        return self.ledger.recover(job).flatMap { recovery in
-            guard recovery?.record.status == status else { return self.loop.makeSucceededVoidFuture() }
-            return status.endOfTravel == nil
-                ? self.close(job, because: .deactivated).map { _ in } : self.finish(job, as: status, by: actor)
-        }
+    func finishPersistently(_ job: JobID, by actor: PersonID) -> EventLoopFuture<Void> {
+        self.unfinished.attempt(job, on: self.loop, self.finish(job, by: actor)) { self.finish(job, by: actor) }
     }
 }
 

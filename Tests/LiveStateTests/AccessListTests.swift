@@ -100,7 +100,7 @@ import Testing
                     Issue.record("travel mode is off")
                     return
                 }
-                #expect(try await ledger.stopTravel(for: Self.job, by: Self.rider).get() != nil)
+                #expect(try await ledger.stopTravel(for: Self.job, by: Self.rider).get() != .noSuchJob)
             }
             let links = TrackingLinks(ledger: signed.client, settings: Self.settings)
             for _ in 0..<2 {

@@ -36,7 +36,7 @@ import Testing
             let started = try await ledger.startTravel(for: Stage.job, by: Stage.rider).get()
             #expect(started == .noSuchJob)
             let stopped = try await ledger.stopTravel(for: Stage.job, by: nil).get()
-            #expect(stopped == nil)
+            #expect(stopped == .noSuchJob)
             let assigned = try await ledger.assign(Stage.job, to: nil, of: Stage.customer, expected: fence + 1).get()
                 .value
             #expect(assigned == .noSuchJob)

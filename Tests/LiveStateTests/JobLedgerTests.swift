@@ -82,12 +82,12 @@ import Testing
 
     @Test func `a stop returns the number of its decision, if the job exists and belongs to this rider`() async throws {
         try await Stage.set { stage in
-            #expect(try await stage.ledger.stopTravel(for: Stage.job, by: nil).get() == nil)
+            #expect(try await stage.ledger.stopTravel(for: Stage.job, by: nil).get() == .noSuchJob)
             try await stage.createJob(through: Stage.statusesUntilTransit)
             _ = try await stage.ledger.startTravel(for: Stage.job, by: Stage.rider).get()
-            #expect(try await stage.ledger.stopTravel(for: Stage.job, by: Stage.customer).get() == nil)
-            #expect(try await stage.ledger.stopTravel(for: Stage.job, by: Stage.rider).get() == 2)
-            #expect(try await stage.ledger.stopTravel(for: Stage.job, by: nil).get() == 2)
+            #expect(try await stage.ledger.stopTravel(for: Stage.job, by: Stage.customer).get() == .noSuchJob)
+            #expect(try await stage.ledger.stopTravel(for: Stage.job, by: Stage.rider).get() == .off(fence: 2))
+            #expect(try await stage.ledger.stopTravel(for: Stage.job, by: nil).get() == .off(fence: 2))
         }
     }
 

@@ -59,10 +59,10 @@ import Testing
 
     @Test func `assign_rider refuses a bad argument`() async throws {
         try await self.stage { stage in
-            let call = ValidCall(Scripts.assignRider, stage, keys: [stage.owners], "job-2", "90000", "")
+            let call = ValidCall(Scripts.assignRider, stage, keys: [stage.owners], "job-2", "90000", "", "accepted")
             try await call.refusesCommonAnd(
                 Self.bad(4, badNames + [""], "job must be") + Self.bad(5, Self.badReaches, "reach_ms must be")
-                    + Self.bad(6, badNames, "instead_of must be"),
+                    + Self.bad(6, badNames, "instead_of must be") + Self.bad(7, ["", "completed"], "state must be"),
                 on: stage)
         }
     }

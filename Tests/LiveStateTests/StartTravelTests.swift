@@ -31,7 +31,7 @@ import Testing
             let first = try await self.start(stage)
             let again = try await self.start(stage) { $0[1] = "86400000" }
             _ = try await stage.run(
-                Scripts.stopTravel, keys: [stage.jobKey, stage.eventStream], ["", "172800000", ""])
+                Scripts.stopTravel, keys: [stage.jobKey, stage.eventStream], ["", "172800000", "", ""])
             let afterStop = try await self.start(stage) { $0[1] = "86400000" }
             let deadline = try #require(first.array?[1].integer)
             // Each start and each stop is a new decision with a greater fence.

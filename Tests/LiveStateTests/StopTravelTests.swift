@@ -1,4 +1,4 @@
-import LiveState
+@testable import LiveState
 import NIOCore
 import Redis
 import TestSupport
@@ -6,9 +6,10 @@ import Testing
 
 @Suite struct StopTravelTests {
     private func stop(
-        _ stage: Stage, _ rider: String, retention: String = "172800000", deadline: String = ""
+        _ stage: Stage, _ rider: String, retention: String = "172800000", deadline: String = "", device: String = ""
     ) async throws -> RESPValue {
-        try await stage.run(Scripts.stopTravel, keys: [stage.jobKey, stage.eventStream], [rider, retention, deadline])
+        try await stage.run(
+            Scripts.stopTravel, keys: [stage.jobKey, stage.eventStream], [rider, retention, deadline, device])
     }
 
     private func started(_ stage: Stage) async throws -> Int64 {
@@ -57,6 +58,24 @@ import Testing
         }
     }
 
+    @Test func `a device that names itself stops only what it started, and one without a name what such a one started`()
+        async throws
+    {
+        try await Stage.set { stage in
+            try await stage.createJob(through: Stage.statusesUntilTransit)
+            for (starting, stopping, code) in [
+                ("phone-1", "phone-2", -2), ("phone-1", "~a", -2), ("~a", "phone-1", -2), ("phone-1", "phone-1", 1),
+                ("~a", "~b", 1), ("phone-1", "", 1),
+            ] {
+                _ = try await stage.ledger.startTravel(
+                    for: Stage.job, by: Stage.rider, on: Reporter(stored: starting)!
+                ).get()
+                let answer = try await self.stop(stage, "rider-1", device: stopping)
+                #expect(answer.array?.first == .integer(Int64(code)), "\(starting), \(stopping)")
+            }
+        }
+    }
+
     @Test func `at the time limit travel mode stops once, and the event says why`() async throws {
         try await Stage.set { stage in
             let deadline = try await self.started(stage)
@@ -99,11 +118,12 @@ import Testing
             _ = try await self.started(stage)
             let call = ValidCall(
                 script: Scripts.stopTravel, keys: [stage.jobKey, stage.eventStream],
-                arguments: ["rider-1", "172800000", ""])
+                arguments: ["rider-1", "172800000", "", ""])
             let badDeadlines = ["x", "-1", "0", "179524861761", "17952486176110", "1795248617.11"]
             try await call.refuses(
                 badNames.map { (0, $0, "rider must be") } + badRetentions.map { (1, $0, "retention_ms must be") }
-                    + badDeadlines.map { (2, $0, "deadline must be") },
+                    + badDeadlines.map { (2, $0, "deadline must be") }
+                    + ["a b", String(repeating: "a", count: 65)].map { (3, $0, "device must be") },
                 on: stage)
             let answer = try await stage.run(call.script, keys: call.keys, call.arguments)
             #expect(answer.array?.first == .integer(1))

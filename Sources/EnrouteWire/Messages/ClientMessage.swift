@@ -105,7 +105,6 @@ extension ClientMessage {
         case "travel":
             let fields = try Fields(from: &reader, "travel")
             guard let active = fields.active else { throw BadMessage("travel needs active: true or false") }
-            guard active || !fields.resumes else { throw BadMessage("travel can resume only with active: true") }
             self = .travel(
                 job: try fields.requiredJob(), active: active, device: fields.device, resumes: fields.resumes)
         case "watch": self = try Self.watch(from: &reader)

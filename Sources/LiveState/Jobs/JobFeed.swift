@@ -112,6 +112,7 @@ package struct JobFeed: Sendable {
             let detail = parts.dropFirst().first?.integer ?? 0
             switch code {
             case -2: return .otherRider
+            case -4: return .overtaken
             case -3:
                 guard detail.isTimestamp, let deadline else { break }
                 return .early(milliseconds: max(1, deadline - detail))
@@ -125,6 +126,8 @@ package struct JobFeed: Sendable {
     package enum Closing: Sendable, Hashable {
         /// Nothing was closed, because another rider shares its position for this job.
         case otherRider
+        /// Nothing was closed, because a later decision has opened the feed.
+        case overtaken
         /// Nothing was closed, because the deadline passes only after this time.
         case early(milliseconds: Int64)
         /// The feed is closed, and this many keys were cleared; 0 when it was already closed.

@@ -11,6 +11,14 @@ extension JobFeed {
     /// The same after REST requests without a name: a phone that comes to the foreground ends them and opens a connection.
     static let silenceOfRequests = Duration.seconds(5)
 
+    /// Whether the feed is open for this device of the rider.
+    package func isOpen(_ job: JobID, for rider: PersonID, on reporter: Reporter) -> EventLoopFuture<Bool> {
+        self.live.send(["GET", .text(self.keyspace.travel(of: job))]).map { value in
+            let travel = self.travel(value, of: job)
+            return travel?.rider == rider && travel?.reporter == reporter
+        }
+    }
+
     /// Whether this device reports for the job, or would if it reported now.
     ///
     /// - Parameter now: ms since the epoch.

@@ -190,22 +190,34 @@ package struct JobLedger: Sendable {
     /// - Parameters:
     ///   - rider: `nil` when the service or operations staff stop it, or the time limit was reached.
     ///   - deadline: the time limit that was reached, ms since the epoch. Nothing is stopped if there is another one by now.
-    /// - Returns: the fence of this decision, or of the last one if travel mode was off; `nil` if there is no such job, or it is
-    ///   not this rider's.
+    ///   - reporter: stops only what this device started; `nil` for any device.
     package func stopTravel(
-        for job: JobID, by rider: PersonID?, atLimit deadline: Int64? = nil
-    ) -> EventLoopFuture<Int64?> {
+        for job: JobID, by rider: PersonID?, atLimit deadline: Int64? = nil, startedOn reporter: Reporter? = nil
+    ) -> EventLoopFuture<Stop> {
         self.change(
             job, Scripts.stopTravel, keys: [self.keyspace.job(job)],
-            arguments: [.text(rider?.text ?? ""), self.retention, .text(deadline.map(String.init) ?? "")]
+            arguments: [
+                .text(rider?.text ?? ""), self.retention, .text(deadline.map(String.init) ?? ""),
+                .text(reporter?.text ?? ""),
+            ]
         ).flatMapThrowing { answer in
             let parts = answer.value.array ?? []
             switch (parts.first?.integer, parts.dropFirst().first?.fence) {
-            case (1, let fence?), (2, let fence?): return fence
-            case (0, _), (-1, _): return nil
+            case (1, let fence?), (2, let fence?): return .off(fence: fence)
+            case (0, _), (-1, _): return .noSuchJob
+            case (-2, _): return .otherDevice
             default: throw RedisError.unexpectedAnswer(command: Scripts.stopTravel.name)
             }
         }
+    }
+
+    package enum Stop: Sendable, Hashable {
+        /// `fence` is the number of this decision, or of the last one if travel mode was off.
+        case off(fence: Int64)
+        /// Or it is not this rider's.
+        case noSuchJob
+        /// Another device of this rider has started since.
+        case otherDevice
     }
 
     package enum Assignment: Sendable, Hashable {

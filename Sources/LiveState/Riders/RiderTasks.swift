@@ -21,15 +21,19 @@ extension Riders {
         case otherRequest
     }
 
-    /// Gives a task to a rider, in the state `accepted`.
+    /// Gives a task to a rider.
     ///
-    /// - Parameter former: the rider that has the task and hands it over. It counts for both until it is released for `former`.
+    /// - Parameters:
+    ///   - former: the rider that has the task and hands it over. It counts for both until it is released for `former`.
+    ///   - state: of a task that the rider does not have yet.
     package func assign(
-        _ job: JobID, to rider: PersonID, in zone: ZoneID, insteadOf former: PersonID? = nil, by requester: Requester
+        _ job: JobID, to rider: PersonID, in zone: ZoneID, insteadOf former: PersonID? = nil,
+        as state: TaskState = .accepted,
+        by requester: Requester
     ) -> EventLoopFuture<Durable<Assignment>> {
         self.change(
             Scripts.assignRider, rider, zone, requester, keys: [self.keyspace.taskOwners(in: zone)],
-            [.text(job.text), self.reach, .text(former?.text ?? "")]
+            [.text(job.text), self.reach, .text(former?.text ?? ""), .text(state.rawValue)]
         ) { reply in
             switch reply.code {
             case 1: reply.version.map { .assigned(version: $0) }

@@ -205,7 +205,7 @@ final class JobResync {
         }
         guard !self.wronglyOpen.insert(job).inserted else { return }
         self.wronglyOpen.remove(job)
-        _ = self.jobs.close(job, because: .deactivated)
+        _ = self.jobs.closeIfStopped(job)
     }
 
     private func failed(_ read: ResyncScheduler<Int>.Read, _ job: JobID, _ error: any Error) {

@@ -303,23 +303,21 @@ package final class RiderSession {
         }
     }
 
-    /// - Parameter resumes: only goes on with what this device started.
+    /// - Parameter resumes: only goes on with, or switches off, what this device started.
     func travel(_ job: JobID, active: Bool, resumes: Bool, _ grant: Grant, _ ref: MessageRef?) {
         guard grant.allows(.switchTravel) else {
             return self.session.refuse("travel", job, .forbidden, "Only riders can switch travel mode.", ref)
         }
         guard self.reaches(job, grant) else { return self.session.refuse("travel", job, .noSuchJob, ref) }
-        if !active {
-            self.trips.restart(.init(rider: grant.person, job: job))
-            self.queue.travelStopped(job)
-            self.sharingTimers.remove(job)?.cancel()
-        }
+        if !active, !resumes { self.travelStopped(job, grant) }
         let bound = NIOLoopBound(self.session, eventLoop: self.loop.eventLoop)
         let jobs = self.loop.jobs
         let done: EventLoopFuture<Int64?> =
             active
             ? jobs.startTravel(job, by: grant.person, on: self.reporter, resumes: resumes).map { $0 }
-            : jobs.stopTravel(job, by: grant.person).map { nil }
+            : resumes
+                ? jobs.stopTravel(job, by: grant.person, startedOn: self.reporter).map { nil }
+                : jobs.stopTravel(job, by: grant.person).map { nil }
         done.whenComplete { result in
             switch result {
             case .success(let deadline):
@@ -327,12 +325,21 @@ package final class RiderSession {
                 if let deadline {
                     bound.value.rider.endTravel(of: job, at: deadline)
                     bound.value.rider.guidance.started(job, resumes: resumes, grant)
+                } else if resumes {
+                    bound.value.rider.travelStopped(job, grant)
                 }
             case .failure(let error):
                 let refused = bound.value.refusal(for: error)
                 bound.value.refuse("travel", job, refused.code, refused.message, ref)
             }
         }
+    }
+
+    /// Reports on their way are not published any more.
+    private func travelStopped(_ job: JobID, _ grant: Grant) {
+        self.trips.restart(.init(rider: grant.person, job: job))
+        self.queue.travelStopped(job)
+        self.sharingTimers.remove(job)?.cancel()
     }
 
     // MARK: sharing time limit

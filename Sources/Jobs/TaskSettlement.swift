@@ -1,0 +1,66 @@
+// A rider's task and the job's record are in different slots, and two gateways may change them at once. Whoever releases a task,
+// or opens a job again, compares both afterwards and repeats until they agree. So the last change is always compared with what
+// the record says.
+
+package import EnrouteWire
+internal import HTTPValues
+internal import LiveState
+package import NIOCore
+internal import Redis
+
+extension JobService {
+    /// How often a task and a record that others change concurrently are compared.
+    private static let maxSettlements = 5
+
+    /// Gives a rider the task if the job is open and the rider's, and releases it otherwise. Safe to repeat.
+    ///
+    /// A rider who cannot have the task (offline, or with as many tasks as allowed) loses the job, so that it can be assigned to
+    /// another one.
+    ///
+    /// - Parameter outcome: how the task ends when it is released.
+    package func settleTask(
+        _ job: JobID, of rider: PersonID, because outcome: TaskOutcome, by actor: PersonID, attempt: Int = 1
+    ) -> EventLoopFuture<Void> {
+        self.openStatus(of: job, for: rider).flatMap { status in
+            let change =
+                status.map { self.holdTask(job, for: rider, in: $0, by: actor) }
+                ?? self.release(job, of: rider, because: outcome, by: actor)
+            return change.flatMap { self.openStatus(of: job, for: rider) }.flatMap { now in
+                guard (now == nil) != (status == nil), attempt < Self.maxSettlements else {
+                    return self.loop.makeSucceededVoidFuture()
+                }
+                return self.settleTask(job, of: rider, because: outcome, by: actor, attempt: attempt + 1)
+            }
+        }
+    }
+
+    /// - Returns: `nil` if the job has ended, is deleted, or is not the rider's.
+    private func openStatus(of job: JobID, for rider: PersonID) -> EventLoopFuture<JobStatus?> {
+        self.ledger.state(of: job).map { state in
+            state.flatMap { $0.rider == rider && $0.status.end == nil ? $0.status : nil }
+        }
+    }
+
+    private func holdTask(
+        _ job: JobID, for rider: PersonID, in status: JobStatus, by actor: PersonID
+    ) -> EventLoopFuture<Void> {
+        self.acquireTask(job, for: rider, from: nil, as: TaskState(of: status), by: actor).map { _ in }
+            .flatMapError { error in
+                guard let refused = error as? Refused, refused.isOfRider else {
+                    return self.loop.makeFailedFuture(error)
+                }
+                // Another rider still has the task. Whoever gave it to that one compares it too.
+                guard refused.code != .conflict else { return self.loop.makeSucceededVoidFuture() }
+                return self.assign(job, to: .some(nil), of: nil, by: actor, from: .only(rider)).map { _ in }
+                    .flatMapErrorThrowing { error in
+                        // The job has ended or has another rider by now.
+                        guard error is Refused else { throw error }
+                    }
+            }
+    }
+}
+
+extension TaskState {
+    /// The state that a rider's task has in this status of the job.
+    init(of status: JobStatus) { self = status == .inTransit ? .inTransit : .accepted }
+}
