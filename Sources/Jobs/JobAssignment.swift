@@ -29,6 +29,8 @@ extension JobService {
 
     /// How often an assignment is retried when others start travel mode or assign the job concurrently.
     private static let maxAssignAttempts = 5
+    /// The pause before a rider that is moving to another zone is looked up again.
+    private static let pauseWhileMoving = TimeAmount.milliseconds(20)
 
     /// Assigns a job to another rider or customer. Positions of the former rider are no longer shown or accepted, and
     /// followers who may no longer see the job are notified.
@@ -81,8 +83,7 @@ extension JobService {
                             job, to: rider, of: customer, by: actor, from: currentRider, occurredAt: occurredAt,
                             outcome: outcome, attempt: attempt + 1)
                     case .overtaken:
-                        return loop.makeFailedFuture(
-                            Refused(code: .unavailable, message: "The job is being changed concurrently. Try again."))
+                        return loop.makeFailedFuture(Refused.changedConcurrently)
                     }
                 }.flatMapError { error in
                     self.rollBack(job, task, of: parties.rider, by: actor, because: error).flatMapThrowing {
@@ -144,17 +145,17 @@ extension JobService {
     /// - Parameter former: the rider that has the job by its record.
     /// - Returns: `nil` when the rider is in no zone. Fails with `Refused` when it may not have the task.
     func acquireTask(
-        _ job: JobID, for rider: PersonID?, from former: PersonID?, as state: TaskState = .accepted, by actor: PersonID
+        _ job: JobID, for rider: PersonID?, from former: PersonID?, as state: TaskState = .accepted, by actor: PersonID,
+        attempt: Int = 1
     ) -> EventLoopFuture<AcquiredTask?> {
         guard let rider else { return self.loop.makeSucceededFuture(nil) }
         return self.riders.zone(of: rider).flatMap { zone in
             guard let zone else { return self.loop.makeSucceededFuture(nil) }
             return self.acquireTask(job, for: rider, in: zone, from: former, as: state, by: actor).flatMap { task in
-                guard task == nil else { return self.loop.makeSucceededFuture(task) }
-                // The rider may have moved to another zone in between.
-                return self.riders.zone(of: rider).flatMap { now in
-                    guard let now, now != zone else { return self.loop.makeSucceededFuture(nil) }
-                    return self.acquireTask(job, for: rider, in: now, from: former, as: state, by: actor)
+                // The rider may be moving to another zone. Where it never arrives, it is in none.
+                guard task == nil, attempt < Self.maxAssignAttempts else { return self.loop.makeSucceededFuture(task) }
+                return self.loop.scheduleTask(in: Self.pauseWhileMoving) {}.futureResult.flatMap {
+                    self.acquireTask(job, for: rider, from: former, as: state, by: actor, attempt: attempt + 1)
                 }
             }
         }

@@ -37,8 +37,7 @@ extension JobService {
         return made.flatMapError { error in
             guard error is Overtaken else { return loop.makeFailedFuture(error) }
             guard attempt < Self.maxCorrectionAttempts else {
-                return loop.makeFailedFuture(
-                    Refused(code: .unavailable, message: "The job is being changed concurrently. Try again."))
+                return loop.makeFailedFuture(Refused.changedConcurrently)
             }
             return self.correct(job, correction, expected: expected, attempt: attempt + 1, audit: audit)
         }

@@ -1,7 +1,7 @@
 // Erasure of a job on behalf of the service, for example because a customer asks for it (GDPR, article 17). Several slots and
 // both instances are involved, so it is a sequence. Every step can be repeated, and the record goes last: if a gateway dies in
-// between, the same request finishes the rest. Once the record is gone, only entries of lists can be left, which are dropped by
-// whoever reads them.
+// between, the same request finishes the rest. Once the record is gone, what changed meanwhile is erased again, which this
+// gateway repeats in the background if it fails.
 
 package import EnrouteWire
 internal import HTTPValues
@@ -26,7 +26,9 @@ extension JobService {
     ) -> EventLoopFuture<Durable<Void>> {
         let loop = self.loop
         return self.ledger.recover(job).flatMap { recovery in
-            guard let record = recovery?.record else { return loop.makeFailedFuture(Refused.noSuchJob) }
+            guard let record = recovery?.record else {
+                return self.finishErasure(of: job).flatMapThrowing { throw Refused.noSuchJob }
+            }
             // Nothing of the job can be shared from here on: decisions up to this fence can no longer open the feed.
             return self.feed.close(job, because: .revoked, fence: record.fence + 1, endsJob: true).flatMap { _ in
                 self.releaseTask(job, record, by: actor)
@@ -42,18 +44,33 @@ extension JobService {
             }.flatMap { erasure in
                 switch erasure.value {
                 case .erased:
-                    // Once more: meanwhile the job may have changed.
-                    return self.ledger.unlist(job, record).and(self.feed.erase(job)).and(
-                        self.ledger.eraseEvents(of: job)
-                    ).map { _ in Durable(value: (), replicas: erasure.replicas) }
+                    let rest = { @Sendable in self.eraseRest(of: job, record, by: actor) }
+                    return self.unfinished.attempt(job, on: loop, rest(), again: rest).map {
+                        Durable(value: (), replicas: erasure.replicas)
+                    }
                 case .noSuchJob: return loop.makeFailedFuture(Refused.noSuchJob)
                 case .overtaken where attempt < Self.maxErasureAttempts:
                     return self.erase(job, by: actor, recording: recording, attempt: attempt + 1)
                 case .overtaken:
-                    return loop.makeFailedFuture(
-                        Refused(code: .unavailable, message: "The job is being changed concurrently. Try again."))
+                    return loop.makeFailedFuture(Refused.changedConcurrently)
                 }
             }
+        }
+    }
+
+    /// Once more: until the record was gone, the job may have changed.
+    private func eraseRest(of job: JobID, _ record: JobRecord, by actor: PersonID) -> EventLoopFuture<Void> {
+        self.ledger.unlist(job, record).and(self.feed.erase(job)).and(self.ledger.eraseEvents(of: job)).flatMap { _ in
+            guard let rider = record.rider else { return self.loop.makeSucceededVoidFuture() }
+            return self.settleTask(job, of: rider, because: .cancelled, by: actor)
+        }
+    }
+
+    /// A request that is repeated after the record is gone: what the first one may not have erased.
+    private func finishErasure(of job: JobID) -> EventLoopFuture<Void> {
+        self.ledger.wasErased(job).flatMap { wasErased in
+            guard wasErased else { return self.loop.makeSucceededVoidFuture() }
+            return self.feed.erase(job).and(self.ledger.eraseEvents(of: job)).map { _ in }
         }
     }
 

@@ -18,6 +18,8 @@ package struct Refused: Error {
     package static let noSuchJob = Refused(
         code: .notFound, message: "There is no such job, or you have no access to it.")
 
+    static let changedConcurrently = Refused(
+        code: .unavailable, message: "The job is being changed concurrently. Try again.")
     package static let otherDevice = Refused(
         code: .otherDevice,
         message: "Another device of this rider reports for this job. Switch travel mode on here to take over.")

@@ -25,7 +25,7 @@ extension JobService {
                     switch $0 {
                     case .open: return deadline
                     case .deadlinePassed: throw Self.timeLimit
-                    case .overtaken: throw Refused.noSuchJob
+                    case .overtaken: throw Refused.changedConcurrently
                     }
                 }.flatMap { deadline in
                     self.unfinished.attempt(job, on: self.loop, self.closeIfStopped(job)) { self.closeIfStopped(job) }

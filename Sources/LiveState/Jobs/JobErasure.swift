@@ -41,6 +41,14 @@ extension JobLedger {
         }
     }
 
+    /// Whether the job was erased in the last minutes, and not created again: only its fence is left.
+    package func wasErased(_ job: JobID) -> EventLoopFuture<Bool> {
+        self.ledger.send(["HMGET", .text(self.keyspace.job(job)), "fence", "status"]).map { answer in
+            guard let fields = answer.array, fields.count == 2 else { return false }
+            return fields[0] != .null && fields[1] == .null
+        }
+    }
+
     /// Maximum number of links of a job that are listed; a new link drops the one that expires first.
     package static let maxListedLinks = 1_000
 

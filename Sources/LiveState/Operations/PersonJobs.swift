@@ -175,7 +175,7 @@ extension JobLedger {
                     self.ledger.refuse(self.keyspace.job(job), by: "HMGET")
                 }
                 return record
-            }
+            }.skippingMalformedData(as: nil)
         }
         return EventLoopFuture.whenAllSucceed(answers, on: self.eventLoop)
     }

@@ -120,6 +120,7 @@ package struct ZoneJobs: Sendable {
     ) -> EventLoopFuture<[OpenJob]> {
         let answers = jobs.map { job in
             self.ledger.send(JobRecord.query(JobRecord.listedFields, of: self.keyspace.job(job)))
+                .skippingMalformedData(as: .array([]))
         }
         return EventLoopFuture.whenAllSucceed(answers, on: self.ledger.eventLoop).map { answers in
             var open: [OpenJob] = []

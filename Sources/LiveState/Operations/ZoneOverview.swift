@@ -37,6 +37,7 @@ extension Riders {
         guard !riders.isEmpty else { return self.eventLoop.makeSucceededFuture(found) }
         let reads = riders.prefix(Self.batchSize).map { rider in
             self.read(rider, in: zone).map { record in record.map { OnlineRider(rider: rider, record: $0) } }
+                .skippingMalformedData(as: nil)
         }
         return EventLoopFuture.whenAllSucceed(reads, on: self.eventLoop).flatMap { read in
             self.read(riders.dropFirst(Self.batchSize), in: zone, found + read.compactMap { $0 })

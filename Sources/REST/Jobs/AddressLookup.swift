@@ -54,9 +54,14 @@ extension Routes {
         let digest = Geocoder.digest(of: address)
         geocoder.retries.add(
             .init(name: "\(job) \(place) \(digest)") {
-                let answer = await geocoder.find(address)
-                guard !answer.isUnanswered else { return false }
                 do {
+                    // An address that was erased or replaced does not reach the provider.
+                    let waiting = try await ledger.recover(job).get()?.record
+                    guard let waiting, change(waiting, nil, GeocodedAddress(unanswered: digest)) != nil else {
+                        return true
+                    }
+                    let answer = await geocoder.find(address)
+                    guard !answer.isUnanswered else { return false }
                     guard let record = try await ledger.recover(job).get()?.record else { return true }
                     let found = await self.near(record.zone, answer)
                     guard let change = change(record, found.place, found.address(digest: digest))

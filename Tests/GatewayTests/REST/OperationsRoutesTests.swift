@@ -42,6 +42,30 @@ import Testing
 
     private static let service = #"{"kind":"service","customer":"anna","rider":"rider-1","zone":"rome"}"#
 
+    @Test func `one malformed job or rider does not hide the others of its zone or person`() async throws {
+        try await within {
+            try await RunningGateway.run(isSecure: false) { gateway in
+                let keyspace = gateway.settings.liveState.keyspace
+                for number in 1...2 {
+                    let rider = PersonID("rider-\(number)")!
+                    try await gateway.registerRider(rider.text)
+                    try await gateway.goOnline(rider)
+                    try await Self.put(gateway, "job-\(number)", #"{"kind":"service","customer":"anna","zone":"rome"}"#)
+                }
+                let rider = keyspace.rider(PersonID("rider-1")!, in: RunningGateway.rome)
+                _ = try await gateway.client.run("HSET", rider, "capacity", "many")
+                let job = keyspace.job(JobID("job-1")!)
+                _ = try await gateway.client.run("DEL", job)
+                _ = try await gateway.client.run("SET", job, "garbage")
+                let riders = try await gateway.rest("GET", "/api/v1/zones/rome/riders", by: "olga", .ops)
+                #expect(riders.status == 200 && riders.text.contains(#""rider":"rider-2""#), "\(riders)")
+                try await Self.jobs(gateway, in: "rome", "the other job is listed") { Set($0.keys) == ["job-2"] }
+                let list = try await gateway.rest("GET", "/api/v1/jobs?customer=anna", by: "orders", .service)
+                #expect(list.status == 200 && list.text.contains(#""job":"job-2""#), "\(list)")
+            }
+        }
+    }
+
     @Test func `a job is listed in its zone from creation to end, without its position`()
         async throws
     {

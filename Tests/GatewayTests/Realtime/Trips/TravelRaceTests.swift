@@ -1,4 +1,3 @@
-import Access
 import EnrouteWire
 import LiveState
 import TestSupport
@@ -12,20 +11,12 @@ import Testing
 @Suite struct TravelRaceTests {
     private static let rider = PersonID("rider-1")!
 
-    private static func jobs(_ gateway: RunningGateway) -> JobService {
-        let settings = gateway.settings.liveState
-        return JobService(
-            ledger: gateway.ledger, feed: gateway.feed, riders: Riders(ledger: gateway.client, settings: settings),
-            revocations: Revocations(), notes: ValidationSummaryStore(live: gateway.client, settings: settings),
-            settings: settings, onErased: { _, _, _ in })
-    }
-
     @Test func `switched on and off at once, a trip is shown exactly if the ledger has travel mode on`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false) { one in
                 try await RunningGateway.run(isSecure: false, at: (one.settings.live, one.settings.ledger)) { other in
                     let job = try await one.travellingJob()
-                    let (first, second) = (Self.jobs(one), Self.jobs(other))
+                    let (first, second) = (one.jobs(), other.jobs())
                     var results: Set<Bool> = []
                     for round in 0..<300 {
                         async let started: Int64? = try? first.startTravel(job, by: Self.rider, on: .requests).get()

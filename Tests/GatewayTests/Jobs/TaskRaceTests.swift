@@ -1,0 +1,191 @@
+import Access
+import EnrouteWire
+import HTTPValues
+import LiveState
+import TestSupport
+import Testing
+
+@testable import Gateway
+@testable import Jobs
+
+/// A rider's task and the job's record are changed at two gateways at the same time. Afterwards they agree: the rider of an open
+/// job has the task, and nobody has that of a job that has ended.
+@Suite struct TaskRaceTests {
+    private static let rider = PersonID("rider-1")!
+    private static let other = PersonID("rider-2")!
+    private static let actor = PersonID("olga")!
+
+    /// Two gateways at one Redis, with two riders that are online.
+    private static func run(
+        _ body:
+            @escaping @Sendable (_ one: RunningGateway, _ first: JobService, _ second: JobService) async throws -> Void
+    ) async throws {
+        try await within {
+            try await RunningGateway.run(isSecure: false, { $0.limits.allowManyMessages() }) { one in
+                let addresses = (one.settings.live, one.settings.ledger)
+                try await RunningGateway.run(isSecure: false, at: addresses) { other in
+                    for rider in [Self.rider, Self.other] {
+                        try await one.registerRider(rider.text)
+                        try await one.goOnline(rider)
+                    }
+                    try await body(one, other.jobs(), one.jobs())
+                }
+            }
+        }
+    }
+
+    /// A delivery of the rider's, moved to each of `statuses` in turn.
+    private static func order(_ number: Int, _ jobs: JobService, at statuses: [JobStatus]) async throws -> JobID {
+        let job = JobID("order-\(number)")!
+        let new = NewJob(
+            job: job, kind: .delivery, customer: PersonID("anna")!, rider: Self.rider, zone: RunningGateway.rome,
+            actor: Self.actor)
+        _ = try await jobs.create(new, epoch: "e\(number)").get()
+        for status in statuses {
+            _ = try await jobs.change(job, to: status, by: Self.actor, source: "rest").get()
+        }
+        return job
+    }
+
+    private static let toDelivered: [JobStatus] = [.accepted, .preparing, .readyForPickup, .inTransit, .delivered]
+
+    private static func correct(_ job: JobID, to status: JobStatus, _ jobs: JobService) async -> Bool {
+        let correction = StatusCorrection(to: status, because: "It was the wrong order.", by: Self.actor)
+        let made = jobs.correct(job, correction) { _ in jobs.loop.makeSucceededVoidFuture() }
+        return (try? await made.get()) != nil
+    }
+
+    /// The riders that have the task, and those that should have it.
+    private static func holders(of job: JobID, _ gateway: RunningGateway) async throws -> (
+        has: [String], should: [String]
+    ) {
+        var has: [String] = []
+        for rider in [Self.rider, Self.other] {
+            let tasks = try await gateway.riders.tasks(of: rider, in: RunningGateway.rome).get()
+            if tasks.contains(job) { has.append(rider.text) }
+        }
+        let state = try await gateway.ledger.state(of: job).get()
+        return (has, state.flatMap { $0.status.end == nil ? $0.rider?.text : nil }.map { [$0] } ?? [])
+    }
+
+    private static func end(_ job: JobID, _ jobs: JobService) async {
+        _ = try? await jobs.change(job, to: .cancelled, by: Self.actor, source: "rest").get()
+    }
+
+    @Test func `two corrections of one job at once leave its rider with the task`() async throws {
+        try await Self.run { gateway, first, second in
+            for number in 0..<60 {
+                let job = try await Self.order(number, first, at: Self.toDelivered)
+                async let one = Self.correct(job, to: .inTransit, first)
+                async let two = Self.correct(job, to: .readyForPickup, second)
+                let made = await [one, two]
+                let (has, should) = try await Self.holders(of: job, gateway)
+                #expect(has == should && has == [Self.rider.text] && made.contains(true), "order \(number)")
+                await Self.end(job, first)
+            }
+        }
+    }
+
+    @Test func `an end and its correction at once leave task and job alike`() async throws {
+        try await Self.run { gateway, first, second in
+            var isOpen: Set<Bool> = []
+            for number in 0..<60 {
+                let job = try await Self.order(number, first, at: Array(Self.toDelivered.dropLast()))
+                async let end = try? first.change(job, to: .delivered, by: Self.actor, source: "rest").get()
+                async let corrected = Self.correct(job, to: .readyForPickup, second)
+                async let again = Self.correct(job, to: .inTransit, second)
+                _ = await (end, corrected, again)
+                let (has, should) = try await Self.holders(of: job, gateway)
+                #expect(has == should, "order \(number)")
+                isOpen.insert(!should.isEmpty)
+                await Self.end(job, first)
+            }
+            #expect(isOpen.contains(true))
+        }
+    }
+
+    @Test func `an end that is finished late does not take the task of a job that was corrected meanwhile`()
+        async throws
+    {
+        try await Self.run { gateway, first, second in
+            let job = try await Self.order(1, first, at: Self.toDelivered)
+            #expect(await Self.correct(job, to: .inTransit, second))
+            let deadline = try await second.startTravel(job, by: Self.rider, on: .requests).get()
+            // What the first gateway had still to do about `delivered`.
+            try await first.finish(job, by: Self.actor).get()
+            let (has, should) = try await Self.holders(of: job, gateway)
+            #expect(has == [Self.rider.text] && should == has)
+            let feed = try await gateway.feed.read(job).get()
+            #expect(feed.deadline == deadline)
+            let state = try await gateway.riders.read(Self.rider, in: RunningGateway.rome).get()?.tasks[job]
+            #expect(state == .inTransit, "the task is where the job is")
+        }
+    }
+
+    @Test func `a job that ends while it is handed over is nobody's task`() async throws {
+        try await Self.run { gateway, first, second in
+            for number in 0..<60 {
+                let job = try await Self.order(number, first, at: [.accepted])
+                async let handedOver = try? first.assign(
+                    job, to: .some(Self.other), of: nil, by: Self.actor, from: .only(Self.rider)
+                ).get()
+                async let ended = try? second.change(job, to: .cancelled, by: Self.actor, source: "rest").get()
+                _ = await (handedOver, ended)
+                let (has, should) = try await Self.holders(of: job, gateway)
+                #expect(has == should, "order \(number)")
+                await Self.end(job, first)
+            }
+        }
+    }
+
+    @Test func `a job that is opened again while it is assigned goes to no rider that is offline`() async throws {
+        try await Self.run { gateway, first, second in
+            try await gateway.goOffline(Self.other)
+            for number in 0..<60 {
+                let job = try await Self.order(number, first, at: Self.toDelivered)
+                async let corrected = Self.correct(job, to: .preparing, first)
+                async let assigned = try? second.assign(
+                    job, to: .some(Self.other), of: nil, by: Self.actor, from: .only(Self.rider)
+                ).get()
+                let isAssigned = await (corrected, assigned).1 != nil
+                let (has, should) = try await Self.holders(of: job, gateway)
+                #expect(!isAssigned && has == [Self.rider.text] && should == has, "order \(number)")
+                await Self.end(job, first)
+            }
+        }
+    }
+
+    @Test func `an assignment that a newer one supersedes leaves no task behind`() async throws {
+        try await Self.run { gateway, first, second in
+            for number in 0..<60 {
+                let job = try await Self.order(number, first, at: [.accepted])
+                let at = WallClock.nowMilliseconds + 1_000
+                async let older = try? first.assign(
+                    job, to: .some(Self.other), of: nil, by: Self.actor, occurredAt: at
+                ).get()
+                async let newer = try? second.assign(
+                    job, to: .some(nil), of: nil, by: Self.actor, occurredAt: at + 1
+                ).get()
+                _ = await (older, newer)
+                let (has, should) = try await Self.holders(of: job, gateway)
+                #expect(has == should, "order \(number)")
+                await Self.end(job, first)
+            }
+        }
+    }
+
+    @Test func `a job that is corrected while it is erased leaves no task behind`() async throws {
+        try await Self.run { gateway, first, second in
+            for number in 0..<60 {
+                let job = try await Self.order(number, first, at: Self.toDelivered)
+                async let corrected = Self.correct(job, to: .inTransit, first)
+                async let erased: Void? = try? second.erase(job, by: Self.actor) { _ in
+                    second.loop.makeSucceededVoidFuture()
+                }.get().value
+                _ = await (corrected, erased)
+                let (has, should) = try await Self.holders(of: job, gateway)
+                #expect(has == should, "order \(number)")
+            }
+        }
+    }
+}
