@@ -223,7 +223,7 @@ extension EarlyArrival {
             let destination = record.destination
         else { return nil }
         self.init(
-            status: record.status, since: record.statusAt, from: vendor, to: destination,
+            status: record.status, since: record.statusAt, acceptedAt: record.acceptedAt, from: vendor, to: destination,
             vehicle: record.display?.vehicle ?? card?.vehicle,
             promisedFrom: record.display?.window?.from, settings: settings)
     }
