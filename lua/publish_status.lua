@@ -141,6 +141,8 @@ end
 if ends_job == '1' then append_event('closed', epoch, record[5], at, '"status":"' .. status .. '"') end
 local changes = {'status', status, 'status_at', at, 'head', id, 'version', string.format('%.0f', version)}
 if is_step == '1' then changes[9], changes[10] = 'reached', status end
+-- How long preparation usually takes is known from the acceptance on.
+if status == 'accepted' then changes[#changes + 1], changes[#changes + 2] = 'accepted_at', at end
 if ends_travel == '1' then changes[#changes + 1], changes[#changes + 2] = 'travel_active', '0' end
 redis.call('HSET', KEYS[1], unpack(changes))
 redis.call('PEXPIRE', KEYS[1], retention)

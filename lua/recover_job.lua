@@ -17,8 +17,8 @@
 --          {1, state, events} complete   {2, state, {}} the log does not hold the follower's last event, or the follower
 --          has missed a correction
 --          state: kind customer rider zone destination vendor status status_at epoch head travel_active
---          travel_deadline fence reached revision display metadata customer_note reporter recipient
---          reporter_since, in this order, '' where absent
+--          travel_deadline fence reached revision display accepted_at metadata customer_note reporter
+--          recipient reporter_since, in this order, '' where absent
 --          event: {id, prev, status, at}
 -- Cost     O(events returned), at most 64
 
@@ -35,10 +35,10 @@ end
 
 local state = redis.call('HMGET', KEYS[1], 'kind', 'customer', 'rider', 'zone', 'destination', 'vendor', 'status',
   'status_at', 'epoch', 'head', 'travel_active', 'travel_deadline', 'fence', 'reached',
-  'revision', 'display', 'metadata', 'customer_note', 'reporter', 'recipient',
+  'revision', 'display', 'accepted_at', 'metadata', 'customer_note', 'reporter', 'recipient',
   'reporter_since')
 if not state[1] then return {0} end
-for i = 1, 21 do state[i] = state[i] or '' end
+for i = 1, 22 do state[i] = state[i] or '' end
 
 if since == '' or (epoch == state[9] and since == state[10]) then return {1, state, {}} end
 if epoch ~= state[9] or #redis.call('XRANGE', KEYS[2], since, since) == 0 then return {2, state, {}} end

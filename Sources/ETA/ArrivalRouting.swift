@@ -16,6 +16,8 @@ package struct ArrivalRouting: Sendable {
     /// `nil` if neither a provider nor a street network is configured. Then only the built-in estimator is used.
     let finder: RouteFinder?
     package let counts: ArrivalCounts
+    /// What was learned about trips whose last follower disconnected a moment ago.
+    let learned = LearnedTrips()
     /// `nil` if geocoding is not configured.
     package let geocoder: (@Sendable (ETAStore) -> Geocoder)?
     /// The daily number of queries to each provider, for all gateways together. Providers without a limit are missing.
@@ -77,6 +79,13 @@ package struct ArrivalRouting: Sendable {
     package func find(_ question: RouteQuery, _ store: ETAStore) async -> SourcedRoute? {
         guard let finder = self.finder else { return nil }
         return await finder.find(question) { source in await self.permit(source, store) }
+    }
+
+    /// Finds a route that costs no query: a cached one, or one in the street network.
+    ///
+    /// - Returns: `nil` if there is none.
+    func findWithoutProviders(_ question: RouteQuery) async -> SourcedRoute? {
+        await self.finder?.findWithoutProviders(question)
     }
 
     /// Returns whether another query to the provider is within today's budget. If the count is unavailable, the query

@@ -80,7 +80,9 @@ package final class ArrivalTimes {
         }
         var arrival =
             self[job].flatMap { $0.rider == rider ? $0 : nil }
-            ?? FollowedArrival(rider: rider, destination: destination, bounds: self.bounds)
+            ?? FollowedArrival(
+                rider: rider, destination: destination, bounds: self.bounds,
+                estimator: self.routing.learned.remove(job, of: rider, now: now) ?? TravelEstimator())
         defer { self[job] = arrival }
         arrival.setDestination(destination)
         arrival.zone = view.record.zone
@@ -99,6 +101,8 @@ package final class ArrivalTimes {
         }
         if view.early == nil, let eta = view.snapshot.eta, eta.at > arrival.lastSent?.at ?? 0 {
             arrival.received(eta, age: before(self.clock().wall - eta.at), now: now)
+        } else if view.snapshot.position != nil, view.snapshot.eta == nil {
+            arrival.resultLost()
         }
         var view = view
         if view.snapshot.position != nil { view.snapshot.eta = arrival.shown }
@@ -126,10 +130,19 @@ package final class ArrivalTimes {
         self[job]?.early?.move(to: status, at: time)
     }
 
-    package func unfollow(_ job: JobID) { self[job] = nil }
+    /// Nobody on this loop follows the job any longer.
+    package func unfollow(_ job: JobID) {
+        if let arrival = self[job], let learned = arrival.learned {
+            self.routing.learned.store(learned, of: job, by: arrival.rider, now: self.now)
+        }
+        self[job] = nil
+    }
 
     /// The last estimate that followers of the job received.
     package func lastEstimate(of job: JobID) -> ArrivalEstimate? { self[job]?.shown }
+
+    /// What the rider of a followed job travels with: known, or learned from the trip.
+    func assumedVehicle(of job: JobID) -> Vehicle? { self[job]?.learned?.assumedVehicle }
 
     // MARK: calculations
 
@@ -137,6 +150,7 @@ package final class ArrivalTimes {
     package func tick() {
         self.ticks = (self.ticks + 1) % Self.ticksOfASecond
         let part = self.ticks
+        if part == 0 { self.routing.learned.expire(now: self.now) }
         guard !self.parts[part].isEmpty else { return }
         let (now, wall) = self.clock()
         var steps: [(job: JobID, step: FollowedArrival.Step)] = []
@@ -183,8 +197,10 @@ package final class ArrivalTimes {
         switch result {
         case .success(let isOurs):
             switch self[job]?.turn(calculation, isOurs: isOurs, now: self.now) {
-            case .ask?: self.queryProviders(calculation, job)
-            case .estimate?: self.finish(calculation, job, by: nil, Self.minAge)
+            case .ask?:
+                let store = self.store
+                self.findRoute(calculation, job, .zero) { await $0.find($1, store) }
+            case .estimate?: self.findRoute(calculation, job, Self.minAge) { await $0.findWithoutProviders($1) }
             case .cede?, nil: break
             }
         case .failure(let error):
@@ -194,16 +210,19 @@ package final class ArrivalTimes {
         }
     }
 
-    /// Queries the providers, and uses the built-in estimator if none answers.
-    private func queryProviders(_ calculation: ArrivalTime.Calculation, _ job: JobID) {
+    /// Finds a route, and uses the built-in estimator if there is none.
+    private func findRoute(
+        _ calculation: ArrivalTime.Calculation, _ job: JobID, _ minAge: Duration,
+        _ find: @escaping @Sendable (ArrivalRouting, RouteQuery) async -> SourcedRoute?
+    ) {
         guard self.routing.finder != nil, let question = self[job]?.question else {
-            return self.finish(calculation, job, by: nil, .zero)
+            return self.finish(calculation, job, by: nil, minAge)
         }
-        let (routing, store) = (self.routing, self.store)
+        let routing = self.routing
         let bound = NIOLoopBound(self, eventLoop: self.eventLoop)
         // Never cancelled: the client's timeout limits each query.
-        self.eventLoop.makeFutureWithTask { await routing.find(question, store) }.whenSuccess { route in
-            bound.value.finish(calculation, job, by: route, .zero)
+        self.eventLoop.makeFutureWithTask { await find(routing, question) }.whenSuccess { route in
+            bound.value.finish(calculation, job, by: route, minAge)
         }
     }
 

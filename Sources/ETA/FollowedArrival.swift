@@ -23,11 +23,16 @@ struct FollowedArrival {
     private(set) var destination: Coordinate
     private let bounds: ArrivalTime.Bounds
     private var time: ArrivalTime
-    private var estimator = TravelEstimator()
+    private var estimator: TravelEstimator
     /// What the rider travels with, according to the rider's card; `nil` to learn it from the trip.
     var vehicle: Vehicle? {
         get { self.estimator.vehicle }
-        set { if newValue != self.estimator.vehicle { self.estimator.vehicle = newValue } }
+        set {
+            guard newValue != self.estimator.vehicle else { return }
+            self.estimator.vehicle = newValue
+            // Another vehicle may take another way, and another time.
+            if self.last != nil { self.deviated() }
+        }
     }
     /// What the arrival is estimated from before there is a position; `nil` if nothing is known.
     var early: EarlyArrival? { didSet { self.settledUntil = 0 } }
@@ -54,10 +59,15 @@ struct FollowedArrival {
     /// The predictions of this loop by source, scored at the arrival.
     private var cards: [ArrivalSource: Scorecard] = [:]
 
-    init(rider: PersonID, destination: Coordinate, bounds: ArrivalTime.Bounds) {
+    /// - Parameter estimator: what was learned about this trip before.
+    init(
+        rider: PersonID, destination: Coordinate, bounds: ArrivalTime.Bounds,
+        estimator: TravelEstimator = TravelEstimator()
+    ) {
         self.rider = rider
         self.destination = destination
         self.bounds = bounds
+        self.estimator = estimator
         self.time = ArrivalTime(bounds: bounds)
     }
 
@@ -80,13 +90,20 @@ struct FollowedArrival {
         self.settledUntil = 0
         self.last = (fix.place, fix.at)
         self.estimator.observe(Reading(fix))
-        self.time.observe(metersToGo: Point(fix.place).meters(to: Point(self.destination)), now: now)
-        if let route, !route.contains(fix.place) {
-            // Followers see for themselves that the rider is elsewhere. New ones do not receive the route.
-            self.route = nil
-            self.lastSent?.route = nil
-            self.time.leftRoute()
-        }
+        let metersAhead = self.route?.follow(fix.place)
+        self.time.observe(
+            metersToGo: metersAhead ?? Point(fix.place).meters(to: Point(self.destination)),
+            isAlongRoute: metersAhead != nil, now: now)
+        if self.route != nil, metersAhead == nil { self.deviated() }
+    }
+
+    /// The last calculation no longer applies. Followers see for themselves that the rider is elsewhere; new ones do not
+    /// receive the route.
+    private mutating func deviated() {
+        self.settledUntil = 0
+        self.route = nil
+        self.lastSent?.route = nil
+        self.time.deviated()
     }
 
     /// Records an estimate that was sent to the job's followers.
@@ -98,8 +115,15 @@ struct FollowedArrival {
         self.lastSent = estimate
         guard estimate.state == .ok, let seconds = estimate.seconds else { return }
         self.lastKnown = estimate
-        self.route = HeldRoute(estimate)
+        self.route = HeldRoute(estimate, age: Double(age) / 1e9)
         if estimate != self.own { self.time.adopt(seconds: Double(seconds), from: now - min(now, age), now: now) }
+    }
+
+    /// Redis has lost the last result. Followers know it, and others shall find it again.
+    mutating func resultLost() {
+        guard self.lastSent?.state == .ok else { return }
+        self.settledUntil = 0
+        self.time.deviated()
     }
 
     /// Records that an estimate from here was published, so it is scored later.
@@ -248,11 +272,19 @@ struct FollowedArrival {
         let confidence: ArrivalConfidence = route.map { $0.answer.knowsTraffic ? .high : .medium } ?? .low
         let source = (route?.source ?? .builtIn).rawValue
         let range = self.range(ofSeconds: remaining, source: source, wall)
-        if let route, let last {
+        // A rider who waits at the door stays about to arrive, and followers know it.
+        guard calculation.reason != .overdue || remaining > 0 else { return nil }
+        self.route = self.last.flatMap { last in
             // The way takes as long as the estimate says.
-            self.route = HeldRoute(
-                route.answer.taking(seconds - self.standingSeconds), from: last.place, to: self.destination,
-                stopsBefore: self.stopsBefore)
+            if let route {
+                return HeldRoute(
+                    route.answer.taking(seconds - self.standingSeconds), from: last.place, to: self.destination,
+                    stopsBefore: self.stopsBefore)
+            }
+            return self.route.flatMap { held in
+                held.stopsBefore == self.stopsBefore
+                    ? held.ahead(of: last.place, taking: remaining - self.standingSeconds) : nil
+            }
         }
         let estimate = ArrivalEstimate(
             state: .ok, arrivesAt: wall + Int64(remaining * 1000), seconds: Int64(remaining.rounded()),
@@ -276,11 +308,18 @@ struct FollowedArrival {
     /// would lead to the wrong ones.
     private func remainingRoute(stopsBefore: Int64?) -> RemainingRoute? {
         guard let route, route.stopsBefore == stopsBefore, let last else { return nil }
-        return route.route.ahead(of: last.place)
+        return route.ahead(of: last.place)
     }
 
     /// The last estimate as new followers receive it: with the way from the rider's position only.
-    var shown: ArrivalEstimate? { self.lastSent?.ahead(of: self.last?.place) }
+    var shown: ArrivalEstimate? {
+        guard var shown = self.lastSent, shown.route != nil else { return self.lastSent }
+        shown.route = self.remainingRoute(stopsBefore: shown.stopsBefore)
+        return shown
+    }
+
+    /// What was learned about the trip; `nil` before there is a position.
+    var learned: TravelEstimator? { self.last == nil ? nil : self.estimator }
 
     /// When most riders arrive for whom these seconds are estimated, ms since the epoch. Only our own estimators are
     /// calibrated, so the estimates of providers have no range.
@@ -294,7 +333,7 @@ struct FollowedArrival {
     enum Turn: Hashable {
         /// Query a provider, or use the built-in estimator if there is none.
         case ask
-        /// Use only the built-in estimator.
+        /// Use the street network and the built-in estimator, without a provider.
         case estimate
         /// Do nothing: another gateway calculates.
         case cede
@@ -304,10 +343,13 @@ struct FollowedArrival {
     static func isShared(_ calculation: ArrivalTime.Calculation) -> Bool { calculation.reason != .overdue }
 
     /// - Parameter isOurs: whether this gateway holds the lease. If not, another gateway calculated less than the
-    ///   interval ago and will do so again. Until then the built-in estimator is better than nothing, and better than
-    ///   an invalid estimate.
+    ///   interval ago and will do so again. Until then the gateway's own estimators are better than nothing, and better
+    ///   than an invalid estimate.
     mutating func turn(_ calculation: ArrivalTime.Calculation, isOurs: Bool, now: UInt64) -> Turn {
-        if isOurs { return .ask }
+        if isOurs {
+            self.time.asked(calculation)
+            return .ask
+        }
         guard calculation.reason != .deviation, !self.isUnknown(now: now) else { return .estimate }
         self.time.ceded(calculation, now: now)
         return .cede

@@ -6,13 +6,13 @@ internal import Tracking
 
 /// A route as it was calculated.
 struct HeldRoute: Hashable {
-    let route: RemainingRoute
+    private let route: RemainingRoute
     /// The number of stops that the route passes first; `nil` for none.
     let stopsBefore: Int64?
     private let line: RouteLine
+    /// Where the rider is, in metres from the start of the line.
+    private var along = 0.0
 
-    /// Metres. A line that begins or ends farther from the points of the query is not its route.
-    static let farthestEnd = 500.0
     /// Metres. A point of the query that is closer to the line is not added to it.
     private static let nearEnd = 5.0
 
@@ -22,7 +22,12 @@ struct HeldRoute: Hashable {
     }
 
     /// The route of an estimate that was published.
-    init?(_ estimate: ArrivalEstimate) { self.init(estimate.route, estimate.stopsBefore) }
+    ///
+    /// - Parameter age: seconds since it was calculated.
+    init?(_ estimate: ArrivalEstimate, age: Double) {
+        self.init(estimate.route, estimate.stopsBefore)
+        self.along = self.route.meters(after: age)
+    }
 
     /// The line of a provider from the rider to the destination. It begins and ends at streets, and if it was calculated
     /// for a place nearby it may begin elsewhere; so it is cut and continued to both places.
@@ -31,11 +36,11 @@ struct HeldRoute: Hashable {
     init?(_ answer: RouteAnswer, from start: Coordinate, to end: Coordinate, stopsBefore: Int64?) {
         guard let places = answer.line, let whole = RouteLine(places) else { return nil }
         // A route with stops may pass the start again later, so only a route without is cut.
-        let spot = whole.nearest(to: start)
+        let spot = whole.nearest(to: start, near: 0)
         let isDirect = stopsBefore == nil
         var rest = isDirect ? whole.places(from: spot) : places
-        guard let first = rest.first, let last = rest.last, Self.meters(start, first) <= Self.farthestEnd,
-            Self.meters(last, end) <= Self.farthestEnd
+        guard let first = rest.first, let last = rest.last, Self.meters(start, first) <= RouteAnswer.farthestEnd,
+            Self.meters(last, end) <= RouteAnswer.farthestEnd
         else { return nil }
         if Self.meters(start, first) > Self.nearEnd { rest.insert(start, at: 0) }
         if Self.meters(last, end) > Self.nearEnd { rest.append(end) }
@@ -44,8 +49,26 @@ struct HeldRoute: Hashable {
         self.init(RemainingRoute(line, seconds: answer.seconds * share), stopsBefore)
     }
 
-    /// Whether the rider is on the route.
-    func contains(_ place: Coordinate) -> Bool { self.line.nearest(to: place).away <= RemainingRoute.leftMeters }
+    /// Records where the rider is.
+    ///
+    /// - Returns: the metres ahead of the rider; `nil` if the rider has left the route.
+    mutating func follow(_ place: Coordinate) -> Double? {
+        let spot = self.line.nearest(to: place, near: self.along)
+        guard spot.away <= RemainingRoute.leftMeters else { return nil }
+        self.along = spot.along
+        return self.line.meters - spot.along
+    }
+
+    /// The part that is ahead of the rider.
+    func ahead(of place: Coordinate) -> RemainingRoute? { self.route.ahead(of: place, near: self.along) }
+
+    /// The part that is ahead of the rider, with another time in seconds.
+    func ahead(of place: Coordinate, taking seconds: Double) -> HeldRoute? {
+        guard let rest = self.ahead(of: place) else { return nil }
+        let seconds = Int64(max(0, seconds).rounded())
+        return HeldRoute(
+            RemainingRoute(polyline: rest.polyline, meters: rest.meters, seconds: seconds), self.stopsBefore)
+    }
 
     private static func meters(_ a: Coordinate, _ b: Coordinate) -> Double { Point(a).meters(to: Point(b)) }
 }

@@ -7,6 +7,12 @@ export const MOST_PLACES = 1_000;
 /** A rider who is farther from the route than this, in m, has left it. The gateway sends another route soon. */
 export const LEFT_ROUTE = 80;
 
+/** m: of two points of a route whose distances from a place differ by more, the nearer one counts. */
+const NEARLY_SAME = 40;
+/** m along the route that count like 1 m beside it, at first; and how much more a way back counts than a way ahead. */
+const ALONG_PER_AWAY = 20;
+const BACKWARD = 3;
+
 const METRES_PER_DEGREE = 6_371_008.8 * Math.PI / 180;
 const RADIANS = Math.PI / 180;
 
@@ -82,8 +88,8 @@ export class Route {
   };
 
   /**
-   * Returns the nearest point of the route: m from its start, m away from the place, and its direction in degrees. Where the
-   * route passes a place twice, the point closer to `near` counts.
+   * Returns the nearest point of the route: m from its start, m away from the place, and its direction in degrees. Of points
+   * that are nearly as near, the one counts that continues the way from `near`: a route may lead there and back.
    *
    * @param {{lat: number, lon: number}} place
    * @param {number|null} near where the rider was before, m from the start
@@ -98,7 +104,7 @@ export class Route {
       const share = length > 0 ? Math.min(1, Math.max(0, (x * east + y * north) / length ** 2)) : 0;
       const away = Math.hypot(x - share * east, y - share * north);
       const along = this.#metres[at] + share * length;
-      const cost = away + (near === null ? 0 : Math.abs(along - near) / 20);
+      const cost = away + (near === null ? 0 : costOf(near, along));
       if (cost < least) [best, least] = [{along, away, heading: headingOf(north, east)}, cost];
     }
     return best;
@@ -132,6 +138,12 @@ export class Route {
   };
 }
 
+/** m by which a point counts as farther away because the rider was elsewhere on the route; less than `NEARLY_SAME`. */
+const costOf = (near, along) => {
+  const way = along < near ? (near - along) * BACKWARD : along - near;
+  return NEARLY_SAME * way / (way + NEARLY_SAME * ALONG_PER_AWAY);
+};
+
 const headingOf = (north, east) => (Math.atan2(east, north) / RADIANS + 360) % 360;
 
 /**
@@ -143,6 +155,7 @@ const headingOf = (north, east) => (Math.atan2(east, north) / RADIANS + 360) % 3
  * @returns {{lat: number, lon: number, heading: number}|null} null if the place is not on the route (`LEFT_ROUTE`)
  */
 export function advance(route, place, metres) {
-  const {along, away} = route.find(place);
+  // The route begins where the rider was when it was calculated, so the first pass is the likely one.
+  const {along, away} = route.find(place, 0);
   return away > LEFT_ROUTE ? null : route.at(along + metres);
 }

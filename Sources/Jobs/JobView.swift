@@ -164,7 +164,8 @@ extension JobView {
             missed: recovery.missed)
         // A new follower sees the way from the rider's position, not where the rider was before.
         if self.snapshot.eta?.route != nil {
-            self.snapshot.eta = self.snapshot.eta?.ahead(of: self.snapshot.location?.fix.place)
+            self.snapshot.eta = self.snapshot.eta?.ahead(
+                of: self.snapshot.location?.fix.place, at: now - (age ?? 0))
         }
         self.snapshot.vendor = record.vendor?.name
         self.snapshot.display = record.display
@@ -223,7 +224,7 @@ extension EarlyArrival {
             let destination = record.destination
         else { return nil }
         self.init(
-            status: record.status, since: record.statusAt, from: vendor, to: destination,
+            status: record.status, since: record.statusAt, acceptedAt: record.acceptedAt, from: vendor, to: destination,
             vehicle: record.display?.vehicle ?? card?.vehicle,
             promisedFrom: record.display?.window?.from, settings: settings)
     }

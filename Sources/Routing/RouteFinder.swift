@@ -83,33 +83,52 @@ package actor RouteFinder {
             let began = self.clock().monotonic
             do throws(ProviderFailure) {
                 let answer = try provider.answer(try await self.client.ask(provider.request(question)))
+                    .checked(for: question)
                 self.chain.succeeded(asked)
-                let found = SourcedRoute(
-                    answer: answer, source: provider.source, stops: Array(question.places.dropFirst()))
-                return self.found(found, cell, since: began)
+                let route = self.found(answer, of: provider.source, for: question, since: began)
+                self.cache.store(route, cell, now: self.clock().monotonic)
+                return route
             } catch {
                 self.chain.failed(asked, error, now: self.clock().monotonic)
                 self.report(.failed(provider.source, error))
             }
         }
+        let route = await self.searchLocally(question)
+        if let route { self.cache.store(route, cell, now: self.clock().monotonic) }
+        return route
+    }
+
+    /// Finds a route without querying a provider: a cached one, or a local one. A local route is not cached here, because
+    /// a provider's is better.
+    ///
+    /// - Returns: `nil` if there is none. Then use the built-in estimator.
+    package func findWithoutProviders(_ question: RouteQuery) async -> SourcedRoute? {
+        let cell = RouteCell(question, distinguishesVehicles: self.local != nil)
+        if let known = self.cache.answer(cell, now: self.clock().monotonic) {
+            self.report(.cached(known.source))
+            return known.shared(with: question)
+        }
+        return await self.searchLocally(question)
+    }
+
+    private func searchLocally(_ question: RouteQuery) async -> SourcedRoute? {
         guard let local = self.local else { return nil }
         let began = self.clock().monotonic
         do throws(ProviderFailure) {
             let answer = try await local.answer(question)
-            let found = SourcedRoute(
-                answer: answer, source: local.source, stops: Array(question.places.dropFirst()))
-            return self.found(found, cell, since: began)
+            return self.found(answer, of: local.source, for: question, since: began)
         } catch {
             self.report(.failed(local.source, error))
             return nil
         }
     }
 
-    private func found(_ route: SourcedRoute, _ cell: RouteCell, since began: UInt64) -> SourcedRoute {
+    private func found(
+        _ answer: RouteAnswer, of source: ArrivalSource, for question: RouteQuery, since began: UInt64
+    ) -> SourcedRoute {
         let now = self.clock().monotonic
-        self.cache.store(route, cell, now: now)
-        self.report(.answered(route.source, .nanoseconds(Int64(clamping: now - min(now, began)))))
-        return route
+        self.report(.answered(source, .nanoseconds(Int64(clamping: now - min(now, began)))))
+        return SourcedRoute(answer: answer, source: source, stops: Array(question.places.dropFirst()))
     }
 
     private func step(from index: Int, _ mode: TravelMode) -> RouteChain.Step {

@@ -92,6 +92,29 @@ package struct RouteAnswer: Hashable, Sendable {
         self.line = line
     }
 
+    /// Metres. A provider moves the points of a query to streets. A line that begins or ends farther from them leads from
+    /// or to somewhere else.
+    package static let farthestEnd = 500.0
+    /// A route is shorter than the straight line by at most these metres plus this share of the line, and by no more than
+    /// both ends together can be moved.
+    static let missing = (meters: 200.0, share: 0.05)
+    /// The longest time of a route: seconds to wait, for example for a ferry, and then a speed far below walking in m/s.
+    static let slowest = (waiting: 1_800.0, speed: 0.25)
+
+    /// Returns the answer if it is a route through the places of the query.
+    ///
+    /// - Throws: `noRoute` for one that does not reach the destination, or takes absurdly long.
+    func checked(for question: RouteQuery) throws(ProviderFailure) -> RouteAnswer {
+        guard let straight = RouteLine(question.places), let destination = question.places.last else { throw .noRoute }
+        let missing = min(2 * Self.farthestEnd, Self.missing.meters + straight.meters * Self.missing.share)
+        let longest = Self.slowest.waiting + max(self.meters, straight.meters) / Self.slowest.speed
+        guard self.meters >= straight.meters - missing, self.seconds <= longest else { throw .noRoute }
+        if let end = self.line?.last, let gap = RouteLine([end, destination]), gap.meters > Self.farthestEnd {
+            throw .noRoute
+        }
+        return self
+    }
+
     /// The answer without its line.
     var withoutLine: RouteAnswer { RouteAnswer(self, seconds: self.seconds, line: nil) }
 

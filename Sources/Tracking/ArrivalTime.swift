@@ -19,7 +19,7 @@ package struct ArrivalTime: Sendable {
         /// Minimum time between two calculations, whatever the rider does.
         package var shortestInterval = UInt64.seconds(10)
         /// Metres. A rider who is this much farther from the destination than at the closest point since the
-        /// calculation takes another route.
+        /// calculation takes another route. On a route that is known, the metres along it count.
         package var deviationMeters = 250.0
         /// Timeout of a calculation.
         package var longestCalculation = UInt64.seconds(10)
@@ -33,7 +33,7 @@ package struct ArrivalTime: Sendable {
         /// After this time without a location, there is nothing to calculate from.
         package var longestSilence = UInt64.seconds(300)
         /// A new estimate is ignored if it differs by less than both of these: seconds, and a share of the remaining
-        /// time.
+        /// time. Once the arrival is overdue, one within these seconds is still "any moment".
         package var jitterSeconds = 30.0
         package var jitterShare = 0.1
 
@@ -46,7 +46,7 @@ package struct ArrivalTime: Sendable {
         package enum Reason: Hashable, Sendable {
             /// The interval is over.
             case due
-            /// The rider takes another route than assumed.
+            /// The rider takes another route than assumed, or uses another vehicle.
             case deviation
             /// The predicted time has passed, and the rider has not arrived. Close to the destination no provider knows
             /// more than the built-in estimator, which is used alone.
@@ -72,6 +72,7 @@ package struct ArrivalTime: Sendable {
     private var askedAt: UInt64?
     /// The shortest distance to the destination since the last calculation, in m.
     private var nearestMeters: Double?
+    private var isAlongRoute = false
     private var deviates = false
     private var seenAt: UInt64?
 
@@ -79,17 +80,21 @@ package struct ArrivalTime: Sendable {
 
     /// Records an accepted reading.
     ///
-    /// - Parameter metersToGo: the straight-line distance to the destination.
-    package mutating func observe(metersToGo: Double, now: UInt64) {
+    /// - Parameters:
+    ///   - metersToGo: the distance to the destination.
+    ///   - isAlongRoute: whether it is the distance along the route that was calculated, which may lead away from the
+    ///     destination for a while. Otherwise it is the straight line.
+    package mutating func observe(metersToGo: Double, isAlongRoute: Bool = false, now: UInt64) {
         // After a silence, the rider may have taken any route.
         if let seenAt = self.seenAt, now > seenAt + self.bounds.freshFor { self.deviates = true }
         self.seenAt = now
+        if isAlongRoute != self.isAlongRoute { (self.isAlongRoute, self.nearestMeters) = (isAlongRoute, nil) }
         self.nearestMeters = min(self.nearestMeters ?? metersToGo, metersToGo)
         if let nearest = self.nearestMeters, metersToGo > nearest + self.bounds.deviationMeters { self.deviates = true }
     }
 
-    /// The rider has left the route that was calculated.
-    package mutating func leftRoute() { self.deviates = true }
+    /// The rider has left the route that was calculated, or uses another vehicle.
+    package mutating func deviated() { self.deviates = true }
 
     /// The destination changed, so earlier results are invalid.
     package mutating func redirected() {
@@ -107,8 +112,14 @@ package struct ArrivalTime: Sendable {
         self.numbers += 1
         let calculation = Calculation(reason: reason, number: self.numbers, began: now)
         (self.running, self.triedAt) = (calculation, now)
-        if reason != .overdue { self.askedAt = self.scheduled(now) }
+        if reason == .due { self.askedAt = self.scheduled(now) }
         return calculation
+    }
+
+    /// The calculation queries a provider before it is due.
+    package mutating func asked(_ calculation: Calculation) {
+        guard calculation == self.running, calculation.reason != .due else { return }
+        self.askedAt = calculation.began
     }
 
     /// - Parameter seconds: from the start of the calculation to the arrival.
@@ -132,7 +143,11 @@ package struct ArrivalTime: Sendable {
     ///   - began: when its calculation started, by this gateway's clock.
     package mutating func adopt(seconds: Double, from began: UInt64, now: UInt64) {
         guard seconds.isFinite, began <= now, began >= self.calculatedAt ?? 0 else { return }
-        (self.triedAt, self.askedAt) = (max(self.triedAt ?? 0, began), max(self.askedAt ?? 0, began))
+        self.triedAt = max(self.triedAt ?? 0, began)
+        // A result from before the interval is over queried no provider.
+        if began + self.bounds.shortestInterval >= self.askedAt.map({ $0 + self.bounds.interval }) ?? 0 {
+            self.askedAt = began
+        }
         self.accept(seconds: seconds, from: began, now: now)
     }
 
@@ -140,8 +155,11 @@ package struct ArrivalTime: Sendable {
         (self.failures, self.calculatedAt) = (0, began)
         (self.nearestMeters, self.deviates) = (nil, false)
         let arrival = began + UInt64.seconds(min(max(0, seconds), Self.longestSeconds))
-        if let shown = self.arrivesAt, shown > now {
-            let remaining = Double(arrival) / 1e9 - Double(now) / 1e9
+        let remaining = Double(arrival) / 1e9 - Double(now) / 1e9
+        if let shown = self.arrivesAt, shown <= now {
+            // Followers see "any moment" already. A rider who waits at the door stays about to arrive.
+            guard remaining > self.bounds.jitterSeconds else { return }
+        } else if let shown = self.arrivesAt {
             let difference = abs(Double(arrival) / 1e9 - Double(shown) / 1e9)
             // A difference of a few seconds matters only close to the arrival.
             guard difference > min(self.bounds.jitterSeconds, max(0, remaining) * self.bounds.jitterShare) else {

@@ -27,6 +27,8 @@ package struct EarlyArrival: Hashable, Sendable {
 
     /// While a step takes longer than usual, the arrival is postponed by this many seconds at a time.
     static let postponement = 300.0
+    /// ms by which the time of a status may be ahead of this clock. An estimate is never from the future.
+    static let furthestAhead: Int64 = 30_000
     /// Seconds after which a late step says nothing about the arrival.
     static let longestDelay = 10_800.0
     /// Seconds until an arrival about which something can be said.
@@ -38,6 +40,8 @@ package struct EarlyArrival: Hashable, Sendable {
     package private(set) var status: JobStatus
     /// ms since the epoch
     package private(set) var statusAt: Int64
+    /// ms since the epoch; `nil` if it is unknown. Preparation counts from then.
+    private var acceptedAt: Int64?
     private let vendor: Point
     private let destination: Point
     package var vehicle: Vehicle?
@@ -46,15 +50,29 @@ package struct EarlyArrival: Hashable, Sendable {
     private let settings: Settings
 
     package init(
-        status: JobStatus, since statusAt: Int64, from vendor: Coordinate, to destination: Coordinate,
+        status: JobStatus, since statusAt: Int64, acceptedAt: Int64? = nil, from vendor: Coordinate,
+        to destination: Coordinate,
         vehicle: Vehicle?, promisedFrom: Int64?, settings: Settings
     ) {
         (self.status, self.statusAt, self.vehicle) = (status, statusAt, vehicle)
+        self.acceptedAt = status == .accepted ? statusAt : acceptedAt
         (self.vendor, self.destination) = (Point(vendor), Point(destination))
         (self.promisedFrom, self.settings) = (promisedFrom, settings)
     }
 
-    package mutating func move(to status: JobStatus, at time: Int64) { (self.status, self.statusAt) = (status, time) }
+    package mutating func move(to status: JobStatus, at time: Int64) {
+        (self.status, self.statusAt) = (status, time)
+        if status == .accepted { self.acceptedAt = time }
+    }
+
+    /// When the step that ends next began, ms since the epoch. An order whose acceptance says nothing any longer, for
+    /// example because it was accepted for the evening, counts from the start of its preparation.
+    private func stepBegan(seconds steps: Double, wall: Int64) -> Int64 {
+        guard self.status == .preparing, let acceptedAt, (0...self.statusAt).contains(acceptedAt),
+            Double(wall - acceptedAt) / 1000 - steps <= Self.longestDelay
+        else { return self.statusAt }
+        return acceptedAt
+    }
 
     /// Usual seconds from the start of the status until the rider leaves; `nil` when that cannot be known.
     private var stepSeconds: Double? {
@@ -79,7 +97,8 @@ package struct EarlyArrival: Hashable, Sendable {
         // What is next: the rider leaves, or arrives.
         let next = steps > 0 ? steps : travel
         guard next <= Self.longest else { return nil }
-        let late = Double(wall - self.statusAt) / 1000 - next
+        let began = self.stepBegan(seconds: steps, wall: wall)
+        let late = Double(wall - began) / 1000 - next
         guard late <= Self.longestDelay else { return nil }
         let postponements = late < 0 ? 0 : (late / Self.postponement).rounded(.down) + 1
         // From `since`, the next thing is expected in `rest` seconds.
@@ -88,22 +107,24 @@ package struct EarlyArrival: Hashable, Sendable {
         let (step, way) = steps > 0 ? (rest, travel) : (0, rest)
         let range = estimator.range(ofSeconds: way)
         return self.estimate(
-            since: self.statusAt + Int64(since * 1000), seconds: step + way,
+            since: began + Int64(since * 1000), wall: wall, seconds: step + way,
             range: step * Self.stepRange.lowerBound + range.lowerBound...step * Self.stepRange.upperBound
                 + range.upperBound)
     }
 
     private func estimate(
-        since at: Int64, seconds: Double, range: ClosedRange<Double>
+        since at: Int64, wall: Int64, seconds: Double, range: ClosedRange<Double>
     ) -> ArrivalEstimate? {
         let early = self.promisedFrom.map { (Double($0) - Double(at)) / 1000 - seconds } ?? 0
         let shift = max(0, early)
         // An order for another day.
         guard range.upperBound + shift <= Self.longest else { return nil }
         func time(_ seconds: Double) -> Int64 { at + Int64((seconds + shift).rounded()) * 1000 }
+        let arrivesAt = time(seconds)
+        let calculatedAt = at <= wall ? at : max(0, at - Self.furthestAhead)
         return ArrivalEstimate(
-            state: .ok, arrivesAt: time(seconds), seconds: Int64((seconds + shift).rounded()), source: Self.source,
-            confidence: .low, at: at, earliestAt: time(min(range.lowerBound, seconds)),
+            state: .ok, arrivesAt: arrivesAt, seconds: (arrivesAt - calculatedAt) / 1000, source: Self.source,
+            confidence: .low, at: calculatedAt, earliestAt: time(min(range.lowerBound, seconds)),
             latestAt: time(max(range.upperBound, seconds)))
     }
 

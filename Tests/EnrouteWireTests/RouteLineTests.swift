@@ -74,12 +74,46 @@ import Testing
         #expect(try #require(route.ahead(of: Self.place(200, 100))).meters == 0)
     }
 
+    /// 500 m east, and back 12 m beside it.
+    private static let thereAndBack = RouteLine([place(0), place(0, 500), place(12, 500), place(12)])!
+
+    @Test func `where a line leads there and back, the way before decides which pass counts`() {
+        // The receiver is off by 8 m, toward the other pass.
+        #expect(abs(Self.thereAndBack.nearest(to: Self.place(8, 300), near: 250).along - 300) < 1)
+        #expect(abs(Self.thereAndBack.nearest(to: Self.place(4, 300), near: 650).along - 712) < 1)
+        #expect(abs(Self.thereAndBack.nearest(to: Self.place(8, 300), near: 0).along - 300) < 1)
+        // Far from the way before, the nearer pass counts, so a rider on the line has never left it.
+        let long = RouteLine([Self.place(0), Self.place(0, 9000), Self.place(75, 9000), Self.place(75)])!
+        #expect(long.nearest(to: Self.place(75), near: 0).away < 1)
+    }
+
+    @Test func `a rider who turns at the end of the line is on its way back, however rarely there are positions`() {
+        let line = RouteLine([Self.place(0), Self.place(0, 1000), Self.place(0)])!
+        for (step, offset) in [(20.0, 0.0), (70, 35), (100, 1), (100, 99), (150, 75)] {
+            var (along, driven) = (0.0, offset)
+            while driven < 2000 {
+                let east = driven <= 1000 ? driven : 2000 - driven
+                along = line.nearest(to: Self.place(0, east), near: along).along
+                driven += step
+            }
+            #expect(abs(along - (driven - step)) < 1, "a position every \(step) m, first at \(offset) m")
+        }
+    }
+
+    @Test func `of a way there and back, a snapshot contains what is ahead at the speed of the estimate`() throws {
+        let route = try #require(RemainingRoute(Self.thereAndBack, seconds: 101))
+        let eta = ArrivalEstimate(state: .ok, arrivesAt: 101_000, seconds: 101, at: 0, route: route)
+        let out = try #require(eta.ahead(of: Self.place(8, 300), at: 30_000).route)
+        let back = try #require(eta.ahead(of: Self.place(4, 300), at: 71_000).route)
+        #expect(abs(out.meters - 712) < 2 && abs(back.meters - 300) < 2)
+    }
+
     @Test func `customers see no way to the stops before theirs`() {
         let route = RemainingRoute(Self.bend, seconds: 60)
         let direct = ArrivalEstimate(state: .ok, arrivesAt: 1, seconds: 1, at: 1, route: route)
         let later = ArrivalEstimate(state: .ok, arrivesAt: 1, seconds: 1, at: 1, stopsBefore: 1, route: route)
         #expect(direct.forCustomers == direct && later.forCustomers.route == nil)
-        #expect(later.forCustomers.arrivesAt == 1 && direct.ahead(of: nil).route == nil)
+        #expect(later.forCustomers.arrivesAt == 1 && direct.ahead(of: nil, at: 1).route == nil)
     }
 
     @Test func `a route is redacted in logs`() {

@@ -54,6 +54,24 @@ test('where the route passes a place twice, the metres before decide', () => {
   assert.ok(loop.find(place, 170).along > 150);
 });
 
+test('where the route leads there and back, a rider who turns at its end is on the way back', () => {
+  const route = new Route([ROME, east(ROME, 1000), ROME]);
+  for (const [step, offset] of [[20, 0], [70, 35], [100, 1], [100, 99], [150, 75]]) {
+    let along = 0;
+    let driven = offset;
+    for (; driven < 2000; driven += step) along = route.find(east(ROME, Math.min(driven, 2000 - driven)), along).along;
+    assert.ok(Math.abs(along - (driven - step)) < 1, `a position every ${step} m, first at ${offset} m`);
+  }
+  // Far from the way before, the nearer pass counts, so a rider on the route has never left it.
+  const long = new Route([ROME, east(ROME, 9000), east(north(ROME, 75), 9000), north(ROME, 75)]);
+  assert.ok(long.find(north(ROME, 75), 0).away < 1);
+});
+
+test('a place of which nothing else is known moves along the first pass', () => {
+  const route = new Route([ROME, east(ROME, 500), east(north(ROME, 12), 500), north(ROME, 12)]);
+  assert.ok(distance(advance(route, east(north(ROME, 8), 300), 100), east(ROME, 400)) < 1);
+});
+
 test('a place moves along the route around the corner, and no farther than to its end', () => {
   const route = bent();
   const there = advance(route, north(ROME, 150), 100);

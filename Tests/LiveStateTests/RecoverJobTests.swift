@@ -38,11 +38,13 @@ import Testing
             let answer = try await self.recover(stage)
             let since = try #require(try await stage.record("reporter_since").first ?? nil)
             #expect(Int64(since) != nil)
+            let accepted = try #require(try await stage.record("accepted_at").first ?? nil)
+            #expect(Int64(accepted) ?? .max <= record.statusAt)
             #expect(
                 answer.array?[1].array?.map(\.text) == [
                     "delivery", "customer-1", "rider-1", "berlin", #"{"lat":52.5,"lon":13.4}"#, "", "in_transit",
                     String(record.statusAt), "epoch-1", record.head.description, "1", String(deadline),
-                    String(fence), "in_transit", "", "", "", "", "rider-1 ~rest", "", since,
+                    String(fence), "in_transit", "", "", accepted, "", "", "rider-1 ~rest", "", since,
                 ])
             #expect(self.events(answer) == (1, []))
         }
@@ -53,9 +55,9 @@ import Testing
             try await stage.createJob()
             let answer = try await self.recover(stage)
             #expect(
-                answer.array?[1].array?.suffix(10).map(\.text)
-                    == ["", "", "pending_vendor_acceptance", "", "", "", "", "", "", ""])
-            #expect(answer.array?[1].array?.count == 21)
+                answer.array?[1].array?.suffix(11).map(\.text)
+                    == ["", "", "pending_vendor_acceptance", "", "", "", "", "", "", "", ""])
+            #expect(answer.array?[1].array?.count == 22)
         }
     }
 

@@ -39,6 +39,39 @@ import Testing
         #expect(abs(try Self.seconds(Self.early(.preparing, settings: settings)) - (90 + travel)) <= 1)
     }
 
+    @Test func `preparation counts from the acceptance, whenever it starts and whoever reads it`() throws {
+        let (accepted, minute) = (Self.early(.accepted), Int64(60_000))
+        let promise = try #require(accepted.estimate(wall: Self.epoch)?.arrivesAt)
+        for minutes in [Int64(0), 3, 14] {
+            let at = Self.epoch + minutes * minute
+            var moved = accepted
+            moved.move(to: .preparing, at: at)
+            let read = EarlyArrival(
+                status: .preparing, since: at, acceptedAt: Self.epoch, from: Self.shop, to: Self.home,
+                vehicle: .bicycle,
+                promisedFrom: nil, settings: .init())
+            #expect(moved.estimate(wall: at)?.arrivesAt == promise, "\(minutes)")
+            #expect(read.estimate(wall: at) == moved.estimate(wall: at))
+        }
+        // Accepted for the evening: nothing followed from the acceptance, so the start of the preparation counts.
+        let evening = Self.epoch + 300 * minute
+        #expect(accepted.estimate(wall: evening) == nil)
+        var moved = accepted
+        moved.move(to: .preparing, at: evening)
+        #expect(moved.estimate(wall: evening)?.arrivesAt == promise + 300 * minute)
+    }
+
+    @Test func `the estimate of a status that is ahead of the clock is not from the future`() throws {
+        for ahead in [Int64(0), 1_000, 29_000] {
+            let wall = Self.epoch - ahead
+            let estimate = try #require(Self.early(.inTransit).estimate(wall: wall))
+            #expect(estimate.at <= wall && estimate.at > 0, "\(ahead)")
+            let arrivesAt = try #require(estimate.arrivesAt)
+            #expect(arrivesAt == Self.early(.inTransit).estimate(wall: Self.epoch)?.arrivesAt)
+            #expect(estimate.seconds == (arrivesAt - estimate.at) / 1000)
+        }
+    }
+
     @Test func `the vehicle counts, and the range is wider than that of the way`() throws {
         #expect(
             try Self.seconds(Self.early(.readyForPickup, vehicle: .foot)) > Self.seconds(Self.early(.readyForPickup)))

@@ -63,14 +63,23 @@ public struct RemainingRoute: Hashable, Sendable, CustomStringConvertible, Custo
 
     /// Returns the part that is still ahead.
     ///
-    /// - Parameter place: of the rider.
+    /// - Parameters:
+    ///   - place: of the rider.
+    ///   - near: about where the rider should be, in metres from the start of the line. It decides where the line passes
+    ///     a place twice.
     /// - Returns: `nil` if the rider has left the line.
-    package func ahead(of place: Coordinate) -> RemainingRoute? {
+    package func ahead(of place: Coordinate, near: Double = 0) -> RemainingRoute? {
         guard let line = self.line else { return nil }
-        let spot = line.nearest(to: place)
+        let spot = line.nearest(to: place, near: near)
         guard spot.away <= Self.leftMeters, let rest = RouteLine(line.places(from: spot)) else { return nil }
         let share = line.meters > 0 ? rest.meters / line.meters : 0
         return RemainingRoute(rest, seconds: Double(self.seconds) * min(1, share))
+    }
+
+    /// About how many metres of the route lie behind a rider after some seconds, at its usual speed.
+    package func meters(after seconds: Double) -> Double {
+        guard self.seconds > 0 else { return 0 }
+        return Double(self.meters) * min(1, max(0, seconds / Double(self.seconds)))
     }
 }
 
@@ -85,10 +94,13 @@ extension ArrivalEstimate {
 
     /// The estimate with only the part of the route that is ahead of the rider, or without a route if the rider has
     /// left it or `place` is `nil`.
-    package func ahead(of place: Coordinate?) -> ArrivalEstimate {
+    ///
+    /// - Parameter time: when the rider was there, ms since the epoch.
+    package func ahead(of place: Coordinate?, at time: Int64) -> ArrivalEstimate {
         guard let route = self.route else { return self }
         var estimate = self
-        estimate.route = place.flatMap { route.ahead(of: $0) }
+        let near = route.meters(after: Double(time) / 1000 - Double(self.at) / 1000)
+        estimate.route = place.flatMap { route.ahead(of: $0, near: near) }
         return estimate
     }
 }

@@ -42,9 +42,23 @@ package struct RouteLine: Hashable, Sendable, CustomStringConvertible, CustomRef
         fileprivate let index: Int
     }
 
+    /// Metres: of two points whose distances from a place differ by more, the nearer one counts.
+    private static let nearlySame = 40.0
+    /// Metres along the line that count like one metre beside it, at first.
+    private static let alongPerAway = 20.0
+    /// How much more a way back counts than a way ahead.
+    private static let backward = 3.0
+
     /// Returns the point nearest to a place. Cost: O(places).
-    package func nearest(to place: Coordinate) -> Spot {
+    ///
+    /// A line that leads there and back passes a place twice. Of points that are nearly as near, the one counts that
+    /// continues the way. `Route.find` of the JavaScript client does the same.
+    ///
+    /// - Parameter near: where the rider was before, in metres from the start of the line; `nil` if it is unknown. Then
+    ///   of points that are equally near, the first one counts.
+    package func nearest(to place: Coordinate, near: Double? = nil) -> Spot {
         var best = Spot(along: 0, away: .infinity, place: self.places[0], index: 0)
+        var least = Double.infinity
         for index in self.places.indices.dropLast() {
             let (from, to) = (self.places[index], self.places[index + 1])
             let (step, offset) = (Step(from, to), Step(from, place))
@@ -52,12 +66,20 @@ package struct RouteLine: Hashable, Sendable, CustomStringConvertible, CustomRef
             let dot = offset.north * step.north + offset.east * step.east
             let share = squared > 0 ? min(1, max(0, dot / squared)) : 0
             let away = hypot(offset.north - share * step.north, offset.east - share * step.east)
-            guard away < best.away else { continue }
-            best = Spot(
-                along: self.metersTo[index] + share * squared.squareRoot(), away: away,
-                place: Self.between(from, to, share), index: index)
+            let along = self.metersTo[index] + share * squared.squareRoot()
+            let cost = away + (near.map { Self.cost(from: $0, to: along) } ?? 0)
+            guard cost < least else { continue }
+            least = cost
+            best = Spot(along: along, away: away, place: Self.between(from, to, share), index: index)
         }
         return best
+    }
+
+    /// Metres by which a point counts as farther away because the rider was elsewhere on the line. It grows with the way
+    /// there, up to `nearlySame`.
+    private static func cost(from near: Double, to along: Double) -> Double {
+        let way = along < near ? (near - along) * Self.backward : along - near
+        return Self.nearlySame * way / (way + Self.nearlySame * Self.alongPerAway)
     }
 
     /// The place at a share of the way. Across the date line, it is the end.

@@ -75,6 +75,9 @@ package struct JobRecord: Sendable, Hashable {
     package var revision: Int64 = 0
     /// Shown to followers.
     package var display: JobDisplay?
+    /// When the vendor accepted the delivery, ms since the epoch; `nil` before, and in a record that was written before this
+    /// field existed.
+    package var acceptedAt: Int64?
     /// For services and operations staff only.
     package var metadata: JobMetadata?
     /// For the rider, services and operations staff.
@@ -87,16 +90,16 @@ extension JobRecord {
     /// The fields of a record in the order of recover_job.
     static let fields = [
         "kind", "customer", "rider", "zone", "destination", "vendor", "status", "status_at", "epoch", "head",
-        "travel_active", "travel_deadline", "fence", "reached", "revision", "display", "metadata",
-        "customer_note", "reporter", "recipient", "reporter_since",
+        "travel_active", "travel_deadline", "fence", "reached", "revision", "display",
+        "accepted_at", "metadata", "customer_note", "reporter", "recipient", "reporter_since",
     ]
 
-    /// The fields without those that only the job's own readers need: its revision, its display, its metadata,
+    /// The fields without those that only the job's own readers need: its revision, its display, its acceptance, its metadata,
     /// the customer's note, its reporter and since when, and its recipient.
     static let briefFields = Self.fields.prefix(14)
 
     /// The fields that lists of jobs need: all but the last five.
-    static let listedFields = Self.fields.prefix(16)
+    static let listedFields = Self.fields.prefix(17)
 
     /// Reads fields of a record without a script: `Self.fields`, `Self.listedFields` or `Self.briefFields`.
     static func query<Names: Sequence<String>>(_ fields: Names, of key: String) -> RedisCommand {
@@ -115,10 +118,10 @@ extension JobRecord {
         return zip(Self.fields, values).allSatisfy { name, value in name == "fence" || value == .null }
     }
 
-    /// - Parameter fields: the twenty-one fields of `state` in the reply of recover_job, or the first fourteen or sixteen.
+    /// - Parameter fields: the twenty-two fields of `state` in the reply of recover_job, or the first fourteen or seventeen.
     init?(_ fields: [RESPValue]) {
         let texts = fields.compactMap(\.text)
-        guard texts.count == fields.count, [14, 16, 21].contains(texts.count), let kind = JobKind(rawValue: texts[0]),
+        guard texts.count == fields.count, [14, 17, 22].contains(texts.count), let kind = JobKind(rawValue: texts[0]),
             let customer = PersonID(texts[1]),
             let rider = optional(texts[2], { PersonID($0) }), let zone = optional(texts[3], { ZoneID($0) }),
             let status = JobStatus(rawValue: texts[6]), let statusAt = texts[7].timestamp, texts[8].isNonce,
@@ -144,21 +147,23 @@ extension JobRecord {
         self.reached = reached
         // A member that cannot be parsed makes the whole record malformed.
         guard texts[4].isEmpty || self.destination != nil || self.geocoded != nil else { return nil }
-        guard texts.count >= 16 else { return }
+        guard texts.count >= 17 else { return }
         guard let revision = optional(texts[14], \.fence),
-            let display = optionalJSON(texts[15], { JobDisplay(json: $0) })
+            let display = optionalJSON(texts[15], { JobDisplay(json: $0) }),
+            let acceptedAt = optional(texts[16], \.timestamp)
         else { return nil }
         self.revision = revision ?? 0
         self.display = display
-        guard texts.count == 21 else { return }
+        self.acceptedAt = acceptedAt
+        guard texts.count == 22 else { return }
         // `<rider> <device>`. Of a rider that had the job before, it means nothing.
-        let parts = texts[18].split(separator: " ", omittingEmptySubsequences: false)
-        guard texts[18].isEmpty || parts.count == 2,
+        let parts = texts[19].split(separator: " ", omittingEmptySubsequences: false)
+        guard texts[19].isEmpty || parts.count == 2,
             let reporter = optional(parts.last.map(String.init) ?? "", { Reporter(stored: $0) }),
-            let since = optional(texts[20], \.timestamp),
-            let metadata = optionalJSON(texts[16], { JobMetadata(json: $0) }),
-            let customerNote = optional(texts[17], { CustomerNote($0) }),
-            let recipient = optionalJSON(texts[19], { Recipient(json: $0) })
+            let since = optional(texts[21], \.timestamp),
+            let metadata = optionalJSON(texts[17], { JobMetadata(json: $0) }),
+            let customerNote = optional(texts[18], { CustomerNote($0) }),
+            let recipient = optionalJSON(texts[20], { Recipient(json: $0) })
         else { return nil }
         (self.metadata, self.customerNote, self.recipient) = (metadata, customerNote, recipient)
         let isOfRider = parts.first.map(String.init) == self.rider?.text

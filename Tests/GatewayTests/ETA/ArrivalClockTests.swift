@@ -23,12 +23,12 @@ import Testing
     /// Confined to the loop of its client.
     private final class Stage {
         let arrivals: ArrivalTimes
-        let routing = ArrivalRouting.alone
+        let routing: ArrivalRouting
         let clock: Clock
 
-        init(_ client: RedisClient) {
-            let (settings, clock) = (LiveStateSettings(), Clock())
-            self.clock = clock
+        init(_ client: RedisClient, routing: ArrivalRouting = .alone, clock: Clock = Clock()) {
+            let settings = LiveStateSettings()
+            (self.routing, self.clock) = (routing, clock)
             self.arrivals = ArrivalTimes(
                 eventLoop: client.eventLoop, store: ETAStore(live: client, settings: settings),
                 before: PrecedingStops(
@@ -180,6 +180,66 @@ import Testing
             #expect(minute.at > first.at)
             let back = try await pass(north: 0.0246)
             #expect(back.at > minute.at)
+        }
+    }
+
+    @Test func `what was learned about a walker is known after its only follower reconnects, also on another loop`()
+        async throws
+    {
+        try await Self.run { client, feed, stage, view in
+            let publisher = LocationPublisher(live: client, settings: LiveStateSettings())
+            let start = WallClock.nowMilliseconds
+            _ = try await client.eventLoop.submit { stage.value.arrivals.viewRead(view.value, of: Self.job) }.get()
+            // Four minutes at 1.4 m/s.
+            for step in 1...12 {
+                let place = Coordinate(latitude: 41.915 - Double(step) * 28 / 111_195, longitude: 12.5)!
+                _ = try await publisher.publish(
+                    Fix(at: start + Int64(step) * 20_000, place: place), for: Self.job, by: Self.rider,
+                    receivedAt: start
+                ).get()
+                let position = try #require(try await feed.read(Self.job).get().position)
+                try await client.eventLoop.submit {
+                    stage.value.arrivals.received(
+                        position: position.withUnsafeBytes { Frame.text($0) }, of: Self.job)
+                    for _ in 0..<20 { stage.value.passSecond() }
+                }.get()
+            }
+            let loops = try await client.eventLoop.submit {
+                let other = Stage(client, routing: stage.value.routing, clock: stage.value.clock)
+                return NIOLoopBound([stage.value, other], eventLoop: client.eventLoop)
+            }.get()
+            for index in 0..<2 {
+                let vehicle = try await client.eventLoop.submit {
+                    loops.value[0].arrivals.unfollow(Self.job)
+                    loops.value[index].passSecond()
+                    _ = loops.value[index].arrivals.viewRead(view.value, of: Self.job)
+                    defer { loops.value[index].arrivals.unfollow(Self.job) }
+                    return loops.value[index].arrivals.assumedVehicle(of: Self.job)
+                }.get()
+                #expect(vehicle == .foot, "loop \(index)")
+            }
+        }
+    }
+
+    @Test func `a result that Redis has lost is calculated again within 10 s`() async throws {
+        try await Self.run { client, feed, stage, view in
+            try await client.eventLoop.submit {
+                _ = stage.value.arrivals.viewRead(view.value, of: Self.job)
+                stage.value.passSecond()
+            }.get()
+            var told: ArrivalEstimate?
+            while told == nil { told = try await feed.read(Self.job).get().eta }
+            let first = try #require(told)
+            _ = try await client.run("DEL", "job:{job-1}:eta", "job:{job-1}:eta:lease")
+            try await client.eventLoop.submit {
+                stage.value.arrivals.received(first, of: Self.job)
+                _ = stage.value.arrivals.viewRead(view.value, of: Self.job)
+                for _ in 0..<10 { stage.value.passSecond() }
+            }.get()
+            // Stops, lease and result are three requests, one after the other on this connection.
+            for _ in 0..<4 { _ = try await feed.read(Self.job).get() }
+            let again = try #require(try await feed.read(Self.job).get().eta)
+            #expect(again.at > first.at)
         }
     }
 

@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import Gateway
+@testable import HTTPValues
 @testable import Realtime
 
 /// What customers receive about the arrival before the rider is on the way.
@@ -52,6 +53,32 @@ import Testing
                     let read = try await gateway.rest("GET", "/api/v1/jobs/job-1", by: "anna", .customer)
                     #expect(read.text.contains(#""arrivesAt":\#(next.arrivesAt ?? 0)"#), "\(read)")
                     #expect(!read.text.contains(#""vendorAddress""#) && !read.text.contains(#""position":{"#))
+                }
+            }
+        }
+    }
+
+    @Test func `the start of the preparation does not postpone the arrival, for followers and for readers`()
+        async throws
+    {
+        try await within {
+            try await RunningGateway.run(isSecure: false) { gateway in
+                func arrivesAt() async throws -> Int64 {
+                    let answer = try await gateway.rest("GET", "/api/v1/jobs/job-1", by: "anna", .customer)
+                    let digits = try #require(answer.text.firstMatch(of: /"arrivesAt":([0-9]+)/)?.1)
+                    return try #require(Int64(digits))
+                }
+                try await Self.order(gateway)
+                let accepted = WallClock.nowMilliseconds - 600_000
+                _ = try await gateway.ledger.publish(
+                    .accepted, of: Self.job, by: Self.service, source: "event", occurredAt: accepted
+                ).get()
+                let promise = try await arrivesAt()
+                try await Self.move(gateway, to: .preparing)
+                #expect(try await arrivesAt() == promise)
+                try await gateway.connect("anna", .customer) { connection, messages in
+                    try await connection.send(.subscribe(job: Self.job, since: nil))
+                    #expect(try await messages.subscribed().eta?.arrivesAt == promise)
                 }
             }
         }

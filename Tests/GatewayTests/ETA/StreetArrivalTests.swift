@@ -1,6 +1,8 @@
 import EnrouteClient
 import EnrouteWire
 import Foundation
+import LiveState
+import Redis
 import Routing
 import Streets
 import TestSupport
@@ -72,6 +74,25 @@ import Testing
                         try await ArrivalServiceTests.move(rider, job, 0)
                         #expect(try await messages.knownETA().source == source)
                     }
+                }
+            }
+        }
+    }
+
+    @Test func `while another gateway holds the lease the streets are used, and no provider is queried`() async throws {
+        try await ProviderServer.running(ProviderFixtures.osrm) { server in
+            let osrm = ArrivalService(try OSRM(url: server.url), dailyBudget: nil)
+            try await Self.withStreets([osrm]) { gateway in
+                let job = try await ArrivalServiceTests.visit(gateway)
+                let client = try await RedisClient.started(at: gateway.settings.live)
+                defer { client.stop() }
+                let store = ETAStore(live: client, settings: LiveStateSettings())
+                #expect(try await store.claim(job, for: .seconds(600)).get())
+                try await ArrivalTimesTests.trip(gateway, job) { _, messages, rider in
+                    try await ArrivalServiceTests.move(rider, job, 0)
+                    let eta = try await messages.knownETA()
+                    #expect(eta.source == "streets" && eta.route != nil)
+                    #expect(server.questions.isEmpty)
                 }
             }
         }
