@@ -38,6 +38,23 @@ import Testing
         #expect(network.graph.edges.allSatisfy { $0.rule & lights != 0 })
     }
 
+    @Test(arguments: [true, false]) func `a table that contains texts twice means the same`(isDense: Bool) throws {
+        var writer = PBFWriter.crossing
+        writer.isDense = isDense
+        // From the south-west to the south-east, over the crossing.
+        writer.ways[0].nodes = [10, 11, 12]
+        writer.ways[1].nodes = [20, 12]
+        writer.ways.append(.init(id: 4, tags: [("highway", "residential")], nodes: [12, 21]))
+        writer.relations = [.restriction(1, "no_right_turn", from: 1, via: 12, to: 4)]
+        writer.nodes[1].tags = [("barrier", "bollard")]
+        let once = try #require(try self.compile(writer.bytes))
+        writer.repeatsTexts = true
+        let twice = try #require(try self.compile(writer.bytes))
+        #expect(twice.graph.edges.elementsEqual(once.graph.edges))
+        #expect(!once.graph.copies.isEmpty && twice.graph.copies.elementsEqual(once.graph.copies))
+        #expect(twice.map() == once.map())
+    }
+
     @Test func `coordinates follow the granularity of the file`() throws {
         var writer = PBFWriter.crossing
         writer.granularity = 1000

@@ -33,15 +33,17 @@ struct OSMBlock {
         return String(decoding: self.strings[Int(index)], as: UTF8.self)
     }
 
-    func index(of text: String) -> UInt64? {
-        self.strings.firstIndex { $0.elementsEqual(text.utf8) }.map { UInt64($0) }
+    /// The indices of a text, which a table may contain several times.
+    func indices(of text: String) -> Set<UInt64> {
+        Set(self.strings.indices.filter { self.strings[$0].elementsEqual(text.utf8) }.map { UInt64($0) })
     }
 
     // MARK: ways
 
     /// Calls `body` with the ways that have the tag `highway`.
     func visitWays(_ body: (_ id: Int64, _ tags: [String: String], _ nodes: [Int64]) throws -> Void) throws {
-        guard let highway = self.index(of: "highway") else { return }
+        let highway = self.indices(of: "highway")
+        guard !highway.isEmpty else { return }
         for group in self.groups {
             var reader = ProtobufReader(group)
             while let (field, value) = try reader.next() {
@@ -51,7 +53,8 @@ struct OSMBlock {
     }
 
     private func visit(
-        _ way: UnsafeRawBufferPointer, _ highway: UInt64, _ body: (Int64, [String: String], [Int64]) throws -> Void
+        _ way: UnsafeRawBufferPointer, _ highway: Set<UInt64>,
+        _ body: (Int64, [String: String], [Int64]) throws -> Void
     ) throws {
         var id: Int64 = 0
         var (keys, values, refs): ([UInt64], [UInt64], UnsafeRawBufferPointer?) = ([], [], nil)
@@ -65,7 +68,7 @@ struct OSMBlock {
             default: break
             }
         }
-        guard keys.contains(highway), let refs else { return }
+        guard keys.contains(where: highway.contains), let refs else { return }
         guard keys.count == values.count else { throw ProtobufError(reason: "a tag of way \(id) has no value") }
         var tags: [String: String] = [:]
         for (key, value) in zip(keys, values) { tags[try self.text(key)] = try self.text(value) }
@@ -90,7 +93,7 @@ struct OSMBlock {
 
     /// Calls `body` with all nodes whose coordinates are valid.
     func visitNodes(_ body: (_ id: Int64, _ point: StreetPoint, _ hasLights: Bool) -> Void) throws {
-        let lights = self.index(of: "highway").flatMap { key in self.index(of: "traffic_signals").map { (key, $0) } }
+        let lights = (self.indices(of: "highway"), self.indices(of: "traffic_signals"))
         for group in self.groups {
             var reader = ProtobufReader(group)
             while let (field, value) = try reader.next() {
@@ -104,7 +107,8 @@ struct OSMBlock {
     }
 
     private func visit(
-        node: UnsafeRawBufferPointer, _ lights: (UInt64, UInt64)?, _ body: (Int64, StreetPoint, Bool) -> Void
+        node: UnsafeRawBufferPointer, _ lights: (keys: Set<UInt64>, values: Set<UInt64>),
+        _ body: (Int64, StreetPoint, Bool) -> Void
     ) throws {
         var (id, latitude, longitude): (Int64, Int64, Int64) = (0, 0, 0)
         var (keys, values): ([UInt64], [UInt64]) = ([], [])
@@ -120,11 +124,12 @@ struct OSMBlock {
             }
         }
         guard let point = self.point(latitude, longitude) else { return }
-        body(id, point, lights.map { lights in zip(keys, values).contains { $0 == lights } } ?? false)
+        body(id, point, zip(keys, values).contains { lights.keys.contains($0) && lights.values.contains($1) })
     }
 
     private func visit(
-        dense: UnsafeRawBufferPointer, _ lights: (UInt64, UInt64)?, _ body: (Int64, StreetPoint, Bool) -> Void
+        dense: UnsafeRawBufferPointer, _ lights: (keys: Set<UInt64>, values: Set<UInt64>),
+        _ body: (Int64, StreetPoint, Bool) -> Void
     ) throws {
         let empty = UnsafeRawBufferPointer(start: nil, count: 0)
         var (ids, latitudes, longitudes, tags) = (empty, empty, empty, empty)
@@ -152,7 +157,7 @@ struct OSMBlock {
                 let key = try tagReader.varint()
                 guard key != 0 else { break }
                 let value = try tagReader.varint()
-                if let lights, lights == (key, value) { hasLights = true }
+                if lights.keys.contains(key), lights.values.contains(value) { hasLights = true }
             }
             if let point = self.point(latitude, longitude) { body(id, point, hasLights) }
         }
