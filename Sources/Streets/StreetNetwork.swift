@@ -112,7 +112,7 @@ package final class StreetNetwork: Sendable {
         guard let first = found.first else { return [] }
         let obeysTurns = costs.kind == .motor
         return found.prefix { $0.meters <= first.meters + Self.snapTolerance }.flatMap { near in
-            // A copy may lead only out of the network, if the way back is missing. Whoever ends on the street may use it.
+            // Some copies lead only out of the network, because they have no way back. A route may still end on them.
             ([near.edge] + (obeysTurns ? Array(self.graph.copies(of: near.edge)) : [])).map { edge in
                 SearchPlace(
                     edge: edge, metersAlong: near.metersAlong,
