@@ -55,6 +55,32 @@ import Testing
         #expect(twice.map() == once.map())
     }
 
+    @Test func `streets at the 180th meridian are reported, and so are steps that are too long`() throws {
+        func lines(_ streets: [TestStreet]) throws -> [String] {
+            let input = try self.folder.write("fiji.geojson", try Town.geoJSON(streets))
+            var lines: [String] = []
+            _ = try StreetCompiler.compile(inputs: [input], output: self.folder.file("fiji.streets")) {
+                lines.append($0)
+            }
+            return lines.filter { $0.hasPrefix("warning") }
+        }
+        let road = TestStreet(places: [(-16.8, 179.9), (-16.8, 179.99)])
+        #expect(try lines([road]) == [])
+        #expect(
+            try lines([
+                TestStreet(places: [(-16.8, 179.9), (-16.8, 179.99), (-16.8, -179.99), (-16.8, -179.9)]),
+                TestStreet(places: [(-16.9, 179.9), (-16.9, 180)]),
+                TestStreet(places: [(-16.9, -180), (-16.9, -179.9)]),
+            ]) == [
+                "warning: no route crosses longitude 180: 1 stretches across it are left out, and 2 streets end at it"
+            ])
+        #expect(
+            try lines([road, TestStreet(places: [(-16.8, 177), (-16.8, 179)])]) == [
+                "warning: 1 stretches of more than 100 km without a point in between are left out, because no street is "
+                    + "that straight"
+            ])
+    }
+
     @Test func `coordinates follow the granularity of the file`() throws {
         var writer = PBFWriter.crossing
         writer.granularity = 1000

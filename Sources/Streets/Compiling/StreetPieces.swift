@@ -19,11 +19,26 @@ struct StreetPieces {
     struct Gaps: Hashable {
         /// Barriers that stop somebody who may use the street.
         var barriers = 0
+        /// Steps between two points that are too long for a street, and those of them that cross the 180th meridian.
+        var longSteps = 0
+        var meridianSteps = 0
+        /// Starts and ends of ways on the 180th meridian.
+        var meridianEnds = 0
 
         /// For the person who compiles the streets.
         var lines: [String] {
             var lines: [String] = []
             if self.barriers > 0 { lines.append("\(self.barriers) barriers stop somebody who may use the street") }
+            if self.meridianSteps + self.meridianEnds > 0 {
+                lines.append(
+                    "warning: no route crosses longitude 180: \(self.meridianSteps) stretches across it are left out, and "
+                        + "\(self.meridianEnds) streets end at it")
+            }
+            if self.longSteps > 0 {
+                lines.append(
+                    "warning: \(self.longSteps) stretches of more than 100 km without a point in between are left out, because "
+                        + "no street is that straight")
+            }
             return lines
         }
     }
@@ -37,6 +52,7 @@ struct StreetPieces {
     /// The part of a street that a barrier closes, on each side of it, in metres and at most as a share of the step.
     private static let barrierMeters = 1.0
     private static let barrierShare = 1.0 / 3
+    private static let halfTurn = 180 * StreetPoint.perDegree
 
     init(of ways: StreetWays, _ places: NodePlaces) {
         let nodes = ways.keys.map { UInt32(places.index(of: $0) ?? 0) }
@@ -79,6 +95,7 @@ struct StreetPieces {
                 // Two nodes at one place; a junction is needed as a node of the network even so.
                 if before == point, !isJunction[Int(node)] { continue }
                 if before.meters(to: point) > Self.longestStep {
+                    self.leaveOut(before, point)
                     if let from = start { self.shapes.removeSubrange(from.firstShape...) }
                     start = nil
                 }
@@ -99,12 +116,25 @@ struct StreetPieces {
         }
         // The last node of a way is a junction, so nothing is left unless an extract ends.
         if let from = start, self.shapes.count > from.firstShape { self.shapes.removeSubrange(from.firstShape...) }
+        for point in [ways.keys(of: way).indices.first, ways.keys(of: way).indices.last] {
+            if let point, let point = places.point(Int(nodes[point])), abs(Double(point.longitude)) == Self.halfTurn {
+                self.gaps.meridianEnds += 1
+            }
+        }
     }
 
     private mutating func add(_ piece: StreetPiece, _ places: NodePlaces) {
         guard let point = places.point(Int(piece.from)), piece.from != piece.to || piece.shapeCount > 0 else { return }
         self.pieces.append(piece)
         self.pieces[self.pieces.count - 1].order = PlaceOrder.of(point)
+    }
+
+    private mutating func leaveOut(_ from: StreetPoint, _ to: StreetPoint) {
+        if abs(Double(from.longitude) - Double(to.longitude)) > Self.halfTurn {
+            self.gaps.meridianSteps += 1
+        } else {
+            self.gaps.longSteps += 1
+        }
     }
 
     // MARK: barriers
