@@ -52,6 +52,7 @@ struct Barrier: Hashable, Sendable {
 
     /// The rule of a street that leads to the node.
     func slowing(_ rule: StreetRule) -> StreetRule {
-        StreetRule(bits: rule.bits | (self.slowsTrucks ? StreetRule.noTrucks : 0))
+        let isForCars = rule.allows(.motor, backward: false) || rule.allows(.motor, backward: true)
+        return StreetRule(bits: rule.bits | (self.slowsTrucks && isForCars ? StreetRule.noTrucks : 0))
     }
 }
