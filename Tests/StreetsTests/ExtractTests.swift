@@ -81,6 +81,16 @@ import Testing
             ])
     }
 
+    @Test func `a way ends before a step that is too long, and starts again after it`() throws {
+        let fiji = TestStreet(places: [(-16.8, 179.9), (-16.8, 179.99), (-16.8, -179.99), (-16.8, -179.9)])
+        let network = try Town.network([fiji], in: self.folder)
+        #expect(network.graph.edges.count == 2)
+        for ends in [(179.9, 179.99), (-179.99, -179.9)] {
+            let route = network.route(through: [try place(-16.8, ends.0), try place(-16.8, ends.1)], by: .car)
+            #expect(abs(try #require(route).meters - 9_580) < 20)
+        }
+    }
+
     @Test func `coordinates follow the granularity of the file`() throws {
         var writer = PBFWriter.crossing
         writer.granularity = 1000

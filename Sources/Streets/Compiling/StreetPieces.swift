@@ -82,7 +82,7 @@ struct StreetPieces {
         _ way: Int, _ ways: StreetWays, _ nodes: [UInt32], _ isJunction: [Bool], _ places: NodePlaces
     ) {
         var start: (node: UInt32, firstShape: Int)?
-        var last: StreetPoint?
+        var last: (node: UInt32, point: StreetPoint)?
         for index in ways.keys(of: way).indices {
             let node = nodes[index]
             guard let point = places.point(Int(node)) else {
@@ -93,22 +93,21 @@ struct StreetPieces {
             }
             if let before = last {
                 // Two nodes at one place; a junction is needed as a node of the network even so.
-                if before == point, !isJunction[Int(node)] { continue }
-                if before.meters(to: point) > Self.longestStep {
-                    self.leaveOut(before, point)
-                    if let from = start { self.shapes.removeSubrange(from.firstShape...) }
-                    start = nil
+                if before.point == point, !isJunction[Int(node)] { continue }
+                if before.point.meters(to: point) > Self.longestStep {
+                    self.leaveOut(before.point, point)
+                    // The way ends before the step, and starts again after it.
+                    if let start, self.shapes.count > start.firstShape {
+                        self.shapes.removeLast()
+                        self.add(way, ways, from: start, to: before.node, places)
+                    }
+                    (start, last) = ((node, self.shapes.count), (node, point))
+                    continue
                 }
             }
-            last = point
+            last = (node, point)
             if isJunction[Int(node)] {
-                if let start {
-                    self.add(
-                        StreetPiece(
-                            from: start.node, to: node, way: UInt32(way), firstShape: start.firstShape,
-                            shapeCount: self.shapes.count - start.firstShape, order: 0, rule: ways.ways[way].rule),
-                        places)
-                }
+                if let start { self.add(way, ways, from: start, to: node, places) }
                 start = (node, self.shapes.count)
             } else if start != nil {
                 self.shapes.append(point)
@@ -123,10 +122,17 @@ struct StreetPieces {
         }
     }
 
-    private mutating func add(_ piece: StreetPiece, _ places: NodePlaces) {
-        guard let point = places.point(Int(piece.from)), piece.from != piece.to || piece.shapeCount > 0 else { return }
-        self.pieces.append(piece)
-        self.pieces[self.pieces.count - 1].order = PlaceOrder.of(point)
+    /// Adds a piece with the shape points since its start.
+    private mutating func add(
+        _ way: Int, _ ways: StreetWays, from start: (node: UInt32, firstShape: Int), to node: UInt32,
+        _ places: NodePlaces
+    ) {
+        let count = self.shapes.count - start.firstShape
+        guard let point = places.point(Int(start.node)), start.node != node || count > 0 else { return }
+        self.pieces.append(
+            StreetPiece(
+                from: start.node, to: node, way: UInt32(way), firstShape: start.firstShape, shapeCount: count,
+                order: PlaceOrder.of(point), rule: ways.ways[way].rule))
     }
 
     private mutating func leaveOut(_ from: StreetPoint, _ to: StreetPoint) {
