@@ -109,8 +109,31 @@ package struct AzureMaps: RouteProvider {
         var features: [Feature]?
     }
 
+    /// The body of a 400.
+    private struct Refusal: Decodable {
+        struct Reason: Decodable {
+            var code: String?
+            var message: String?
+        }
+        var error: Reason
+
+        /// The reasons that are about these places, as letters only: there is no way, or no street near one of them.
+        private static let noRoute = ["noroutefound", "mapmatchingfailure"]
+
+        var isNoRoute: Bool {
+            [self.error.code, self.error.message].compactMap { $0 }.contains { text in
+                let letters = text.lowercased().filter(\.isLetter)
+                return Self.noRoute.contains { letters.contains($0) }
+            }
+        }
+    }
+
     package func answer(_ response: ProviderResponse) throws(ProviderFailure) -> RouteAnswer {
-        try response.checkStatus()
+        try response.checkStatus(parsing: [400])
+        guard response.status == 200 else {
+            let refusal = try? JSONDecoder().decode(Refusal.self, from: Data(response.body))
+            throw refusal?.isNoRoute == true ? .noRoute : .status(response.status)
+        }
         let answer: Answer
         do {
             answer = try JSONDecoder().decode(Answer.self, from: Data(response.body))

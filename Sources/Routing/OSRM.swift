@@ -90,7 +90,9 @@ struct DirectionsAnswer: Decodable {
     func route(knowsTraffic: Bool) throws(ProviderFailure) -> RouteAnswer {
         switch self.code {
         case "Ok": break
-        case "NoRoute", "NoSegment": throw .noRoute
+        // TooBig is OSRM's limit for the length of a route. InvalidInput is Mapbox's, because everything but the places is the
+        // same in each request.
+        case "NoRoute", "NoSegment", "TooBig", "InvalidInput": throw .noRoute
         default:
             guard self.status == 200 else { throw .status(self.status) }
             throw .malformed("unknown code")

@@ -44,15 +44,15 @@ struct LandmarkBounds {
         if let values = self.values {
             for landmark in 0..<count {
                 var active = Active(index: landmark * 2, toTargets: .infinity, fromTargets: 0)
-                var isKnown = true
                 for target in targets {
                     let to = values[target * self.stride + active.index]
                     let from = values[target * self.stride + active.index + 1]
-                    isKnown = isKnown && to != Landmarks.unreachable && from != Landmarks.unreachable
-                    active.toTargets = min(active.toTargets, Float(to))
-                    active.fromTargets = max(active.fromTargets, Float(from))
+                    if to != Landmarks.unreachable { active.toTargets = min(active.toTargets, Float(to)) }
+                    active.fromTargets = max(
+                        active.fromTargets, from == Landmarks.unreachable ? .infinity : Float(from))
                 }
-                guard isKnown, !targets.isEmpty else { continue }
+                // The landmark reaches none of the targets.
+                guard active.toTargets.isFinite else { continue }
                 let bounds = starts.map { Self.units(active, values + $0 * count * 2) }
                 known.append((active, bounds.max() ?? 0))
             }

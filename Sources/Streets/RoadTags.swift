@@ -18,8 +18,12 @@ extension StreetRule {
         }
         self.set(Self.noMopeds, road == .motorway || tags["motorroad"] == "yes" || tags["moped"] == "no")
         // A truck may have to deliver in a street that is closed to trucks in general.
-        self.set(Self.noTrucks, tags["hgv"].flatMap(Access.init(value:)).map { $0 != .yes } ?? false)
+        self.set(Self.noTrucks, Self.isClosedToTrucks(tags))
         guard self.isUsable else { return nil }
+    }
+
+    static func isClosedToTrucks(_ tags: [String: String]) -> Bool {
+        tags["hgv"].flatMap(Access.init(value:)).map { $0 != .yes } ?? false
     }
 
     /// The speed limit in km/h, 0 if the tags have none.
@@ -37,23 +41,27 @@ extension StreetRule {
     }
 }
 
-private enum Access {
+/// Whether a kind of travel may use a street.
+enum Access {
     case yes, local, no
 
     init(_ tags: [String: String], _ kind: TravelKind, _ road: RoadClass) {
         let isUsual = Self.usual(kind, road) && !(kind != .motor && tags["motorroad"] == "yes")
         self = isUsual ? .yes : .no
-        let keys =
-            switch kind {
-            case .foot: ["access", "foot"]
-            case .bicycle: ["access", "vehicle", "bicycle"]
-            case .motor: ["access", "vehicle", "motor_vehicle", "motorcar"]
-            }
-        for key in keys {
+        for key in Self.keys(kind) {
             guard let access = tags[key].flatMap(Self.init(value:)) else { continue }
             // A general permission is not one for a kind of travel that the street is not built for.
             guard access == .no || isUsual || (key != "access" && key != "vehicle") else { continue }
             self = access
+        }
+    }
+
+    /// The keys that decide about a kind of travel, the most general first.
+    static func keys(_ kind: TravelKind) -> [String] {
+        switch kind {
+        case .foot: ["access", "foot"]
+        case .bicycle: ["access", "vehicle", "bicycle"]
+        case .motor: ["access", "vehicle", "motor_vehicle", "motorcar"]
         }
     }
 

@@ -112,8 +112,8 @@ package final class StreetNetwork: Sendable {
         guard let first = found.first else { return [] }
         let obeysTurns = costs.kind == .motor
         return found.prefix { $0.meters <= first.meters + Self.snapTolerance }.flatMap { near in
-            let connectedCopies = self.graph.copies(of: near.edge).filter { self.graph.edges[$0].rule & connected != 0 }
-            return ([near.edge] + (obeysTurns ? connectedCopies : [])).map { edge in
+            // Some copies lead only out of the network, because they have no way back. A route may still end on them.
+            ([near.edge] + (obeysTurns ? Array(self.graph.copies(of: near.edge)) : [])).map { edge in
                 SearchPlace(
                     edge: edge, metersAlong: near.metersAlong,
                     extraSeconds: (near.meters - first.meters) * Self.snapSecondsPerMeter)

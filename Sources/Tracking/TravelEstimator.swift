@@ -25,6 +25,8 @@ package struct TravelEstimator: Hashable, Sendable {
     /// The weight of a route in a street network, 0 to 1, and the range of its seconds as multiples of the usual ones.
     static let streetWeight = 0.4
     static let slower = 0.4...3.0
+    /// Seconds. A route in a street network that takes longer cannot be right.
+    static let longestStreetSeconds = 86_400.0
     /// m. On a shorter trip, the seconds at its end are fewer.
     static let lastMeters = 300.0
 
@@ -79,7 +81,8 @@ package struct TravelEstimator: Hashable, Sendable {
     /// Seconds through points, for this rider, with a route in a street network.
     ///
     /// The network knows the way, but neither traffic nor the rider. So only the ratio of its time to the usual one counts, and
-    /// only in part.
+    /// only in part. A way that is far longer than the straight line is an exception: nobody is faster than its streets. Between
+    /// three and four times the usual seconds, the estimate rises to those of the route.
     ///
     /// - Parameter streetSeconds: of the route through all points.
     package func seconds(from start: Point, through points: [Point], streetSeconds: Double) -> Double {
@@ -92,8 +95,11 @@ package struct TravelEstimator: Hashable, Sendable {
             usual += line / assumed.streetSpeed
             from = point
         }
-        let slower = min(Self.slower.upperBound, max(Self.slower.lowerBound, streetSeconds / max(1, usual)))
-        return last + travel * pow(slower, Self.streetWeight)
+        let ratio = streetSeconds / max(1, usual)
+        let slower = min(Self.slower.upperBound, max(Self.slower.lowerBound, ratio))
+        let seconds = travel * pow(slower, Self.streetWeight)
+        guard ratio > Self.slower.upperBound, streetSeconds <= Self.longestStreetSeconds else { return last + seconds }
+        return last + seconds + max(0, streetSeconds - seconds) * min(1, ratio - Self.slower.upperBound)
     }
 
     private func lastSeconds(ofLine meters: Double, _ assumed: TravelAssumptions) -> Double {

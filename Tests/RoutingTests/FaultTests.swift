@@ -174,4 +174,16 @@ import Testing
             #expect(site.azure.questions.count == 5 && site.osrm.questions.count == 5)
         }
     }
+
+    @Test func `jobs that a provider has no route for do not take it away from the others`() async throws {
+        let island = ProviderServer.Answer.json(
+            #"{"error":{"code":"400 BadRequest","message":"NO_ROUTE_FOUND"}}"#, status: 400)
+        let far = ProviderServer.Answer.json(#"{"code":"TooBig"}"#, status: 400)
+        try await Self.site(azure: { _ in island }, osrm: { _ in far }) { site in
+            for number in 0..<5 { #expect(await site.find(number) == nil) }
+            #expect(site.azure.questions.count == 5 && site.osrm.questions.count == 5)
+            site.azure.behave(ProviderFixtures.azureMaps)
+            #expect(await site.find(5)?.source == .azureMaps)
+        }
+    }
 }

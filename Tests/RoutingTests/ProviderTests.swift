@@ -124,6 +124,7 @@ import Testing
     @Test(arguments: [
         (#"{"code":"Ok","routes":[]}"#, 200, ProviderFailure.noRoute), (#"{"code":"NoRoute"}"#, 200, .noRoute),
         (#"{"code":"NoRoute"}"#, 400, .noRoute), (#"{"code":"InvalidQuery"}"#, 400, .status(400)),
+        (#"{"code":"TooBig"}"#, 400, .noRoute), (#"{"code":"NoSegment"}"#, 400, .noRoute),
         ("<html>", 400, .status(400)), ("<html>", 200, .malformed("it is not the JSON of directions")),
         ("", 200, .malformed("it is not the JSON of directions")),
         ("{}", 200, .malformed("unknown code")),
@@ -147,6 +148,38 @@ import Testing
     func `an invalid answer is refused with the reason`(text: String, status: Int, failure: ProviderFailure) throws {
         let osrm = try OSRM(url: "http://localhost")
         #expect(throws: failure) { try osrm.answer(Self.response(text, status)) }
+    }
+
+    @Test(arguments: [
+        (
+            #"{"code":"InvalidInput","message":"Route exceeds maximum distance limitation"}"#, 422,
+            ProviderFailure.noRoute
+        ),
+        (#"{"code":"NoSegment"}"#, 200, .noRoute), (#"{"code":"ProfileNotFound"}"#, 404, .status(404)),
+        ("", 422, .status(422)), (#"{"code":"InvalidInput"}"#, 403, .keyRefused),
+    ])
+    func `an answer of Mapbox without a route says whether the places are the reason`(
+        text: String, status: Int, failure: ProviderFailure
+    ) throws {
+        let mapbox = try MapboxDirections(key: ProviderFixtures.key)
+        #expect(throws: failure) { try mapbox.answer(Self.response(text, status)) }
+    }
+
+    @Test(arguments: [
+        (#"{"error":{"code":"400 BadRequest","message":"NO_ROUTE_FOUND"}}"#, 400, ProviderFailure.noRoute),
+        (
+            #"{"error":{"code":"400 BadRequest","message":"Engine error: MAP_MATCHING_FAILURE: Origin (1, 2)"}}"#, 400,
+            .noRoute
+        ), (#"{"error":{"code":"NoRouteFound"}}"#, 400, .noRoute),
+        (#"{"error":{"code":"400 BadRequest","message":"Invalid travelMode"}}"#, 400, .status(400)),
+        ("NO_ROUTE_FOUND", 400, .status(400)), (#"{"error":{"code":"NO_ROUTE_FOUND"}}"#, 403, .keyRefused),
+        (#"{"error":{"code":"NO_ROUTE_FOUND"}}"#, 500, .status(500)),
+    ])
+    func `a status 400 of Azure Maps says whether the places are the reason`(
+        text: String, status: Int, failure: ProviderFailure
+    ) throws {
+        let azure = try AzureMaps(key: ProviderFixtures.key)
+        #expect(throws: failure) { try azure.answer(Self.response(text, status)) }
     }
 
     @Test(arguments: [

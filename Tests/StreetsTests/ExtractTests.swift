@@ -38,6 +38,59 @@ import Testing
         #expect(network.graph.edges.allSatisfy { $0.rule & lights != 0 })
     }
 
+    @Test(arguments: [true, false]) func `a table that contains texts twice means the same`(isDense: Bool) throws {
+        var writer = PBFWriter.crossing
+        writer.isDense = isDense
+        // From the south-west to the south-east, over the crossing.
+        writer.ways[0].nodes = [10, 11, 12]
+        writer.ways[1].nodes = [20, 12]
+        writer.ways.append(.init(id: 4, tags: [("highway", "residential")], nodes: [12, 21]))
+        writer.relations = [.restriction(1, "no_right_turn", from: 1, via: 12, to: 4)]
+        writer.nodes[1].tags = [("barrier", "bollard")]
+        let once = try #require(try self.compile(writer.bytes))
+        writer.repeatsTexts = true
+        let twice = try #require(try self.compile(writer.bytes))
+        #expect(twice.graph.edges.elementsEqual(once.graph.edges))
+        #expect(!once.graph.copies.isEmpty && twice.graph.copies.elementsEqual(once.graph.copies))
+        #expect(twice.map() == once.map())
+    }
+
+    @Test func `streets at the 180th meridian are reported, and so are steps that are too long`() throws {
+        func lines(_ streets: [TestStreet]) throws -> [String] {
+            let input = try self.folder.write("fiji.geojson", try Town.geoJSON(streets))
+            var lines: [String] = []
+            _ = try StreetCompiler.compile(inputs: [input], output: self.folder.file("fiji.streets")) {
+                lines.append($0)
+            }
+            return lines.filter { $0.hasPrefix("warning") }
+        }
+        let road = TestStreet(places: [(-16.8, 179.9), (-16.8, 179.99)])
+        #expect(try lines([road]) == [])
+        #expect(
+            try lines([
+                TestStreet(places: [(-16.8, 179.9), (-16.8, 179.99), (-16.8, -179.99), (-16.8, -179.9)]),
+                TestStreet(places: [(-16.9, 179.9), (-16.9, 180)]),
+                TestStreet(places: [(-16.9, -180), (-16.9, -179.9)]),
+            ]) == [
+                "warning: no route crosses longitude 180: 1 stretches across it are left out, and 2 streets end at it"
+            ])
+        #expect(
+            try lines([road, TestStreet(places: [(-16.8, 177), (-16.8, 179)])]) == [
+                "warning: 1 stretches of more than 100 km without a point in between are left out, because no street is "
+                    + "that straight"
+            ])
+    }
+
+    @Test func `a way ends before a step that is too long, and starts again after it`() throws {
+        let fiji = TestStreet(places: [(-16.8, 179.9), (-16.8, 179.99), (-16.8, -179.99), (-16.8, -179.9)])
+        let network = try Town.network([fiji], in: self.folder)
+        #expect(network.graph.edges.count == 2)
+        for ends in [(179.9, 179.99), (-179.99, -179.9)] {
+            let route = network.route(through: [try place(-16.8, ends.0), try place(-16.8, ends.1)], by: .car)
+            #expect(abs(try #require(route).meters - 9_580) < 20)
+        }
+    }
+
     @Test func `coordinates follow the granularity of the file`() throws {
         var writer = PBFWriter.crossing
         writer.granularity = 1000

@@ -43,6 +43,8 @@ struct PBFWriter {
     var packing = Packing.zlib
     var isDense = true
     var granularity: Int64 = 100
+    /// Whether the tables contain each text twice. The second one is used.
+    var repeatsTexts = false
 
     var bytes: [UInt8] {
         let header = self.features.flatMap { Self.field(4, Array($0.utf8)) }
@@ -77,10 +79,11 @@ struct PBFWriter {
     private var strings: [String] {
         let tags = self.nodes.flatMap(\.tags) + self.ways.flatMap(\.tags) + self.relations.flatMap(\.tags)
         let roles = self.relations.flatMap(\.members).map(\.role)
-        return [""] + Set(tags.flatMap { [$0.0, $0.1] } + roles).sorted()
+        let texts = Set(tags.flatMap { [$0.0, $0.1] } + roles).sorted()
+        return [""] + texts + (self.repeatsTexts ? texts : [])
     }
 
-    private func index(_ text: String) -> UInt64 { UInt64(self.strings.firstIndex(of: text) ?? 0) }
+    private func index(_ text: String) -> UInt64 { UInt64(self.strings.lastIndex(of: text) ?? 0) }
 
     func blob(_ type: String, _ content: [UInt8]) -> [UInt8] {
         let data: [UInt8]

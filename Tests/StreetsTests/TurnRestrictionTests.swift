@@ -172,6 +172,19 @@ import Testing
         #expect(Set(route.line.map { [$0.latitude, $0.longitude] }).count == route.line.count)
     }
 
+    @Test func `a route ends on a street that is left only out of the network, after a crossing with a restriction`()
+        throws
+    {
+        var writer = self.town([Self.noLeft])
+        // East of the central crossing, cars may go only on to a place without a way back, or turn round.
+        writer.nodes.append(.init(id: 99, latitude: 48.2 + 2 * 0.0009, longitude: 16.3 + 4 * 0.00135))
+        writer.ways.removeAll { [1301, 2301].contains($0.id) }
+        writer.ways.append(.init(id: 2300, tags: [("highway", "residential"), ("oneway", "yes")], nodes: [23, 99]))
+        let network = try self.compile(writer)
+        #expect(try self.meters(network, to: 16.3 + 2.5 * 0.00135) < 110)
+        #expect(try self.meters(network) > 250)
+    }
+
     @Test func `restrictions at a node with more streets than a crossing has are ignored`() throws {
         var writer = PBFWriter()
         writer.nodes.append(.init(id: 1, latitude: 48.2, longitude: 16.3))

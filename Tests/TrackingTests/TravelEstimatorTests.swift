@@ -1,4 +1,5 @@
 import EnrouteWire
+import Foundation
 import Testing
 
 @testable import Tracking
@@ -89,6 +90,29 @@ import Testing
         let moving = estimator.seconds(
             from: Self.start.point, through: [Self.away(1500), end], streetSeconds: 2 * usual)
         #expect(along == moving + MultiStopRoute.usualStop)
+    }
+
+    @Test(arguments: Vehicle.allCases)
+    func `nobody is faster than the streets of a way that is far longer than the straight line`(vehicle: Vehicle) {
+        var estimator = TravelEstimator(vehicle: vehicle)
+        estimator.observe(Self.start)
+        // The other bank of a river, 5 km away by the next bridge.
+        let (end, usual) = (Self.away(200), 200 / TravelAssumptions.of(vehicle).streetSpeed)
+        func seconds(_ ratio: Double) -> Double {
+            estimator.seconds(from: Self.start.point, through: [end], streetSeconds: ratio * usual)
+        }
+        for ratio in [4.0, 6, 20, 80] {
+            #expect(seconds(ratio) > 0.999 * ratio * usual)
+            #expect(estimator.range(ofSeconds: seconds(ratio)).contains(seconds(ratio)))
+        }
+        // No jump on the way to the bridge: a share of the usual seconds changes the estimate by some of them at most.
+        for ratio in stride(from: 0.5, to: 6, by: 0.02) {
+            let change = seconds(ratio + 0.02) - seconds(ratio)
+            #expect(change >= 0 && change < 0.2 * usual, "\(ratio)")
+        }
+        // Up to three times the usual seconds, a detour counts in part.
+        let travel = seconds(2) - seconds(1)
+        #expect(abs((seconds(3) - seconds(1)) / travel - (pow(3, 0.4) - 1) / (pow(2, 0.4) - 1)) < 1e-6)
     }
 
     @Test func `the range contains the estimate, and grows with it`() {

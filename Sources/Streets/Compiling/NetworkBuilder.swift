@@ -14,6 +14,7 @@ struct BuiltNetwork {
     var halves: [UInt32] = []
     /// Relations that were ignored.
     var unclearRestrictions: Set<Int64> = []
+    var gaps = StreetPieces.Gaps()
     var landmarkCount = 0
     var landmarks: [UInt16] = []
     var landmarkUnits: [UInt32] = []
@@ -41,90 +42,29 @@ struct BuiltNetwork {
 }
 
 enum NetworkBuilder {
-    /// A longer stretch between two points is no street, in metres.
-    private static let longestStep = 100_000.0
-
-    static func build(_ ways: StreetWays, _ places: NodePlaces) throws(StreetInputError) -> BuiltNetwork {
-        let nodes = ways.keys.map { UInt32(places.index(of: $0) ?? 0) }
-        let isJunction = self.junctions(ways, nodes, count: places.keys.count)
-        var (pieces, shapes): ([StreetPiece], [StreetPoint]) = ([], [])
-        for way in ways.ways.indices {
-            self.split(way, ways, nodes, isJunction, places, into: &pieces, &shapes)
+    /// - Parameter places: nodes beside barriers are added.
+    static func build(_ ways: StreetWays, _ places: inout NodePlaces) throws(StreetInputError) -> BuiltNetwork {
+        var streets = StreetPieces(of: ways, places)
+        streets.closeBarriers(&places)
+        guard !streets.pieces.isEmpty else { throw .noStreets }
+        guard streets.pieces.count < Int(StreetGraph.maxHalves / 2), streets.shapes.count < Int(UInt32.max) else {
+            throw .tooLarge(reason: "it has \(streets.pieces.count) edges")
         }
-        guard !pieces.isEmpty else { throw .noStreets }
-        guard pieces.count < Int(StreetGraph.maxHalves / 2), shapes.count < Int(UInt32.max) else {
-            throw .tooLarge(reason: "it has \(pieces.count) edges")
+        streets.pieces.sort { ($0.order, $0.from, $0.to, $0.way) < ($1.order, $1.from, $1.to, $1.way) }
+        RepeatedPieces.remove(from: &streets.pieces, ways, streets.shapes)
+        self.markEnds(of: &streets.pieces, places)
+        let turns = TurnCopies(ways.restrictions, in: &streets.pieces, ways, places)
+        guard streets.pieces.count + turns.copies.count < Int(StreetGraph.maxHalves / 2) else {
+            throw .tooLarge(reason: "it has \(streets.pieces.count + turns.copies.count) edges")
         }
-        pieces.sort { ($0.order, $0.from, $0.to, $0.way) < ($1.order, $1.from, $1.to, $1.way) }
-        RepeatedPieces.remove(from: &pieces, ways, shapes)
-        self.markEnds(of: &pieces, places)
-        let turns = TurnCopies(ways.restrictions, in: &pieces, ways, places)
-        guard pieces.count + turns.copies.count < Int(StreetGraph.maxHalves / 2) else {
-            throw .tooLarge(reason: "it has \(pieces.count + turns.copies.count) edges")
-        }
-        return self.network(ways, places, pieces, shapes, turns)
-    }
-
-    /// Nodes where ways meet, start or end.
-    private static func junctions(_ ways: StreetWays, _ nodes: [UInt32], count: Int) -> [Bool] {
-        var uses = [UInt8](repeating: 0, count: count)
-        for node in nodes where uses[Int(node)] < 2 { uses[Int(node)] += 1 }
-        for way in ways.ways.indices {
-            let range = ways.keys(of: way).indices
-            if let first = range.first, let last = range.last {
-                uses[Int(nodes[first])] = 2
-                uses[Int(nodes[last])] = 2
-            }
-        }
-        return uses.map { $0 >= 2 }
-    }
-
-    private static func split(
-        _ way: Int, _ ways: StreetWays, _ nodes: [UInt32], _ isJunction: [Bool], _ places: NodePlaces,
-        into pieces: inout [StreetPiece], _ shapes: inout [StreetPoint]
-    ) {
-        var start: (node: UInt32, firstShape: Int)?
-        var last: StreetPoint?
-        func close(_ node: UInt32, _ pieces: inout [StreetPiece], _ shapes: [StreetPoint]) {
-            guard let from = start, let point = places.point(Int(from.node)) else { return }
-            let count = shapes.count - from.firstShape
-            guard from.node != node || count > 0 else { return }
-            pieces.append(
-                StreetPiece(
-                    from: from.node, to: node, way: UInt32(way), firstShape: from.firstShape, shapeCount: count,
-                    order: PlaceOrder.of(point), rule: ways.ways[way].rule))
-        }
-        for index in ways.keys(of: way).indices {
-            let node = nodes[index]
-            guard let point = places.point(Int(node)) else {
-                // An extract ends here. What has been read since the last junction is dropped.
-                if let from = start { shapes.removeSubrange(from.firstShape...) }
-                (start, last) = (nil, nil)
-                continue
-            }
-            if let before = last {
-                // Two nodes at one place; a junction is needed as a node of the network even so.
-                if before == point, !isJunction[Int(node)] { continue }
-                if before.meters(to: point) > self.longestStep {
-                    if let from = start { shapes.removeSubrange(from.firstShape...) }
-                    start = nil
-                }
-            }
-            last = point
-            if isJunction[Int(node)] {
-                close(node, &pieces, shapes)
-                start = (node, shapes.count)
-            } else if start != nil {
-                shapes.append(point)
-            }
-        }
-        // The last node of a way is a junction, so nothing is left unless an extract ends.
-        if let from = start, shapes.count > from.firstShape { shapes.removeSubrange(from.firstShape...) }
+        var network = self.network(ways, places, streets.pieces, streets.shapes, turns)
+        network.gaps = streets.gaps
+        return network
     }
 
     /// Marks the ends of pieces that have traffic lights, or at which three or more streets for cars meet.
     private static func markEnds(of pieces: inout [StreetPiece], _ places: NodePlaces) {
-        var counts = [UInt8](repeating: 0, count: places.keys.count)
+        var counts = [UInt8](repeating: 0, count: places.points.count)
         for piece in pieces {
             guard piece.rule.allows(.motor, backward: false) || piece.rule.allows(.motor, backward: true) else {
                 continue
@@ -142,7 +82,7 @@ enum NetworkBuilder {
     private static func network(
         _ ways: StreetWays, _ places: NodePlaces, _ pieces: [StreetPiece], _ shapes: [StreetPoint], _ turns: TurnCopies
     ) -> BuiltNetwork {
-        var used = [Bool](repeating: false, count: places.keys.count)
+        var used = [Bool](repeating: false, count: places.points.count)
         for piece in pieces {
             used[Int(piece.from)] = true
             used[Int(piece.to)] = true
@@ -208,7 +148,7 @@ extension BuiltNetwork {
 }
 
 /// The Z-order of places: neighbours have similar numbers.
-private enum PlaceOrder {
+enum PlaceOrder {
     static func of(_ point: StreetPoint) -> UInt64 {
         self.spread(UInt32(bitPattern: point.latitude) ^ 0x8000_0000)
             | self.spread(UInt32(bitPattern: point.longitude) ^ 0x8000_0000) << 1

@@ -3,7 +3,8 @@
 extension OSMBlock {
     /// Calls `body` with the relations that have the type "restriction".
     func visitRestrictions(_ body: (OSMRelation) throws -> Void) throws {
-        guard let restriction = self.index(of: "restriction") else { return }
+        let restriction = self.indices(of: "restriction")
+        guard !restriction.isEmpty else { return }
         for group in self.groups {
             var reader = ProtobufReader(group)
             while let (field, value) = try reader.next() {
@@ -13,7 +14,7 @@ extension OSMBlock {
     }
 
     private func visit(
-        _ bytes: UnsafeRawBufferPointer, _ restriction: UInt64, _ body: (OSMRelation) throws -> Void
+        _ bytes: UnsafeRawBufferPointer, _ restriction: Set<UInt64>, _ body: (OSMRelation) throws -> Void
     ) throws {
         var id: Int64 = 0
         var (keys, values, roles, kinds): ([UInt64], [UInt64], [UInt64], [UInt64]) = ([], [], [], [])
@@ -32,7 +33,7 @@ extension OSMBlock {
             default: break
             }
         }
-        guard values.contains(restriction) else { return }
+        guard values.contains(where: restriction.contains) else { return }
         guard keys.count == values.count, roles.count == ids.count, kinds.count == ids.count else {
             throw ProtobufError(reason: "relation \(id) has tags or members that are not complete")
         }

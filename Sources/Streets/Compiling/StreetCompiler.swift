@@ -50,7 +50,7 @@ package enum StreetCompiler {
         var places = NodePlaces(of: ways)
         for index in places.keys.indices {
             guard let point = GeoJSONInput.point(places.keys[index]) else { break }
-            places.set(index, point, hasLights: false)
+            places.set(index, point)
         }
         for extract in extracts { try self.readNodes(extract, into: &places) }
         // The keys of extracts are the last ones.
@@ -58,8 +58,9 @@ package enum StreetCompiler {
             throw .noCoordinates(paths: extracts.map(\.path))
         }
         progress("\(places.keys.count) points")
-        var network = try NetworkBuilder.build(ways, places)
+        var network = try NetworkBuilder.build(ways, &places)
         progress("\(network.nodes.count) nodes, \(network.halves.count) directed edges")
+        for line in network.gaps.lines { progress(line) }
         let unclear = network.unclearRestrictions
         let (read, ignored) = (
             Set(ways.restrictions.map(\.id)).subtracting(unclear).count, ways.unreadRestrictions.union(unclear).count
@@ -93,7 +94,7 @@ package enum StreetCompiler {
         // Extracts are sorted by id, so the next node is rarely far.
         var next = 0
         try extract.visitBlocks { block in
-            try block.visitNodes { id, point, hasLights in
+            try block.visitNodes { id, point, marks in
                 if next < places.keys.count, next > 0, places.keys[next - 1] < id {
                     if places.keys[next] > id { return }
                     if places.keys[next] < id {
@@ -105,7 +106,7 @@ package enum StreetCompiler {
                     guard let index = places.index(of: id) else { return }
                     next = index
                 }
-                places.set(next, point, hasLights: hasLights)
+                places.set(next, point, marks)
                 next += 1
             }
         }

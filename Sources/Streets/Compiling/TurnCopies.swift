@@ -3,19 +3,6 @@
 // These lead to copies of the next crossings, which have no way back: otherwise turning round there would often be the fastest
 // way around the restriction.
 
-/// A stretch of a way between two junctions, before it becomes an edge. Nodes are indices of `NodePlaces`.
-struct StreetPiece {
-    var from: UInt32
-    var to: UInt32
-    var way: UInt32
-    var firstShape: Int
-    var shapeCount: Int
-    var order: UInt64
-    var rule: StreetRule
-
-    var isLoop: Bool { self.from == self.to }
-}
-
 /// The copies that obey restrictions.
 struct TurnCopies {
     /// An edge with the line of a piece, for motor vehicles in one direction.
@@ -49,7 +36,7 @@ struct TurnCopies {
         _ restrictions: Set<TurnRestriction>, in pieces: inout [StreetPiece], _ ways: StreetWays, _ places: NodePlaces
     ) {
         let banned = self.banned(by: restrictions, pieces, ways, places)
-        self.firstCopy = UInt32(places.keys.count)
+        self.firstCopy = UInt32(places.points.count)
         let arrivals = banned.keys.sorted()
         var heads: [Half: UInt32] = [:]
         for half in arrivals { heads[half] = self.addNode(Self.end(half, pieces)) }
