@@ -32,8 +32,6 @@ export class Travel {
 
   #wanted = new Set();
   #starting = new Set();
-  /** Jobs that go on after a reload. Another device may have taken over meanwhile. */
-  #resumed = new Set();
   /** Jobs that the rider switched off but the gateway may not know of. Nothing of them is sent. */
   #switchedOff = new Set();
   #isPresent = false;
@@ -105,7 +103,6 @@ export class Travel {
       this.on.failed(job, error, {isOff: isUnheard(error)});
     } finally {
       this.#starting.delete(job);
-      this.#resumed.delete(job);
       this.on.changed();
     }
   }
@@ -161,7 +158,6 @@ export class Travel {
   async resume(job) {
     if (this.travelling.has(job) || !kept().includes(job)) return;
     this.travelling.set(job, null);
-    this.#resumed.add(job);
     if (await this.location.permission() === 'granted') await this.activate(job);
     else this.on.changed();
   }
@@ -237,7 +233,8 @@ export class Travel {
     this.#starting.add(job);
     this.on.changed();
     try {
-      const {deadline} = await this.enroute.travel(job, true, {resume: isAgain || this.#resumed.has(job)});
+      // Only a tap on a job that does not travel here takes over from another device.
+      const {deadline} = await this.enroute.travel(job, true, {resume: this.travelling.has(job)});
       this.travelling.set(job, deadline ?? null);
       this.#keep([...new Set([...kept(), job])]);
       if (this.phase === 'sharing') {
