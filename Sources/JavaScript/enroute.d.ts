@@ -338,7 +338,8 @@ export class Enroute {
    * Switches travel mode of a job on or off. The device that switched it on last reports; the others are told once, with the
    * code `other_device`. After a reconnect, the client resumes by itself.
    *
-   * @param options.resume only goes on with what this device started, for example after the app was started again
+   * @param options.resume only goes on with what this device started, for example after the app was started again; with
+   *     `active: false` only ends that. Set it for what the rider did earlier, while there was no connection.
    * @throws EnrouteError; `other_device` if another device took over meanwhile and `resume` is set
    */
   travel(job: string, active: boolean, options?: {resume?: boolean}): Promise<Ok>;

@@ -101,6 +101,16 @@ test('after travel mode is switched off no reading of that job is sent', async (
   await off;
 });
 
+test('what the rider did earlier continues or ends only what this device started', async () => {
+  const {enroute, peer} = await open({device: 'phone-1'});
+  for (const active of [true, false]) {
+    const answer = enroute.travel('j', active, {resume: true});
+    assert.deepEqual(peer.heard(), [{type: 'travel', job: 'j', active, device: 'phone-1', resume: true}]);
+    peer.says(refusal('travel', 'other_device', {job: 'j'}));
+    await assert.rejects(answer, {code: 'other_device'});
+  }
+});
+
 test('a rejected position is reported to error listeners only', async () => {
   const {enroute, clock, peer, errors} = await open();
   enroute.publish('j', fixAt(clock));

@@ -9,6 +9,7 @@ import {phone} from './page.mjs';
 
 const {PRESENCE_EVERY} = await import('../../Sources/WebAssets/web/rider-location.js');
 const {PRESENCE, Travel} = await import('../../Sources/WebAssets/web/rider-travel.js');
+const elsewhere = Object.assign(new Error('Another device reports.'), {code: 'other_device'});
 const lost = Object.assign(new Error('The connection was lost.'), {code: 'network'});
 
 beforeEach(() => {
@@ -65,6 +66,21 @@ test('travel mode switched off during a disconnect stays off, and the gateway is
   await world.connects();
   assert.deepEqual(world.heard(), [['one', false], ['one', false]]);
   assert.deepEqual([phone.watchers.size, world.travel.stateOf('one')], [0, 'off']);
+});
+
+test('switching off later than the tap does not switch off another phone that took over', async () => {
+  const world = rider();
+  await world.travel.activate('one');
+  await settled();
+  world.answer = async () => { throw lost; };
+  await world.travel.deactivate('one');
+  assert.deepEqual(world.resumes.splice(0), [false, false]);
+  world.answer = async () => { throw elsewhere; };
+  await world.connects();
+  assert.deepEqual(world.resumes.splice(0), [true]);
+  assert.deepEqual(world.failures.splice(1), [['one', 'other_device', false]]);
+  await world.connects();
+  assert.deepEqual([world.resumes, world.travel.stateOf('one')], [[], 'off']);
 });
 
 test('while a job is being switched off, readings are sent for the other jobs only', async () => {
@@ -130,8 +146,6 @@ test('after a reload a refused or ended job does not continue', async () => {
   await settled();
   assert.deepEqual(world.heard(), []);
 });
-
-const elsewhere = Object.assign(new Error('Another device reports.'), {code: 'other_device'});
 
 test('after a reload only a tap takes travel mode back from another phone', async () => {
   const before = rider();

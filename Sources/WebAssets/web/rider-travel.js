@@ -262,14 +262,20 @@ export class Travel {
     Promise.all(jobs.map((job) => this.#start(job, true))).then(() => this.unavailability.again());
   };
 
+  /** Another device may have taken over since the tap. It goes on then. */
   #tellAllOff = () => {
-    for (const job of this.#switchedOff) this.#tellOff(job).catch(() => { /* repeated after reconnecting */ });
+    for (const job of this.#switchedOff) {
+      this.#tellOff(job, {resume: true}).catch((error) => {
+        // All else is repeated after reconnecting.
+        if (error.code === 'other_device') this.on.failed(job, error);
+      });
+    }
   };
 
-  #tellOff = async (job) => {
+  #tellOff = async (job, how) => {
     let isHeard = true;
     try {
-      await this.enroute.travel(job, false);
+      await this.enroute.travel(job, false, how);
     } catch (error) {
       isHeard = !isUnheard(error);
       throw error;
