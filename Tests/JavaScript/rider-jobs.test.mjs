@@ -130,6 +130,19 @@ test('a removed task that is still listed is neither shown nor announced again',
   assert.deepEqual([card('one').gone, said], ['reassigned', []]);
 });
 
+test('a task that was completed by mistake is followed again once operations has corrected that', () => {
+  const {jobs, said, hears, card, count} = cards();
+  jobs.tasks(doing('one'), true);
+  hears('one', {status: 'delivered'}, 'status');
+  hears('one', {ended: 'completed'}, 'ended');
+  jobs.tasks([], false);
+  said.length = 0;
+  jobs.tasks(doing('one'), false);
+  hears('one', {...alive, status: 'in_transit'}, 'snapshot');
+  assert.deepEqual([count(), card('one').view.status, card('one').task, card('one').message], [2, 'in_transit', 'accepted', '']);
+  assert.deepEqual(said, ['New task: one']);
+});
+
 for (const [reason, word] of [['reassigned', 'reassigned'], ['revoked', 'Gone: one']]) {
   test(`a job without a task that is ${reason} ends for its rider, who hears it once`, () => {
     const {jobs, said, hears, card} = cards();

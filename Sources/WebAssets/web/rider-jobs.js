@@ -143,7 +143,7 @@ export class Jobs {
       const known = this.#jobs.get(job);
       if (!known) continue;
       known.task = task;
-      if (known.follow.view.ended && !isOver(known.follow.view.status)) {
+      if (known.follow.view.ended) {
         this.#followAgain(known);
         continue;
       }
