@@ -240,7 +240,7 @@ export interface JobsMessage {
   readonly jobs: readonly JobRow[]; readonly gone: readonly string[];
 }
 
-/** One reading of the phone's receiver. `at` is by `Date.now()`; the client corrects a clock that is wrong. */
+/** One reading of the phone's receiver. `at` is by `Date.now()` or by a clock that is right; the client corrects a wrong one. */
 export interface Fix extends Place {
   readonly at: number;
   /** Accuracy radius in m. */ readonly acc?: number | null;

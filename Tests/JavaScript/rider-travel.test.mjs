@@ -9,6 +9,7 @@ import {phone} from './page.mjs';
 
 const {PRESENCE_EVERY} = await import('../../Sources/WebAssets/web/rider-location.js');
 const {PRESENCE, Travel} = await import('../../Sources/WebAssets/web/rider-travel.js');
+const {words} = await import('../../Sources/WebAssets/web/rider-words.js');
 const elsewhere = Object.assign(new Error('Another device reports.'), {code: 'other_device'});
 const lost = Object.assign(new Error('The connection was lost.'), {code: 'network'});
 
@@ -81,6 +82,17 @@ test('switching off later than the tap does not switch off another phone that to
   assert.deepEqual(world.failures.splice(1), [['one', 'other_device', false]]);
   await world.connects();
   assert.deepEqual([world.resumes, world.travel.stateOf('one')], [[], 'off']);
+});
+
+test('a wrong clock of the phone is shown until the rider shares no location any longer', async () => {
+  const world = rider();
+  await world.travel.activate('one');
+  await settled();
+  world.refuses({replyTo: 'location', code: 'implausible_position', job: 'one', reason: 'clock'});
+  assert.deepEqual([world.travel.unavailability.note, world.travel.stateOf('one')], ['wrongClock', 'on']);
+  assert.ok(words.en.wrongClock && words.de.wrongClock);
+  await world.travel.deactivate('one');
+  assert.equal(world.travel.unavailability.note, null);
 });
 
 test('while a job is being switched off, readings are sent for the other jobs only', async () => {

@@ -60,7 +60,8 @@ export class Travel {
       this.isConfirmed = true;
       on.changed();
     });
-    enroute.on('error', ({replyTo, code, job}) => {
+    enroute.on('error', ({replyTo, code, job, reason}) => {
+      if (reason === 'clock') this.unavailability.isClockWrong = true;
       if (replyTo === 'location' && ['travel_mode_off', 'other_device'].includes(code)) this.ended(job);
       if (code === 'other_device') on.failed(job, {code});
     });
