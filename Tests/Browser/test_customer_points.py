@@ -84,13 +84,12 @@ def test_point_04_the_marker_continues_for_five_seconds_and_then_stops(coming, p
 
 
 @pytest.mark.lean
-def test_point_05_an_inaccurate_or_implausible_position_is_not_drawn(coming, phone):
+def test_point_05_an_implausible_position_is_not_drawn(coming, phone):
     start = away(HOME, 1_000, 180)
     visit, technician = coming(Spot(*start, 0, 0))
     page, wire = wired(phone, visit)
     markers = Markers(page)
     at_first = markers.settle()
-    wire.position(visit.name, away(start, 150, 0), accuracy=120)
     wire.position(visit.name, away(start, 800, 0), accuracy=5)
     technician.report(Spot(*away(start, 20, 0), 0, 0), is_answered=True)
     moved(page, len(markers.seen))

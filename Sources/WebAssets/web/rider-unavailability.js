@@ -10,7 +10,7 @@ const SAME_REASON_AFTER = 30_000;
 /** ms for which the page says that nothing was shared while it was hidden. */
 const HIDDEN_TOLD_FOR = 20_000;
 /** Accuracy radius in m above which the gateway shows no position (`implausible_position`). */
-const TOO_COARSE = 100;
+const TOO_COARSE = 200;
 
 export class Unavailability {
   battery = new Battery();
