@@ -43,7 +43,8 @@ const readable = (status) => (status ?? '').replace(/_/g, ' ').replace(/^./, (le
  *
  * @param {import('./enroute').View} view
  * @param {object} moment `connection`; `lostFor`: ms since the connection was lost, 0 while it is open; `now` and `wall`: the
- *     monotonic clock and the wall clock; `heardAt`: by the wall clock, when the gateway last sent something; `locale`; `isLink`: whether the credential is a tracking link
+ *     monotonic clock and the wall clock; `heardAt`: by the wall clock, when the gateway last sent something; `locale`;
+ *     `isLink`: whether the credential is a tracking link
  * @param {object|null} texts the answer of `GET texts`, `null` until it is loaded
  * @returns {{status: string, tracking: string, arrival: string, updated: string, note: string}}
  */

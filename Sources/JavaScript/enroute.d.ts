@@ -240,7 +240,7 @@ export interface JobsMessage {
   readonly jobs: readonly JobRow[]; readonly gone: readonly string[];
 }
 
-/** One reading of the phone's receiver. `at` is by `Date.now()` or by a clock that is right; the client corrects a wrong one. */
+/** One reading of the phone's receiver. `at` is by `Date.now()`, which the client corrects, or by a clock that is right. */
 export interface Fix extends Place {
   readonly at: number;
   /** Accuracy radius in m. */ readonly acc?: number | null;
