@@ -201,7 +201,7 @@ test('a reading’s time may be by the phone\u2019s clock or by one that is righ
       assert.deepEqual(times, [2_000_000 - ago, 2_000_000 - ago], `${clockOffset} ${ago}`);
     }
   }
-  assert.equal(localTime(1_940_000, {wall: 2_000_000, clockOffset: 1_900}), 1_940_000, 'the clock is right and the reading old');
+  assert.equal(localTime(1_940_000, {wall: 2_000_000, clockOffset: 1_900}), 1_940_000, 'a right clock and an old reading');
   assert.equal(localTime(3_000_000, {wall: 2_000_000, clockOffset: 60_000}), 3_000_000, 'by neither clock');
 });
 
