@@ -6,7 +6,7 @@
 
 import {
   CLOCK_TOLERANCE, FIRST_INTERVAL, FIXES_PER_REPORT, FIX_LIFETIME, JOB_NAME, LONGEST_NOT_BEFORE, MOST_FIXES, MOST_JOBS,
-  isPlace, reconnectDelay, withoutGaps,
+  isPlace, localTime, reconnectDelay, withoutGaps,
 } from './enroute-timing.js';
 
 /** Longest interval that a gateway asks for, in seconds; also the pace after it refused a report. */
@@ -65,9 +65,12 @@ export function withJobs(state, jobs) {
   return next(state, {jobs: [...new Set(jobs)], waiting: isShorter ? state.waiting : [], notBefore: null, failures: 0});
 }
 
-/** Returns the state with further readings. Without a job, there is nothing to report. */
-export function withFixes(state, fixes) {
-  return state.jobs.length === 0 ? state : next(state, {waiting: newestOf([...state.waiting, ...fixes.filter(isFix)])});
+/** Returns the state with further readings, which arrived at `wall`. Without a job, there is nothing to report. */
+export function withFixes(state, fixes, wall) {
+  if (state.jobs.length === 0) return state;
+  const clock = {wall, clockOffset: state.clockOffset};
+  const local = fixes.filter(isFix).map((fix) => ({...fix, at: localTime(fix.at, clock)}));
+  return next(state, {waiting: newestOf([...state.waiting, ...local])});
 }
 
 function newestOf(fixes) {

@@ -5,7 +5,7 @@ import {arrivalText, updatedText} from './enroute-words.js';
 
 /** ms until a lost connection is shown: most reconnects are faster. */
 export const LOST_AFTER = 2_000;
-/** Age in ms from which a position is stale, even if the gateway has not said so. */
+/** ms without a word from the gateway after which an older position is stale. Otherwise the gateway says which one is. */
 export const STALE_AFTER = 30_000;
 
 const TRAVELLING = ['on_the_way', 'in_transit'];
@@ -43,7 +43,8 @@ const readable = (status) => (status ?? '').replace(/_/g, ' ').replace(/^./, (le
  *
  * @param {import('./enroute').View} view
  * @param {object} moment `connection`; `lostFor`: ms since the connection was lost, 0 while it is open; `now` and `wall`: the
- *     monotonic clock and the wall clock; `locale`; `isLink`: whether the credential is a tracking link
+ *     monotonic clock and the wall clock; `heardAt`: by the wall clock, when the gateway last sent something; `locale`;
+ *     `isLink`: whether the credential is a tracking link
  * @param {object|null} texts the answer of `GET texts`, `null` until it is loaded
  * @returns {{status: string, tracking: string, arrival: string, updated: string, note: string}}
  */
@@ -56,7 +57,8 @@ export function elementTexts(view, moment, texts) {
   const isTravelling = TRAVELLING.includes(view.status) && !view.ended;
   const age = ageOf(view, moment);
   const isSeen = isTravelling && SEEN.includes(view.tracking) && view.position !== null;
-  const isStale = isSeen && (view.tracking === 'stale' || age > STALE_AFTER);
+  const isStale = isSeen && (view.tracking === 'stale'
+    || Math.min(age, moment.wall - (moment.heardAt ?? 0)) > STALE_AFTER);
   const note = noteOf(moment, words);
   return {
     status: statusText(view.status, texts), tracking: isTravelling ? trackingText(view, isStale, texts) : '',

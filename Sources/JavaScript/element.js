@@ -185,8 +185,8 @@ export class EnrouteJob extends Base {
     const language = this.#texts?.language ?? this.#language;
     const locale = readersLocale(language, [...navigator.languages ?? [], this.#language]);
     const texts = elementTexts(running.follow.view, {
-      connection, lostFor: this.#lostSince === null ? 0 : now - this.#lostSince, now, wall: Date.now(), locale,
-      isLink: running.isLink,
+      connection, lostFor: this.#lostSince === null ? 0 : now - this.#lostSince, now, wall: Date.now(),
+      heardAt: running.enroute.lastMessageAt, locale, isLink: running.isLink,
     }, this.#texts);
     if (this.#parts.all.lang !== locale) this.#parts.all.lang = locale;
     for (const name of PARTS) {

@@ -156,6 +156,18 @@ export const FIRST_INTERVAL = 1;
 /** ms that the local clock may be off before reports use the gateway's clock. */
 export const CLOCK_TOLERANCE = 2_000;
 
+/**
+ * Returns when a reading was taken, by the local wall clock. Some receivers have a clock of their own, which is right while the
+ * phone's is wrong: of the two readings of `at`, the later one that is not in the future is meant.
+ *
+ * @param {number} at ms since the epoch, by the local or the gateway's clock
+ * @param {{wall: number, clockOffset: number}} clock as in `FixQueue.next`, when the reading arrived
+ */
+export function localTime(at, {wall, clockOffset}) {
+  if (Math.abs(clockOffset) <= CLOCK_TOLERANCE) return at;
+  return [at, at - clockOffset].sort((a, b) => b - a).find((time) => time <= wall + CLOCK_TOLERANCE) ?? at;
+}
+
 /** Characters and length of the name of a job or a zone. */
 export const JOB_NAME = /^[A-Za-z0-9_-]{1,64}$/;
 

@@ -2,8 +2,6 @@
 // uses a socket or a clock, so tests can try every order of messages. Four rules always hold: a view never goes back in time, a
 // repeated message changes nothing, a reset always wins, and a position that nobody could have reached is not shown.
 
-/** Accuracy radius in m above which a reading is not shown. */
-export const LEAST_ACCURACY = 100;
 /** Highest plausible speed, m/s. */
 export const FASTEST = 60;
 /** ms of consistent readings before an implausible jump is accepted. The gateway has already held them back for 10 s. */
@@ -78,11 +76,10 @@ function snapshot(view, state, {now, wall}, isReset) {
   const heading = isBehind
     ? {} : {status: state.status, statusAt: state.statusAt, steps: frozenSteps(state.steps), id: state.id};
   const hasPositions = !OVER.has(state.tracking) && state.tracking !== 'waiting';
-  const offered = hasPositions && isAccurate(state.position) ? state.position : null;
   // The view may be newer than what this gateway has read. A position that the gateway no longer shows is dropped.
   const keepsOurs = goesOn && hasPositions && view.position && state.position
     && !isAfter(state.position.id, view.position.id);
-  const position = keepsOurs ? view.position : freeze(offered);
+  const position = keepsOurs ? view.position : freeze(hasPositions && state.position);
   const age = state.positionAgeMs ?? 0;
   return {
     known: true, ended: null, refused: null, kind: state.kind, epoch: state.epoch, ...heading,
@@ -141,7 +138,6 @@ function location(view, message, {now, wall}, fastest) {
   }
   // Even a reading that is not shown proves that the phone is connected.
   const heard = {tracking: 'live', text: 'live', reason: null, unavailable: null, newestID: message.id};
-  if (!isAccurate(message)) return unseen(view, heard);
   if (view.position && !isReachable(view.position, message, fastest)) {
     const since = view.doubted && isReachable(view.doubted.last, message, fastest) ? view.doubted.since : message.at;
     if (message.at - since < BELIEVED_AFTER) return unseen(view, {...heard, doubted: {since, last: freeze(message)}});
@@ -156,8 +152,6 @@ function unseen(view, parts) {
   const wasSilent = view.tracking !== 'live' || view.unavailable !== null;
   return {view: Object.freeze({...view, ...parts}), change: wasSilent ? 'tracking' : null};
 }
-
-const isAccurate = (position) => Boolean(position) && (position.acc ?? 0) <= LEAST_ACCURACY;
 
 /** Whether a rider could have travelled from one reading to the other in the time between. */
 function isReachable(from, to, fastest) {

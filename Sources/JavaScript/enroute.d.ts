@@ -240,7 +240,7 @@ export interface JobsMessage {
   readonly jobs: readonly JobRow[]; readonly gone: readonly string[];
 }
 
-/** One reading of the phone's receiver. `at` is by `Date.now()`; the client corrects a clock that is wrong. */
+/** One reading of the phone's receiver. `at` is by `Date.now()`, which the client corrects, or by a clock that is right. */
 export interface Fix extends Place {
   readonly at: number;
   /** Accuracy radius in m. */ readonly acc?: number | null;
@@ -338,7 +338,8 @@ export class Enroute {
    * Switches travel mode of a job on or off. The device that switched it on last reports; the others are told once, with the
    * code `other_device`. After a reconnect, the client resumes by itself.
    *
-   * @param options.resume only goes on with what this device started, for example after the app was started again
+   * @param options.resume only goes on with what this device started, for example after the app was started again; with
+   *     `active: false` only ends that. Set it for what the rider did earlier, while there was no connection.
    * @throws EnrouteError; `other_device` if another device took over meanwhile and `resume` is set
    */
   travel(job: string, active: boolean, options?: {resume?: boolean}): Promise<Ok>;

@@ -6,7 +6,7 @@
 // Sources/EnrouteWire, the API in enroute.d.ts.
 
 import {GatewayConnection, TokenRenewal} from './enroute-connection.js';
-import {FixQueue, JOB_NAME, closeMeaning, isPlace} from './enroute-timing.js';
+import {FixQueue, JOB_NAME, closeMeaning, isPlace, localTime} from './enroute-timing.js';
 import {ANSWER_WITHIN, EnrouteError, request, unreachable} from './enroute-rest.js';
 import {reduce, reducePool, unknownPool, unknownView} from './enroute-view.js';
 
@@ -79,6 +79,7 @@ export class Enroute {
 
   /** The gateway's time, in ms since the epoch. */
   get serverTime() { return this.#options.wall() + this.#gateway.clockOffset; }
+  get #clock() { return {wall: this.#options.wall(), clockOffset: this.#gateway.clockOffset}; }
 
   on(type, listener) {
     if (!this.#listeners.has(type)) this.#listeners.set(type, new Set());
@@ -163,7 +164,7 @@ export class Enroute {
   #forget(job) { this.#travels.delete(job); this.#fixes.forget(job); }
 
   publish(jobs, fix) {
-    this.#fixes.add([jobs].flat(), fix);
+    this.#fixes.add([jobs].flat(), {...fix, at: localTime(fix.at, this.#clock)});
     this.#reportWhenDue();
   }
 
@@ -188,8 +189,7 @@ export class Enroute {
       }, wait);
       return;
     }
-    const clock = {wall: this.#options.wall(), clockOffset: this.#gateway.clockOffset};
-    const report = this.#fixes.next(this.#options.now(), clock);
+    const report = this.#fixes.next(this.#options.now(), this.#clock);
     if (report) this.#gateway.send(report);
   }
 

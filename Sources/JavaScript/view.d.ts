@@ -9,8 +9,6 @@ export interface Message {
   readonly [member: string]: unknown;
 }
 
-/** Accuracy radius in m above which a reading is not shown. */
-export const LEAST_ACCURACY: number;
 /** Highest plausible speed, m/s. */
 export const FASTEST: number;
 /** ms of consistent readings before an implausible jump is accepted. */

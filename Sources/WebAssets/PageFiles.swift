@@ -80,9 +80,14 @@ package struct PageFiles: Sendable {
         }
     }
 
-    /// Embedded scripts and styles are sent without comments, a deployment's files unchanged.
+    /// Embedded scripts and styles are sent without comments, styles also without indentation, and a deployment's files
+    /// unchanged.
     private static func sent(_ bytes: [UInt8], as mediaType: String) -> [UInt8] {
-        mediaType == "text/javascript" || mediaType == "text/css" ? PageText.withoutComments(bytes) : bytes
+        switch mediaType {
+        case "text/javascript": PageText.withoutComments(bytes)
+        case "text/css": PageText.withoutIndentation(PageText.withoutComments(bytes))
+        default: bytes
+        }
     }
 
     /// The scripts that pages load. Each is sent as a bundle with its imports.
@@ -91,7 +96,7 @@ package struct PageFiles: Sendable {
     private static let builtInBundles: [String: File] = Dictionary(
         uniqueKeysWithValues: Self.entries.compactMap { name in
             PageBundle.script(of: name) { Self.builtIn[$0]?.bytes }.map { script in
-                (name, File(lasting: script, mediaType: "text/javascript"))
+                (name, File(lasting: PageText.withoutIndentation(script), mediaType: "text/javascript"))
             }
         })
 

@@ -8,6 +8,14 @@ from playwright.sync_api import expect
 from rider_page import RiderPage
 
 A_WHILE_MS = 10_000         # of the page's own time
+# Remembers the types of the page's messages that the gateway has answered.
+ANSWERED = """window.WebSocket = class extends WebSocket {
+  constructor(...all) {
+    super(...all);
+    window.answered = new Set();
+    this.addEventListener('message', ({data}) => answered.add(JSON.parse(data).replyTo));
+  }
+}"""
 NOTHING = "We can’t find this order."
 
 
@@ -27,6 +35,19 @@ def test_a_refusal_stays_after_the_connection_is_restored(order_system, phone):
     flicker(page)
     expect(page.locator("#refusal h1")).to_have_text(NOTHING)
     expect(page.locator("#order")).to_be_hidden()
+
+
+def test_a_second_page_that_only_looks_leaves_the_first_one_connected(order_system, devices, site):
+    person, zone = f"rider-{secrets.token_hex(3)}", f"zone-{secrets.token_hex(3)}"
+    order_system.approve(person, zone)
+    older = RiderPage(order_system, devices, person)
+    older.switch.click()
+    expect(older.switch).to_have_attribute("aria-checked", "true")
+    device = order_system.ask("GET", f"riders/{person}")["device"]
+    newer = RiderPage(order_system, devices, person, scripts=(ANSWERED,), permissions=["geolocation"])
+    expect(newer.switch).to_have_attribute("aria-checked", "true")
+    newer.page.wait_for_function("() => window.answered?.has('presence')")
+    assert order_system.ask("GET", f"riders/{person}")["device"] == device
 
 
 def test_the_notice_about_another_device_stays_on_the_page(order_system, devices, site):

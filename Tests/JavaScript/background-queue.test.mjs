@@ -24,6 +24,11 @@ test('the newest fixes are reported first, at most five, for all jobs in the ord
   assert.equal('jobs' in reported(withFixes(travelling(), [fix(0)]), NOW).report.body, false);
 });
 
+test('fixes with the right time are reported from a phone whose clock is a minute ahead', () => {
+  const state = withFixes({...travelling(), clockOffset: -60_000}, [fix(60_000), fix(4_000)], NOW);
+  assert.deepEqual(times(reported(state, NOW).report.body.fixes), [60_000, 64_000]);
+});
+
 test('invalid fixes, repeated ones and those beyond the bound are left out', () => {
   const bad = [fix(0, {lat: 91}), fix(0, {lat: 0, lon: 0}), fix(0, {lat: null}), {lat: 1, lon: 1}, null, 'here'];
   assert.equal(withFixes(travelling(), bad).waiting.length, 0);

@@ -48,6 +48,7 @@ test('a stale position has an age, and no arrival time', () => {
       'Your technician is on the way', 'Last known location', 'ETA recalculating…', 'Last updated 1 minute ago',
     ]);
   }
+  assert.equal(shown(live(), {...late, heardAt: late.wall - 20_000})[1], 'Live', 'the gateway decides while it is heard');
   const why = {...live({tracking: 'stale', text: 'stale'}), unavailable: 'unavailable_no_fix'};
   assert.equal(shown(why)[1], en.tracking.unavailable_no_fix.service);
 });

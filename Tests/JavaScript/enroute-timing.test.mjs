@@ -5,7 +5,7 @@ import {test} from 'node:test';
 import {
   PING_AFTER_EXPECTED, FIXES_PER_REPORT, FIX_LIFETIME, SESSION_LIMIT_RETRY, FixQueue, GIVE_UP_AFTER, MESSAGES_BURST,
   MESSAGES_PER_SECOND, MOST_FIXES, MessageBudget, LONGEST_NOT_BEFORE, PING_AFTER, PONG_WITHIN, SPREAD, closeMeaning, heartbeat,
-  reconnectDelay,
+  localTime, reconnectDelay,
 } from '../../Sources/WebAssets/web/enroute-timing.js';
 
 test('the delay before reconnecting is random, up to 3 s, then 2, 4, 8, 16 and 30 s', () => {
@@ -190,6 +190,19 @@ test('a clock that is wrong is corrected by the gateway\u2019s, a slightly wrong
   assert.equal(queue.next(0, {wall: 100_000, clockOffset: -300_000}).fixes[0].at, -210_000);
   queue.add(['a'], fix(90_001));
   assert.equal(queue.next(9_000, {wall: 100_000, clockOffset: 1_900}).fixes[0].at, 90_001);
+});
+
+test('a reading’s time may be by the phone\u2019s clock or by one that is right, and means the same moment', () => {
+  const clockOffsets = [60_000, -60_000, 700_000, -700_000];
+  for (const clockOffset of clockOffsets) {
+    for (const ago of [0, 4_000]) {
+      const clock = {wall: 2_000_000, clockOffset};
+      const times = [localTime(2_000_000 - ago, clock), localTime(2_000_000 + clockOffset - ago, clock)];
+      assert.deepEqual(times, [2_000_000 - ago, 2_000_000 - ago], `${clockOffset} ${ago}`);
+    }
+  }
+  assert.equal(localTime(1_940_000, {wall: 2_000_000, clockOffset: 1_900}), 1_940_000, 'a right clock and an old reading');
+  assert.equal(localTime(3_000_000, {wall: 2_000_000, clockOffset: 60_000}), 3_000_000, 'by neither clock');
 });
 
 test('an unanswered report is repeated after a reconnect, an answered one is not', () => {

@@ -78,6 +78,17 @@ test('a position whose answer was lost with the connection is sent again', async
   assert.equal(typesOf((await comeBack()).heard()), 'auth');
 });
 
+test('readings with the right time are sent from a phone whose clock is a minute ahead', async () => {
+  const {enroute, clock, sockets, peer} = await open();
+  clock.epoch += 60_000;
+  peer.closes(1006);
+  await clock.pass(30_000);
+  sockets.last.welcomes(clock.wall() - 60_000);
+  sockets.last.heard();
+  enroute.publish('j', {at: enroute.serverTime, lat: 41, lon: 12});
+  assert.deepEqual(sockets.last.heard().map(({fixes}) => fixes[0].at), [enroute.serverTime]);
+});
+
 test('while the socket is congested newer readings replace the next report', async () => {
   const {enroute, clock, peer} = await open();
   peer.bufferedAmount = 50_000;
@@ -99,6 +110,16 @@ test('after travel mode is switched off no reading of that job is sent', async (
   assert.deepEqual(peer.heard(), []);
   peer.says({type: 'ok', replyTo: 'travel', job: 'j'});
   await off;
+});
+
+test('what the rider did earlier continues or ends only what this device started', async () => {
+  const {enroute, peer} = await open({device: 'phone-1'});
+  for (const active of [true, false]) {
+    const answer = enroute.travel('j', active, {resume: true});
+    assert.deepEqual(peer.heard(), [{type: 'travel', job: 'j', active, device: 'phone-1', resume: true}]);
+    peer.says(refusal('travel', 'other_device', {job: 'j'}));
+    await assert.rejects(answer, {code: 'other_device'});
+  }
 });
 
 test('a rejected position is reported to error listeners only', async () => {

@@ -5,8 +5,9 @@ import assert from 'node:assert/strict';
 import {test} from 'node:test';
 
 import {sentenceOf} from '../../Sources/WebAssets/web/ops-actions.js';
-import {lateness, needOf, overdue, queue, silentRiders} from '../../Sources/WebAssets/web/ops-attention.js';
+import {lateness, needOf, overdue, queue, reasons, silentRiders} from '../../Sources/WebAssets/web/ops-attention.js';
 import {Field, GLIDE, Way, worldX, worldY} from '../../Sources/WebAssets/web/ops-field.js';
+import {entryText} from '../../Sources/WebAssets/web/ops-job.js';
 import {PlaceBook, tally} from '../../Sources/WebAssets/web/ops-places.js';
 import {news} from '../../Sources/WebAssets/web/ops-queue.js';
 import {MOST, addView, readViews, searchOf} from '../../Sources/WebAssets/web/ops-views.js';
@@ -52,6 +53,27 @@ test('D3, D23: the queue lists failed, without rider, lost, silent and late jobs
     'failed failed', 'alone no_rider', 'lost lost', 'mute silent', 'stale silent', 'later late', 'late late',
   ]);
   assert.equal(needOf(row('fine'), NOW), null);
+});
+
+test('a job whose address was not found needs somebody, whatever its status', () => {
+  for (const geocoding of ['low', 'none']) {
+    for (const status of ['pending_vendor_acceptance', 'in_transit']) {
+      assert.equal(needOf(row('a', {geocoding, status}), NOW), 'address');
+    }
+  }
+  for (const language of ['en', 'de']) assert.deepEqual(reasons.filter((reason) => !words[language].reasonsWhy[reason]), []);
+});
+
+test('the log says which entries came late, and what a correction corrected and why', () => {
+  const name = (status) => status.toUpperCase();
+  const texts = (entry) => ['en', 'de'].map((language) => entryText(entry, words[language], name));
+  assert.deepEqual(texts({status: 'preparing'}), ['PREPARING', 'PREPARING']);
+  assert.deepEqual(texts({status: 'preparing', late: true}), ['PREPARING, reported late', 'PREPARING, verspätet gemeldet']);
+  assert.deepEqual(texts({status: 'in_transit', late: true, assigned: {rider: 'ben'}})[0], 'Rider ben, reported late');
+  assert.deepEqual(texts({status: 'in_transit', late: true, assigned: {rider: null, customer: 'anna'}})[1],
+    'Fahrer –, Kunde anna, verspätet gemeldet');
+  assert.deepEqual(texts({status: 'preparing', corrected: 'delivered', reason: 'wrong door'}),
+    ['PREPARING, instead of DELIVERED, wrong door', 'PREPARING, statt DELIVERED, wrong door']);
 });
 
 test('only what was not in the queue before is news, and nothing is at the start', () => {

@@ -6,7 +6,7 @@ import {test} from 'node:test';
 import {settled} from './clock.mjs';
 import {Place, ownClock} from './page.mjs';
 
-const {Availability, TOLD_FOR} = await import('../../Sources/WebAssets/web/rider-availability.js');
+const {Availability, TOLD_FOR, presenceOf} = await import('../../Sources/WebAssets/web/rider-availability.js');
 const {words} = await import('../../Sources/WebAssets/web/rider-words.js');
 
 const offline = {status: 'offline', approved: true, tasks: [], capacity: 1, reachable: true};
@@ -26,6 +26,13 @@ function failing(code, more = {}) {
   availability.show(offline);
   return {availability, places, said, how, isTold: () => !places.snack.hidden};
 }
+
+test('a page names its device in a heartbeat only if that device declared last', () => {
+  const place = {lat: 41.9, lon: 12.5};
+  assert.deepEqual(presenceOf({...offline, device: 'here'}, 'here', place), {...place, device: 'here'});
+  assert.deepEqual(presenceOf({...offline, device: 'there'}, 'here', place), place);
+  for (const rider of [undefined, null, offline]) assert.deepEqual(presenceOf(rider, 'here'), {});
+});
 
 test('D18: a message disappears after a while, but not while it has the focus', async (run) => {
   const clock = ownClock(run);

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
 
-import {Jobs, LatestRequest} from '../../Sources/WebAssets/web/rider-jobs.js';
+import {Jobs, LatestRequest, RECHECK_AFTER} from '../../Sources/WebAssets/web/rider-jobs.js';
 import {UNDO_WITHIN} from '../../Sources/WebAssets/web/rider-steps.js';
 import {settled} from './clock.mjs';
 
@@ -128,6 +128,39 @@ test('a removed task that is still listed is neither shown nor announced again',
   assert.deepEqual([card('one').gone, card('one').view.status, said], ['reassigned', 'accepted', []]);
   jobs.tasks([], false);
   assert.deepEqual([card('one').gone, said], ['reassigned', []]);
+});
+
+test('a task that was completed by mistake is followed again once operations has corrected that', () => {
+  const {jobs, said, hears, card, count} = cards();
+  jobs.tasks(doing('one'), true);
+  hears('one', {status: 'delivered'}, 'status');
+  hears('one', {ended: 'completed'}, 'ended');
+  jobs.tasks([], false);
+  said.length = 0;
+  jobs.tasks(doing('one'), false);
+  hears('one', {...alive, status: 'in_transit'}, 'snapshot');
+  assert.deepEqual([count(), card('one').view.status, card('one').task, card('one').message], [2, 'in_transit', 'accepted', '']);
+  assert.deepEqual(said, ['New task: one']);
+});
+
+test('a finished job without a task is followed again each minute, so a correction is seen', (run) => {
+  run.mock.timers.enable({apis: ['Date'], now: 1_000_000});
+  const {jobs, hears, card, count} = cards();
+  jobs.follow('one');
+  const ends = () => {
+    hears('one', {...alive, status: 'delivered'}, 'snapshot');
+    hears('one', {ended: 'completed'}, 'ended');
+  };
+  for (const follows of [2, 3]) {
+    ends();
+    jobs.tasks([], false);
+    assert.equal(count(), follows - 1);
+    run.mock.timers.tick(RECHECK_AFTER + 1);
+    for (let poll = 0; poll < 3; poll += 1) jobs.tasks([], false);
+    assert.equal(count(), follows);
+  }
+  hears('one', {...alive, status: 'in_transit'}, 'snapshot');
+  assert.deepEqual([card('one').view.status, card('one').gone, card('one').message], ['in_transit', null, '']);
 });
 
 for (const [reason, word] of [['reassigned', 'reassigned'], ['revoked', 'Gone: one']]) {

@@ -9,6 +9,8 @@ import {phone} from './page.mjs';
 
 const {PRESENCE_EVERY} = await import('../../Sources/WebAssets/web/rider-location.js');
 const {PRESENCE, Travel} = await import('../../Sources/WebAssets/web/rider-travel.js');
+const {words} = await import('../../Sources/WebAssets/web/rider-words.js');
+const elsewhere = Object.assign(new Error('Another device reports.'), {code: 'other_device'});
 const lost = Object.assign(new Error('The connection was lost.'), {code: 'network'});
 
 beforeEach(() => {
@@ -25,10 +27,14 @@ afterEach(() => { for (const travel of begun.splice(0)) travel.pause(); });
 /** A rider's travel mode, with the test acting as the gateway: `answer` is its answer to `travel`. */
 function rider() {
   const listeners = {};
-  const world = {said: [], shared: [], failures: [], explained: [], settled: [], answer: async () => ({})};
+  const world = {said: [], resumes: [], shared: [], failures: [], explained: [], settled: [], answer: async () => ({})};
   const enroute = {
     on: (type, listener) => { listeners[type] = listener; },
-    travel: (job, active) => { world.said.push([job, active]); return world.answer(job, active); },
+    travel(job, active, {resume = false} = {}) {
+      world.said.push([job, active]);
+      world.resumes.push(resume);
+      return world.answer(job, active);
+    },
     publish: (jobs) => world.shared.push(jobs),
     reportUnavailable: (reason, job) => world.explained.push([reason, job]),
   };
@@ -38,6 +44,7 @@ function rider() {
   });
   begun.push(world.travel);
   world.connects = async () => { listeners.welcome(); await settled(); };
+  world.refuses = (error) => listeners.error(error);
   world.replies = (replyTo) => listeners.ok({replyTo});
   world.heard = () => world.said.splice(0);
   return world;
@@ -60,6 +67,32 @@ test('travel mode switched off during a disconnect stays off, and the gateway is
   await world.connects();
   assert.deepEqual(world.heard(), [['one', false], ['one', false]]);
   assert.deepEqual([phone.watchers.size, world.travel.stateOf('one')], [0, 'off']);
+});
+
+test('switching off later than the tap does not switch off another phone that took over', async () => {
+  const world = rider();
+  await world.travel.activate('one');
+  await settled();
+  world.answer = async () => { throw lost; };
+  await world.travel.deactivate('one');
+  assert.deepEqual(world.resumes.splice(0), [false, false]);
+  world.answer = async () => { throw elsewhere; };
+  await world.connects();
+  assert.deepEqual(world.resumes.splice(0), [true]);
+  assert.deepEqual(world.failures.splice(1), [['one', 'other_device', false]]);
+  await world.connects();
+  assert.deepEqual([world.resumes, world.travel.stateOf('one')], [[], 'off']);
+});
+
+test('a wrong clock of the phone is shown until the rider shares no location any longer', async () => {
+  const world = rider();
+  await world.travel.activate('one');
+  await settled();
+  world.refuses({replyTo: 'location', code: 'implausible_position', job: 'one', reason: 'clock'});
+  assert.deepEqual([world.travel.unavailability.note, world.travel.stateOf('one')], ['wrongClock', 'on']);
+  assert.ok(words.en.wrongClock && words.de.wrongClock);
+  await world.travel.deactivate('one');
+  assert.equal(world.travel.unavailability.note, null);
 });
 
 test('while a job is being switched off, readings are sent for the other jobs only', async () => {
@@ -124,6 +157,28 @@ test('after a reload a refused or ended job does not continue', async () => {
   for (const job of ['one', 'two', 'three']) await world.travel.resume(job);
   await settled();
   assert.deepEqual(world.heard(), []);
+});
+
+test('after a reload only a tap takes travel mode back from another phone', async () => {
+  const before = rider();
+  await before.travel.activate('one');
+  await settled();
+  const world = rider();
+  await world.travel.resume('one');
+  await settled();
+  assert.deepEqual(world.resumes.splice(0), [true]);
+  world.refuses({replyTo: 'location', code: 'other_device', job: 'one'});
+  assert.equal(world.travel.stateOf('one'), 'off');
+  await world.travel.activate('one');
+  await settled();
+  assert.deepEqual([world.resumes, world.travel.stateOf('one')], [[false], 'on']);
+});
+
+test('a tap for one job does not take the other jobs back from another phone', async () => {
+  const world = rider();
+  for (const job of ['one', 'two']) await world.travel.activate(job);
+  await settled();
+  assert.deepEqual(world.heard().map(([job], at) => [job, world.resumes[at]]), [['one', false], ['two', false], ['one', true]]);
 });
 
 test('a signed-out rider is not located, not even roughly, until the next connection', async (run) => {

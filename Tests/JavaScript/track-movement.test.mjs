@@ -152,6 +152,27 @@ test('a jump is shown without driving through the city', () => {
   assert.ok(metresApart(movement.at(T + 2_000), far) < 0.1);
 });
 
+// The marker stands still after 7 s; a place that the gateway held back comes after 4 s.
+for (const [what, gap, place] of [
+  ['25 s without a position', 25, (second) => driving(second)],
+  ['a jump that the gateway accepted', 4, (second) => ({...onward(driving(second), 0, 280), at: second * 1000, spd: 10, hdg: 90})],
+]) {
+  test(`after ${what} the first position is a jump, and the marker never hurries`, () => {
+    const movement = new Movement();
+    for (const second of [0, 2, 4]) movement.take(driving(second), T + second * 1000);
+    let [leaps, fastest] = [[], 0];
+    for (let ms = 4_000; ms < 40_000; ms += 100) {
+      const second = ms / 1000;
+      const before = movement.at(T + ms);
+      if (second >= 4 + gap && second % 2 === 0) movement.take(place(second), T + ms);
+      if (metresApart(before, movement.at(T + ms)) > 1) leaps.push(second);
+      fastest = Math.max(fastest, metresApart(movement.at(T + ms), movement.at(T + ms + 99)) / 0.099);
+    }
+    assert.deepEqual(leaps, [Math.ceil((4 + gap) / 2) * 2]);
+    assert.ok(fastest < 10 * HASTE + 0.1, `${fastest} m/s`);
+  });
+}
+
 test('a new rider\u2019s marker does not glide from the previous one', () => {
   const movement = new Movement();
   movement.take(driving(0), T);

@@ -23,6 +23,19 @@ import Testing
         #expect(self.sent(source) == source)
     }
 
+    @Test func `indentation is removed, and spaces within a line stay`() {
+        let sent = PageText.withoutIndentation(Array("a {\n  b: c  d;\n}\n".utf8))
+        #expect(String(decoding: sent, as: UTF8.self) == "a {\nb: c  d;\n}\n")
+    }
+
+    @Test func `no string of a page's script spans lines, so removing indentation changes none`() {
+        for (name, bytes) in EmbeddedFiles.pages where name.hasSuffix(".js") {
+            for line in self.sent(String(decoding: bytes, as: UTF8.self)).split(separator: "\n") {
+                #expect(line.count { $0 == "`" }.isMultiple(of: 2), "\(name): \(line)")
+            }
+        }
+    }
+
     @Test func `line numbers do not change`() {
         let source = "// a\n\n/*\n b\n*/\n\nlet c;\n"
         #expect(self.sent(source).split(separator: "\n", omittingEmptySubsequences: false).count == 8)

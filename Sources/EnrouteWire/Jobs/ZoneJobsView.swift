@@ -73,7 +73,7 @@ extension JobRow {
         var (job, kind, status, statusAt) = (JobID?.none, JobKind?.none, JobStatus?.none, Int64?.none)
         var (customer, rider, tracking) = (PersonID?.none, PersonID?.none, JobTracking?.none)
         var (reason, unavailable) = (EndReason?.none, UnavailableReason?.none)
-        var (proximity, followers) = (ProximityState?.none, Int64?.none)
+        var (proximity, geocoding, followers) = (ProximityState?.none, GeocodingState?.none, Int64?.none)
         var (seenAt, deadline, arrivesAt, promisedBy) = (Int64?.none, Int64?.none, Int64?.none, Int64?.none)
         try reader.object { (name, reader) throws(BadMessage) in
             switch String(decoding: name, as: UTF8.self) {
@@ -93,6 +93,7 @@ extension JobRow {
             case "deadline": deadline = try reader.integer()
             case "arrivesAt": arrivesAt = try reader.integer()
             case "promisedBy": promisedBy = try reader.integer()
+            case "geocoding": geocoding = GeocodingState(rawValue: try reader.string())
             case "followers": followers = try reader.integer()
             default: try reader.value()
             }
@@ -103,6 +104,6 @@ extension JobRow {
             customer: try members.required(customer, "customer"), rider: rider,
             tracking: try members.required(tracking, "tracking"), reason: reason, unavailable: unavailable,
             seenAt: seenAt, proximity: proximity, deadline: deadline, arrivesAt: arrivesAt, promisedBy: promisedBy,
-            followers: Int(clamping: try members.required(followers, "followers")))
+            geocoding: geocoding, followers: Int(clamping: try members.required(followers, "followers")))
     }
 }

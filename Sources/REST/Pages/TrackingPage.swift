@@ -55,8 +55,8 @@ extension Routes {
         let record = view.record
         let log = try await self.result(of: self.jobs.ledger.log(of: job))
         return PageFacts(
-            // A status that was left and reached again counts from the last time.
-            times: log.reduce(into: [:]) { $0[$1.status.rawValue] = $1.at },
+            // A status that was left and reached again counts from the last time. Late entries are about the past.
+            times: log.reduce(into: [:]) { if !$1.isLate { $0[$1.status.rawValue] = $1.at } },
             shop: record.status.end == nil
                 ? record.vendor?.place.map { .init(lat: $0.latitude, lon: $0.longitude) } : nil,
             rider: try await self.result(of: self.jobs.nameOfRider(after: record)),

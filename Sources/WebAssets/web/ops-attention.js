@@ -42,6 +42,7 @@ export function lateness(row, now) {
 const NEEDS = {
   failed: (row) => row.status === 'allocation_failed',
   no_rider: isWithoutRider,
+  address: (row) => Boolean(row.geocoding),
   lost: (row) => row.tracking === 'lost',
   silent: (row, now, silent) => row.tracking === 'stale' || silent.has(row.rider),
   late: (row, now) => lateness(row, now)?.state === 'late',

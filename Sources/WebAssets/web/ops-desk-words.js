@@ -12,7 +12,8 @@ export const desk = {
       'job risk': 'at risk', 'job open': 'on time',
     },
     reasonsWhy: {
-      failed: 'No rider found', no_rider: 'No rider', lost: 'Rider lost', silent: 'Rider not responding',
+      failed: 'No rider found', no_rider: 'No rider', address: 'Address not found', lost: 'Rider lost',
+      silent: 'Rider not responding',
       late: 'Running late',
     },
     nothingNeeded: 'All good. Nothing needs you right now.',
@@ -77,7 +78,7 @@ export const desk = {
       'job risk': 'knapp', 'job open': 'pünktlich',
     },
     reasonsWhy: {
-      failed: 'Kein Fahrer gefunden', no_rider: 'Ohne Fahrer', lost: 'Fahrer verloren',
+      failed: 'Kein Fahrer gefunden', no_rider: 'Ohne Fahrer', address: 'Adresse nicht gefunden', lost: 'Fahrer verloren',
       silent: 'Fahrer antwortet nicht',
       late: 'Verspätet',
     },

@@ -18,6 +18,11 @@ const sinceText = (row, now, words) => {
 
 const joined = (...texts) => texts.filter(Boolean).join(', ');
 
+/** What an entry of the log says. Late entries never were the job's status. @param name of a status */
+export const entryText = ({status, late, assigned, corrected, reason}, words, name) => joined(
+  ...(assigned ? Object.entries(assigned).map(([who, person]) => `${words.columns[who]} ${person ?? '–'}`) : [name(status)]),
+  late && words.reportedLate, corrected && words.insteadOf(name(corrected)), reason);
+
 /** A telephone number or an https address is a link, whose text can be read out and dialled elsewhere. */
 const contact = (uri) => contactLink(uri, '', {call: () => uri.slice('tel:'.length), write: () => uri.slice('https://'.length)}) ?? uri;
 const anchor = ({href, text}) => make('a', {href, ...(href.startsWith('https:') && {target: '_blank', rel: 'noopener'})}, text);
@@ -91,7 +96,7 @@ export class JobPanel {
         ...(entries.length === 0 ? [] : [
           make('h3', {}, words.history),
           make('ol', {class: 'plainlist'}, ...entries.map((entry) => make('li', {},
-            make('time', {class: 'quiet'}, clockText(entry.at, locale)), ` ${this.#status(entry.status)}`,
+            make('time', {class: 'quiet'}, clockText(entry.at, locale)), ` ${entryText(entry, words, this.#status)}`,
             entry.actor ? make('span', {class: 'quiet'}, ` ${words.actor} ${entry.actor}`) : '')))]),
         ...(counts.length === 0 ? [] : [
           make('h3', {}, words.verdicts),
@@ -131,6 +136,7 @@ export class JobPanel {
     return [
       [words.kind, words.kinds[row.kind] ?? row.kind],
       [words.status, this.#status(row.status)],
+      row.geocoding && [words.destination, words.reasonsWhy.address, 'bad'],
       [words.columns.since, sinceText(row, now, words), overdue(row, now) > 0 && TARGETS[row.status] > 0 ? 'bad' : undefined],
       row.promisedBy && [words.promisedBy, clockText(row.promisedBy, locale)],
       row.arrivesAt && [words.expected, clockText(row.arrivesAt, locale)],

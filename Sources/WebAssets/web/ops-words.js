@@ -64,7 +64,7 @@ export const words = {
     vehicles: {
       foot: 'on foot', bicycle: 'bicycle', cargo_bike: 'cargo bike', moped: 'moped', car: 'car', van: 'van', truck: 'truck',
     },
-    close: 'Close', history: 'Status log', actor: 'by', gone: 'This job is no longer open here.',
+    close: 'Close', history: 'Status log', actor: 'by', reportedLate: 'reported late', insteadOf: (status) => `instead of ${status}`, gone: 'This job is no longer open here.',
     deadline: 'Sharing until', kind: 'Type', kinds: {delivery: 'Delivery', service: 'Visit'},
     webhooks: 'Webhooks', webhookStates: {serving: 'accepting', failing: 'failing', off: 'switched off'},
     lastDelivery: 'Last delivery', failingFor: 'Failing since', waitingEvents: 'Waiting events', undelivered: 'Undelivered events',
@@ -146,7 +146,7 @@ export const words = {
       foot: 'zu Fuß', bicycle: 'Fahrrad', cargo_bike: 'Lastenrad', moped: 'Roller', car: 'Auto', van: 'Transporter',
       truck: 'Lkw',
     },
-    close: 'Schließen', history: 'Statusverlauf', actor: 'von', gone: 'Dieser Auftrag ist hier nicht mehr offen.',
+    close: 'Schließen', history: 'Statusverlauf', actor: 'von', reportedLate: 'verspätet gemeldet', insteadOf: (status) => `statt ${status}`, gone: 'Dieser Auftrag ist hier nicht mehr offen.',
     deadline: 'Geteilt bis', kind: 'Art', kinds: {delivery: 'Lieferung', service: 'Termin'},
     webhooks: 'Webhooks', webhookStates: {serving: 'nimmt an', failing: 'gestört', off: 'ausgeschaltet'},
     lastDelivery: 'Letzte Zustellung', failingFor: 'Gestört seit', waitingEvents: 'Wartende Ereignisse',

@@ -11,6 +11,12 @@ export const DECLARED_WITHIN = 10_000;
 export const TOLD_FOR = 10_000;
 const CHOICE_FOR = 30_000;
 
+/**
+ * Returns the heartbeat of a page. It names the page's device only if that declared last: a page that merely looks does not
+ * take over.
+ */
+export const presenceOf = (rider, device, place) => ({...place, ...(rider?.device === device && {device})});
+
 /** Returns the texts for an error, by its code. */
 function sentences(error, words) {
   switch (error.code) {

@@ -8,6 +8,8 @@ import {
 
 /** Number of jobs shown, which is the number that a session may follow. */
 const MOST_JOBS = 10;
+/** ms after which a finished job is followed again: a correction reopens it, and without a task nothing else says so. */
+export const RECHECK_AFTER = 60_000;
 /** Tracking states after the end of a journey. */
 const JOURNEY_OVER = ['paused', 'arrived', 'ended'];
 /** Error codes for a job that is not this rider's. */
@@ -99,7 +101,7 @@ export class Jobs {
   follow(job) {
     if (this.#jobs.has(job) || !this.#makeRoom()) return;
     const known = {
-      job, task: null, message: '', about: null, busy: null, names: {}, places: {}, gone: null, again: null, version: 0,
+      job, task: null, message: '', about: null, busy: null, names: {}, places: {}, gone: null, again: null, version: 0, endedAt: 0,
     };
     this.#jobs.set(job, known);
     const waiting = this.#queue.get(job);
@@ -130,7 +132,10 @@ export class Jobs {
   tasks(tasks, isFirst) {
     const states = new Map(tasks.map(({job, state}) => [job, state]));
     for (const known of this.#jobs.values()) {
-      if (states.has(known.job) || known.task === null) continue;
+      if (states.has(known.job)) continue;
+      const {view} = known.follow;
+      if (view.ended && isOver(view.status) && Date.now() - known.endedAt > RECHECK_AFTER) this.#followAgain(known);
+      if (known.task === null) continue;
       known.task = null;
       if (!isOver(known.follow.view.status)) this.#leaves(known, this.words.jobReassigned);
       this.travel.ended(known.job);
@@ -143,7 +148,7 @@ export class Jobs {
       const known = this.#jobs.get(job);
       if (!known) continue;
       known.task = task;
-      if (known.follow.view.ended && !isOver(known.follow.view.status)) {
+      if (known.follow.view.ended) {
         this.#followAgain(known);
         continue;
       }
@@ -316,6 +321,7 @@ export class Jobs {
     if (change === 'status') this.on.say(`job ${job}`, this.words.done(this.words.statuses[view.status]));
     if (change === 'proximity' && this.words[view.proximity]) this.on.say(`job ${job}`, this.words[view.proximity]);
     if (view.ended && !isOver(view.status)) this.#leaves(known, this.#whyEnded(known));
+    if (view.ended) known.endedAt = Date.now();
     if (view.ended || change === 'status') this.on.recheck();
     // After a snapshot `#described` does it.
     if (!isWhole(change)) this.#prepare(known);

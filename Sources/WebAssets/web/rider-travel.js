@@ -32,8 +32,6 @@ export class Travel {
 
   #wanted = new Set();
   #starting = new Set();
-  /** Jobs that go on after a reload. Another device may have taken over meanwhile. */
-  #resumed = new Set();
   /** Jobs that the rider switched off but the gateway may not know of. Nothing of them is sent. */
   #switchedOff = new Set();
   #isPresent = false;
@@ -62,7 +60,8 @@ export class Travel {
       this.isConfirmed = true;
       on.changed();
     });
-    enroute.on('error', ({replyTo, code, job}) => {
+    enroute.on('error', ({replyTo, code, job, reason}) => {
+      if (reason === 'clock') this.unavailability.isClockWrong = true;
       if (replyTo === 'location' && ['travel_mode_off', 'other_device'].includes(code)) this.ended(job);
       if (code === 'other_device') on.failed(job, {code});
     });
@@ -105,7 +104,6 @@ export class Travel {
       this.on.failed(job, error, {isOff: isUnheard(error)});
     } finally {
       this.#starting.delete(job);
-      this.#resumed.delete(job);
       this.on.changed();
     }
   }
@@ -161,7 +159,6 @@ export class Travel {
   async resume(job) {
     if (this.travelling.has(job) || !kept().includes(job)) return;
     this.travelling.set(job, null);
-    this.#resumed.add(job);
     if (await this.location.permission() === 'granted') await this.activate(job);
     else this.on.changed();
   }
@@ -237,7 +234,8 @@ export class Travel {
     this.#starting.add(job);
     this.on.changed();
     try {
-      const {deadline} = await this.enroute.travel(job, true, {resume: isAgain || this.#resumed.has(job)});
+      // Only a tap on a job that does not travel here takes over from another device.
+      const {deadline} = await this.enroute.travel(job, true, {resume: this.travelling.has(job)});
       this.travelling.set(job, deadline ?? null);
       this.#keep([...new Set([...kept(), job])]);
       if (this.phase === 'sharing') {
@@ -265,14 +263,20 @@ export class Travel {
     Promise.all(jobs.map((job) => this.#start(job, true))).then(() => this.unavailability.again());
   };
 
+  /** Another device may have taken over since the tap. It goes on then. */
   #tellAllOff = () => {
-    for (const job of this.#switchedOff) this.#tellOff(job).catch(() => { /* repeated after reconnecting */ });
+    for (const job of this.#switchedOff) {
+      this.#tellOff(job, {resume: true}).catch((error) => {
+        // All else is repeated after reconnecting.
+        if (error.code === 'other_device') this.on.failed(job, error);
+      });
+    }
   };
 
-  #tellOff = async (job) => {
+  #tellOff = async (job, how) => {
     let isHeard = true;
     try {
-      await this.enroute.travel(job, false);
+      await this.enroute.travel(job, false, how);
     } catch (error) {
       isHeard = !isUnheard(error);
       throw error;

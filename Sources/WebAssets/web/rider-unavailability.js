@@ -10,7 +10,7 @@ const SAME_REASON_AFTER = 30_000;
 /** ms for which the page says that nothing was shared while it was hidden. */
 const HIDDEN_TOLD_FOR = 20_000;
 /** Accuracy radius in m above which the gateway shows no position (`implausible_position`). */
-const TOO_COARSE = 100;
+const TOO_COARSE = 200;
 
 export class Unavailability {
   battery = new Battery();
@@ -18,6 +18,8 @@ export class Unavailability {
   #finding = null;
   /** The reason why there is no reading, until the next one. */
   #reason = null;
+  /** Whether the gateway found the phone's clock wrong. */
+  isClockWrong = false;
   #wasHidden = false;
   #forgetHidden = null;
   #mapOpenedAt = -Infinity;
@@ -38,7 +40,7 @@ export class Unavailability {
   get note() {
     if (this.#finding) return this.#finding;
     if (this.#wasHidden) return 'wasHidden';
-    return this.battery.isLow ? 'battery' : null;
+    return this.isClockWrong ? 'wrongClock' : this.battery.isLow ? 'battery' : null;
   }
 
   /** No reading is possible, for a reason of the protocol. */
@@ -73,7 +75,10 @@ export class Unavailability {
   }
 
   /** Nothing is shared any longer, so nothing needs a reason. */
-  over() { this.#finding = this.#reason = null; }
+  over() {
+    this.#finding = this.#reason = null;
+    this.isClockWrong = false;
+  }
 
   #seen = () => {
     if (!this.isTravelling()) return;

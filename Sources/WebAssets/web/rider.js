@@ -8,7 +8,7 @@ import {
 } from './page.js';
 import {SignIn} from './page-sign-in.js';
 import {TaskAlert} from './rider-alert.js';
-import {Availability} from './rider-availability.js';
+import {Availability, presenceOf} from './rider-availability.js';
 import {deviceName} from './rider-device.js';
 import {Jobs, LatestRequest} from './rider-jobs.js';
 import {TaskList} from './rider-list.js';
@@ -56,7 +56,7 @@ const travel = new Travel(enroute, {
   changed: () => render(),
   panel: () => panel.update(),
   allowed: () => announcer.say('permission', allowedSentence),
-  presence: ({lat, lon}) => enroute.presence({lat, lon, device: deviceName()}),
+  presence: ({lat, lon}) => enroute.presence(presenceOf(rider, deviceName(), {lat, lon})),
   failed(job, {code}, {isOff = false} = {}) {
     if (isOff) return jobs.note(job, words.travelOffUnheard, 'travel');
     const said = {network: words.travelNetwork, forbidden: words.travelOver, other_device: words.travelElsewhere};
@@ -244,7 +244,7 @@ enroute.on('rate', ({intervalSeconds}) => sharing.paced(intervalSeconds));
 enroute.on('welcome', () => {
   availability.connected();
   jobs.connected();
-  if (rider?.status === 'online') enroute.presence({device: deviceName()});
+  if (rider?.status === 'online') enroute.presence(presenceOf(rider, deviceName()));
   requestRider();
 });
 

@@ -124,9 +124,12 @@ export class Movement {
   take(position, now, {age = 0, atOnce = false} = {}) {
     const before = this.#fix;
     const shown = before && this.at(now);
-    const isElsewhere = shown && distance(shown, position) > FASTEST * Math.max(1, (now - this.#cameAt) / 1000);
+    const since = now - this.#cameAt;
+    // After a long gap the rider may be anywhere, so the usual time between positions counts.
+    const isElsewhere = shown && distance(shown, position) > FASTEST * Math.max(1, Math.min(since, ...this.#spacings) / 1000);
+    const isOverdue = since > this.#reckoning;
     const [speed, course] = this.#motion(before, position);
-    if (before) this.#spacings = [now - this.#cameAt, ...this.#spacings].slice(0, 2);
+    if (before) this.#spacings = [since, ...this.#spacings].slice(0, 2);
     this.#fix = {lat: position.lat, lon: position.lon, at: position.at, speed, course};
     [this.#heardAt, this.#cameAt] = [now - age, now];
     const surely = before ? speed - Math.min(NOISE, speed / 4) : speed;
@@ -134,7 +137,7 @@ export class Movement {
     this.#aim(course, speed, atOnce, now);
     this.#gap = null;
     this.#along = this.#find();
-    if (shown && !atOnce && !isElsewhere && !this.still()) this.#glideFrom(shown, now);
+    if (shown && !atOnce && !isElsewhere && !this.still()) this.#glideFrom(shown, now, isOverdue);
   }
 
   /** Returns where the position is on the route, or null if the rider does not travel along it. */
@@ -146,15 +149,20 @@ export class Movement {
     return away <= ON_ROUTE && isAlong ? along : null;
   };
 
-  /** Starts a glide from where the marker is shown. On the route it leads along the route. */
-  #glideFrom = (shown, now) => {
+  /**
+   * Starts a glide from where the marker is shown. On the route it leads along the route.
+   * @param isOverdue whether the marker had stopped, so that it jumps where it would have to hurry
+   */
+  #glideFrom = (shown, now, isOverdue = false) => {
     const there = this.#reckoned(now);
     const start = there.along === undefined ? null : this.#route.find(shown, there.along);
     const isOnRoute = start !== null && start.away <= ON_ROUTE;
     const along = isOnRoute ? start.along - there.along : 0;
     const from = isOnRoute ? this.#route.at(start.along) : there;
+    const glide = this.#glideTime(from, shown, along);
+    if (isOverdue && glide > LONGEST_GLIDE) return;
     this.#gap = {along, lat: shown.lat - from.lat, lon: shown.lon - from.lon};
-    this.#glide = this.#glideTime(from, shown, along);
+    this.#glide = Math.min(LONGEST_GLIDE, glide);
     this.#glidesFrom = now;
   };
 
@@ -180,7 +188,7 @@ export class Movement {
     return [position.spd == null ? Math.min(derived[0], limit) : reported, position.hdg ?? derived[1]];
   };
 
-  /** Returns the ms in which the gap can close without haste. @param along m of the gap that are on the route */
+  /** Returns the ms in which the gap can close without haste, if it is not longer than the longest glide. @param along m of the gap that are on the route */
   #glideTime = (from, shown, along) => {
     const {speed, course} = this.#fix;
     const aside = distance(shown, from);
@@ -192,7 +200,7 @@ export class Movement {
       const [more, ahead] = [aside / ms * 1000, -along / ms * 1000];
       return Math.hypot(own + ahead + more * Math.cos(angle), more * Math.sin(angle)) > this.#top * HASTE;
     };
-    while (ms < LONGEST_GLIDE && isHasty()) ms = Math.min(LONGEST_GLIDE, ms * 1.2);
+    while (ms <= LONGEST_GLIDE && isHasty()) ms *= 1.2;
     return ms;
   };
 

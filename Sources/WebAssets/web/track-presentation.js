@@ -8,7 +8,7 @@ import {NEAR, apologyText, outcome, timesText, windowText} from './track-promise
 import {DONE} from './track-story.js';
 import {agoText, arrival, arrivalText, clockText, distanceText, mapText, updatedText} from './enroute-words.js';
 
-/** Age in ms from which a position is stale, even if the gateway has not said so. */
+/** ms without a word from the gateway after which an older position is stale. Otherwise the gateway says which one is. */
 export const STALE_AFTER = 30_000;
 /** ms after the expected arrival from which the rider is late. Until then the arrival counts as imminent. */
 export const LATE_AFTER = 120_000;
@@ -62,8 +62,8 @@ const NOTHING = {times: {}, shop: null, rider: null};
  * Returns everything that the page shows.
  *
  * @param view of enroute.js
- * @param moment `{now, wall, isLost, isKept, isUnseen, isReassigned, story, locale, timeZone}`: ms of the monotonic clock; ms since
- *     the epoch; whether the connection is lost; whether the view comes from the cache; whether it lacks the position because
+ * @param moment `{now, wall, heardAt, isLost, isKept, isUnseen, isReassigned, story, locale, timeZone}`: ms of the monotonic clock; ms since
+ *     the epoch; the same when the gateway last sent something, null before; whether the connection is lost; whether the view comes from the cache; whether it lacks the position because
  *     no session is open yet; whether another rider has taken over and was not seen yet; what happened so far
  *     (`Story`); and for Intl
  * @param texts of `GET texts`, null while they are not loaded
@@ -71,13 +71,13 @@ const NOTHING = {times: {}, shop: null, rider: null};
  */
 export function presentation(view, moment, texts, words) {
   const {
-    now, wall, isLost = false, isKept = false, isUnseen = false, isReassigned = false, locale, timeZone, story = NOTHING,
+    now, wall, heardAt = null, isLost = false, isKept = false, isUnseen = false, isReassigned = false, locale, timeZone, story = NOTHING,
   } = moment;
   const kind = view.kind ?? 'delivery';
   const clock = (at) => clockText(at, locale, timeZone);
   const isMapped = isTracked(view);
   const age = isMapped ? positionAge(view, {now, wall}) : 0;
-  const isStale = isMapped && (view.tracking === 'stale' || age > STALE_AFTER);
+  const isStale = isMapped && (view.tracking === 'stale' || Math.min(age, wall - (heardAt ?? 0)) > STALE_AFTER);
   const eta = isMapped && view.eta && isStale ? {...view.eta, state: 'recalculating'} : isMapped ? view.eta : null;
   const early = !isMapped && view.eta?.state === 'ok' ? view.eta : null;
   const serverTime = wall + view.clockOffset;
@@ -115,8 +115,7 @@ export function presentation(view, moment, texts, words) {
       texts, words),
     tone: TONES[view.status] ?? null,
     isOld: isStale || isLost,
-    age: !isMapped ? '' : isStale ? updatedText(Math.max(STALE_AFTER, age), locale)
-      : isLost ? updatedText(age, locale) : words.live,
+    age: !isMapped ? '' : isStale || isLost ? updatedText(age, locale) : words.live,
     eta: etaLine, isEtaQuiet: isLate || isEtaQuiet,
     mapDescription: isMapped && view.destination
       ? mapDescription(view, {kind, isStale, eta: isLate ? null : eta, serverTime, locale, timeZone}, words)
@@ -185,7 +184,7 @@ function detail(view, {kind, isMapped, isStale, isKept, isUnseen, isReassigned, 
   const tracking = (name) => trackingText(name, kind, texts);
   const unavailable = view.unavailable === 'unavailable_unknown' ? null : view.unavailable;
   if (isStale) {
-    const ago = agoText(Math.max(STALE_AFTER, age), locale);
+    const ago = agoText(age, locale);
     if (!unavailable) return words.lastSeenHere(words.rider[kind], ago);
     return `${tracking(unavailable)} ${words.lastSeenAgo(ago)}`.trim();
   }

@@ -268,8 +268,8 @@ function render() {
   // Until the texts are loaded, keep what the server rendered.
   if (view.known && !texts && !names) return;
   const moment = {
-    now: performance.now(), wall: Date.now(), isLost: banner.isLost, isKept: keptAt !== null, isUnseen, isReassigned, story,
-    locale,
+    now: performance.now(), wall: Date.now(), heardAt: enroute.lastMessageAt, isLost: banner.isLost, isKept: keptAt !== null,
+    isUnseen, isReassigned, story, locale,
   };
   const seen = presentation(view, moment, texts ?? names, words);
   document.title = seen.tab;

@@ -189,6 +189,12 @@ import Testing
                 }
                 let unsure = try await Self.write(gateway, "job-2", #""address":"\#(Self.known)""#)
                 #expect(try Self.geocoding(unsure) == "low" && !unsure.text.contains("destination"))
+                // Operations see it in the list of open jobs.
+                try await becomes("the rows say that neither was found") {
+                    let rows = try await gateway.rest("GET", "/api/v1/zones/-/jobs", by: "olga", .ops)
+                    let jobs = try JSONValue(json: Array(rows.text.utf8))["jobs"]?.array ?? []
+                    return jobs.map { $0["geocoding"]?.text } == ["none", "low"]
+                }
                 server.behave { _ in .json("", status: 500) }
                 let failed = try await Self.write(gateway, "job-3", #""address":"\#(Self.known)""#)
                 #expect(failed.status == 201)

@@ -92,6 +92,28 @@ import Testing
         }
     }
 
+    @Test func `an event that comes late does not change the times of the steps`() async throws {
+        try await EventRoutesTests.run { sender in
+            func times() async throws -> JSONValue? {
+                try Self.more(try await sender.gateway.rest("GET", "/track/j1", by: "anna", .customer))["times"]
+            }
+            _ = try await sender.send(EventRoutesTests.created)
+            for (second, status) in ["accepted", "preparing", "ready_for_pickup", "in_transit"].enumerated() {
+                _ = try await sender.send(EventRoutesTests.status("e-\(second)", status, second: second + 5))
+            }
+            func assigned(_ second: Int) -> String {
+                EventRoutesTests.event("a-\(second)", "assigned", #"{"job":"j1","rider":"r9"}"#, second: second)
+            }
+            #expect(try await sender.send(assigned(9)).outcome == "applied")
+            let before = try await times()
+            #expect(before?.object?.count == 5)
+            for late in [EventRoutesTests.status("e-9", "preparing", second: 1), assigned(2)] {
+                #expect(try await sender.send(late).outcome == "superseded")
+            }
+            #expect(try await times() == before)
+        }
+    }
+
     @Test func `pages have the operator's logo, colours and support link, and the customer's page the name`()
         async throws
     {

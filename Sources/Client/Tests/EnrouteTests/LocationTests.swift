@@ -72,7 +72,7 @@ import Testing
         for seconds in 1...60 {
             let plan = LocationPlan(pace: .seconds(seconds))
             #expect(plan.accuracy >= previous.accuracy && plan.distanceFilter >= previous.distanceFilter)
-            #expect(plan.accuracy < FollowedView.leastAccuracy && plan.lookAgainAfter <= .seconds(20))
+            #expect(plan.accuracy < 200 && plan.lookAgainAfter <= .seconds(20))
             previous = plan
         }
     }

@@ -100,6 +100,20 @@ import Testing
         clock.answered(serverTime: 1e300, at: 5_001)
         #expect(clock.offset == 5_000)
     }
+
+    @Test(arguments: [60_000.0, -60_000, 700_000, -700_000])
+    func `a reading's time may be by the phone's clock or by one that is right, and means the same moment`(
+        offset: Double
+    ) {
+        var clock = ServerClock()
+        clock.asked(at: 0)
+        clock.answered(serverTime: offset, at: 0)
+        let taken = Date(ms: 1_996_000)
+        for at in [taken, taken.addingTimeInterval(offset / 1000)] {
+            #expect(clock.localTime(of: at, at: 2_000_000) == taken)
+        }
+        #expect(ServerClock().localTime(of: Date(ms: 1), at: 2_000_000) == Date(ms: 1))
+    }
 }
 
 /// The position queue, as in Tests/JavaScript/enroute-timing.test.mjs.

@@ -35,8 +35,13 @@ public struct RiderClient: Sendable {
     }
 
     /// Switches travel mode off. From this call on nothing of the job is sent, even if the gateway cannot be reached.
-    public func stopTravel(_ job: JobID) async throws(EnrouteError) {
-        _ = try await self.client.ask { $0.switchTravel(job, isActive: false, resumes: false, at: $1) }
+    ///
+    /// - Parameters:
+    ///   - job: the job.
+    ///   - resuming: only ends what this device started, for what the rider did earlier, while there was no connection.
+    /// - Throws: `network`, and with `resuming` `otherDevice` if another device took over meanwhile.
+    public func stopTravel(_ job: JobID, resuming: Bool = false) async throws(EnrouteError) {
+        _ = try await self.client.ask { $0.switchTravel(job, isActive: false, resumes: resuming, at: $1) }
     }
 
     /// Queues a reading for 1 to 10 jobs, in the order of their stops. It returns at once: the newest readings are sent first,

@@ -3,6 +3,8 @@
 
 extension ClientMachine {
     mutating func report(_ fix: Fix, jobs: [JobID], battery: Double?, at moment: Moment) {
+        var fix = fix
+        fix.measuredAt = self.connection.clock.localTime(of: fix.measuredAt, at: moment.wall)
         do {
             try self.fixes.add(fix, jobs: jobs, battery: battery)
             self.reportWhenDue(at: moment)

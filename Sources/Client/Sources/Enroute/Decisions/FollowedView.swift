@@ -9,8 +9,6 @@ struct FollowedView: Equatable {
         case snapshot, reset, status, location, tracking, eta, unavailable, proximity, ended, refused
     }
 
-    /// Accuracy radius in m above which a reading is not shown.
-    static let leastAccuracy = 100.0
     /// Highest plausible speed, m/s.
     static let fastest = 60.0
     /// s of consistent readings before an implausible jump is accepted. The gateway has already held them back for 10 s.
@@ -125,7 +123,7 @@ struct FollowedView: Equatable {
         if let ours = old?.position, let offered, tracking.hasPosition, !Self.isAfter(offered.id, ours.id) {
             (view.position, view.positionArrivedAt) = (ours, old?.positionArrivedAt)
         } else {
-            view.position = tracking.hasPosition && offered?.isAccurate == true ? offered : nil
+            view.position = tracking.hasPosition ? offered : nil
             let age = snapshot.positionAgeMs ?? 0
             view.positionArrivedAt = view.position == nil ? nil : Date(ms: moment.wall - age)
             self.newestID = offered?.id
@@ -155,7 +153,6 @@ struct FollowedView: Equatable {
         let wasSilent = view.tracking != .live || view.unavailableKey != nil
         (view.tracking, view.textKey, view.reason, view.unavailableKey) = (.live, "live", nil, nil)
         self.view = view
-        guard position.isAccurate else { return wasSilent ? .tracking : nil }
         if let shown = view.position, !shown.reaches(position, fastest: fastest) {
             let isConsistent = self.doubt?.last.reaches(position, fastest: fastest) == true
             let since = isConsistent ? self.doubt?.since ?? position.measuredAt : position.measuredAt
@@ -219,8 +216,6 @@ extension WireSnapshot.Step {
 }
 
 extension Position {
-    fileprivate var isAccurate: Bool { (self.accuracy ?? 0) <= FollowedView.leastAccuracy }
-
     /// Whether a rider could have travelled from here to there in the time between.
     fileprivate func reaches(_ other: Position, fastest: Double) -> Bool {
         let metres = self.place.distance(to: other.place)

@@ -1,5 +1,7 @@
 // How far the gateway's clock is ahead of this device's, measured with the fastest answers of a connection.
 
+import Foundation
+
 /// Times are in ms.
 struct ServerClock {
     /// How much slower than the fastest answer an answer may be and still set the clock.
@@ -23,5 +25,16 @@ struct ServerClock {
         guard roundTrip >= 0, roundTrip <= self.roundTrip + Self.slower, abs(serverTime) < 1e14 else { return }
         self.roundTrip = min(roundTrip, self.roundTrip)
         self.offset = serverTime - (wall - roundTrip / 2)
+    }
+
+    /// Returns when a reading was taken, by the local clock. Some receivers have a clock of their own, which is right while the
+    /// phone's is wrong: of the two readings of its time, the later one that is not in the future is meant.
+    ///
+    /// - Parameter wall: when the reading arrived.
+    func localTime(of measuredAt: Date, at wall: Double) -> Date {
+        guard abs(self.offset) > FixQueue.clockTolerance else { return measuredAt }
+        let times = [measuredAt, measuredAt.addingTimeInterval(-self.offset / 1000)]
+        let latest = Date(ms: wall + FixQueue.clockTolerance)
+        return times.filter { $0 <= latest }.max() ?? measuredAt
     }
 }

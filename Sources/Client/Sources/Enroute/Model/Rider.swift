@@ -5,7 +5,7 @@ public import Foundation
 /// One reading of the phone's receiver, before the gateway validates it.
 public struct Fix: Codable, Hashable, Sendable {
     public var place: Place
-    /// By the phone's clock. The client corrects a clock that is wrong.
+    /// By the phone's clock, which the client corrects, or by a clock that is right.
     public var measuredAt: Date
     /// Accuracy radius in m.
     public var accuracy: Double?
