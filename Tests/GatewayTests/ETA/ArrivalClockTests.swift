@@ -187,23 +187,19 @@ import Testing
         async throws
     {
         try await Self.run { client, feed, stage, view in
-            let publisher = LocationPublisher(live: client, settings: LiveStateSettings())
             let start = WallClock.nowMilliseconds
-            _ = try await client.eventLoop.submit { stage.value.arrivals.viewRead(view.value, of: Self.job) }.get()
-            // Four minutes at 1.4 m/s.
-            for step in 1...12 {
-                let place = Coordinate(latitude: 41.915 - Double(step) * 28 / 111_195, longitude: 12.5)!
-                _ = try await publisher.publish(
-                    Fix(at: start + Int64(step) * 20_000, place: place), for: Self.job, by: Self.rider,
-                    receivedAt: start
-                ).get()
-                let position = try #require(try await feed.read(Self.job).get().position)
-                try await client.eventLoop.submit {
-                    stage.value.arrivals.received(
-                        position: position.withUnsafeBytes { Frame.text($0) }, of: Self.job)
+            try await client.eventLoop.submit {
+                _ = stage.value.arrivals.viewRead(view.value, of: Self.job)
+                // Four minutes at 1.4 m/s.
+                for step in 1...12 {
+                    let at = start + Int64(step) * 20_000
+                    let latitude = 41.915 - Double(step) * 28 / 111_195
+                    let message =
+                        #"{"type":"location","id":"\#(at)000","at":\#(at),"job":"job-1","lat":\#(latitude),"lon":12.5}"#
+                    stage.value.arrivals.received(position: Frame.text(Array(message.utf8)), of: Self.job)
                     for _ in 0..<20 { stage.value.passSecond() }
-                }.get()
-            }
+                }
+            }.get()
             let loops = try await client.eventLoop.submit {
                 let other = Stage(client, routing: stage.value.routing, clock: stage.value.clock)
                 return NIOLoopBound([stage.value, other], eventLoop: client.eventLoop)

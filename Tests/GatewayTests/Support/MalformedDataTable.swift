@@ -13,7 +13,7 @@ extension MalformedData {
     private static let fieldsOfJobs: [(name: String, tolerated: Set<HostileValue>)] = [
         ("kind", []), ("customer", HostileValue.names), ("rider", HostileValue.names.union([.empty])), ("status", []),
         ("status_at", []), ("epoch", HostileValue.names), ("head", []), ("travel_deadline", [.empty]),
-        ("fence", [.empty]), ("reporter_since", [.empty]),
+        ("fence", [.empty]), ("reporter_since", [.empty]), ("accepted_at", [.empty]),
     ]
 
     private static let jobs: [MalformedData] =
