@@ -335,7 +335,7 @@ package final class RiderSession {
         }
     }
 
-    /// Reports on their way are not published any more.
+    /// Reports on their way are no longer published.
     private func travelStopped(_ job: JobID, _ grant: Grant) {
         self.trips.restart(.init(rider: grant.person, job: job))
         self.queue.travelStopped(job)

@@ -101,13 +101,14 @@ import Testing
             for (second, status) in ["accepted", "preparing", "ready_for_pickup", "in_transit"].enumerated() {
                 _ = try await sender.send(EventRoutesTests.status("e-\(second)", status, second: second + 5))
             }
-            func assigned(_ second: Int) -> String {
-                EventRoutesTests.event("a-\(second)", "assigned", #"{"job":"j1","rider":"r9"}"#, second: second)
+            func assigned(_ second: Int, _ rider: String) -> String {
+                EventRoutesTests.event(
+                    "a-\(second)", "assigned", #"{"job":"j1","rider":"\#(rider)"}"#, second: second)
             }
-            #expect(try await sender.send(assigned(9)).outcome == "applied")
+            #expect(try await sender.send(assigned(9, "r9")).outcome == "applied")
             let before = try await times()
             #expect(before?.object?.count == 5)
-            for late in [EventRoutesTests.status("e-9", "preparing", second: 1), assigned(2)] {
+            for late in [EventRoutesTests.status("e-9", "preparing", second: 1), assigned(2, "r8")] {
                 #expect(try await sender.send(late).outcome == "superseded")
             }
             #expect(try await times() == before)
