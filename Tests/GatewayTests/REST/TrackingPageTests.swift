@@ -99,16 +99,18 @@ import Testing
             }
             _ = try await sender.send(EventRoutesTests.created)
             for (second, status) in ["accepted", "preparing", "ready_for_pickup", "in_transit"].enumerated() {
-                _ = try await sender.send(EventRoutesTests.status("e-\(second)", status, second: second + 5))
+                _ = try await sender.send(EventRoutesTests.status("s-\(second)", status, second: second + 5))
             }
-            func assigned(_ second: Int) -> String {
-                EventRoutesTests.event("a-\(second)", "assigned", #"{"job":"j1","rider":"r9"}"#, second: second)
+            func assigned(_ rider: String, _ second: Int) -> String {
+                let data = #"{"job":"j1","rider":"\#(rider)"}"#
+                return EventRoutesTests.event("a-\(second)", "assigned", data, second: second)
             }
-            #expect(try await sender.send(assigned(9)).outcome == "applied")
+            #expect(try await sender.send(assigned("r9", 9)).outcome == "applied")
             let before = try await times()
             #expect(before?.object?.count == 5)
-            for late in [EventRoutesTests.status("e-9", "preparing", second: 1), assigned(2)] {
-                #expect(try await sender.send(late).outcome == "superseded")
+            for late in [EventRoutesTests.status("s-9", "preparing", second: 1), assigned("r8", 2)] {
+                let answer = try await sender.send(late)
+                #expect(answer.outcome == "superseded", "\(answer)")
             }
             #expect(try await times() == before)
         }
