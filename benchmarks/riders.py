@@ -72,7 +72,7 @@ def measure(redis, riders, questions):
     timed("place_riders", riders, lambda n: redis.script("place_riders", geo, " ".join(map(str, (names[n], *place()))), 86_400_000))
     # Every fifth rider is busy.
     timed("assign_rider", riders // 5, lambda n: redis.script(
-        "assign_rider", keys(names[5 * n], "tasks"), ZONE, names[5 * n], "service", "", f"job-{n}", REACH, ""))
+        "assign_rider", keys(names[5 * n], "tasks"), ZONE, names[5 * n], "service", "", f"job-{n}", REACH, "", "accepted"))
     timed("rider_heartbeat", riders, lambda n: redis.script(
         "rider_heartbeat", keys(names[n])[:5] + [f"riders:{{{ZONE}}}:due"], ZONE, names[n], "phone-1", 0, REACH))
 
