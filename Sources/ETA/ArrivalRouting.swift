@@ -83,7 +83,7 @@ package struct ArrivalRouting: Sendable {
 
     /// Finds a route that costs no query: a cached one, or one in the street network.
     ///
-    /// - Returns: `nil` if there is none.
+    /// - Returns: `nil` if no such route is known.
     func findWithoutProviders(_ question: RouteQuery) async -> SourcedRoute? {
         await self.finder?.findWithoutProviders(question)
     }

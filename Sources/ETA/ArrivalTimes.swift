@@ -210,7 +210,7 @@ package final class ArrivalTimes {
         }
     }
 
-    /// Finds a route, and uses the built-in estimator if there is none.
+    /// Finds a route. If none is found, the built-in estimator is used.
     private func findRoute(
         _ calculation: ArrivalTime.Calculation, _ job: JobID, _ minAge: Duration,
         _ find: @escaping @Sendable (ArrivalRouting, RouteQuery) async -> SourcedRoute?

@@ -189,7 +189,7 @@ extension JobService {
         }
     }
 
-    /// Releases a task whose assignment was refused, and makes its former rider the only owner again.
+    /// After an assignment was refused: the job is again the task of whoever has it by its record, for example the former rider.
     func rollBack(
         _ job: JobID, _ task: AcquiredTask?, of rider: PersonID?, by actor: PersonID, because error: any Error
     ) -> EventLoopFuture<Void> {

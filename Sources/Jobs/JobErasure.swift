@@ -1,7 +1,7 @@
 // Erasure of a job on behalf of the service, for example because a customer asks for it (GDPR, article 17). Several slots and
 // both instances are involved, so it is a sequence. Every step can be repeated, and the record goes last: if a gateway dies in
-// between, the same request finishes the rest. Once the record is gone, what changed meanwhile is erased again, which this
-// gateway repeats in the background if it fails.
+// between, the same request finishes the rest. After that, what changed meanwhile is erased too. If that fails, this gateway
+// repeats it in the background.
 
 package import EnrouteWire
 internal import HTTPValues

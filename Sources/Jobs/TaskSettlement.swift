@@ -26,8 +26,9 @@ extension JobService {
                 status.map { self.holdTask(job, for: rider, in: $0, by: actor) }
                 ?? self.release(job, of: rider, because: outcome, by: actor)
             return change.flatMap { self.openStatus(of: job, for: rider) }.flatMap { now in
-                guard (now == nil) != (status == nil), attempt < Self.maxSettlements else {
-                    return self.loop.makeSucceededVoidFuture()
+                guard (now == nil) != (status == nil) else { return self.loop.makeSucceededVoidFuture() }
+                guard attempt < Self.maxSettlements else {
+                    return self.loop.makeFailedFuture(Refused.changedConcurrently)
                 }
                 return self.settleTask(job, of: rider, because: outcome, by: actor, attempt: attempt + 1)
             }

@@ -71,7 +71,7 @@ final class UnfinishedChanges: Sendable {
     /// The change is visible, and what it should have stopped may go on.
     private func logGivingUp(_ job: JobID, _ error: any Error) {
         self.logger.error(
-            "a change could not be finished; set the same status again",
+            "a change could not be finished; repeat its request",
             metadata: [LogKey.job: "\(job)", LogKey.reason: "\(error)"])
     }
 }

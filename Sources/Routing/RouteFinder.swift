@@ -101,7 +101,7 @@ package actor RouteFinder {
     /// Finds a route without querying a provider: a cached one, or a local one. A local route is not cached here, because
     /// a provider's is better.
     ///
-    /// - Returns: `nil` if there is none. Then use the built-in estimator.
+    /// - Returns: `nil` if no route was found. Then use the built-in estimator.
     package func findWithoutProviders(_ question: RouteQuery) async -> SourcedRoute? {
         let cell = RouteCell(question, distinguishesVehicles: self.local != nil)
         if let known = self.cache.answer(cell, now: self.clock().monotonic) {

@@ -13,7 +13,7 @@ struct StreetOutput {
     private let path: String
     /// The file to replace or to create: where `path` leads if it is a symbolic link.
     private let target: String
-    /// The permissions of the file that is replaced; `nil` if there is none.
+    /// The permissions of the file that is replaced; `nil` if no file is replaced.
     private let permissions: mode_t?
 
     /// The most symbolic links that lead from one to the next, as in Linux.

@@ -188,4 +188,68 @@ import Testing
             }
         }
     }
+
+    @Test func `a rider who cannot have the task of an open job loses the job`() async throws {
+        try await Self.run { gateway, first, _ in
+            let job = try await Self.order(1, first, at: [.accepted])
+            _ = try await gateway.riders.release(
+                job, of: Self.rider, in: RunningGateway.rome, because: .reassigned, by: .init(Self.actor)
+            ).get()
+            try await gateway.goOffline(Self.rider)
+            try await first.settleTask(job, of: Self.rider, because: .reassigned, by: Self.actor).get()
+            let record = try #require(try await gateway.ledger.recover(job).get()?.record)
+            #expect(record.rider == nil && record.status == .accepted)
+        }
+    }
+
+    @Test func `a rider who moves to another zone while a job is assigned has the task where it is`() async throws {
+        try await Self.run { gateway, first, _ in
+            let zones = ["rome", "milan"]
+            for number in 0..<30 {
+                let job = try await Self.order(number, first, at: [.accepted])
+                _ = try await first.assign(job, to: .some(nil), of: nil, by: Self.actor).get()
+                async let moved = gateway.rest(
+                    "PUT", "/api/v1/riders/rider-2", by: "orders", .service,
+                    #"{"zone":"\#(zones[(number + 1) % 2])","approved":true,"capacity":1}"#)
+                async let assigned = try? first.assign(job, to: .some(Self.other), of: nil, by: Self.actor).get()
+                _ = try await (moved, assigned)
+                let zone = try #require(try await gateway.riders.zone(of: Self.other).get())
+                let tasks = try await gateway.riders.tasks(of: Self.other, in: zone).get()
+                let isTheirs = try await gateway.ledger.state(of: job).get()?.rider == Self.other
+                #expect(tasks.contains(job) == isTheirs, "order \(number) in \(zone)")
+                await Self.end(job, first)
+                let home = try #require(try await gateway.riders.zone(of: Self.other).get())
+                if home.text != zones[(number + 1) % 2] {
+                    _ = try await gateway.rest(
+                        "PUT", "/api/v1/riders/rider-2", by: "orders", .service,
+                        #"{"zone":"\#(zones[(number + 1) % 2])","approved":true,"capacity":1}"#)
+                }
+                _ = try await gateway.riders.setOnline(
+                    Self.other, in: ZoneID(zones[(number + 1) % 2])!, by: .init(Self.other)
+                ).get()
+            }
+        }
+    }
+
+    @Test func `a rider whose zone does not know it can have a job, as if it were in none`() async throws {
+        try await Self.run { gateway, first, _ in
+            let stray = PersonID("rider-9")!
+            _ = try await gateway.client.run("SET", gateway.settings.liveState.keyspace.home(of: stray), "rome")
+            let job = try await Self.order(1, first, at: [.accepted])
+            let assigned = try await first.assign(job, to: .some(stray), of: nil, by: Self.actor).get()
+            #expect(assigned.value.parties.rider == stray)
+        }
+    }
+
+    @Test func `an erasure that is repeated erases what was left after the record`() async throws {
+        try await Self.run { gateway, first, _ in
+            let job = try await Self.order(1, first, at: [.accepted])
+            let erase = { first.erase(job, by: Self.actor) { _ in first.loop.makeSucceededVoidFuture() } }
+            _ = try await erase().get()
+            let position = gateway.settings.liveState.keyspace.position(of: job)
+            _ = try await gateway.client.run("SET", position, "here")
+            await #expect(throws: Refused.self) { _ = try await erase().get() }
+            #expect(try await gateway.client.run("EXISTS", position) == .integer(0))
+        }
+    }
 }

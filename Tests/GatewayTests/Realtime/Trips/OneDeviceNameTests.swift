@@ -1,5 +1,6 @@
 import EnrouteClient
 import EnrouteWire
+import LiveState
 import TestSupport
 import Testing
 
@@ -108,6 +109,53 @@ extension OneDeviceTests {
                         #expect(isQuiet)
                     }
                 }
+            }
+        }
+    }
+
+    @Test func `a device that switches travel mode off with resume stops only what it started`() async throws {
+        try await Self.run { one, other in
+            func switchOff(
+                _ connection: GatewayConnection, _ device: DeviceID,
+                _ answers: inout GatewayConnection.Messages.AsyncIterator
+            ) async throws -> ErrorCode? {
+                try await connection.send(.travel(job: Self.job, active: false, device: device, resumes: true))
+                do {
+                    _ = try await answers.travelAnswer()
+                    return nil
+                } catch let code as ErrorCode {
+                    return code
+                }
+            }
+            try await Self.device(one, Self.phone) { phone, answersOfPhone in
+                try await Self.device(other, Self.tablet) { tablet, answersOfTablet in
+                    let late = try await switchOff(phone, Self.phone, &answersOfPhone)
+                    let reported = try await Self.report(tablet, 1, &answersOfTablet)
+                    let own = try await switchOff(tablet, Self.tablet, &answersOfTablet)
+                    #expect(late == .otherDevice && reported == nil && own == nil)
+                    let isOn = try await one.ledger.recover(Self.job).get()?.record.isTravelling
+                    let feed = try await one.feed.read(Self.job).get()
+                    #expect(isOn == false && !feed.isOpen)
+                }
+            }
+        }
+    }
+
+    @Test func `a take-over that failed before the feed was opened does not lock out the device that reports`()
+        async throws
+    {
+        try await Self.run { one, other in
+            try await Self.device(one, Self.phone) { phone, answers in
+                let before = try await Self.report(phone, 1, &answers)
+                // The ledger has decided, and the live instance did not answer.
+                _ = try await other.ledger.startTravel(
+                    for: Self.job, by: PersonID("rider-1")!, on: Reporter(Self.tablet)
+                ).get()
+                let resumed = try await Self.resume(phone, Self.phone, &answers)
+                let after = try await Self.report(phone, 2, &answers)
+                #expect([before, resumed, after] == [nil, nil, nil])
+                let record = try await one.ledger.recover(Self.job).get()?.record
+                #expect(record?.reporter == Reporter(Self.phone))
             }
         }
     }

@@ -58,4 +58,26 @@ import Testing
             }
         }
     }
+
+    @Test func `a feed that only the live instance knows is closed, also after the ledger lost its decision`()
+        async throws
+    {
+        try await within {
+            try await RunningGateway.run(isSecure: false) { gateway in
+                let job = try await gateway.travellingJob()
+                let jobs = gateway.jobs()
+                let deadline = try await jobs.startTravel(job, by: Self.rider, on: .requests).get()
+                try await jobs.closeIfStopped(job).get()
+                let isOpen = try await gateway.feed.read(job).get().isOpen
+                #expect(isOpen, "travel mode is on")
+                try await jobs.stopTravel(job, by: Self.rider).get()
+                // A fence that the ledger has never drawn.
+                let opened = try await gateway.feed.open(job, for: Self.rider, until: deadline, fence: 99).get()
+                #expect(opened == .open)
+                try await jobs.closeIfStopped(job).get()
+                let state = try await gateway.feed.read(job).get()
+                #expect(!state.isOpen && state.isClosed)
+            }
+        }
+    }
 }
