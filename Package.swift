@@ -217,7 +217,9 @@ let package = Package(
         tests("WebSocketTests", "EnrouteWire WebSocket NIOCore"),
         tests("TrafficControlTests", "EnrouteWire Telemetry TrafficControl WebSocket NIOCore"),
         tests("WebAssetsTests", "EnrouteWire TestSupport WebAssets"),
-        tests("JobsTests", "EnrouteWire HTTPValues Jobs LiveState Redis TrafficControl NIOCore NIOEmbedded Logging"),
+        tests(
+            "JobsTests",
+            "EnrouteWire HTTPValues Jobs LiveState Redis Telemetry TrafficControl NIOCore NIOEmbedded Logging"),
         tests("PushTests", "Access LiveState Push TestSupport Webhooks Crypto"),
         tests(
             "WebhooksTests",

@@ -56,8 +56,10 @@ end
 
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
-local travel = redis.call('GET', KEYS[1])
+-- A value of another type is malformed too.
+local travel = redis.pcall('GET', KEYS[1])
 local last, deadline, owner = '0', '0', ''
+if type(travel) == 'table' then travel = 'malformed' end
 if travel then last, deadline, owner = string.match(travel, '^(%d+) (%d+) (%S*) ?%S*$') end
 -- Malformed data is closed like a missing entry: it must not keep anything visible.
 if not last or #last > 15 or #deadline > 13 then last, deadline, owner = '0', '0', '' end

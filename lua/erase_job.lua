@@ -12,8 +12,8 @@
 -- KEYS[3]  job:{<job>}:links      zset     deleted
 -- KEYS[4]  job:{<job>}:events     channel  {"type":"erased"}: the job no longer exists
 -- KEYS[5]  events:{<shard>}       stream   all events; on a cluster outbox:{<tag>}, which is in the job's slot
--- ARGV[1]  epoch                  of the record as the caller read it, 1 to 64 of [A-Za-z0-9_-]
--- ARGV[2]  fence                  of the record as the caller read it, 1 to 15 digits
+-- ARGV[1]  epoch                  of the record as the caller read it, 1 to 64 of [A-Za-z0-9_-]; '' for a malformed record
+-- ARGV[2]  fence                  of the record as the caller read it, 1 to 15 digits; 0 for a malformed record
 -- ARGV[3]  fence_ms               ms for which the fence stays, 1 to 1,000,000,000,000
 -- Errors   'ERR erase_job: ...' on a bad argument; nothing is written.
 -- Returns  {1, keys} erased; `keys` keys were deleted   {0} no such job   {-1} the job has changed: read the record again
@@ -23,19 +23,24 @@ if #KEYS ~= 5 or #ARGV ~= 3 then
   return redis.error_reply('ERR erase_job: takes 5 keys and 3 arguments')
 end
 local epoch, expected, lifetime = ARGV[1], ARGV[2], tonumber(ARGV[3])
-if #epoch > 64 or not string.match(epoch, '^[%w_-]+$') then
-  return redis.error_reply('ERR erase_job: epoch must be 1 to 64 of [A-Za-z0-9_-]')
+local function is_epoch(text) return #text <= 64 and string.match(text, '^[%w_-]+$') end
+local function is_fence(text) return #text <= 15 and string.match(text, '^%d+$') end
+if epoch ~= '' and not is_epoch(epoch) then
+  return redis.error_reply("ERR erase_job: epoch must be '' or 1 to 64 of [A-Za-z0-9_-]")
 end
-if #expected > 15 or not string.match(expected, '^%d+$') then
+if not is_fence(expected) then
   return redis.error_reply('ERR erase_job: fence must be 1 to 15 digits')
 end
 if not lifetime or lifetime % 1 ~= 0 or lifetime < 1 or lifetime > 1e12 then
   return redis.error_reply('ERR erase_job: fence_ms must be 1 to 1000000000000')
 end
 
-local record = redis.call('HMGET', KEYS[1], 'epoch', 'fence', 'zone', 'version')
-if not record[1] then return {0} end
-if record[1] ~= epoch or tonumber(record[2] or '0') ~= tonumber(expected) then return {-1} end
+-- A key of another type is a malformed record, too. Of such a record there is nothing to compare: no script changes it.
+local record = redis.pcall('HMGET', KEYS[1], 'epoch', 'fence', 'zone', 'version')
+if not record.err and redis.call('HLEN', KEYS[1]) == (record[2] and 1 or 0) then return {0} end
+local is_malformed = record.err or not is_epoch(record[1] or '') or not is_fence(record[2] or '0')
+local is_as_read = record[1] == epoch and tonumber(record[2] or '0') == tonumber(expected)
+if not is_malformed and not is_as_read then return {-1} end
 
 local time = redis.call('TIME')
 local now = string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000))

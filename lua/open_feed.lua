@@ -50,7 +50,9 @@ end
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 if now >= deadline then return {0, now} end
-local travel = redis.call('GET', KEYS[1])
+-- A value of another type is malformed too.
+local travel = redis.pcall('GET', KEYS[1])
+if type(travel) == 'table' then travel = 'malformed' end
 local fence, owner, reporter
 if travel then
   fence, owner, reporter = string.match(travel, '^(%d+) %d+ (%S*) ?(%S*)$')

@@ -86,7 +86,7 @@ package final class ArrivalTimes {
         defer { self[job] = arrival }
         arrival.setDestination(destination)
         arrival.zone = view.record.zone
-        arrival.vehicle = view.record.display?.vehicle ?? view.snapshot.riderCard?.vehicle
+        arrival.vehicle = view.vehicle
         guard view.isTracking else {
             arrival.ended()
             arrival.sent(early: view.snapshot.eta, of: view.early)

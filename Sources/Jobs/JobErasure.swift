@@ -14,7 +14,8 @@ extension JobService {
     private static let maxErasureAttempts = 5
 
     /// Erases a job: its positions, validation results and arrival time, its rider's task, its links, its events, its record and
-    /// log, and its entries in lists. Its followers' subscriptions end with `revoked`.
+    /// log, and its entries in lists. Its followers' subscriptions end with `revoked`. A job whose record is malformed can be
+    /// erased, too.
     ///
     /// - Parameters:
     ///   - actor: who requests it.
@@ -25,12 +26,13 @@ extension JobService {
         attempt: Int = 1
     ) -> EventLoopFuture<Durable<Void>> {
         let loop = self.loop
-        return self.ledger.recover(job).flatMap { recovery in
-            guard let record = recovery?.record else {
+        return self.ledger.erasable(job).flatMap { erasable in
+            guard let record = erasable else {
                 return self.finishErasure(of: job).flatMapThrowing { throw Refused.noSuchJob }
             }
             // Nothing of the job can be shared from here on: decisions up to this fence can no longer open the feed.
-            return self.feed.close(job, because: .revoked, fence: record.fence + 1, endsJob: true).flatMap { _ in
+            let fence = (record.version?.fence ?? 0) + 1
+            return self.feed.close(job, because: .revoked, fence: fence, endsJob: true).flatMap { _ in
                 self.releaseTask(job, record, by: actor)
             }.flatMap {
                 self.feed.erase(job).and(self.ledger.eraseLinks(of: job))
@@ -40,7 +42,7 @@ extension JobService {
                 // No job is ever erased without an entry. If a later step fails, the repeated request writes another.
                 recording(count)
             }.flatMap {
-                self.ledger.erase(job, as: record)
+                self.ledger.erase(job, as: record.version)
             }.flatMap { erasure in
                 switch erasure.value {
                 case .erased:
@@ -59,7 +61,7 @@ extension JobService {
     }
 
     /// Once more: until the record was gone, the job may have changed.
-    private func eraseRest(of job: JobID, _ record: JobRecord, by actor: PersonID) -> EventLoopFuture<Void> {
+    private func eraseRest(of job: JobID, _ record: ErasableJob, by actor: PersonID) -> EventLoopFuture<Void> {
         self.ledger.unlist(job, record).and(self.feed.erase(job)).and(self.ledger.eraseEvents(of: job)).flatMap { _ in
             guard let rider = record.rider else { return self.loop.makeSucceededVoidFuture() }
             return self.settleTask(job, of: rider, because: .cancelled, by: actor)
@@ -74,7 +76,7 @@ extension JobService {
         }
     }
 
-    private func releaseTask(_ job: JobID, _ record: JobRecord, by actor: PersonID) -> EventLoopFuture<Void> {
+    private func releaseTask(_ job: JobID, _ record: ErasableJob, by actor: PersonID) -> EventLoopFuture<Void> {
         guard let rider = record.rider else { return self.loop.makeSucceededVoidFuture() }
         return self.release(job, of: rider, because: .cancelled, by: actor)
     }

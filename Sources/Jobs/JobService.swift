@@ -8,6 +8,7 @@ package import LiveState
 package import Logging
 package import NIOCore
 package import Redis
+package import Telemetry
 package import Tracking
 
 /// Reads and changes jobs. Safe to use from any thread.
@@ -33,6 +34,7 @@ package struct JobService: Sendable {
         ledger: JobLedger, feed: JobFeed, riders: Riders, revocations: Revocations, notes: ValidationSummaryStore,
         freshness: Duration = .seconds(30), early: EarlyArrival.Settings = .init(),
         settings: LiveStateSettings = LiveStateSettings(), logger: Logger = Logger(label: "enroute"),
+        count: @escaping @Sendable (Metric) -> Void = { _ in },
         onErased: @escaping @Sendable (JobID, Int, EndReason) -> Void
     ) {
         self.ledger = ledger
@@ -44,7 +46,7 @@ package struct JobService: Sendable {
         self.early = early
         self.settings = settings
         self.onErased = onErased
-        self.unfinished = UnfinishedChanges(logger: logger)
+        self.unfinished = UnfinishedChanges(logger: logger, count: count)
     }
 
     /// The complete state of a job, for a new subscription or a REST answer.

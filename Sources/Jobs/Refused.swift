@@ -30,6 +30,11 @@ package struct Refused: Error {
         case let refused as Refused: self = refused
         case let error as RedisError where error.isOutage:
             self.init(code: .unavailable, message: "The service is temporarily unavailable. Try again shortly.")
+        case let error as RedisError where error.isMalformedData || error.isUnexpectedAnswer:
+            self.init(
+                code: .internal,
+                message: "Redis holds malformed data that this request needs. The gateway's log names the key.")
+            self.cause = Self.cause(of: error)
         default:
             self.init(code: .internal, message: "An internal error occurred. The gateway's log contains the cause.")
             self.cause = Self.cause(of: error)

@@ -20,8 +20,12 @@ final class UnfinishedChanges: Sendable {
 
     private let waiting = Mutex(0)
     private let logger: Logger
+    /// Called on the event loop of the change.
+    private let count: @Sendable (Metric) -> Void
 
-    init(logger: Logger) { self.logger = logger }
+    init(logger: Logger, count: @escaping @Sendable (Metric) -> Void) {
+        (self.logger, self.count) = (logger, count)
+    }
 
     /// - Parameters:
     ///   - first: the first attempt, which has begun.
@@ -32,7 +36,8 @@ final class UnfinishedChanges: Sendable {
         again: @escaping @Sendable () -> EventLoopFuture<Void>
     ) -> EventLoopFuture<Void> {
         first.whenFailure { error in
-            guard self.hasRoom() else { return self.logGivingUp(job, error) }
+            guard self.hasRoom() else { return self.abandon(job, error) }
+            self.count(.changesDeferred)
             self.schedule(job, again, after: Self.pauses[...], on: loop, because: error)
         }
         return first
@@ -52,7 +57,7 @@ final class UnfinishedChanges: Sendable {
     ) {
         guard let pause = pauses.first else {
             self.waiting.withLock { $0 -= 1 }
-            return self.logGivingUp(job, error)
+            return self.abandon(job, error)
         }
         let varied = Double(pause.nanoseconds) * Double.random(in: 0.5...1.5)
         loop.scheduleTask(in: .nanoseconds(Int64(varied))) {
@@ -60,6 +65,7 @@ final class UnfinishedChanges: Sendable {
                 switch result {
                 case .success:
                     self.waiting.withLock { $0 -= 1 }
+                    self.count(.changesFinished)
                     self.logger.info("a change was finished after a failure", metadata: [LogKey.job: "\(job)"])
                 case .failure(let error):
                     self.schedule(job, again, after: pauses.dropFirst(), on: loop, because: error)
@@ -69,7 +75,8 @@ final class UnfinishedChanges: Sendable {
     }
 
     /// The change is visible, and what it should have stopped may go on.
-    private func logGivingUp(_ job: JobID, _ error: any Error) {
+    private func abandon(_ job: JobID, _ error: any Error) {
+        self.count(.changesAbandoned)
         self.logger.error(
             "a change could not be finished; repeat its request",
             metadata: [LogKey.job: "\(job)", LogKey.reason: "\(error)"])

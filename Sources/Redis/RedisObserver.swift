@@ -56,6 +56,9 @@ extension RedisError {
         return code == "WRONGTYPE" || code == "ERR" && Self.foreignMarks.contains { message.contains($0) }
     }
 
+    /// Whether the answer has another form than the command or script returns: usually, what it read is malformed.
+    package var isUnexpectedAnswer: Bool { if case .unexpectedAnswer = self { true } else { false } }
+
     /// Parts of the messages of Redis and of our scripts; the last one is in every unexpected script error.
     private static let foreignMarks = [
         "not an integer", "would overflow", "not a valid float", "not a float", "would produce NaN", "malformed data",

@@ -23,6 +23,7 @@ package enum Metric: Int, CaseIterable, Sendable {
         fixesOfOtherDevice, fixesMocked
     case revocationsApplied, sessionsRevoked, connectionsReset, positionsSuppressed
     case auditEntriesLost
+    case changesDeferred, changesFinished, changesAbandoned
     case zoneRepairResyncs, zoneCheckResyncs, zoneMismatches, zoneJobsResets
     case ridersUnreachable, ridersUnreachableWithTask, ridersExpired, offlineRefused, tasksReleased
     case jwksFetched, jwksFetchFailed
@@ -71,6 +72,7 @@ package enum Metric: Int, CaseIterable, Sendable {
         case .connectionsReset: .connectionsReset
         case .positionsSuppressed: .positionsSuppressed
         case .auditEntriesLost: .auditEntriesLost
+        case .changesDeferred, .changesFinished, .changesAbandoned: .unfinishedChanges
         case .ridersUnreachable, .ridersUnreachableWithTask, .ridersExpired: .riderTimeouts
         case .offlineRefused: .offlineRefused
         case .tasksReleased: .tasksReleased
@@ -137,6 +139,9 @@ package enum Metric: Int, CaseIterable, Sendable {
         case .zoneCheckResyncs: [("kind", "zone"), ("reason", "check")]
         case .jobMismatches: [("kind", "job")]
         case .zoneMismatches: [("kind", "zone")]
+        case .changesDeferred: [("outcome", "deferred")]
+        case .changesFinished: [("outcome", "finished")]
+        case .changesAbandoned: [("outcome", "abandoned")]
         case .ridersUnreachable: [("outcome", "unreachable")]
         case .ridersUnreachableWithTask: [("outcome", "unreachable_with_task")]
         case .ridersExpired: [("outcome", "expired")]
@@ -198,6 +203,7 @@ package enum Metric: Int, CaseIterable, Sendable {
         case connectionsReset = "enroute_connections_reset_total"
         case positionsSuppressed = "enroute_positions_suppressed_total"
         case auditEntriesLost = "enroute_audit_entries_lost_total"
+        case unfinishedChanges = "enroute_unfinished_changes_total"
         case riderTimeouts = "enroute_rider_timeouts_total"
         case offlineRefused = "enroute_offline_refused_total"
         case tasksReleased = "enroute_tasks_released_total"
@@ -245,6 +251,8 @@ package enum Metric: Int, CaseIterable, Sendable {
                 "Connections reset because the peer still had unread data after its access was revoked."
             case .positionsSuppressed: "Positions not shown immediately because the revocation state was stale."
             case .auditEntriesLost: "Audit entries dropped because the audit buffer was full."
+            case .unfinishedChanges:
+                "Changes of a job or task whose rest failed: deferred, then finished by a retry or abandoned."
             case .riderTimeouts: "Riders that this gateway found unreachable; expired riders were taken offline."
             case .offlineRefused: "Requests to go offline refused with 409 because the rider had an active task."
             case .tasksReleased:

@@ -57,6 +57,7 @@ package struct ClockSkew: Hashable, Sendable {
         // Not a clock that is set by people; and sums of such times may overflow.
         guard abs(late.clamped) < Self.absurd else { return nil }
         if self.slack > 0, at > self.lastAt { self.slack -= min(self.slack, (at - self.lastAt) / 10) }
+        let isFirst = self.lastAt == 0
         self.step = min(Self.longestStep, max(1, at.subtractingReportingOverflow(self.lastAt).partialValue))
         self.lastAt = at
         let rest = late - self.correction
@@ -65,8 +66,11 @@ package struct ClockSkew: Hashable, Sendable {
             if rest < 0, self.correction != 0 { self.correct(by: late, at: at, shownAt) }
             return self.notice(now)
         }
-        if rest < 0, late >= -Self.tolerance {
-            // The clock was taken for slower than it is: the messages before this one were delayed.
+        // No delay makes a reading come from the future. So the first one is corrected at once, before it is shown: afterwards
+        // it takes long, and the reading of a device that takes over meanwhile would be the older one.
+        let isAhead = isFirst && rest < 0 && !isRefused
+        // Or the clock was taken for slower than it is: the messages before this one were delayed.
+        if isAhead || rest < 0 && late >= -Self.tolerance {
             self.adopt(late, at: at, now: now, shownAt)
             return nil
         }

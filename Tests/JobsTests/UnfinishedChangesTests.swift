@@ -3,6 +3,7 @@ import Logging
 import NIOCore
 import NIOEmbedded
 import Synchronization
+import Telemetry
 import Testing
 
 @testable import Jobs
@@ -33,6 +34,19 @@ import Testing
         }
     }
 
+    /// What was counted.
+    private let counts = SharedCounts()
+
+    private func changes() -> UnfinishedChanges {
+        let counts = self.counts
+        return UnfinishedChanges(logger: Logger(label: "test")) { counts.add($0) }
+    }
+
+    private var outcomes: [Int] {
+        let values = self.counts.values
+        return [values[.changesDeferred], values[.changesFinished], values[.changesAbandoned]]
+    }
+
     /// Long enough for every pause, each of which varies by half.
     private static let longest = UnfinishedChanges.pauses.reduce(TimeAmount.zero) { $0 + $1 + $1 }
 
@@ -44,23 +58,25 @@ import Testing
 
     @Test func `a change is repeated until it succeeds, and not after that`() {
         let (loop, rest) = (EmbeddedEventLoop(), Rest(succeedsAt: 3))
-        Self.fail(UnfinishedChanges(logger: Logger(label: "test")), rest, on: loop)
+        Self.fail(self.changes(), rest, on: loop)
         #expect(rest.begun.withLock { $0 } == 0)
         loop.advanceTime(by: Self.longest)
         #expect(rest.begun.withLock { $0 } == 3)
+        #expect(self.outcomes == [1, 1, 0])
     }
 
-    @Test func `a change that never succeeds is given up after the last pause`() {
+    @Test func `a change that never succeeds is abandoned after the last pause`() {
         let (loop, rest) = (EmbeddedEventLoop(), Rest())
-        Self.fail(UnfinishedChanges(logger: Logger(label: "test")), rest, on: loop)
+        Self.fail(self.changes(), rest, on: loop)
         loop.advanceTime(by: Self.longest)
         loop.advanceTime(by: .hours(24))
         #expect(rest.begun.withLock { $0 } == UnfinishedChanges.pauses.count)
+        #expect(self.outcomes == [1, 0, 1])
     }
 
     @Test func `no more than a thousand changes wait, and others may wait when they have succeeded`() {
         let loop = EmbeddedEventLoop()
-        let changes = UnfinishedChanges(logger: Logger(label: "test"))
+        let changes = self.changes()
         let waiting = (0..<UnfinishedChanges.maxWaiting).map { _ in Rest(succeedsAt: 1) }
         for rest in waiting { Self.fail(changes, rest, on: loop) }
         let (over, later) = (Rest(succeedsAt: 1), Rest(succeedsAt: 1))
@@ -70,5 +86,6 @@ import Testing
         Self.fail(changes, later, on: loop)
         loop.advanceTime(by: .seconds(2))
         #expect(later.begun.withLock { $0 } == 1)
+        #expect(self.outcomes == [1001, 1001, 1])
     }
 }

@@ -56,10 +56,10 @@ import Testing
                 _ = try await links.issue(for: Self.job, of: customer, by: customer).get()
                 let deleted = try await ledger.eraseLinks(of: Self.job).get()
                 #expect(deleted == 1)
-                let record = try #require(try await ledger.recover(Self.job).get()).record
-                let erased = try await ledger.erase(Self.job, as: record).get().value
+                let erasable = try #require(try await ledger.erasable(Self.job).get())
+                let erased = try await ledger.erase(Self.job, as: erasable.version).get().value
                 #expect(erased == .erased(keys: 3))
-                try await ledger.unlist(Self.job, record).get()
+                try await ledger.unlist(Self.job, erasable).get()
             }
         }
         try await Signed.in(as: "enroute", at: .live) { signed in

@@ -144,11 +144,35 @@ import Testing
         }
     }
 
+    @Test(arguments: [
+        ["HSET", "epoch", "!"], ["HDEL", "epoch"], ["HSET", "fence", "9999999999999999"], ["HSET", "fence", "x"],
+        ["HSET", "kind", "x"], ["HDEL", "kind"], ["SET", "x"],
+    ])
+    func `a malformed record is erased`(change: [String]) async throws {
+        try await Stage.set { stage in
+            try await stage.createJob()
+            _ = try await stage.client.send(
+                RedisCommand([.text(change[0]), .text(stage.jobKey)] + change.dropFirst().map { .text($0) })
+            ).get()
+            let erasable = try #require(try await stage.ledger.erasable(Stage.job).get())
+            let isReadable = change.contains("kind")
+            #expect((erasable.version != nil) == isReadable)
+            #expect(erasable.customer == (change[0] == "SET" ? nil : Stage.customer))
+            let erased = try await stage.ledger.erase(Stage.job, as: erasable.version).get().value
+            #expect(erased == .erased(keys: 2))
+            let left = try await stage.client.run("HKEYS", stage.jobKey).array?.compactMap(\.text)
+            #expect(left == ["fence"])
+            #expect(try await stage.ledger.erasable(Stage.job).get() == nil)
+            let again = try await stage.ledger.erase(Stage.job, as: erasable.version).get().value
+            #expect(again == .noSuchJob)
+        }
+    }
+
     @Test func `erase_job refuses a bad argument by name`() async throws {
         try await Stage.set { stage in
             try await stage.createJob()
             let call = ValidCall(script: Scripts.eraseJob, keys: self.keys(stage), arguments: Self.arguments)
-            var bad = (badNames + [""]).map { (0, $0, "epoch must be") }
+            var bad = badNames.map { (0, $0, "epoch must be") }
             bad += ["", "x", "-1", "1.5", String(repeating: "1", count: 16)].map { (1, $0, "fence must be") }
             bad += badRetentions.map { (2, $0, "fence_ms must be") }
             try await call.refuses(bad, on: stage)

@@ -85,10 +85,20 @@ import Testing
     @Test(arguments: [-25, -20, -10] as [Int64])
     func `after the correction of a clock that is ahead, speeds are too high by a ninth at most`(behind: Int64) {
         var trip = Trip()
-        trip.ride(0..<120, behind: { _ in behind * 1000 })
+        trip.ride(0..<120, behind: { $0 < 20 ? 0 : behind * 1000 })
         let steps = zip(trip.shown, trip.shown.dropFirst()).map { $1 - $0 }
         #expect(trip.validator.skew.correction < 0 && steps.count == 119)
         #expect(steps.allSatisfy { $0 >= 900 }, "\(steps)")
+    }
+
+    @Test(arguments: [-30, -25, -6] as [Int64])
+    func `a clock that is ahead at the start of the trip is corrected before a reading is shown`(behind: Int64) {
+        var trip = Trip()
+        trip.ride(0..<300, behind: { _ in behind * 1000 }, delay: { 300 + $0 * 37 % 300 })
+        // Another device, whose clock is right, could take over at any time.
+        #expect(trip.shown.count == 300)
+        let ahead = trip.shown.enumerated().map { $1 - (Recordings.start + Int64($0) * 1000) }
+        #expect(ahead.allSatisfy { (0...600).contains($0) }, "\(ahead)")
     }
 
     @Test func `one reading with an absurd time changes nothing`() {

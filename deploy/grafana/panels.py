@@ -112,9 +112,10 @@ REDIS = [
     lines("During an outage", "Positions buffered until Redis is back, and positions not shown because revocations could "
           "not be read.", "ops", (rate("enroute_positions_buffered_total"), "buffered"),
           (rate("enroute_positions_suppressed_total"), "suppressed"), alerts=("EnroutePositionsSuppressed",)),
-    lines("Malformed values and lost audit entries", "Both should be 0.", "ops",
+    lines("Malformed values, lost audit entries, unfinished changes", "All should be 0.", "ops",
           (rate("enroute_redis_invalid_values_total"), "malformed values"),
           (rate("enroute_audit_entries_lost_total"), "lost audit entries"),
+          (rate("enroute_unfinished_changes_total", by="outcome") + " > 0", "changes: {{outcome}}"),
           alerts=("EnrouteRedisInvalidValues", "EnrouteAuditEntriesLost")),
 ]
 

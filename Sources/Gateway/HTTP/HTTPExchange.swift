@@ -222,7 +222,7 @@ package final class HTTPExchange: ChannelInboundHandler, RemovableChannelHandler
         }
         guard !head.uri.hasTokenInQuery else { return self.refuse(.init(bad: RejectTokensInURLs.refusal), of: head) }
         self.state = .body(head)
-        if self.isUpgrade(head) {
+        if self.isHandshake(head) {
             let address = self.address(of: head, context)
             let admission = Admission(head, from: address, origins: self.connections.settings.origins, self.loop)
             if case .refused(let refusal) = admission { return self.refuse(refusal, of: head) }
@@ -232,10 +232,10 @@ package final class HTTPExchange: ChannelInboundHandler, RemovableChannelHandler
         }
     }
 
-    private func isUpgrade(_ head: HTTPRequestHead) -> Bool {
-        !self.connections.isManagement
-            && head.headers[canonicalForm: "upgrade"].contains { $0.lowercased() == "websocket" }
-            && Admission.isWebSocketPath(head.uri, self.connections.settings)
+    /// Any GET of a path for WebSockets: one that is no handshake gets an error that says so.
+    private func isHandshake(_ head: HTTPRequestHead) -> Bool {
+        !self.connections.isManagement && Admission.isWebSocketPath(head.uri, self.connections.settings)
+            && (head.method == .GET || Admission.isUpgrade(head))
     }
 
     private func address(of head: HTTPRequestHead, _ context: ChannelHandlerContext) -> ClientAddress? {

@@ -84,6 +84,10 @@ enum Admission {
         }
     }
 
+    static func isUpgrade(_ head: HTTPRequestHead) -> Bool {
+        head.headers[canonicalForm: "upgrade"].contains { $0.lowercased() == "websocket" }
+    }
+
     /// Returns whether the path accepts WebSockets.
     static func isWebSocketPath(_ path: String, _ settings: GatewaySettings) -> Bool {
         path == Self.path || settings.hasEchoEndpoint && path == Self.echoPath
@@ -93,6 +97,13 @@ enum Admission {
 extension Admission.Refusal {
     init(bad detail: String) {
         self.init(status: .badRequest, problem: Problem(.badRequest, status: 400, detail: detail))
+    }
+
+    /// RFC 9110 section 15.5.22 and RFC 6455 section 4.4.
+    private init(upgradeRequired detail: String) {
+        self.init(
+            status: .upgradeRequired, problem: Problem(.badRequest, status: 426, detail: detail),
+            headers: ["sec-websocket-version": Admission.version, "upgrade": "websocket"])
     }
 
     init(retryInMilliseconds wait: Int64) {
@@ -105,6 +116,13 @@ extension Admission.Refusal {
     ///
     /// - Returns: `nil` if it is valid.
     fileprivate init?(handshake head: HTTPRequestHead) {
+        guard Admission.isUpgrade(head) else {
+            self.init(
+                upgradeRequired:
+                    "Only WebSockets connect here, and this request contains no Upgrade: websocket. If a proxy has "
+                    + "forwarded it, the proxy must pass Upgrade and Connection on.")
+            return
+        }
         guard head.method == .GET, head.version == .http1_1 else {
             self.init(bad: "A WebSocket handshake must use GET and HTTP/1.1.")
             return
@@ -114,14 +132,13 @@ extension Admission.Refusal {
             return
         }
         guard head.headers[canonicalForm: "connection"].contains(where: { $0.lowercased() == "upgrade" }) else {
-            self.init(bad: "A WebSocket handshake must contain Connection: Upgrade.")
+            self.init(
+                bad: "A WebSocket handshake must contain Connection: Upgrade. A proxy that forwards it must pass it on."
+            )
             return
         }
         guard head.headers["sec-websocket-version"] == [Admission.version] else {
-            self.init(
-                status: .upgradeRequired,
-                problem: Problem(.badRequest, status: 426, detail: "Only WebSocket version 13 is supported."),
-                headers: ["sec-websocket-version": Admission.version, "upgrade": "websocket"])
+            self.init(upgradeRequired: "Only WebSocket version 13 is supported.")
             return
         }
         let keys = head.headers["sec-websocket-key"]

@@ -5,6 +5,35 @@ package import EnrouteWire
 package import NIOCore
 package import Redis
 
+/// What an erasure needs of a job's record, which may be malformed.
+package struct ErasableJob: Sendable, Hashable {
+    /// `nil` when it is malformed.
+    package var customer: PersonID?
+    package var rider: PersonID?
+    package var zone: ZoneID?
+    /// Epoch and fence, which change with every decision; `nil` when one of them is malformed.
+    package var version: Version?
+
+    package struct Version: Sendable, Hashable {
+        var epoch: String
+        package var fence: Int64
+    }
+
+    /// Of a key that is not even a hash.
+    init() {}
+
+    /// - Parameter values: of the fields `epoch`, `fence`, `customer`, `rider` and `zone`.
+    init(_ values: [RESPValue]) {
+        let texts = values.map { $0 == .null ? "" : $0.text }
+        if let epoch = texts[0], epoch.isNonce, let fence = texts[1].flatMap({ optional($0, \.fence) }) {
+            self.version = Version(epoch: epoch, fence: fence ?? 0)
+        }
+        self.customer = texts[2].flatMap { PersonID($0) }
+        self.rider = texts[3].flatMap { PersonID($0) }
+        self.zone = texts[4].flatMap { ZoneID($0) }
+    }
+}
+
 extension JobLedger {
     package enum Erasure: Sendable, Hashable {
         /// This many keys were deleted.
@@ -17,10 +46,27 @@ extension JobLedger {
     /// How long the fence of an erased job stays: longer than any call takes that was sent before.
     static let fenceLifetime = Duration.seconds(300)
 
+    /// Reads what an erasure needs. Unlike `recover`, it also reads a malformed record.
+    ///
+    /// - Returns: `nil` when there is no such job.
+    package func erasable(_ job: JobID) -> EventLoopFuture<ErasableJob?> {
+        let key = self.keyspace.job(job)
+        let fields = ["epoch", "fence", "customer", "rider", "zone"]
+        return self.ledger.send(JobRecord.query(fields + ["kind", "status", "head"], of: key)).map { answer in
+            guard let values = answer.array, values.count == fields.count + 3 else { return ErasableJob() }
+            // Of an erased job, only the fence is left.
+            let isMissing = values.enumerated().allSatisfy { $0 == 1 || $1 == .null }
+            return isMissing ? nil : ErasableJob(values)
+        }.flatMapErrorThrowing { error in
+            guard (error as? RedisError)?.isMalformedData == true else { throw error }
+            return ErasableJob()
+        }
+    }
+
     /// Erases the record, the log and the list of links of a job.
     ///
-    /// - Parameter record: the record as it was read.
-    package func erase(_ job: JobID, as record: JobRecord) -> EventLoopFuture<Durable<Erasure>> {
+    /// - Parameter version: of the record as it was read; `nil` if that is malformed.
+    package func erase(_ job: JobID, as version: ErasableJob.Version?) -> EventLoopFuture<Durable<Erasure>> {
         self.change(
             job, Scripts.eraseJob,
             keys: [
@@ -28,7 +74,8 @@ extension JobLedger {
                 self.keyspace.events(of: job),
             ],
             arguments: [
-                .text(record.epoch), .integer(record.fence), .integer(Self.fenceLifetime.milliseconds),
+                .text(version?.epoch ?? ""), .integer(version?.fence ?? 0),
+                .integer(Self.fenceLifetime.milliseconds),
             ]
         ).flatMapThrowing { answer in
             let parts = answer.value.array ?? []
@@ -57,7 +104,8 @@ extension JobLedger {
     /// - Returns: how many keys were deleted.
     package func eraseLinks(of job: JobID) -> EventLoopFuture<Int> {
         let key = self.keyspace.links(of: job)
-        return self.ledger.send(["ZRANGE", .text(key), 0, .integer(Self.maxListedLinks)]).flatMap { answer in
+        let listed = self.ledger.send(["ZRANGE", .text(key), 0, .integer(Self.maxListedLinks)])
+        return listed.skippingMalformedData(as: .array([])).flatMap { answer in
             let entries = answer.array ?? []
             let links = entries.compactMap(\.text).filter { Secret.isValid($0) }
             if links.count < entries.count || answer.array == nil { self.ledger.refuse(key, by: "ZRANGE") }

@@ -81,9 +81,10 @@ extension JobLedger {
     }
 
     /// Removes an erased job from all lists.
-    package func unlist(_ job: JobID, _ record: JobRecord) -> EventLoopFuture<Void> {
-        var lists: [JobList] = [.customer(record.customer), .zone(record.zone ?? ZoneJobs.withoutZone)]
-        if let rider = record.rider { lists.append(.rider(rider)) }
+    package func unlist(_ job: JobID, _ erased: ErasableJob) -> EventLoopFuture<Void> {
+        var lists: [JobList] = [.zone(erased.zone ?? ZoneJobs.withoutZone)]
+        if let customer = erased.customer { lists.append(.customer(customer)) }
+        if let rider = erased.rider { lists.append(.rider(rider)) }
         let removed = lists.map { self.ledger.send(["ZREM", .text(self.key(of: $0)), .text(job.text)]) }
         return EventLoopFuture.andAllSucceed(removed, on: self.eventLoop)
     }

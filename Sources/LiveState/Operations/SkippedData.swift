@@ -7,11 +7,10 @@ extension EventLoopFuture where Value: Sendable {
     /// Replaces malformed data, which has been reported, by what the list gets instead.
     func skippingMalformedData(as value: Value) -> EventLoopFuture<Value> {
         self.flatMapErrorThrowing { error in
-            switch error as? RedisError {
-            case .unexpectedAnswer?: return value
-            case let refused? where refused.isMalformedData: return value
-            default: throw error
+            guard let refused = error as? RedisError, refused.isMalformedData || refused.isUnexpectedAnswer else {
+                throw error
             }
+            return value
         }
     }
 }

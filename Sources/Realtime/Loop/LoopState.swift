@@ -139,7 +139,7 @@ package final class LoopState {
             ledger: JobLedger(ledger: self.ledger, writes: self.writes, settings: state),
             feed: JobFeed(live: self.live, settings: state), riders: riders, revocations: revocations,
             notes: self.notes, freshness: settings.freshness, early: settings.arrivals.early, settings: state,
-            logger: logger,
+            logger: logger, count: { counts.value.add($0) },
             onErased: { job, keys, reason in
                 trail.value.record(.erased(job, keys: keys, because: reason))
             })

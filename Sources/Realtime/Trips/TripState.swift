@@ -245,9 +245,8 @@ struct TripState: Sendable {
         let destination = view.record.destination.map { Point($0) }
         if destination != self.geofence?.destination { self.geofence = destination.map { Geofence(destination: $0) } }
         if view.isTracking { self.noticedReason = view.unavailable }
-        let vehicle = view.snapshot.riderCard?.vehicle
-        self.validator.setVehicle(vehicle)
-        self.movement.setVehicle(vehicle)
+        self.validator.setVehicle(view.vehicle)
+        self.movement.setVehicle(view.vehicle)
         guard let location = view.snapshot.location else { return }
         let age = UInt64(clamping: view.snapshot.positionAgeMilliseconds ?? 0) * 1_000_000
         let shownAt = now - min(now, age)

@@ -105,7 +105,8 @@ struct HTTPHeadReference {
             }
             if !Set(names).isDisjoint(with: ["token", "access_token", "jwt", "bearer"]) { return .refused(400) }
         }
-        guard has("upgrade", "websocket"), ["/v1", "/v1/_echo"].contains(head.uri) else { return .passedOn }
+        guard ["/v1", "/v1/_echo"].contains(head.uri) else { return .passedOn }
+        guard has("upgrade", "websocket") else { return head.method == .GET ? .refused(426) : .passedOn }
         let hasBody =
             !head.headers["transfer-encoding"].isEmpty || head.headers["content-length"].contains { Int($0) != 0 }
         guard head.method == .GET, head.version == .http1_1, !hasBody, has("connection", "upgrade") else {

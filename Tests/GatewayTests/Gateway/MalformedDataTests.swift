@@ -123,6 +123,47 @@ import Testing
         }
     }
 
+    @Test func `a job whose record is malformed can be erased, and created again`() async throws {
+        try await within {
+            try await RunningGateway.run(isSecure: false, { $0.limits.allowManyMessages() }) { gateway in
+                let changes = [
+                    ["HSET", "job:{order-1}", "status", "lost"], ["HSET", "job:{order-1}", "epoch", "!"],
+                    ["HDEL", "job:{order-1}", "customer"], ["SET", "job:{order-1}", "x"],
+                    ["SET", "job:{order-1}:links", "x"],
+                ]
+                for change in changes {
+                    _ = try await gateway.travellingJob("order-1")
+                    _ = try await gateway.client.send(RedisCommand(change.map { .text($0) })).get()
+                    let read = try await gateway.rest("GET", "/api/v1/jobs/order-1", by: "orders", .service)
+                    let isRecord = change[1] == "job:{order-1}"
+                    #expect(
+                        read.status == (isRecord ? 500 : 200) && (!isRecord || read.text.contains("malformed data")))
+                    let erased = try await gateway.rest("DELETE", "/api/v1/jobs/order-1", by: "orders", .service)
+                    #expect(erased.status == 204, "\(change) \(erased.text)")
+                    let gone = try await gateway.rest("GET", "/api/v1/jobs/order-1", by: "orders", .service)
+                    #expect(gone.status == 404, "\(change) \(gone.text)")
+                }
+            }
+        }
+    }
+
+    @Test func `travel mode starts and stops although its key is of another type`() async throws {
+        try await within {
+            try await RunningGateway.run(isSecure: false) { gateway in
+                let job = try await gateway.travellingJob()
+                let key = gateway.settings.liveState.keyspace.travel(of: job)
+                for method in ["PUT", "DELETE", "PUT"] {
+                    _ = try await gateway.client.run("DEL", key)
+                    _ = try await gateway.client.run("RPUSH", key, "x")
+                    let answer = try await gateway.rest(method, "/api/v1/jobs/\(job)/travel", by: "rider-1", .rider)
+                    #expect(answer.status == 200, "\(method) \(answer)")
+                    let type = try await gateway.client.run("TYPE", key)
+                    #expect(type.text == "string", "\(method)")
+                }
+            }
+        }
+    }
+
     // MARK: channels
 
     /// Malformed payloads for a channel, and valid messages of other channels.

@@ -119,6 +119,7 @@ import Testing
     @Test(arguments: [
         ("GET", "Sec-WebSocket-Version: 13", "Sec-WebSocket-Version: 8", 426),
         ("GET", "Connection: Upgrade", "Connection: keep-alive", 400),
+        ("GET", "Upgrade: websocket", "Accept: */*", 426), ("GET", "Upgrade: websocket", "Upgrade: h2c", 426),
         ("GET", "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==", "X-Key: none", 400),
         ("GET", "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==", "Sec-WebSocket-Key: short", 400),
         ("GET", "HTTP/1.1", "HTTP/1.0", 400), ("POST", "GET", "POST", 400),
