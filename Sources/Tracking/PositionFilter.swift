@@ -160,17 +160,25 @@ package struct PositionFilter: Hashable, Sendable {
     /// vague ones nobody knows for how long it keeps its velocity, so the filter forgets it little by little.
     private mutating func predict(_ seconds: Double, _ vagueness: Double) {
         self.place += self.velocity * seconds
-        let noise = self.bounds.unrest * self.bounds.unrest
+        let unrest = self.unrest(vagueness)
+        let noise = unrest * unrest
         let (p, c, q) = (self.placeVariance, self.covariance, self.velocityVariance)
         self.placeVariance = p + seconds * (2 * c + seconds * (q + noise * seconds / 3))
         self.covariance = c + seconds * (q + noise * seconds / 2)
         self.velocityVariance = q + noise * seconds
         guard vagueness > 0 else { return }
-        let spread = self.bounds.usualMetersPerSecond * Self.spreadShare
-        let kept = 1 / (1 + vagueness * seconds * noise / (2 * spread * spread))
+        let rate = self.bounds.unrest / (self.bounds.usualMetersPerSecond * Self.spreadShare)
+        let kept = 1 / (1 + vagueness * seconds * rate * rate / 2)
         self.velocity *= kept
         self.covariance *= kept
         self.velocityVariance *= kept * kept
+    }
+
+    private func unrest(_ vagueness: Double) -> Double {
+        guard vagueness > 0 else { return self.bounds.unrest }
+        let speed = (self.velocity * self.velocity).sum().squareRoot()
+        let calm = min(self.bounds.unrest, self.bounds.calmUnrest + speed * Self.unrestBySpeed)
+        return self.bounds.unrest + (calm - self.bounds.unrest) * vagueness
     }
 
     private mutating func correct(by away: SIMD2<Double>, _ variance: Double, _ seconds: Double) -> Double {
@@ -253,6 +261,8 @@ package struct PositionFilter: Hashable, Sendable {
     /// The velocity of a rider whose phone is vague, when nothing else is known: the standard deviation of each axis, a share
     /// of the usual bound. A walker's velocity is forgotten over 40 s by that, and a car's over 70 s.
     private static let spreadShare = 0.2
+    /// m/s² by m/s of a rider whose phone is vague: the faster it is, the more its velocity changes.
+    private static let unrestBySpeed = 0.2
     /// A marker makes up so many times the share of its distance to the estimate that the estimate makes up to a reading.
     private static let followingGains = 4.0
     /// Readings before a speed is shown.

@@ -67,6 +67,28 @@ import Testing
         }
     }
 
+    @Test(arguments: 0..<6 as Range<UInt64>)
+    func `the errors of a vague phone make an unknown bicycle no car, and an unknown walker no runner`(
+        seed: UInt64
+    ) {
+        var bicycle = NoisyRide(top: 5, seed: seed, accuracy: 100, deviation: 66, lasting: 0.82)
+        bicycle.tells = false
+        var movement = ShownMovement()
+        for reading in bicycle.readings() {
+            guard let place = Coordinate(latitude: reading.point.latitude, longitude: reading.point.longitude) else {
+                continue
+            }
+            _ = movement.show(Fix(at: reading.at, place: place, accuracyMeters: 100), isAnew: false)
+        }
+        #expect(movement.vehicle == .bicycle)
+        for (lasting, most) in [(0.0, 7.5), (0.82, 11)] {
+            var walker = NoisyRide(top: 1.3, seed: seed, accuracy: 100, deviation: 66, lasting: lasting)
+            walker.tells = false
+            let shown = Self.filtered(walker)
+            #expect(shown.length <= most, "\(shown)")
+        }
+    }
+
     @Test(arguments: 0..<10 as Range<UInt64>)
     func `a rider whose phone becomes accurate is shown where it is from the third reading on`(seed: UInt64) {
         var filter = PositionFilter(.of(.foot))
