@@ -8,6 +8,9 @@ package import EnrouteWire
 package struct LearnedVehicle: Hashable, Sendable {
     /// Seconds over which a speed is measured: at least, and at most.
     static let window = 20.0...60.0
+    /// The errors of an inaccurate phone look like speed, so its speed is measured over longer: over so many s per m of the
+    /// accuracy radius, and at most over so many s.
+    static let (secondsPerMeter, longest) = (0.5, 50.0)
     /// m/s. A slower rider stands and says nothing about the vehicle.
     static let standing = 0.5
     /// The upper bounds of the speed for `foot` and `bicycle`, m/s.
@@ -34,7 +37,9 @@ package struct LearnedVehicle: Hashable, Sendable {
     package mutating func observe(_ reading: Reading) {
         guard let from = self.from else { return self.from = reading }
         let seconds = Double(reading.at - from.at) / 1000
-        guard seconds >= Self.window.lowerBound else { return }
+        let accuracy = max(from.accuracyMeters ?? 0, reading.accuracyMeters ?? 0)
+        let needed = max(Self.window.lowerBound, min(Self.longest, Self.secondsPerMeter * accuracy))
+        guard seconds >= needed else { return }
         self.from = reading
         let speed = from.point.meters(to: reading.point) / seconds
         guard seconds <= Self.window.upperBound, speed > Self.standing else { return }
@@ -42,8 +47,10 @@ package struct LearnedVehicle: Hashable, Sendable {
             self.counts = self.counts &>> 1
             self.total = self.counts.indices.reduce(0) { $0 + Int(self.counts[$1]) }
         }
-        self.counts[min(self.counts.scalarCount - 1, Int(min(speed, 100) / Self.binWidth))] += 1
-        self.total += 1
+        // A longer measurement counts for those that it replaces.
+        let weight = UInt8(needed / Self.window.lowerBound)
+        self.counts[min(self.counts.scalarCount - 1, Int(min(speed, 100) / Self.binWidth))] += weight
+        self.total += Int(weight)
         guard self.total >= Self.least else { return }
         self.conclude(from: self.upperSpeed)
     }

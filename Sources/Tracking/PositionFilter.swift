@@ -1,7 +1,8 @@
 // Estimates where a rider is from inaccurate readings: a Kalman filter with constant velocity on a plane around the rider.
 // The validator decides first whether a reading is believed; this decides how far the marker follows it. Accurate readings
 // move it nearly all the way, inaccurate ones a little, and a phone that lies still not at all. Every reading is shown at
-// once: the filter adds no delay. Both axes have the same noise, so they share one covariance.
+// once: the filter adds no delay. Both axes have the same noise, so they share one covariance. The marker of an inaccurate
+// phone follows the estimate over several readings, because each of them moves the estimate by more than a rider moves.
 
 /// The movement of one rider, from the readings that its validator accepted.
 package struct PositionFilter: Hashable, Sendable {
@@ -18,13 +19,6 @@ package struct PositionFilter: Hashable, Sendable {
         package var isStill: Bool
     }
 
-    /// Radius of 68 % confidence of a phone that does not say how accurate it is, and the smallest that is believed, in m.
-    static let usualAccuracy = 5.0
-    static let leastAccuracy = 3.0
-    /// The radius of 68 % confidence by the standard deviation of each axis of a normal distribution.
-    static let radiusByDeviation = 1.51
-    /// m. Errors of this accuracy radius last so long that a reading counts half.
-    static let lastingAccuracy = 100.0
     /// After a pause of so many ms the filter starts again: anything may have happened.
     static let longestPause: Int64 = 60_000
     /// Deviations from the expected place beyond which a reading counts less, the further the less.
@@ -44,6 +38,8 @@ package struct PositionFilter: Hashable, Sendable {
     /// m and m/s on the plane, east and north.
     private var place = SIMD2<Double>()
     private var velocity = SIMD2<Double>()
+    /// What followers see, m on the plane. The same as `place` while the phone is accurate.
+    private var marker = SIMD2<Double>()
     /// Variance of the place in m², of the velocity in m²/s², and their covariance.
     private var (placeVariance, covariance, velocityVariance) = (0.0, 0.0, 0.0)
     private var stillness = Stillness()
@@ -72,9 +68,8 @@ package struct PositionFilter: Hashable, Sendable {
     ///   - heading: the phone's, in degrees.
     ///   - isAnew: the marker jumps to the reading, wherever it was.
     package mutating func observe(_ reading: Reading, heading: Double? = nil, isAnew: Bool = false) -> Estimate {
-        let accuracy = max(Self.leastAccuracy, reading.accuracyMeters ?? Self.usualAccuracy)
-        // Large errors last for several readings, so each of these counts less.
-        let deviation = accuracy / Self.radiusByDeviation * (1 + min(1, accuracy / Self.lastingAccuracy))
+        let noise = ReadingNoise(accuracy: reading.accuracyMeters)
+        let deviation = noise.deviation
         // Without bounds, every reading is right.
         if self.bounds.unrest >= Self.boundless { return self.start(at: reading, deviation, heading) }
         guard let at = self.at, !isAnew, reading.at > at, reading.at - at <= Self.longestPause else {
@@ -89,12 +84,13 @@ package struct PositionFilter: Hashable, Sendable {
             reading.speedMetersPerSecond, heading, from: read, seconds: seconds, deviation: deviation)
         let wasStill = self.stillness.isStill
         self.stillness.observe(
-            read, seconds: seconds, accuracy: accuracy, told: self.told.isTrusted ? reading.speedMetersPerSecond : nil,
-            pin: self.place)
+            read, seconds: seconds, accuracy: noise.accuracy,
+            told: self.told.isTrusted ? reading.speedMetersPerSecond : nil, pin: self.marker)
         if self.stillness.isStill { return self.rest(deviation) }
         if wasStill { self.leave(deviation) }
-        self.move(to: read, deviation, seconds)
+        let gain = self.move(to: read, noise, seconds)
         if let motion { self.correctVelocity(by: motion) }
+        self.follow(gain, noise.vagueness, seconds)
         return self.estimate(reading)
     }
 
@@ -102,7 +98,7 @@ package struct PositionFilter: Hashable, Sendable {
 
     private mutating func start(at reading: Reading, _ deviation: Double, _ heading: Double?) -> Estimate {
         self.plane = LocalPlane(reading.point)
-        (self.at, self.place, self.velocity) = (reading.at, SIMD2(), SIMD2())
+        (self.at, self.place, self.velocity, self.marker) = (reading.at, SIMD2(), SIMD2(), SIMD2())
         self.restart(deviation)
         if let told = reading.speedMetersPerSecond { self.velocityVariance = max(self.velocityVariance, told * told) }
         (self.stillness, self.count) = (Stillness(), 1)
@@ -130,17 +126,19 @@ package struct PositionFilter: Hashable, Sendable {
 
     private mutating func rest(_ deviation: Double) -> Estimate {
         (self.velocity, self.covariance, self.outliers) = (SIMD2(), 0, Outliers())
+        self.place = self.marker
         return Estimate(
-            point: self.plane.point(at: self.place), deviationMeters: self.placeVariance.squareRoot(),
+            point: self.plane.point(at: self.marker), deviationMeters: self.placeVariance.squareRoot(),
             speedMetersPerSecond: 0, headingDegrees: nil, isStill: true)
     }
 
-    private mutating func move(to read: SIMD2<Double>, _ deviation: Double, _ seconds: Double) {
+    /// Returns which share of the way to the reading the estimate went.
+    private mutating func move(to read: SIMD2<Double>, _ noise: ReadingNoise, _ seconds: Double) -> Double {
         let before = self.place
-        self.predict(seconds)
+        self.predict(seconds, noise.vagueness)
         let away = read - self.place
         let square = (away * away).sum()
-        let variance = deviation * deviation
+        let variance = noise.deviation * noise.deviation
         let allowed = (self.placeVariance + variance) * Self.outlierDeviations * Self.outlierDeviations
         guard square > allowed else {
             self.outliers.count = 0
@@ -150,24 +148,40 @@ package struct PositionFilter: Hashable, Sendable {
             // The readings are right, so the place was wrong.
             let moved = read - (self.outliers.count > 0 ? self.outliers.last : before)
             (self.place, self.velocity) = (read, seconds > 0 ? moved / seconds : SIMD2())
-            return self.restart(deviation)
+            self.restart(noise.deviation)
+            return 1
         }
         self.outliers.last = read
         // The weight of a reading falls with the square of its distance, so a single one moves the marker little.
-        self.correct(by: away, variance * square / allowed * (square / allowed), seconds)
+        return self.correct(by: away, variance * square / allowed * (square / allowed), seconds)
     }
 
-    /// Constant velocity, disturbed by white acceleration.
-    private mutating func predict(_ seconds: Double) {
+    /// Constant velocity, disturbed by white acceleration. Accurate readings show at once when a rider stops or turns. With
+    /// vague ones nobody knows for how long it keeps its velocity, so the filter forgets it little by little.
+    private mutating func predict(_ seconds: Double, _ vagueness: Double) {
         self.place += self.velocity * seconds
-        let noise = self.bounds.unrest * self.bounds.unrest
+        let unrest = self.unrest(vagueness)
+        let noise = unrest * unrest
         let (p, c, q) = (self.placeVariance, self.covariance, self.velocityVariance)
         self.placeVariance = p + seconds * (2 * c + seconds * (q + noise * seconds / 3))
         self.covariance = c + seconds * (q + noise * seconds / 2)
         self.velocityVariance = q + noise * seconds
+        guard vagueness > 0 else { return }
+        let rate = self.bounds.unrest / (self.bounds.usualMetersPerSecond * Self.spreadShare)
+        let kept = 1 / (1 + vagueness * seconds * rate * rate / 2)
+        self.velocity *= kept
+        self.covariance *= kept
+        self.velocityVariance *= kept * kept
     }
 
-    private mutating func correct(by away: SIMD2<Double>, _ variance: Double, _ seconds: Double) {
+    private func unrest(_ vagueness: Double) -> Double {
+        guard vagueness > 0 else { return self.bounds.unrest }
+        let speed = (self.velocity * self.velocity).sum().squareRoot()
+        let calm = min(self.bounds.unrest, self.bounds.calmUnrest + speed * Self.unrestBySpeed)
+        return self.bounds.unrest + (calm - self.bounds.unrest) * vagueness
+    }
+
+    private mutating func correct(by away: SIMD2<Double>, _ variance: Double, _ seconds: Double) -> Double {
         let total = self.placeVariance + variance
         var (gain, velocityGain) = (self.placeVariance / total, self.covariance / total)
         let distance = (away * away).sum().squareRoot() * gain
@@ -179,6 +193,16 @@ package struct PositionFilter: Hashable, Sendable {
         self.velocityVariance -= velocityGain * self.covariance
         self.placeVariance *= 1 - gain
         self.covariance *= 1 - gain
+        return gain
+    }
+
+    /// The marker moves with the rider's velocity. Of its distance to the estimate it makes up a share, all of it if the
+    /// phone is accurate or the reading was better than what was known.
+    private mutating func follow(_ gain: Double, _ vagueness: Double, _ seconds: Double) {
+        let share = 1 - vagueness + vagueness * Self.followingGains * gain
+        guard share < 1 else { return self.marker = self.place }
+        self.marker += self.velocity * seconds
+        self.marker += (self.place - self.marker) * share
     }
 
     private mutating func correctVelocity(by motion: ToldMotion.Motion) {
@@ -210,6 +234,7 @@ package struct PositionFilter: Hashable, Sendable {
         let moved = self.place
         self.plane = LocalPlane(center)
         self.place -= moved
+        self.marker -= moved
         self.outliers.last -= moved
         self.stillness.shift(by: moved)
         self.told.shift(by: moved)
@@ -222,7 +247,7 @@ package struct PositionFilter: Hashable, Sendable {
         var heading = Double?.none
         if isProven, speed > max(Self.headingSpeed, 2 * uncertainty) { heading = LocalPlane.heading(of: self.velocity) }
         return Estimate(
-            point: self.plane.point(at: self.place), deviationMeters: self.placeVariance.squareRoot(),
+            point: self.plane.point(at: self.marker), deviationMeters: self.placeVariance.squareRoot(),
             speedMetersPerSecond: isProven ? speed : nil, headingDegrees: heading, isStill: false)
     }
 
@@ -233,6 +258,13 @@ package struct PositionFilter: Hashable, Sendable {
     private static let startingShare = 0.25
     private static let leavingSeconds = 3.0
     private static let leavingSpeed = 3.0
+    /// The velocity of a rider whose phone is vague, when nothing else is known: the standard deviation of each axis, a share
+    /// of the usual bound. A walker's velocity is forgotten over 40 s by that, and a car's over 70 s.
+    private static let spreadShare = 0.2
+    /// m/s² by m/s of a rider whose phone is vague: the faster it is, the more its velocity changes.
+    private static let unrestBySpeed = 0.2
+    /// A marker makes up so many times the share of its distance to the estimate that the estimate makes up to a reading.
+    private static let followingGains = 4.0
     /// Readings before a speed is shown.
     private static let provenBy: UInt8 = 3
     /// m/s. A speed with a smaller deviation is shown.

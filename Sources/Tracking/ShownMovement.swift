@@ -43,7 +43,7 @@ package struct ShownMovement: Sendable {
     package mutating func show(_ fix: Fix, isAnew: Bool) -> Fix {
         if isAnew { self.matcher.reset() }
         let estimate = self.filter.observe(Reading(fix), heading: fix.headingDegrees, isAnew: isAnew)
-        self.learn(from: estimate.point, at: fix.at)
+        self.learn(from: Reading(at: fix.at, point: estimate.point, accuracyMeters: fix.accuracyMeters))
         var (point, isSnapped) = (estimate.point, false)
         if let streets, let match = self.matcher.match(estimate, at: fix.at, by: self.vehicle, on: streets) {
             (point, isSnapped) = (match, true)
@@ -62,9 +62,9 @@ package struct ShownMovement: Sendable {
         return shown
     }
 
-    private mutating func learn(from point: Point, at: Int64) {
+    private mutating func learn(from shown: Reading) {
         let before = self.learned.vehicle
-        self.learned.observe(Reading(at: at, point: point))
+        self.learned.observe(shown)
         if self.learned.vehicle != before { self.setVehicle(self.declared) }
     }
 

@@ -13,10 +13,16 @@ package struct VehicleBounds: Hashable, Sendable {
     package let jitterMeters: Double
     /// How much the velocity changes on its own, in m/s² (the process noise of `PositionFilter`): turns, starts and stops.
     package let unrest: Double
+    /// The same of a slow rider, as far as only a vague phone tells it. A slow unknown rider is likelier to be a walker.
+    package let calmUnrest: Double
 
-    package init(usualMetersPerSecond: Double, acceleration: Double, jitterMeters: Double, unrest: Double) {
+    /// - Parameter calmUnrest: `nil` if it is the same.
+    package init(
+        usualMetersPerSecond: Double, acceleration: Double, jitterMeters: Double, unrest: Double,
+        calmUnrest: Double? = nil
+    ) {
         (self.usualMetersPerSecond, self.acceleration) = (usualMetersPerSecond, acceleration)
-        (self.jitterMeters, self.unrest) = (jitterMeters, unrest)
+        (self.jitterMeters, self.unrest, self.calmUnrest) = (jitterMeters, unrest, calmUnrest ?? unrest)
     }
 
     /// - Parameter vehicle: `nil` for an unknown one.
@@ -38,5 +44,5 @@ package struct VehicleBounds: Hashable, Sendable {
     private static let car = VehicleBounds(usualMetersPerSecond: 60, acceleration: 5, jitterMeters: 100, unrest: 2)
     private static let truck = VehicleBounds(usualMetersPerSecond: 40, acceleration: 3, jitterMeters: 100, unrest: 1.5)
     private static let unknown = VehicleBounds(
-        usualMetersPerSecond: 60, acceleration: 5, jitterMeters: 100, unrest: 2)
+        usualMetersPerSecond: 60, acceleration: 5, jitterMeters: 100, unrest: 2, calmUnrest: 0.7)
 }

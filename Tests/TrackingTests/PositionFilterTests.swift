@@ -47,7 +47,7 @@ import Testing
         #expect(away[away.count * 95 / 100] <= 3.5 && away[away.count * 99 / 100] <= 6, "\(name)")
     }
 
-    @Test(arguments: [(1.3, Vehicle.foot, 11.0), (5, .bicycle, 4.6), (14, .car, 2.4)])
+    @Test(arguments: [(1.3, Vehicle.foot, 4.6), (5, .bicycle, 2.5), (14, .car, 1.75)])
     func `with an accuracy of 100 m the shown way is far shorter, and closer to the rider`(
         top: Double, vehicle: Vehicle, most: Double
     ) {
@@ -56,6 +56,70 @@ import Testing
         #expect(shown.length <= most && shown.length * 5 < raw.length, "\(shown.length) \(raw.length)")
         #expect(shown.error * 2 < raw.error, "\(shown.error) \(raw.error)")
         #expect(shown.fastest < 60, "\(shown.fastest)")
+    }
+
+    @Test(arguments: [50.0, 100, 200])
+    func `a walker with a vague phone is drawn five times too long at most, also if errors last`(accuracy: Double) {
+        for (lasting, longest, error) in [(0.0, 4.4, 0.3), (0.82, 5.6, 0.65)] {
+            let ride = NoisyRide(top: 1.3, seed: 3, accuracy: accuracy, deviation: accuracy / 1.51, lasting: lasting)
+            let shown = Self.filtered(ride, .foot)
+            #expect(shown.length <= longest && shown.error <= error * accuracy, "\(shown)")
+        }
+    }
+
+    @Test(arguments: 0..<6 as Range<UInt64>)
+    func `the errors of a vague phone make an unknown bicycle no car, and an unknown walker no runner`(
+        seed: UInt64
+    ) {
+        var bicycle = NoisyRide(top: 5, seed: seed, accuracy: 100, deviation: 66, lasting: 0.82)
+        bicycle.tells = false
+        var movement = ShownMovement()
+        for reading in bicycle.readings() {
+            guard let place = Coordinate(latitude: reading.point.latitude, longitude: reading.point.longitude) else {
+                continue
+            }
+            _ = movement.show(Fix(at: reading.at, place: place, accuracyMeters: 100), isAnew: false)
+        }
+        #expect(movement.vehicle == .bicycle)
+        for (lasting, most) in [(0.0, 7.5), (0.82, 11)] {
+            var walker = NoisyRide(top: 1.3, seed: seed, accuracy: 100, deviation: 66, lasting: lasting)
+            walker.tells = false
+            let shown = Self.filtered(walker)
+            #expect(shown.length <= most, "\(shown)")
+        }
+    }
+
+    @Test(arguments: 0..<10 as Range<UInt64>)
+    func `a rider whose phone becomes accurate is shown where it is from the third reading on`(seed: UInt64) {
+        var filter = PositionFilter(.of(.foot))
+        let vague = NoisyRide(top: 1.3, seed: seed, accuracy: 100, deviation: 66, lasting: 0.95).readings()
+        let accurate = NoisyRide(top: 1.3, seed: seed, accuracy: 5, deviation: 1).readings()
+        for reading in vague[..<300] { _ = filter.observe(reading) }
+        for (index, reading) in accurate[300..<310].enumerated() {
+            let shown = filter.observe(reading).point
+            #expect(index < 2 || shown.meters(to: reading.point) < 12, "\(index)")
+        }
+    }
+
+    @Test(arguments: [(1.3, Vehicle.foot), (5, .bicycle), (14, .car)])
+    func `riders with a vague phone who set off and turn round are shown within 30 m on average`(
+        speed: Double, vehicle: Vehicle
+    ) {
+        var (random, riders) = (NoisyRide.Random(state: 7), [PositionFilter](repeating: .init(.of(vehicle)), count: 40))
+        var truth = Reading(at: 1_000_000, point: Point(latitude: 41.9, longitude: 12.5), accuracyMeters: 100)
+        for second in 0..<300 {
+            var sum = 0.0
+            for index in riders.indices {
+                var reading = truth.moved(northMeters: random.normal() * 66)
+                reading.point.longitude += random.normal() * 66 / 82_760
+                sum += riders[index].observe(reading).point.latitude
+            }
+            let away = abs(sum / Double(riders.count) - truth.point.latitude) * 111_195
+            let hasTurned = (60..<100).contains(second) || (180..<240).contains(second)
+            #expect(away < (hasTurned ? 25 + 9 * speed : 30), "\(second) \(away)")
+            truth = truth.moved(northMeters: second < 60 ? 0 : second < 180 ? speed : -speed)
+            truth.at += 1000
+        }
     }
 
     @Test(arguments: [5.0, 10, 20])

@@ -85,7 +85,7 @@ import Testing
         #expect(missing < 1)
     }
 
-    @Test(arguments: [("walk", 1.3, Vehicle.foot, 11.0), ("bicycle", 5, .bicycle, 4.6), ("car", 14, .car, 2.4)])
+    @Test(arguments: [("walk", 1.3, Vehicle.foot, 4.6), ("bicycle", 5, .bicycle, 2.5), ("car", 14, .car, 1.75)])
     func `inaccurate readings are drawn as a way of bounded length`(
         name: String, top: Double, vehicle: Vehicle, most: Double
     ) {
