@@ -7,22 +7,26 @@ package import EnrouteWire
 package struct VehicleBounds: Hashable, Sendable {
     /// m/s. Readings that imply more are believed only with evidence. The rider's measured speed raises it.
     package let usualMetersPerSecond: Double
-    /// m/s². A rider speeds up by at most this.
-    package let acceleration: Double
     /// Readings jump this far in m without reason, because receivers are inaccurate and do not say so.
     package let jitterMeters: Double
     /// How much the velocity changes on its own, in m/s² (the process noise of `PositionFilter`): turns, starts and stops.
     package let unrest: Double
-    /// The same of a slow rider, as far as only a vague phone tells it. A slow unknown rider is likelier to be a walker.
-    package let calmUnrest: Double
+    /// A Float, like the other one, because each trip stores these bounds several times.
+    let storedAcceleration: Float
+    let storedCalmUnrest: Float
+
+    /// m/s². A rider speeds up by at most this.
+    package var acceleration: Double { Double(self.storedAcceleration) }
+    /// `unrest` of a slow rider, as far as only a vague phone tells it. A slow unknown rider is likelier to be a walker.
+    package var calmUnrest: Double { Double(self.storedCalmUnrest) }
 
     /// - Parameter calmUnrest: `nil` if it is the same.
     package init(
         usualMetersPerSecond: Double, acceleration: Double, jitterMeters: Double, unrest: Double,
         calmUnrest: Double? = nil
     ) {
-        (self.usualMetersPerSecond, self.acceleration) = (usualMetersPerSecond, acceleration)
-        (self.jitterMeters, self.unrest, self.calmUnrest) = (jitterMeters, unrest, calmUnrest ?? unrest)
+        (self.usualMetersPerSecond, self.jitterMeters, self.unrest) = (usualMetersPerSecond, jitterMeters, unrest)
+        (self.storedAcceleration, self.storedCalmUnrest) = (Float(acceleration), Float(calmUnrest ?? unrest))
     }
 
     /// - Parameter vehicle: `nil` for an unknown one.
