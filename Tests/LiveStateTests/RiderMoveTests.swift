@@ -66,6 +66,30 @@ import Testing
         }
     }
 
+    @Test func `a rider that is put into two zones at once is only in the one that its zone names`() async throws {
+        try await ZoneStage.set { stage in
+            let zones = [ZoneStage.zone, Self.hamburg]
+            for round in 0..<40 {
+                let rider = PersonID("rider-\(round)")!
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    for zone in zones {
+                        group.addTask {
+                            _ = try await stage.riders.describe(
+                                rider, in: zone, isApproved: true, capacity: 1, card: Self.card, by: ZoneStage.service
+                            ).get()
+                        }
+                    }
+                    try await group.waitForAll()
+                }
+                let home = try #require(try await stage.riders.zone(of: rider).get())
+                for zone in zones {
+                    let record = try await stage.riders.read(rider, in: zone).get()
+                    #expect((record != nil) == (zone == home), "\(round) \(zone)")
+                }
+            }
+        }
+    }
+
     @Test func `a malformed card of an interrupted move is ignored`() async throws {
         try await ZoneStage.set { stage in
             try await stage.client.run("SET", stage.keyspace.moving(ZoneStage.rider), "{")

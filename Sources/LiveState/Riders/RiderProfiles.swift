@@ -35,8 +35,8 @@ extension Riders {
     package static let capacities = 1...100
 
     /// Adds a rider to a zone, removing it from its former one, and sets its approval, capacity and card. Safe to repeat. If two
-    /// callers add a rider to different zones at the same time, `zone(of:)` names the zone it belongs to; in the other it
-    /// stays offline.
+    /// callers add a rider to different zones at the same time, it belongs to the one that `zone(of:)` names, and is removed
+    /// from the other, unless it has got a task there in the meantime.
     ///
     /// - Parameters:
     ///   - isApproved: without approval the rider leaves the pool; with a task it drains.
@@ -143,9 +143,28 @@ extension Riders {
         _ rider: PersonID, in zone: ZoneID, _ profile: Profile, _ requester: Requester
     ) -> EventLoopFuture<Durable<Description>> {
         // The zone is registered first, so that no rider is in a zone that is never swept.
-        self.writes.send(["SADD", .text(self.keyspace.zones), .text(zone.text)]).flatMap { _ in
-            self.writes.send(["SET", .text(self.keyspace.home(of: rider)), .text(zone.text)])
-        }.flatMap { _ in self.describeInZone(rider, in: zone, profile, requester) }
+        let key = RedisCommand.Word.text(self.keyspace.home(of: rider))
+        return self.writes.send(["SADD", .text(self.keyspace.zones), .text(zone.text)]).flatMap { _ in
+            self.writes.send(["SET", key, .text(zone.text), "GET"])
+        }.flatMap { former in
+            self.describeInZone(rider, in: zone, profile, requester).flatMap { description in
+                self.leaveOthers(rider, zone, former: former.text.flatMap { ZoneID($0) }, requester).map { description }
+            }
+        }
+    }
+
+    /// Another call may have put the rider into another zone meanwhile. The last one that wrote the zone decides, and each
+    /// removes the record that is left: its own one, or that of the zone before.
+    private func leaveOthers(
+        _ rider: PersonID, _ zone: ZoneID, former: ZoneID?, _ requester: Requester
+    ) -> EventLoopFuture<Void> {
+        self.zone(of: rider).flatMap { home in
+            guard let home, let left = home == zone ? former : zone, left != home else {
+                return self.eventLoop.makeSucceededVoidFuture()
+            }
+            return self.removeRecord(of: rider, from: left, because: "moves to \(home)", by: Requester(requester.actor))
+                .map { _ in }
+        }
     }
 
     private func describeInZone(

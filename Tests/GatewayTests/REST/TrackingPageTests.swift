@@ -82,6 +82,7 @@ import Testing
             let times = try #require(early["times"]?.object)
             #expect(Set(times.keys) == ["pending_vendor_acceptance", "accepted"])
             #expect(early["shop"]?["lat"]?.number == 41.91 && early["rider"] == nil)
+            let secret = try await Self.link(gateway, try #require(JobID("order-more")))
             for status in ["preparing", "ready_for_pickup", "in_transit", "delivered"] {
                 try await post("jobs/order-more/status", #"{"status":"\#(status)"}"#)
             }
@@ -89,6 +90,9 @@ import Testing
             #expect(after["times"]?.object?.count == 6)
             // After the end the page contains no place.
             #expect(after["shop"] == nil && after["rider"]?.text == "Rosa")
+            let shared = try await gateway.rest(
+                "GET", "/track/order-more", as: nil, headers: ["Authorization: Link \(secret)"])
+            #expect(shared.status == 200 && !shared.text.contains("Rosa"))
         }
     }
 
