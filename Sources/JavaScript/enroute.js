@@ -32,8 +32,10 @@ export class Enroute {
     const {url = '/v1', rest = '/api/v1'} = options;
     const host = /^(?:ws|http)s?:\/\/[^/]+/;
     const origin = host.exec(url)?.[0] ?? globalThis.location?.origin ?? '';
-    const absolute = (path) => {
-      if (host.test(path)) return path;
+    const absolute = (path, usual) => {
+      const alone = host.exec(path)?.[0];
+      // The address of the gateway alone, as for the Swift client and `enroute`.
+      if (alone) return alone === path.replace(/\/$/, '') ? alone + usual : path;
       // Behind an origin, a host without a scheme would be another host, and the credential would be sent to it.
       if (path.startsWith('/')) return origin + path;
       throw new TypeError(`This is not a valid address: ${path}`);
@@ -44,7 +46,7 @@ export class Enroute {
       timers: {setTimeout: (...all) => setTimeout(...all), clearTimeout: (...all) => clearTimeout(...all)},
       fetch: (...all) => fetch(...all), WebSocket: globalThis.WebSocket, device: `js-${String(Math.random()).slice(2)}`,
       ...options,
-      url: absolute(url).replace(/^http/, 'ws'), rest: absolute(rest).replace(/^ws/, 'http'),
+      url: absolute(url, '/v1').replace(/^http/, 'ws'), rest: absolute(rest, '/api/v1').replace(/^ws/, 'http'),
     };
     if (!this.#options.WebSocket) {
       throw new TypeError('There is no WebSocket. Pass a class as the option `WebSocket`.');

@@ -30,7 +30,8 @@ struct JWKSRefreshMiddleware: RouterMiddleware {
                         Refused(
                             code: .unavailable,
                             message:
-                                "The token's signing key is unknown, and the issuer cannot be reached. Try again later."
+                                "The token's signing key is unknown. The issuer does not answer, or was asked for its keys "
+                                + "less than 30 s ago. Try again later."
                         ))
                 }
                 // The token is invalid. The route responds with the reason, if it requires a token at all.

@@ -334,7 +334,8 @@ package actor EndpointWorker {
     /// Reports that the stream no longer holds the place where reading should continue: events were trimmed unread.
     private func reportGap(_ shard: Int, after cursor: String) async throws {
         guard cursor != "0-0", self.reportedGaps[shard] != cursor,
-            let oldest = try await self.store.streams.oldest(shard: shard), Self.isBefore(cursor, oldest)
+            let oldest = try await self.store.streams.oldest(shard: shard), Self.isBefore(cursor, oldest),
+            try await self.store.streams.mayHaveTrimmed(shard: shard, after: cursor)
         else { return }
         self.reportedGaps[shard] = cursor
         self.counts.add(.webhookGaps)

@@ -213,6 +213,9 @@ test('an address that would name another host is refused, because the credential
   try {
     assert.equal(await opened({url: '/v1'}), 'wss://shop.example/v1');
     assert.equal(await opened({url: 'http://localhost:8080/v1'}), 'ws://localhost:8080/v1');
+    for (const url of ['https://track.example', 'https://track.example/']) {
+      assert.equal(await opened({url}), 'wss://track.example/v1');
+    }
     const wrong = [{url: 'track.example/v1'}, {url: '.evil.example'}, {url: 'https:///v1'}, {url: '/v1', rest: 'api/v1'}];
     for (const options of wrong) {
       const refused = {name: 'TypeError', message: /^This is not a valid address: /};

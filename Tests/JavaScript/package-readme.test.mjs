@@ -162,6 +162,7 @@ test('"React Native" reports what both libraries say, for the jobs of the trip',
   await tasks.get('enroute-locations')({data: {locations: [{coords, timestamp: Date.now()}]}, error: null});
   assert.equal(requests.at(-1).path, '/api/v1/jobs/visit-1/locations');
   assert.equal(requests.at(-1).body.fixes[0].lat, 41.9);
+  assert.equal(requests.at(-1).body.device, 'my-phone', 'the device that switched travel mode on reports');
   assert.deepEqual(JSON.parse(stored.get('enroute')).jobs, ['visit-1']);
   const location = {timestamp: new Date().toISOString(), coords, battery: {level: 1, is_charging: true}};
   heard.location({...location, timestamp: new Date(Date.now() + 1).toISOString()});

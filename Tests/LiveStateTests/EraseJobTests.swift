@@ -114,6 +114,25 @@ import Testing
         }
     }
 
+    @Test func `events that were erased were not trimmed, and those before the lifetime of events may have been`()
+        async throws
+    {
+        try await Stage.set { stage in
+            let streams = WebhookStore(ledger: stage.client, settings: stage.settings).streams
+            try await stage.createJob()
+            let shard = HashSlot.of(Stage.job.text) % Keyspace.eventShards
+            let place = try await streams.newest(shard: shard)
+            _ = try await stage.ledger.eraseEvents(of: Stage.job).get()
+            #expect(try await streams.newest(shard: shard) == "0-0")
+            #expect(try await !streams.mayHaveTrimmed(shard: shard, after: place))
+            #expect(try await streams.mayHaveTrimmed(shard: shard, after: "1700000000000-0"))
+            let key = stage.keyspace.events(shard: shard)
+            let fill = "for i = 1, \(EventStreams.longest) do redis.call('XADD', KEYS[1], '*', 'id', 'x') end"
+            try await stage.client.run("EVAL", fill, "1", key)
+            #expect(try await streams.mayHaveTrimmed(shard: shard, after: place))
+        }
+    }
+
     @Test func `forget_events refuses a bad argument by name`() async throws {
         try await Stage.set { stage in
             let keyspace = stage.keyspace

@@ -79,6 +79,16 @@ package struct EventStreams: Sendable {
         return StreamEntry.all(answer).first?.id
     }
 
+    /// Whether events after a place may have been trimmed: because they are old, or because the shard is full. If not, the
+    /// events that are missing were erased with their job.
+    package func mayHaveTrimmed(shard: Int, after place: String) async throws -> Bool {
+        let placed = place.split(separator: "-").first.flatMap { $0.timestamp } ?? 0
+        guard try await self.time() - placed < Self.lifetime.milliseconds else { return true }
+        let length = try await self.ledger.send(["XLEN", .text(self.keyspace.events(shard: shard))]).get().integer
+        // Events that are erased afterwards make a trimmed shard shorter.
+        return length ?? 0 >= Self.longest * 9 / 10
+    }
+
     /// Removes the events that are older than `lifetime`. The newest event of each shard stays: it is where readers continue.
     package func removeOld() async throws {
         let oldest = try await self.time() - Self.lifetime.milliseconds

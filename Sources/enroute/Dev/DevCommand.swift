@@ -112,7 +112,11 @@ struct DevCommand: AsyncParsableCommand {
         try folder.write(guide)
         defer { folder.remove(guide) }
         say(self.json ? try guide.json : guide.text(seedJobs: self.seedJobs))
-        try await riders.move(self.seedJobs)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await riders.keepReachable(DevGuide.rider) }
+            group.addTask { try await riders.move(self.seedJobs) }
+            try await group.waitForAll()
+        }
     }
 
     private func settings(_ redis: RedisServer, _ secret: String) async throws -> GatewaySettings {

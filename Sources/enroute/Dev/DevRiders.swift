@@ -22,6 +22,18 @@ struct DevRiders: Sendable {
     private static let pause = Duration.seconds(1)
     private static let day = Duration.seconds(86_400)
 
+    /// How often the rider whose token is printed says that it is reachable: three times before it is not.
+    private static let heartbeat = Duration.seconds(30)
+
+    /// Keeps a rider reachable until the task is cancelled, so that it can be assigned for as long as people read.
+    func keepReachable(_ rider: DemoOrders.Party) async throws {
+        while true {
+            try await Task.sleep(for: Self.heartbeat)
+            // The person who tries the gateway may have set it offline, or uses it with a phone.
+            try? await self.orders.send(.PUT, "riders/me/presence", [:], by: rider)
+        }
+    }
+
     /// Approves a rider and declares it online.
     func describe(_ rider: DemoOrders.Party) async throws {
         try await self.orders.send(
