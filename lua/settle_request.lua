@@ -8,14 +8,16 @@
 -- ARGV[2]  outcome                answered: repeated requests receive the answer | unresolved: the same request may be
 --                                 executed again, no other may use the key | unused: nothing was done, the key is free
 -- ARGV[3]  answer                 for answered, 1 to 131,072 bytes; else ''
+-- ARGV[4]  retention_ms           ms for which the key is remembered from now on, unless it is free again;
+--                                 1 to 1,000,000,000,000
 -- Errors   'ERR settle_request: ...' on a bad argument; nothing is written.
 -- Returns  {1} settled   {0} the claim has expired or belongs to another: nothing is written
 -- Cost     O(1)
 
-if #KEYS ~= 1 or #ARGV ~= 3 then
-  return redis.error_reply('ERR settle_request: takes 1 key and 3 arguments')
+if #KEYS ~= 1 or #ARGV ~= 4 then
+  return redis.error_reply('ERR settle_request: takes 1 key and 4 arguments')
 end
-local claim, outcome, answer = ARGV[1], ARGV[2], ARGV[3]
+local claim, outcome, answer, retention = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
 if #claim ~= 32 or string.match(claim, '[^0-9a-f]') then
   return redis.error_reply('ERR settle_request: claim must be 32 of [0-9a-f]')
 end
@@ -25,6 +27,9 @@ end
 if outcome == 'answered' and (#answer < 1 or #answer > 131072) or outcome ~= 'answered' and answer ~= '' then
   return redis.error_reply("ERR settle_request: answer must be 1 to 131072 bytes when answered, else ''")
 end
+if not retention or retention % 1 ~= 0 or retention < 1 or retention > 1e12 then
+  return redis.error_reply('ERR settle_request: retention_ms must be 1 to 1000000000000')
+end
 
 if redis.call('HMGET', KEYS[1], 'claim')[1] ~= claim then return {0} end
 if outcome == 'unused' then
@@ -33,4 +38,5 @@ if outcome == 'unused' then
 end
 redis.call('HDEL', KEYS[1], 'claim', 'until')
 if outcome == 'answered' then redis.call('HSET', KEYS[1], 'answer', answer) end
+redis.call('PEXPIRE', KEYS[1], retention)
 return {1}

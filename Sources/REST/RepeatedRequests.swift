@@ -1,5 +1,9 @@
 // Requests with an Idempotency-Key. The first request is executed. If the same user in the same role repeats it within 24 h,
-// with the same method, path and body, it gets the stored response to the first request.
+// with the same method, path and body, it gets the stored response to the first request. A token or a link that is limited to
+// other jobs has keys of its own: it never gets a secret that was issued to a token that may do more.
+//
+// A refusal (4xx), a ticket and a sign-in code are stored for ten minutes only. A refused request has changed nothing, and
+// anyone with a token can cause refusals and codes as often as the rate limit allows.
 //
 // Only final responses are stored: 2xx, 403, 404 and 409. Not stored are refusals before the request was executed (400, 412,
 // 413, 422), errors that may go away (429, 5xx), and 202. A 202 means that a failover may lose the change, so a repeat is
@@ -30,9 +34,11 @@ extension Routes {
     ///   - grant: the caller. Access must be checked before, because a stored response is returned without further checks.
     ///   - hasSecret: whether the response contains a secret. It is stored encrypted under the key, so the key must be hard to
     ///     guess.
+    ///   - isShortLived: whether the response is useless after `IdempotencyRecords.briefRetention`.
     ///   - execution: executes the request, whose body has been read.
     func executeOnce(
         _ request: Request, _ context: GatewayRequestContext, by grant: Grant, hasSecret: Bool = false,
+        isShortLived: Bool = false,
         _ execution: (Request, RequestAttempt) async throws -> Response
     ) async throws -> Response {
         let text = try Self.requestID(request)
@@ -46,7 +52,8 @@ extension Routes {
         var request = request
         let body = try await request.body.collect(upTo: Self.maxBodyBytes)
         request.body = RequestBody(buffer: body)
-        let key = IdempotencyRecords.Key(text, of: grant.person, role: grant.role.rawValue)
+        let key = IdempotencyRecords.Key(
+            text, of: grant.person, role: grant.role.rawValue, limits: grant.limitsOfKeys)
         let fingerprint = Array("\(request.method.rawValue) \(request.uri.path)\n".utf8) + Array(body.readableBytesView)
         switch try await self.result(of: self.requests.claim(key, for: fingerprint)) {
         case .otherRequest: throw Problem(Refused.otherRequest)
@@ -56,13 +63,13 @@ extension Routes {
             return stored.response
         case .claimed(let claim):
             let attempt = RequestAttempt(key: text, isRepeat: claim.isRepeat)
-            return try await self.execute(request, context, claim, key, attempt, execution)
+            return try await self.execute(request, context, claim, key, isShortLived, attempt, execution)
         }
     }
 
     private func execute(
         _ request: Request, _ context: GatewayRequestContext, _ claim: IdempotencyRecords.Claim,
-        _ key: IdempotencyRecords.Key, _ attempt: RequestAttempt,
+        _ key: IdempotencyRecords.Key, _ isShortLived: Bool, _ attempt: RequestAttempt,
         _ execution: (Request, RequestAttempt) async throws -> Response
     ) async throws -> Response {
         var response: Response
@@ -85,7 +92,9 @@ extension Routes {
         if response.status != .accepted {
             let stored = try await StoredResponse(&response)
             // If the response cannot be encoded, the key stays open and a repeat is executed again.
-            if let bytes = try? JSONDocument.bytes(stored) { outcome = .answered(bytes) }
+            if let bytes = try? JSONDocument.bytes(stored) {
+                outcome = .answered(bytes, isBrief: isShortLived || response.status.kind != .successful)
+            }
         }
         await self.settle(claim, of: key, as: outcome)
         return response
@@ -161,6 +170,16 @@ private final class CollectedBody: ResponseBodyWriter {
 
     func write(_ buffer: ByteBuffer) async throws { self.collected.withLock { $0 += buffer.readableBytesView } }
     func finish(_ trailingHeaders: HTTPFields?) async throws {}
+}
+
+extension Grant {
+    /// What the grant is limited to: a part of who an idempotency key belongs to. A new token with the same limits has the
+    /// same keys.
+    fileprivate var limitsOfKeys: [String] {
+        [("job", self.job?.text), ("rider", self.rider?.text), ("link", self.link)].compactMap { name, value in
+            value.map { "\(name)=\($0)" }
+        }
+    }
 }
 
 extension Problem {

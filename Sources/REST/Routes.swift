@@ -221,7 +221,7 @@ package struct Routes: Sendable {
         guard let token = grant.token, let expiresAt = grant.expiresAt else {
             throw Problem(.forbidden, status: 403, detail: "Tickets are issued only to requests with a bearer token.")
         }
-        return try await self.executeOnce(request, context, by: grant, hasSecret: true) { _, _ in
+        return try await self.executeOnce(request, context, by: grant, hasSecret: true, isShortLived: true) { _, _ in
             let ticket = try await self.result(
                 of: self.tickets.issue(
                     to: .init(

@@ -1,4 +1,5 @@
-// Sends one event to one endpoint, once. Connections are reused for as long as the address of the host is.
+// Sends one event to one endpoint, once. Each webhook has connections of its own, so a slow endpoint delays no other one, even
+// on the same host. They are reused for as long as the address of the host is.
 
 package import LiveState
 internal import OutboundHTTP
@@ -21,10 +22,17 @@ package final class WebhookSender: Sendable {
         var until: ContinuousClock.Instant
     }
 
+    /// Whose connections these are. The host is part of it, because connections are pinned to the address of one host.
+    private struct Endpoint: Hashable {
+        var webhook: String
+        var host: String
+    }
+
     private let settings: WebhookSettings
-    private let pinned = Mutex<[String: Pinned]>([:])
-    /// More hosts than webhooks are not connected to at the same time.
-    private static let maxHosts = 2 * WebhookStore.maxWebhooks
+    private let pinned = Mutex<[Endpoint: Pinned]>([:])
+    /// Maximum number of endpoints with connections. Twice the webhooks, because those of a removed one are closed only when
+    /// there are more.
+    private static let maxEndpoints = 2 * WebhookStore.maxWebhooks
 
     package init(settings: WebhookSettings) { self.settings = settings }
 
@@ -36,7 +44,9 @@ package final class WebhookSender: Sendable {
         }
         let connections: OutboundConnections
         let start = ContinuousClock.now
-        do throws(HostResolver.Failure) { connections = try await self.connections(to: url.host) } catch {
+        do throws(HostResolver.Failure) {
+            connections = try await self.connections(to: Endpoint(webhook: webhook.id, host: url.host))
+        } catch {
             return .failed(reason: "\(error)")
         }
         let timestamp = now / 1000
@@ -71,29 +81,29 @@ package final class WebhookSender: Sendable {
         }
     }
 
-    /// Connections to the address that the host has now. An address is resolved and checked anew once a minute.
-    private func connections(to host: String) async throws(HostResolver.Failure) -> OutboundConnections {
+    /// The webhook's connections to the address that the host has now. An address is resolved and checked anew once a minute.
+    private func connections(to endpoint: Endpoint) async throws(HostResolver.Failure) -> OutboundConnections {
         let now = ContinuousClock.now
-        if let known = self.pinned.withLock({ $0[host] }), known.until > now { return known.connections }
+        if let known = self.pinned.withLock({ $0[endpoint] }), known.until > now { return known.connections }
         let address: IPAddress
         do throws(HostResolver.Failure) {
-            address = try await self.settings.resolver.address(of: host, within: self.settings.attemptLimit)
+            address = try await self.settings.resolver.address(of: endpoint.host, within: self.settings.attemptLimit)
         } catch {
             // Connections to an address that the host no longer has must not be used.
-            self.retire(self.pinned.withLock { $0.removeValue(forKey: host) })
+            self.retire(self.pinned.withLock { $0.removeValue(forKey: endpoint) })
             throw error
         }
         let fresh = Pinned(
             connections: OutboundConnections(
-                self.settings.http.pinned(host, to: "\(address)", connections: WebhookSettings.connections)),
+                self.settings.http.pinned(endpoint.host, to: "\(address)", connections: WebhookSettings.connections)),
             address: address, until: now + WebhookSettings.addressLifetime)
         let (used, retired) = self.pinned.withLock { pinned -> (OutboundConnections, [Pinned]) in
-            if let known = pinned[host], known.address == address {
-                pinned[host]?.until = fresh.until
+            if let known = pinned[endpoint], known.address == address {
+                pinned[endpoint]?.until = fresh.until
                 return (known.connections, [])
             }
-            var retired = [pinned.updateValue(fresh, forKey: host)].compactMap { $0 }
-            if pinned.count > Self.maxHosts, let oldest = pinned.min(by: { $0.value.until < $1.value.until }) {
+            var retired = [pinned.updateValue(fresh, forKey: endpoint)].compactMap { $0 }
+            if pinned.count > Self.maxEndpoints, let oldest = pinned.min(by: { $0.value.until < $1.value.until }) {
                 retired += [pinned.removeValue(forKey: oldest.key)].compactMap { $0 }
             }
             return (fresh.connections, retired)

@@ -23,7 +23,8 @@ package struct WebhookSettings: Sendable {
     package static let longestAttempt: Duration = .seconds(15)
     /// Maximum size of an endpoint's answer in bytes. What it says is not used.
     package static let longestAnswer = 65_536
-    /// Maximum number of requests to one endpoint at the same time.
+    /// Maximum number of requests of one webhook at the same time, and of its connections: each webhook has its own. The
+    /// worker starts no more (`DeliveryLanes.most`); tests wait for one of its connections.
     package static let connections = 16
     /// How long the address of a host is used before the host is resolved again.
     package static let addressLifetime: Duration = .seconds(60)

@@ -19,10 +19,16 @@ import Testing
             Scripts.claimRequest, keys: self.key(stage), [question, Self.claims[claim], lease, "60000"])
     }
 
-    private func settle(_ stage: Stage, _ claim: Int, _ outcome: String, _ answer: String = "") async throws
-        -> RESPValue
-    {
-        try await stage.run(Scripts.settleRequest, keys: self.key(stage), [Self.claims[claim], outcome, answer])
+    private func settle(
+        _ stage: Stage, _ claim: Int, _ outcome: String, _ answer: String = "", retention: String = "60000"
+    ) async throws -> RESPValue {
+        try await stage.run(
+            Scripts.settleRequest, keys: self.key(stage), [Self.claims[claim], outcome, answer, retention])
+    }
+
+    /// How long the key is still remembered, in ms.
+    private func rest(_ stage: Stage) async throws -> Int64 {
+        try await stage.client.run("PTTL", self.key(stage)[0]).integer ?? 0
     }
 
     @Test func `one request gets the claim, others wait, and afterwards all get the stored answer`() async throws {
@@ -43,8 +49,23 @@ import Testing
                 let late = try await self.settle(stage, 0, "unused")
                 #expect(late == .answer(0))
             }
-            let rest = try await stage.client.run("PTTL", self.key(stage)[0]).integer ?? 0
+            let rest = try await self.rest(stage)
             #expect((1...60_000).contains(rest))
+        }
+    }
+
+    @Test func `an answer is remembered as long as its request says, and an open request as long as it says`()
+        async throws
+    {
+        try await Stage.set { stage in
+            #expect(try await self.claim(stage, 0) == .answer(1))
+            #expect(try await self.settle(stage, 0, "unresolved", retention: "900000") == .answer(1))
+            let open = try await self.rest(stage)
+            #expect((60_001...900_000).contains(open))
+            #expect(try await self.claim(stage, 1) == .answer(2))
+            #expect(try await self.settle(stage, 1, "answered", "no", retention: "1") == .answer(1))
+            let isForgotten = try await eventually { try await self.claim(stage, 2, Self.other) == .answer(1) }
+            #expect(isForgotten)
         }
     }
 
@@ -78,11 +99,14 @@ import Testing
                     (3, "0", "retention_ms"), (3, "1e13", "retention_ms"), (3, "nan", "retention_ms"),
                 ], on: stage)
             try await ValidCall(
-                script: Scripts.settleRequest, keys: self.key(stage), arguments: [Self.claims[0], "answered", "a"]
+                script: Scripts.settleRequest, keys: self.key(stage),
+                arguments: [Self.claims[0], "answered", "a", "60000"]
             ).refuses(
                 [
                     (0, "", "claim"), (1, "done", "outcome"), (1, "unresolved", "answer"), (2, "", "answer"),
                     (2, String(repeating: "a", count: 131_073), "answer"),
+                    (3, "0", "retention_ms"), (3, "1e13", "retention_ms"), (3, "nan", "retention_ms"),
+                    (3, "1.5", "retention_ms"),
                 ], on: stage)
         }
     }

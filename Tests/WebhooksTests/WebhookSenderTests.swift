@@ -14,9 +14,9 @@ import Webhooks
     private static let event = WaitingEvent(
         LedgerEvent(id: "e.1.1", kind: .created, time: 1_763_856_000_000, subject: "job-7", data: "{}"))
 
-    private static func webhook(_ url: String) -> Webhook {
+    private static func webhook(_ url: String, id: String = "wh_1") -> Webhook {
         Webhook(
-            id: "wh_1", url: url, kinds: [],
+            id: id, url: url, kinds: [],
             secrets: [.init(text: WebhookSignature.makeSecret(), expiresAt: 0)], createdAt: 1)
     }
 
@@ -56,14 +56,14 @@ import Webhooks
         #expect(result == .failed(reason: "an address of the host is not public"))
     }
 
-    @Test func `I8: the request goes to the address that was checked, and the certificate must be the host's`()
-        async throws
-    {
+    /// Runs an endpoint whose name, `hooks.invalid`, no resolver knows: a request can only arrive through the checked address.
+    private static func receiving(
+        _ behaviour: @escaping ProviderServer.Behaviour, _ body: (WebhookSender, ProviderServer) async throws -> Void
+    ) async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "enroute-receiver-\(UUID())").path
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: folder) }
         let authority = try TestAuthority()
-        // A name that no resolver knows: a request can only arrive through the checked address.
         let files = try authority.issue(.server(name: "hooks.invalid"), into: folder, as: "receiver")
         var settings = try WebhookSettings(authorities: authority.write(into: folder))
         // The limit of an attempt is not what this is about, and all other tests run beside it.
@@ -72,7 +72,14 @@ import Webhooks
             [IPAddress("127.0.0.1")!]
         }
         let sender = WebhookSender(settings: settings)
-        try await ProviderServer.running({ _ in .json("{}") }, certificate: files) { receiver in
+        try await ProviderServer.running(behaviour, certificate: files) { try await body(sender, $0) }
+        await sender.shutdown()
+    }
+
+    @Test func `I8: the request goes to the address that was checked, and the certificate must be the host's`()
+        async throws
+    {
+        try await Self.receiving({ _ in .json("{}") }) { sender, receiver in
             let delivered = await sender.send(
                 Self.event, to: Self.webhook("https://hooks.invalid:\(receiver.port)/in"), now: 1_000)
             #expect(delivered == .delivered)
@@ -83,7 +90,25 @@ import Webhooks
             #expect(receiver.questions.first?.headers["host"] == ["hooks.invalid:\(receiver.port)"])
             #expect(receiver.questions.first?.headers["webhook-id"] == ["e.1.1"])
         }
-        await sender.shutdown()
+    }
+
+    @Test func `an endpoint that does not answer delays no other webhook of the same host`() async throws {
+        try await Self.receiving({ $0.uri == "/hangs" ? .silence : .json("{}") }) { sender, receiver in
+            let hanging = Self.webhook("https://hooks.invalid:\(receiver.port)/hangs")
+            let working = Self.webhook("https://hooks.invalid:\(receiver.port)/works", id: "wh_2")
+            func arrived() -> Int { receiver.questions.filter { $0.uri == "/hangs" }.count }
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                // One more than may be under way at the same time.
+                for _ in 0...WebhookSettings.connections {
+                    group.addTask { _ = await sender.send(Self.event, to: hanging, now: 1_000) }
+                }
+                try await becomes("as many requests as allowed") { arrived() == WebhookSettings.connections }
+                let result = await sender.send(Self.event, to: working, now: 1_000)
+                #expect(result == .delivered)
+                #expect(arrived() == WebhookSettings.connections)
+                group.cancelAll()
+            }
+        }
     }
 
     @Test func `the resolution of the host counts for the time limit of an attempt`() async throws {

@@ -1,7 +1,7 @@
 // Idempotency keys: of several requests with the same key one is executed, and every repetition receives its answer. A key
-// belongs to one person in one role. An answer may contain a secret (of a tracking link or a ticket) and the ledger is
-// written to disk, so Redis stores neither the key nor the plain answer: both the name of the record and the encryption key
-// are derived from the idempotency key.
+// belongs to one person in one role, and to what the token or link is limited to. An answer may contain a secret (of a tracking
+// link or a ticket) and the ledger is written to disk, so Redis stores neither the key nor the plain answer: both the name of
+// the record and the encryption key are derived from the idempotency key.
 
 package import EnrouteWire
 package import NIOCore
@@ -14,6 +14,10 @@ package struct IdempotencyRecords: Sendable {
 
     /// How long an idempotency key is remembered.
     package static let retention = Duration.seconds(24 * 3600)
+    /// How long it is remembered after a refusal, or an answer with a code that expires by then (`SignInCodes.lifetimes`,
+    /// `Tickets.lifetime`). Longer than clients repeat a request. Anyone with a token causes as many of these answers as the
+    /// rate limit allows, so this bounds their memory: at 10 requests/s, 6,000 records or about 6 MB.
+    package static let briefRetention = Duration.seconds(600)
     /// How long a claim is exclusive. Longer than any request takes: a gateway that dies during a request blocks the key this
     /// long.
     package static let claimDuration = Duration.seconds(30)
@@ -22,13 +26,18 @@ package struct IdempotencyRecords: Sendable {
     /// Minimum length of a key if the answer contains a secret, because the encryption is only as strong as the key.
     package static let minSecretKeyLength = 20
 
-    /// One person's idempotency key.
+    /// One caller's idempotency key.
     package struct Key: Sendable {
         fileprivate let record: SealedRecord
 
-        /// - Parameter text: the header's value as the client sent it.
-        package init(_ text: String, of person: PersonID, role: String) {
-            self.record = SealedRecord(secret: text, for: "idempotency \(role) \(person.text)")
+        /// - Parameters:
+        ///   - text: the header's value as the client sent it.
+        ///   - limits: what the caller is limited to; empty for nothing. Callers with other limits have other keys, so that
+        ///     none receives an answer of one that may do more.
+        package init(_ text: String, of person: PersonID, role: String, limits: [String] = []) {
+            // Neither a role nor a name contains a space.
+            let owner = [role, person.text] + limits
+            self.record = SealedRecord(secret: text, for: "idempotency " + owner.joined(separator: " "))
         }
     }
 
@@ -51,8 +60,8 @@ package struct IdempotencyRecords: Sendable {
 
     /// How a claim ends.
     package enum Outcome: Sendable, Hashable {
-        /// Repeated requests receive this answer.
-        case answered([UInt8])
+        /// Repeated requests receive this answer for `retention`, or for `briefRetention`.
+        case answered([UInt8], isBrief: Bool)
         /// The outcome is unknown or not certain. The same request may be executed again, but no other.
         case unresolved
         /// Nothing was done, and the key is free again.
@@ -98,16 +107,16 @@ package struct IdempotencyRecords: Sendable {
 
     /// Ends a claim. Does nothing if the claim has expired and another request holds one.
     package func settle(_ claim: Claim, of key: Key, as outcome: Outcome) -> EventLoopFuture<Void> {
-        let (outcomeName, answer): (RedisCommand.Word, RedisCommand.Word) =
+        let (outcomeName, answer, retention): (RedisCommand.Word, RedisCommand.Word, Duration) =
             switch outcome {
-            case .answered(let answer) where answer.count <= Self.maxAnswerBytes:
-                ("answered", .bytes(key.record.seal(answer)))
-            case .answered, .unresolved: ("unresolved", "")
-            case .unused: ("unused", "")
+            case .answered(let answer, let isBrief) where answer.count <= Self.maxAnswerBytes:
+                ("answered", .bytes(key.record.seal(answer)), isBrief ? Self.briefRetention : Self.retention)
+            case .answered, .unresolved: ("unresolved", "", Self.retention)
+            case .unused: ("unused", "", Self.retention)
             }
         return self.writes.evaluate(
             Scripts.settleRequest, keys: [self.keyspace.idempotency(key.record.name)],
-            arguments: [.text(claim.nonce), outcomeName, answer]
+            arguments: [.text(claim.nonce), outcomeName, answer, .integer(retention.milliseconds)]
         ).map { _ in }
     }
 }

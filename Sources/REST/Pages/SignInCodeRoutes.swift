@@ -28,7 +28,8 @@ extension Routes {
             throw Problem(
                 .forbidden, status: 403, detail: "Sign-in codes are issued only to requests with a bearer token.")
         }
-        return try await self.executeOnce(request, context, by: grant, hasSecret: true) { request, _ in
+        return try await self.executeOnce(request, context, by: grant, hasSecret: true, isShortLived: true) {
+            request, _ in
             try await self.createSignInCode(for: token, request, context)
         }
     }
