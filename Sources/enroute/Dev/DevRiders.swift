@@ -30,7 +30,7 @@ struct DevRiders: Sendable {
         while true {
             try await Task.sleep(for: Self.heartbeat)
             // The person who tries the gateway may have set it offline, or uses it with a phone.
-            try? await self.orders.send(.PUT, "riders/me/presence", [:], by: rider)
+            _ = try? await self.orders.send(.PUT, "riders/me/presence", [:], by: rider)
         }
     }
 
