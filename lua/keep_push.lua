@@ -48,15 +48,16 @@ if subscription == '' then
 end
 local field, other = mine, link
 if by_link == '1' then field, other = link, mine end
-local count, links = 0, 0
-for _, stored in ipairs(redis.call('HKEYS', KEYS[1])) do
-  -- The browser's own entry is replaced.
-  if stored ~= mine and stored ~= link then
-    count = count + 1
-    if string.sub(stored, 1, 5) == 'link-' then links = links + 1 end
+-- The browser's own entry is replaced.
+local own = redis.call('HEXISTS', KEYS[1], mine) + redis.call('HEXISTS', KEYS[1], link)
+if redis.call('HLEN', KEYS[1]) - own >= most then return {0} end
+if by_link == '1' then
+  local links = 0
+  for index, stored in ipairs(redis.call('HGETALL', KEYS[1])) do
+    if index % 2 == 1 and stored ~= link and string.sub(stored, 1, 5) == 'link-' then links = links + 1 end
   end
+  if links >= most_by_link then return {0} end
 end
-if count >= most or (by_link == '1' and links >= most_by_link) then return {0} end
 redis.call('HSET', KEYS[1], field, subscription)
 redis.call('HDEL', KEYS[1], other)
 redis.call('PEXPIRE', KEYS[1], lifetime)
