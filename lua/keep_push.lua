@@ -10,7 +10,7 @@
 -- ARGV[2]  subscription           a JSON object of up to 2,048 bytes, or '' to remove it
 -- ARGV[3]  lifetime_ms            ms for which the job's subscriptions are stored, 1 to 604,800,000
 -- ARGV[4]  most                   how many a job may have, 1 to 100
--- ARGV[5]  by_link                '1' if the browser's user has a tracking link, otherwise '0'; of no importance for a removal
+-- ARGV[5]  by_link                '1' for a link viewer, otherwise '0'; ignored for a removal
 -- ARGV[6]  most_by_link           how many of them may be by tracking links, 1 to 100
 -- Errors   'ERR keep_push: ...' on a bad argument; nothing is written.
 -- Returns  {1} stored, or removed   {0} the job has as many as it may
