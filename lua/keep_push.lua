@@ -1,23 +1,29 @@
 #!lua
 -- keep_push: store or remove where a browser is notified when the rider of a job is near.
 --
+-- A browser whose user has a tracking link is stored under link-<id>. There may be fewer of them, so that the viewers of links
+-- leave places for the job's customer.
+--
 -- Role     live
--- KEYS[1]  job:{<job>}:push       hash     by the digest of the endpoint: the subscription
--- ARGV[1]  id                     digest of the endpoint, 1 to 64 of [A-Za-z0-9_-]
+-- KEYS[1]  job:{<job>}:push       hash     by the digest of the endpoint, after link- for a link viewer: the subscription
+-- ARGV[1]  id                     digest of the endpoint, 1 to 59 of [A-Za-z0-9_-]
 -- ARGV[2]  subscription           a JSON object of up to 2,048 bytes, or '' to remove it
 -- ARGV[3]  lifetime_ms            ms for which the job's subscriptions are stored, 1 to 604,800,000
 -- ARGV[4]  most                   how many a job may have, 1 to 100
+-- ARGV[5]  by_link                '1' for a link viewer, otherwise '0'; ignored for a removal
+-- ARGV[6]  most_by_link           how many of them may be by tracking links, 1 to 100
 -- Errors   'ERR keep_push: ...' on a bad argument; nothing is written.
 -- Returns  {1} stored, or removed   {0} the job has as many as it may
--- Cost     O(1)
+-- Cost     O(subscriptions)
 
-if #KEYS ~= 1 or #ARGV ~= 4 then
-  return redis.error_reply('ERR keep_push: takes 1 key and 4 arguments')
+if #KEYS ~= 1 or #ARGV ~= 6 then
+  return redis.error_reply('ERR keep_push: takes 1 key and 6 arguments')
 end
 local id, subscription = ARGV[1], ARGV[2]
 local lifetime, most = tonumber(ARGV[3]), tonumber(ARGV[4])
-if #id > 64 or not string.match(id, '^[%w_-]+$') then
-  return redis.error_reply('ERR keep_push: id must be 1 to 64 of [A-Za-z0-9_-]')
+local by_link, most_by_link = ARGV[5], tonumber(ARGV[6])
+if #id > 59 or not string.match(id, '^[%w_-]+$') then
+  return redis.error_reply('ERR keep_push: id must be 1 to 59 of [A-Za-z0-9_-]')
 end
 if #subscription > 2048 or (subscription ~= '' and (string.byte(subscription) ~= 123 or string.byte(subscription, -1) ~= 125)) then
   return redis.error_reply('ERR keep_push: subscription must be a JSON object of up to 2048 bytes')
@@ -28,12 +34,31 @@ end
 if not most or most % 1 ~= 0 or most < 1 or most > 100 then
   return redis.error_reply('ERR keep_push: most must be 1 to 100')
 end
+if by_link ~= '0' and by_link ~= '1' then
+  return redis.error_reply('ERR keep_push: by_link must be 0 or 1')
+end
+if not most_by_link or most_by_link % 1 ~= 0 or most_by_link < 1 or most_by_link > 100 then
+  return redis.error_reply('ERR keep_push: most_by_link must be 1 to 100')
+end
 
+local mine, link = id, 'link-' .. id
 if subscription == '' then
-  redis.call('HDEL', KEYS[1], id)
+  redis.call('HDEL', KEYS[1], mine, link)
   return {1}
 end
-if redis.call('HEXISTS', KEYS[1], id) == 0 and redis.call('HLEN', KEYS[1]) >= most then return {0} end
-redis.call('HSET', KEYS[1], id, subscription)
+local field, other = mine, link
+if by_link == '1' then field, other = link, mine end
+-- The browser's own entry is replaced.
+local own = redis.call('HEXISTS', KEYS[1], mine) + redis.call('HEXISTS', KEYS[1], link)
+if redis.call('HLEN', KEYS[1]) - own >= most then return {0} end
+if by_link == '1' then
+  local links = 0
+  for index, stored in ipairs(redis.call('HGETALL', KEYS[1])) do
+    if index % 2 == 1 and stored ~= link and string.sub(stored, 1, 5) == 'link-' then links = links + 1 end
+  end
+  if links >= most_by_link then return {0} end
+end
+redis.call('HSET', KEYS[1], field, subscription)
+redis.call('HDEL', KEYS[1], other)
 redis.call('PEXPIRE', KEYS[1], lifetime)
 return {1}

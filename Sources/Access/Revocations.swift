@@ -7,7 +7,8 @@ internal import Synchronization
 
 /// What is revoked.
 package enum RevocationSubject: Hashable, Sendable {
-    /// Every token of this person that was issued up to now.
+    /// Every token of this person that was issued up to now, also by a clock that is fast by `TokenVerifier.skew`. So it covers
+    /// tokens that are issued in the 30 s afterwards, too.
     case user(PersonID)
     /// `jti`
     case token(String)
@@ -109,9 +110,10 @@ package struct RevocationTable: Sendable {
         if let link = grant.link, self.times[.link(link)] != nil { return true }
         guard let token = grant.token else { return false }
         if self.times[.token(token.id)] != nil { return true }
-        // `iat` has a resolution of one second: a token from the same second may be older than the revocation.
+        // The clock of an issuer may be fast by as much as is tolerated, so a token with a later `iat` may be older than the
+        // revocation. `iat` has a resolution of one second.
         guard let at = self.times[.user(grant.person)] else { return false }
-        return token.issuedAt <= at / 1000
+        return token.issuedAt <= at / 1000 + TokenVerifier.skew
     }
 
     package func isRevoked(_ job: JobID) -> Bool { self.times[.job(job)] != nil }
@@ -138,7 +140,7 @@ package final class Revocations: Sendable {
     /// Minimum time between two removals of old entries, ms.
     private static let forgettingPause: Int64 = 60_000
 
-    package init(retentionMilliseconds: Int64 = TokenVerifier.longestLifetime * 1000) {
+    package init(retentionMilliseconds: Int64 = TokenVerifier.longestRevocation * 1000) {
         self.retention = retentionMilliseconds
     }
 

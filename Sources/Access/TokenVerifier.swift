@@ -25,8 +25,11 @@ package struct TokenVerifier: Sendable {
     /// Tolerated difference between clocks, in seconds.
     package static let skew: Int64 = 30
 
-    /// Maximum time from `iat` to `exp`, in seconds. Revocations are remembered for this long, so no token may live longer.
+    /// Maximum time from `iat` to `exp`, in seconds. Revocations are remembered for longer, so no token may live longer.
     package static let longestLifetime: Int64 = 48 * 3600
+    /// How long a revocation has an effect, in seconds: the `iat` of a token that it covers may be `skew` later, and the token
+    /// is accepted until `skew` after its `exp`.
+    package static let longestRevocation = longestLifetime + 2 * skew
 
     let providers: [IdentityProvider]
     private let longestLifetime: Int64

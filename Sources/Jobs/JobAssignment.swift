@@ -102,13 +102,20 @@ extension JobService {
             parties.rider != record.rider && record.status.end == nil
             ? self.close(job, because: .reassigned, fence: record.fence + 1).map { _ in }
             : self.loop.makeSucceededVoidFuture()
-        return closed.flatMap {
+        let former = self.ledger.entries(
+            of: job, rider: parties.rider == record.rider ? nil : record.rider,
+            customer: parties.customer == record.customer ? nil : record.customer)
+        return closed.and(former).flatMap { _, former in
             // Listed before the record names them, so that no job is missing from a list.
             self.ledger.list(
-                job, rider: parties.rider, customer: parties.customer, now: WallClock.nowMilliseconds)
-        }.flatMap {
-            self.ledger.assign(
-                job, to: parties.rider, of: parties.customer, expected: record.fence, occurredAt: occurredAt)
+                job, rider: parties.rider, customer: parties.customer, now: WallClock.nowMilliseconds
+            ).flatMap {
+                self.ledger.assign(
+                    job, to: parties.rider, of: parties.customer, expected: record.fence, occurredAt: occurredAt)
+            }.map { answer in
+                if case .assigned = answer.value { self.ledger.drop(former) }
+                return answer
+            }
         }
     }
 

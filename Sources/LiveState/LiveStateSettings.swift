@@ -22,7 +22,7 @@ package struct LiveStateSettings: Sendable {
     package let outboxes = WrittenOutboxes()
 
     /// Revocations: as long as job records are retained or a token lives, whichever is longer.
-    package var revocationRetention: Duration { max(self.retention, .seconds(TokenVerifier.longestLifetime)) }
+    package var revocationRetention: Duration { max(self.retention, .seconds(TokenVerifier.longestRevocation)) }
 
     package init() {}
 }

@@ -62,8 +62,8 @@ extension Routes {
         guard !self.revocations.isRevoked(grant) else { throw Problem.revoked }
         // Services have no rate limit, because they act on behalf of all users.
         if grant.role != .service {
-            let wait = self.quotas.requestDelay(of: grant.person, at: now)
-            context.allowance.current = self.quotas.requestAllowance(of: grant.person, at: now)
+            let wait = self.quotas.requestDelay(of: SessionOwner(grant), at: now)
+            context.allowance.current = self.quotas.requestAllowance(of: SessionOwner(grant), at: now)
             if let wait { throw Problem(tooManyRequests: wait) }
         }
         guard grant.allows(verb) else {

@@ -1,10 +1,10 @@
-// Limits the rate of WebSocket messages for each session, user and client address on one event loop. A session has direct
-// references to its three token buckets, so checking a message costs three subtractions and no lookup.
+// Limits the rate of WebSocket messages for each session, user (or tracking link) and client address on one event loop. A
+// session has direct references to its three token buckets, so checking a message costs three subtractions and no lookup.
 
 package import EnrouteWire
 internal import Fanout
 
-/// A token bucket that all sessions of a user or of an address share. Confined to its loop.
+/// A token bucket that all sessions of a user in one role, of a tracking link or of an address share. Confined to its loop.
 package final class SharedBucket {
     fileprivate var bucket: TokenBucket
     fileprivate var holders = 0
@@ -12,7 +12,7 @@ package final class SharedBucket {
     fileprivate init(_ bucket: TokenBucket) { self.bucket = bucket }
 }
 
-/// The shared buckets of all users, or of all addresses, with sessions on one event loop. Confined to that loop.
+/// The shared buckets of all users and links, or of all addresses, with sessions on one event loop. Confined to that loop.
 package final class SharedBuckets<Key: Hashable> {
     private var buckets: [Key: SharedBucket] = [:]
     private let perSecond: Int
@@ -54,7 +54,7 @@ package struct MessageRate {
     }
 
     private var own: TokenBucket
-    private var ofPerson: SharedBucket?
+    private var ofOwner: SharedBucket?
     private let ofAddress: SharedBucket?
     private let maxRefusals: Int
     private var refusals = 0
@@ -65,7 +65,7 @@ package struct MessageRate {
         self.maxRefusals = 2 * limits.messagesBurst
     }
 
-    package mutating func signedIn(_ person: SharedBucket?) { self.ofPerson = person }
+    package mutating func signedIn(_ owner: SharedBucket?) { self.ofOwner = owner }
 
     /// Admits one message, or refuses it.
     ///
@@ -73,7 +73,7 @@ package struct MessageRate {
     package mutating func admit(at now: UInt64) -> Verdict {
         // Check all three buckets before taking from any: a refused message must not use up tokens of the shared buckets.
         let wait = max(
-            self.own.wait(at: now), self.ofPerson?.bucket.wait(at: now) ?? 0, self.ofAddress?.bucket.wait(at: now) ?? 0)
+            self.own.wait(at: now), self.ofOwner?.bucket.wait(at: now) ?? 0, self.ofAddress?.bucket.wait(at: now) ?? 0)
         guard wait == 0 else {
             self.refusals += 1
             guard self.refusals <= self.maxRefusals else { return .excessive }
@@ -89,7 +89,7 @@ package struct MessageRate {
     package mutating func charge(_ count: Int, at now: UInt64) {
         for _ in 0..<count {
             _ = self.own.take(at: now)
-            _ = self.ofPerson?.bucket.take(at: now)
+            _ = self.ofOwner?.bucket.take(at: now)
             _ = self.ofAddress?.bucket.take(at: now)
         }
     }

@@ -2,16 +2,23 @@
 // lock protects them; it is taken when a connection opens, signs in and closes, and for each REST request. The rates of
 // WebSocket messages are limited on each loop without a lock (MessageRates.swift).
 
-internal import Access
+package import Access
 package import EnrouteWire
 internal import Fanout
 package import HTTPValues
 internal import Synchronization
 package import Telemetry
 
-/// The party that a session counts against.
+/// The party that a session, a message or a request counts against.
 package enum SessionOwner: Hashable, Sendable {
-    case person(PersonID)
+    /// A person in one role: a customer and a rider may have the same id.
+    case person(PersonID, Role)
+    /// The viewers of one tracking link, by its id. They do not use up the rate of the job's customer.
+    case link(String)
+
+    package init(_ grant: Grant) {
+        self = grant.link.map { .link($0) } ?? .person(grant.person, grant.role)
+    }
 }
 
 /// The quotas of one gateway. Thread-safe.
@@ -20,7 +27,7 @@ package final class Quotas: Sendable {
         var connections: [ClientAddress: Int] = [:]
         var sessionsOfAddress: [ClientAddress: Int] = [:]
         var sessionsOfOwner: [SessionOwner: Int] = [:]
-        /// REST requests by user.
+        /// REST requests by user and role.
         var requests = RateTable<SessionOwner>()
         /// Location reports by REST, by user.
         var positions = RateTable<SessionOwner>()
@@ -96,20 +103,20 @@ package final class Quotas: Sendable {
     /// Admits a REST request, or returns the time to wait.
     ///
     /// - Returns: the time to wait in milliseconds if the rate limit is reached, or `nil` if the request is admitted.
-    package func requestDelay(of person: PersonID, at now: UInt64) -> Int64? {
+    package func requestDelay(of owner: SessionOwner, at now: UInt64) -> Int64? {
         let (rate, burst) = (self.limits.requestsPerPersonPerSecond, self.limits.requestsPerPersonBurst)
         return self.state.withLock { state in
-            let wait = state.requests.take(.person(person), perSecond: rate, burst: burst, at: now)
+            let wait = state.requests.take(owner, perSecond: rate, burst: burst, at: now)
             if wait != nil { state.refused.add(.requestsRefusedByRate) }
             return wait
         }
     }
 
-    /// Returns what is left of the person's rate limit of requests.
-    package func requestAllowance(of person: PersonID, at now: UInt64) -> RateAllowance? {
+    /// Returns what is left of the owner's rate limit of requests.
+    package func requestAllowance(of owner: SessionOwner, at now: UInt64) -> RateAllowance? {
         let (rate, burst) = (self.limits.requestsPerPersonPerSecond, self.limits.requestsPerPersonBurst)
         return self.state.withLock {
-            $0.requests.allowance(.person, .person(person), perSecond: rate, burst: burst, at: now)
+            $0.requests.allowance(.person, owner, perSecond: rate, burst: burst, at: now)
         }
     }
 
@@ -125,17 +132,17 @@ package final class Quotas: Sendable {
     }
 
     /// Admits a location report by REST. A batch counts as one report. The result is like that of `requestDelay`.
-    package func locationReportDelay(of person: PersonID, at now: UInt64) -> Int64? {
+    package func locationReportDelay(of owner: SessionOwner, at now: UInt64) -> Int64? {
         let (rate, burst) = (self.limits.positionsPerSecond, self.limits.positionsBurst)
-        return self.state.withLock { $0.positions.take(.person(person), perSecond: rate, burst: burst, at: now) }
+        return self.state.withLock { $0.positions.take(owner, perSecond: rate, burst: burst, at: now) }
     }
 
     /// Admits a rider's declaration of its availability, by WebSocket or REST. The result is like that of `requestDelay`.
-    package func declarationDelay(of person: PersonID, at now: UInt64) -> Int64? {
+    package func declarationDelay(of owner: SessionOwner, at now: UInt64) -> Int64? {
         // Token buckets have integer rates per second. Dividing the time by 60 turns the rate into one per minute.
         let wait = self.state.withLock {
             $0.declarations.take(
-                .person(person), perSecond: self.limits.availabilityPerMinute,
+                owner, perSecond: self.limits.availabilityPerMinute,
                 burst: self.limits.availabilityPerMinute, at: now / 60)
         }
         return wait.map { $0 * 60 }

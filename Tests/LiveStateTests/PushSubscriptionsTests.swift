@@ -49,6 +49,38 @@ import Testing
         }
     }
 
+    @Test func `link viewers leave places for the job's customer`() async throws {
+        try await Stage.set { stage in
+            let (store, _) = Self.store(stage)
+            let (most, mostByLink) = (Int(PushSubscriptions.most), Int(PushSubscriptions.mostByLink))
+            for number in 1...mostByLink {
+                let viewer = Self.viewer(of: number.isMultiple(of: 2) ? "a" : "b")
+                #expect(try await store.add(Self.subscription(number, by: viewer), to: Stage.job).get())
+            }
+            let viewer = Self.viewer(of: "c")
+            #expect(try await !store.add(Self.subscription(0, by: viewer), to: Stage.job).get())
+            #expect(try await store.add(Self.subscription(1, by: viewer), to: Stage.job).get())
+            for number in mostByLink + 1...most {
+                #expect(try await store.add(Self.subscription(number), to: Stage.job).get())
+            }
+            #expect(try await !store.add(Self.subscription(0), to: Stage.job).get())
+            // A browser has one place, by whichever grant it was stored last, and either removes it.
+            #expect(try await store.add(Self.subscription(1), to: Stage.job).get())
+            #expect(try await !store.add(Self.subscription(0, by: viewer), to: Stage.job).get())
+            for number in [1, 2] {
+                try await store.remove(endpoint: Self.subscription(number).subscription.endpoint, from: Stage.job).get()
+            }
+            #expect(try await store.add(Self.subscription(0, by: viewer), to: Stage.job).get())
+            #expect(try await store.take(from: Stage.job).get().count == most - 1)
+        }
+    }
+
+    private static func viewer(of link: Character) -> Grant {
+        Grant(
+            person: PersonID("anna")!, role: .customer, job: Stage.job,
+            link: String(repeating: link, count: TrackingLinks.length))
+    }
+
     @Test func `a grant is stored as far as access depends on it`() async throws {
         try await Stage.set { stage in
             let (store, _) = Self.store(stage)
@@ -68,9 +100,12 @@ import Testing
             let (store, key) = Self.store(stage)
             #expect(try await store.add(Self.subscription(1), to: Stage.job).get())
             for arguments in [
-                ["", "{}", "1000", "10"], ["a b", "{}", "1000", "10"], ["a", "text", "1000", "10"],
-                ["a", "{\(String(repeating: " ", count: 2_048))}", "1000", "10"], ["a", "{}", "0", "10"],
-                ["a", "{}", "1000", "101"], ["a", "{}", "1000"],
+                ["", "{}", "1000", "10", "0", "5"], ["a b", "{}", "1000", "10", "0", "5"],
+                ["a", "text", "1000", "10", "0", "5"], ["a", "{}", "0", "10", "0", "5"],
+                ["a", "{\(String(repeating: " ", count: 2_048))}", "1000", "10", "0", "5"],
+                ["a", "{}", "1000", "101", "0", "5"], ["a", "{}", "1000", "10", "2", "5"],
+                ["a", "{}", "1000", "10", "1", "0"], ["a", "{}", "1000", "10"],
+                [String(repeating: "a", count: 60), "{}", "1000", "10", "0", "5"],
             ] {
                 try await stage.leavesEverythingUnchanged {
                     await #expect(throws: RedisError.self) {

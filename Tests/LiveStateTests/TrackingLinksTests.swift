@@ -55,6 +55,33 @@ import Testing
         #expect(TrackingLinks.id(of: String(repeating: "0", count: 33)) == nil)
     }
 
+    @Test func `a link beyond the maximum of a job deletes the one that expires first, but never itself`() async throws
+    {
+        try await Stage.set { stage in
+            let (links, list) = (Self.links(stage), stage.keyspace.links(of: Stage.job))
+            func issue(_ seconds: Int) async throws -> TrackingLinks.Issued {
+                try await links.issueDurably(
+                    for: Stage.job, of: Stage.customer, lifetime: .seconds(seconds), by: Stage.customer
+                ).get().value
+            }
+            let (first, second) = (try await issue(600), try await issue(700))
+            // Others that are listed, all of which expire later.
+            let later = try await stage.now() + TrackingLinks.maxLifetime.milliseconds
+            for number in 1...JobLedger.maxListedLinks - 2 {
+                let id = String(repeating: "0", count: TrackingLinks.length - 4) + String(1_000 + number)
+                _ = try await stage.client.run("ZADD", list, "\(later)", id)
+            }
+            let third = try await issue(60)
+            try await becomes("the list has its maximum length") {
+                try await stage.client.run("ZCARD", list).integer == Int64(JobLedger.maxListedLinks)
+            }
+            #expect(try await links.read(first.id).get() == nil)
+            #expect(try await links.read(second.id).get() != nil)
+            #expect(try await links.read(third.id).get() != nil)
+            #expect(try await stage.client.run("ZSCORE", list, third.id) != .null)
+        }
+    }
+
     @Test func `a revoked link is deleted with its leases, and others stay`() async throws {
         try await Stage.set { stage in
             let links = Self.links(stage)

@@ -1,3 +1,4 @@
+import Access
 import EnrouteWire
 import NIOCore
 import Testing
@@ -10,7 +11,7 @@ import Testing
         change(&limits)
         return limits
     }
-    private static let anna = SessionOwner.person(PersonID("anna")!)
+    private static let anna = SessionOwner.person(PersonID("anna")!, .customer)
     private static let here = ClientAddress("192.0.2.1")!
 
     @Test func `a user has as many sessions as allowed, and one more after one has closed`() throws {
@@ -21,6 +22,21 @@ import Testing
         try quotas.acquireSession(Self.anna, Self.here)
     }
 
+    @Test func `a customer and a rider with the same id have limits of their own`() throws {
+        let quotas = Quotas(
+            limits: Self.limits {
+                $0.sessionsPerPerson = 1
+                ($0.requestsPerPersonPerSecond, $0.requestsPerPersonBurst) = (1, 1)
+            })
+        for role in [Role.customer, .rider] {
+            let owner = SessionOwner(Grant(person: PersonID("7")!, role: role))
+            try quotas.acquireSession(owner, Self.here)
+            #expect(throws: Quotas.Refusal.person) { try quotas.acquireSession(owner, Self.here) }
+            #expect(quotas.requestDelay(of: owner, at: 1) == nil)
+            #expect(quotas.requestDelay(of: owner, at: 1) != nil)
+        }
+    }
+
     @Test func `a session refused because of its user does not count for its address`() throws {
         let quotas = Quotas(
             limits: Self.limits {
@@ -29,8 +45,10 @@ import Testing
             })
         try quotas.acquireSession(Self.anna, Self.here)
         for _ in 0..<5 { #expect(throws: Quotas.Refusal.person) { try quotas.acquireSession(Self.anna, Self.here) } }
-        try quotas.acquireSession(.person(PersonID("bert")!), Self.here)
-        #expect(throws: Quotas.Refusal.address) { try quotas.acquireSession(.person(PersonID("cleo")!), Self.here) }
+        try quotas.acquireSession(.person(PersonID("bert")!, .customer), Self.here)
+        #expect(throws: Quotas.Refusal.address) {
+            try quotas.acquireSession(.person(PersonID("cleo")!, .customer), Self.here)
+        }
     }
 
     @Test func `a limit of 0 is no limit`() throws {
@@ -122,6 +140,25 @@ import Testing
         var late = MessageRate(Self.limits(), address: nil)
         late.signedIn(people.acquire(anna))
         #expect(late.admit(at: 1) == .allowed)
+    }
+
+    @Test func `viewers of a link share a rate limit that is not that of the job's customer`() {
+        let owners = SharedBuckets<SessionOwner>(perSecond: 1, burst: 1)
+        let anna = PersonID("anna")!
+        func rate(_ grant: Grant) -> MessageRate {
+            var rate = MessageRate(Self.limits(), address: nil)
+            rate.signedIn(owners.acquire(SessionOwner(grant)))
+            return rate
+        }
+        var viewers = (0..<2).map { _ in rate(Grant(person: anna, role: .customer, link: "link-1")) }
+        #expect(viewers[0].admit(at: 1) == .allowed)
+        #expect(viewers[1].admit(at: 1) == .refused(retryInMilliseconds: 1001))
+        var other = rate(Grant(person: anna, role: .customer, link: "link-2"))
+        var customer = rate(Grant(person: anna, role: .customer))
+        var rider = rate(Grant(person: anna, role: .rider))
+        #expect(other.admit(at: 1) == .allowed)
+        #expect(customer.admit(at: 1) == .allowed)
+        #expect(rider.admit(at: 1) == .allowed)
     }
 }
 

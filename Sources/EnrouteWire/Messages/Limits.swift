@@ -84,7 +84,7 @@ public struct Limits: Hashable, Sendable {
     /// burst closes 4006.
     public var messagesPerSecond = 20
     public var messagesBurst = 40
-    /// Messages per second over all sessions of a person, on each event loop.
+    /// Messages per second over all sessions of a person in one role, or of a link's viewers, on each event loop.
     public var messagesPerPersonPerSecond = 40
     public var messagesPerPersonBurst = 80
     /// Messages per second over all sessions of an address, on each event loop. A burst of 0: no limit.

@@ -80,7 +80,8 @@ package struct TrackingLinks: Sendable {
         }
     }
 
-    /// Adds a link to the list of its job, which is in another slot than the link.
+    /// Adds a link to the list of its job, which is in another slot than the link. If the job has too many, those that expire
+    /// first are deleted.
     private func list(_ id: String, of job: JobID, lifetime: Duration) -> EventLoopFuture<Void> {
         let key = RedisCommand.Word.text(self.keyspace.links(of: job))
         return self.writes.send(["TIME"]).flatMap { time in
@@ -89,7 +90,21 @@ package struct TrackingLinks: Sendable {
             return self.writes.send(["ZADD", key, .integer(expires), .text(id)]).map { _ in
                 _ = self.writes.send(["PEXPIRE", key, .integer(Self.maxLifetime.milliseconds)])
                 _ = self.writes.send(["ZREMRANGEBYSCORE", key, "-inf", .integer(now)])
-                _ = self.writes.send(["ZREMRANGEBYRANK", key, 0, .integer(-JobLedger.maxListedLinks - 1)])
+                self.dropSurplus(of: job, except: id)
+            }
+        }
+    }
+
+    /// Deletes the links beyond the maximum of a job. Each is deleted before its entry: as long as a link works, an erasure of
+    /// the job finds it.
+    private func dropSurplus(of job: JobID, except new: String) {
+        let key = RedisCommand.Word.text(self.keyspace.links(of: job))
+        // One more than the surplus, because the new link may be among them.
+        let first = self.writes.send(["ZRANGE", key, 0, .integer(-JobLedger.maxListedLinks)])
+        first.whenSuccess { answer in
+            let entries = (answer.array ?? []).compactMap(\.text)
+            for entry in entries.filter({ $0 != new }).prefix(max(0, entries.count - 1)) {
+                self.revoke(entry).whenSuccess { _ in _ = self.writes.send(["ZREM", key, .text(entry)]) }
             }
         }
     }

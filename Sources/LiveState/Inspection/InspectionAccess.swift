@@ -62,7 +62,7 @@ package struct AccessProbe: Sendable, Hashable {
             let push = keyspace.push(of: Self.job)
             self.needed += [
                 ["hexists", push, "f"], ["hlen", push], ["hset", push, "f", "v"],
-                ["hdel", push, "f"],
+                ["hdel", push, "f"], ["hgetall", push],
                 ["hvals", push], ["pexpire", push, "1"], ["del", push],
             ]
             let (places, seen) = (keyspace.places(in: Self.zone), keyspace.placesSeen(in: Self.zone))
@@ -108,7 +108,7 @@ package struct AccessProbe: Sendable, Hashable {
             let links = keyspace.links(of: Self.job)
             self.needed += [
                 ["zadd", links, "1", "l"], ["zrange", links, "0", "1"], ["zremrangebyscore", links, "-inf", "1"],
-                ["zremrangebyrank", links, "0", "1"], ["pexpire", links, "1"], ["del", links],
+                ["zrem", links, "l"], ["pexpire", links, "1"], ["del", links],
             ]
             for list in [keyspace.jobs(ofRider: Self.rider), keyspace.jobs(ofCustomer: Self.rider)] {
                 self.needed += [

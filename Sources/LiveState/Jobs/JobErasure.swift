@@ -96,7 +96,7 @@ extension JobLedger {
         }
     }
 
-    /// Maximum number of links of a job that are listed; a new link drops the one that expires first.
+    /// Maximum number of links of a job; a new link deletes the one that expires first.
     package static let maxListedLinks = 1_000
 
     /// Deletes the tracking links of a job.
@@ -104,7 +104,8 @@ extension JobLedger {
     /// - Returns: how many keys were deleted.
     package func eraseLinks(of job: JobID) -> EventLoopFuture<Int> {
         let key = self.keyspace.links(of: job)
-        let listed = self.ledger.send(["ZRANGE", .text(key), 0, .integer(Self.maxListedLinks)])
+        // All of them: for a moment there may be more than the maximum.
+        let listed = self.ledger.send(["ZRANGE", .text(key), 0, .integer(-1)])
         return listed.skippingMalformedData(as: .array([])).flatMap { answer in
             let entries = answer.array ?? []
             let links = entries.compactMap(\.text).filter { Secret.isValid($0) }

@@ -28,6 +28,7 @@ package struct PushSubscriptions: Sendable {
     /// sent, because access may have been lost meanwhile.
     package struct Waiting: Codable, Hashable, Sendable {
         package var subscription: Subscription
+        fileprivate var isByLink: Bool { self.link != nil }
         private var person: String
         private var link: String?
         private var token: String?
@@ -50,6 +51,8 @@ package struct PushSubscriptions: Sendable {
 
     /// Maximum number of browsers per job.
     package static let most: Int64 = 10
+    /// Maximum number of them whose users have a tracking link, so that link viewers leave places for the job's customer.
+    package static let mostByLink: Int64 = 5
     /// How long they are stored.
     package static let lifetime = Duration.seconds(172_800)
 
@@ -69,21 +72,27 @@ package struct PushSubscriptions: Sendable {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.withoutEscapingSlashes, .sortedKeys]
         guard let text = try? encoder.encode(waiting) else { preconditionFailure("texts can be encoded") }
-        return self.keep(Array(text), endpoint: waiting.subscription.endpoint, of: job)
+        return self.keep(
+            Array(text), endpoint: waiting.subscription.endpoint, isByLink: waiting.isByLink, of: job)
     }
 
-    /// Removes a browser. Safe to repeat.
+    /// Removes a browser. Safe to repeat. The caller checks access to the job.
     package func remove(endpoint: String, from job: JobID) -> EventLoopFuture<Void> {
-        self.keep([], endpoint: endpoint, of: job).map { _ in }
+        self.keep([], endpoint: endpoint, isByLink: false, of: job).map { _ in }
     }
 
-    private func keep(_ text: [UInt8], endpoint: String, of job: JobID) -> EventLoopFuture<Bool> {
+    private func keep(
+        _ text: [UInt8], endpoint: String, isByLink: Bool, of job: JobID
+    ) -> EventLoopFuture<Bool> {
         let id = SHA256.hash(data: Array(endpoint.utf8)).prefix(16).map { byte in
             String(byte >> 4, radix: 16) + String(byte & 15, radix: 16)
         }.joined()
         return self.live.evaluate(
             Scripts.keepPush, keys: [self.keyspace.push(of: job)],
-            arguments: [.text(id), .bytes(text), .integer(Self.lifetime.milliseconds), .integer(Self.most)]
+            arguments: [
+                .text(id), .bytes(text), .integer(Self.lifetime.milliseconds), .integer(Self.most),
+                .integer(isByLink ? 1 : 0), .integer(Self.mostByLink),
+            ]
         ).flatMapThrowing { answer in
             switch answer.array?.first?.integer {
             case 1: true

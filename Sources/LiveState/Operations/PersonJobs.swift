@@ -33,6 +33,12 @@ package struct JobListPlace: Sendable, Hashable {
     package init(score: Int64, job: JobID) { (self.score, self.job) = (score, job) }
 }
 
+/// Where a job is on the list of a person.
+package struct JobListEntry: Sendable, Hashable {
+    var list: JobList
+    var place: JobListPlace
+}
+
 /// A page of a list, newest first.
 package struct JobListPage: Sendable {
     package var jobs: [(job: JobID, record: JobRecord)]
@@ -80,13 +86,46 @@ extension JobLedger {
         return EventLoopFuture.andAllSucceed(added, on: self.eventLoop)
     }
 
-    /// Removes an erased job from all lists.
+    /// Reads where a job is on the lists of people whom its record is about to name no longer. A list that cannot be read is
+    /// left out: its next reader removes the entry.
+    package func entries(of job: JobID, rider: PersonID?, customer: PersonID?) -> EventLoopFuture<[JobListEntry]> {
+        let lists = [rider.map { JobList.rider($0) }, customer.map { JobList.customer($0) }].compactMap { $0 }
+        let entries = lists.map { list in
+            self.ledger.send(["ZSCORE", .text(self.key(of: list)), .text(job.text)]).map { answer -> JobListEntry? in
+                guard let score = answer.text?.timestamp else { return nil }
+                return JobListEntry(list: list, place: JobListPlace(score: score, job: job))
+            }.recover { _ in nil }
+        }
+        return EventLoopFuture.whenAllSucceed(entries, on: self.eventLoop).map { $0.compactMap { $0 } }
+    }
+
+    /// Removes entries that the job's record now contradicts, unless the job was listed again meanwhile. Nothing waits for it:
+    /// an entry that stays is not shown, and the next reader of the list removes it.
+    package func drop(_ entries: [JobListEntry]) {
+        for entry in entries { self.drop(entry.place, from: self.key(of: entry.list)) }
+    }
+
+    private func drop(_ place: JobListPlace, from key: String) {
+        _ = self.ledger.evaluate(
+            Scripts.dropListed, keys: [key], arguments: [.text(place.job.text), .integer(place.score)])
+    }
+
+    /// Removes an erased job from all lists: those of its rider and its customer, and those of all zones, because it may have
+    /// been in another zone before.
     package func unlist(_ job: JobID, _ erased: ErasableJob) -> EventLoopFuture<Void> {
-        var lists: [JobList] = [.zone(erased.zone ?? ZoneJobs.withoutZone)]
-        if let customer = erased.customer { lists.append(.customer(customer)) }
-        if let rider = erased.rider { lists.append(.rider(rider)) }
-        let removed = lists.map { self.ledger.send(["ZREM", .text(self.key(of: $0)), .text(job.text)]) }
-        return EventLoopFuture.andAllSucceed(removed, on: self.eventLoop)
+        let zones = ZoneJobs(ledger: self.ledger, settings: self.settings).zones()
+        return zones.skippingMalformedData(as: []).flatMap { zones in
+            let own = erased.zone ?? ZoneJobs.withoutZone
+            var lists: [JobList] = [.zone(own)]
+            if let customer = erased.customer { lists.append(.customer(customer)) }
+            if let rider = erased.rider { lists.append(.rider(rider)) }
+            let removed = lists.map { self.ledger.send(["ZREM", .text(self.key(of: $0)), .text(job.text)]) }
+            let others = zones.filter { $0 != own }.map { zone in
+                self.ledger.send(["ZREM", .text(self.key(of: .zone(zone))), .text(job.text)])
+                    .skippingMalformedData(as: .null)
+            }
+            return EventLoopFuture.andAllSucceed(removed + others, on: self.eventLoop)
+        }
     }
 
     /// Reads a page of a list, newest first. Reads at most `maxReadPerPage` entries, so with a filter a page can be short and
@@ -188,9 +227,6 @@ extension JobLedger {
     /// may be about to write their records.
     private func drop(_ entries: [JobListPlace], from list: JobList, now: Int64) {
         let key = self.key(of: list)
-        for entry in entries where entry.score < now - Self.longestListing {
-            _ = self.ledger.evaluate(
-                Scripts.dropListed, keys: [key], arguments: [.text(entry.job.text), .integer(entry.score)])
-        }
+        for entry in entries where entry.score < now - Self.longestListing { self.drop(entry, from: key) }
     }
 }

@@ -78,7 +78,8 @@ extension Routes {
             throw Self.unprocessable(
                 "A batch can be for at most \(LocationReport.maxJobs) jobs, including the job in the path.")
         }
-        if let wait = self.quotas.locationReportDelay(of: grant.person, at: NIODeadline.now().uptimeNanoseconds) {
+        if let wait = self.quotas.locationReportDelay(of: SessionOwner(grant), at: NIODeadline.now().uptimeNanoseconds)
+        {
             throw Problem(tooManyLocationReports: wait)
         }
         var accepted: [JobID] = []

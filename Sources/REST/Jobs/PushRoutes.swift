@@ -44,12 +44,13 @@ extension Routes {
         } catch {
             throw Self.unprocessable("subscription: \(error)")
         }
+        // Throws if the caller has no access to the job, before a removal, too.
+        let status = try await self.view(job, grant).record.status
         let isOn = body.near ?? true
         guard isOn else {
             try await self.result(of: self.services.push.remove(endpoint: subscription.endpoint, from: job))
             return try Self.json(PushDocument(job: job.text, near: false))
         }
-        let status = try await self.view(job, grant).record.status
         guard status.end == nil else {
             throw Problem(
                 Refused(
@@ -60,7 +61,8 @@ extension Routes {
             throw Problem(
                 Refused(
                     code: .limitExceeded,
-                    message: "At most \(PushSubscriptions.most) browsers are notified of a job."))
+                    message: "At most \(PushSubscriptions.most) browsers are notified of a job, and at most "
+                        + "\(PushSubscriptions.mostByLink) of them for viewers of tracking links."))
         }
         return try Self.json(PushDocument(job: job.text, near: true))
     }

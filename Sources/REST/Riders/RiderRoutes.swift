@@ -57,7 +57,7 @@ extension Routes {
         let body = try await self.body(DeclarationBody.self, request, context)
         let status = try Self.availability(body.status)
         let device: DeviceID? = try body.device.map { try Self.name($0, "device") }
-        if let wait = self.quotas.declarationDelay(of: grant.person, at: NIODeadline.now().uptimeNanoseconds) {
+        if let wait = self.quotas.declarationDelay(of: SessionOwner(grant), at: NIODeadline.now().uptimeNanoseconds) {
             throw Problem(tooManyDeclarations: wait)
         }
         let requester = Riders.Requester(grant.person, request: attempt.key)
@@ -85,7 +85,8 @@ extension Routes {
         default: throw Self.unprocessable("The body must contain both lat and lon, or neither.")
         }
         let device: DeviceID? = try body.device.map { try Self.name($0, "device") }
-        if let wait = self.quotas.locationReportDelay(of: grant.person, at: NIODeadline.now().uptimeNanoseconds) {
+        if let wait = self.quotas.locationReportDelay(of: SessionOwner(grant), at: NIODeadline.now().uptimeNanoseconds)
+        {
             throw Problem(tooManyLocationReports: wait)
         }
         if case .otherDevice(let other) = try await self.result(

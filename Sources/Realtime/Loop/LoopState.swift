@@ -58,7 +58,7 @@ package final class LoopState {
     package let quotas: Quotas
     package let load: SharedLoad
     package let deadlines = Deadlines(now: .now())
-    let personBuckets: SharedBuckets<PersonID>
+    let ownerBuckets: SharedBuckets<SessionOwner>
     let addressBuckets: SharedBuckets<ClientAddress>
     package let counts: LoopCounts
     /// Ticks since the loop started: a clock that costs nothing to read.
@@ -104,7 +104,7 @@ package final class LoopState {
         self.pulse = load.pulses[index]
         self.logger = logger
         let limits = settings.limits
-        self.personBuckets = SharedBuckets(
+        self.ownerBuckets = SharedBuckets(
             perSecond: limits.messagesPerPersonPerSecond, burst: limits.messagesPerPersonBurst)
         self.addressBuckets = SharedBuckets(
             perSecond: limits.messagesPerAddressPerSecond, burst: limits.messagesPerAddressBurst)

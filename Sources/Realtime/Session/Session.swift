@@ -178,7 +178,7 @@ package final class Session: ChannelInboundHandler {
 
     package func releaseResources(of admitted: AuthenticatedClient) {
         self.loop.quotas.releaseSession(admitted.owner, self.address)
-        self.loop.personBuckets.release(admitted.grant.person)
+        self.loop.ownerBuckets.release(SessionOwner(admitted.grant))
         self.viewerLease?.release()
         self.viewerLease = nil
     }

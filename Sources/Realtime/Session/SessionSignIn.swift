@@ -52,7 +52,7 @@ extension Session {
         guard let waiting = self.life.signIn(admitted) else { return }
         self.loop.counts.add(.sessionsOpened)
         self.loop.signedIn(self, as: admitted.grant.link == nil ? SessionRole(admitted.grant.role) : .link)
-        self.rate.signedIn(self.loop.personBuckets.acquire(admitted.grant.person))
+        self.rate.signedIn(self.loop.ownerBuckets.acquire(SessionOwner(admitted.grant)))
         self.timers.step?.cancel()
         self.keepAlive(until: self.keepalive.firstCheck)
         if let expiry = admitted.grant.expiresAt { self.startExpiryTimer(at: expiry) }

@@ -22,7 +22,7 @@ package struct AuthenticatedClient {
     /// A client that signed in with a token, or with a ticket issued for a token.
     package init(_ grant: Grant, by credential: FollowedAccess.Credential = .token) {
         self.grant = grant
-        self.owner = grant.role == .service ? nil : .person(grant.person)
+        self.owner = grant.role == .service ? nil : SessionOwner(grant)
         self.credential = credential
         self.linkExpiresAt = nil
     }

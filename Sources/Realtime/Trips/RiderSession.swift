@@ -285,7 +285,9 @@ package final class RiderSession {
                 "availability", nil, .forbidden,
                 "Only riders can set their availability, and their token must not be restricted to one job.", ref)
         }
-        if let wait = self.loop.quotas.declarationDelay(of: grant.person, at: NIODeadline.now().uptimeNanoseconds) {
+        if let wait = self.loop.quotas.declarationDelay(
+            of: SessionOwner(grant), at: NIODeadline.now().uptimeNanoseconds)
+        {
             return self.session.refuse(
                 "availability", nil, .rateLimited, "Availability changed too often. Try again later.", ref,
                 retryIn: wait)

@@ -17,8 +17,8 @@ struct RevokeCommand: AsyncParsableCommand {
             """
             Uses the same configuration as serve. It writes the revocation to the ledger Redis, and every gateway applies it
             within a second: sessions are closed with code 4502, and followers of a job are notified that access has ended.
-            A user can sign in again with a token issued after the revocation. It is safe to repeat. Exit codes: 0 revoked,
-            69 Redis is unavailable or the revocation list is full, 78 wrong configuration.
+            A user can sign in again with a token issued more than 30 s after the revocation. It is safe to repeat. Exit
+            codes: 0 revoked, 69 Redis is unavailable or the revocation list is full, 78 wrong configuration.
 
             Examples:
               enroute revoke user customer-1

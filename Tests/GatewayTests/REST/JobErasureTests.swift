@@ -120,6 +120,38 @@ import Testing
         }
     }
 
+    @Test func `an erasure leaves no entry in the lists of former riders, customers and zones`() async throws {
+        try await Self.run { gateway in
+            _ = try await Self.travel(gateway)
+            let lists = ["jobs:rider:{rider-1}", "jobs:customer:{anna}", "zone:{rome}:jobs"]
+            try await becomes("the job is listed") {
+                for list in lists where try await gateway.client.run("ZSCORE", list, "order-1") == .null {
+                    return false
+                }
+                return true
+            }
+            for (path, body) in [
+                (Self.path + "/assignment", #"{"rider":"rider-2","customer":"bert","insteadOf":"rider-1"}"#),
+                (Self.path, #"{"kind":"service","zone":"milan"}"#),
+            ] {
+                let changed = try await gateway.rest("PUT", path, by: "orders", .service, body)
+                #expect(changed.status == 200, "\(changed.text)")
+            }
+            try await becomes("the former rider and the former customer have no entry") {
+                for list in lists.prefix(2) where try await gateway.client.run("ZSCORE", list, "order-1") != .null {
+                    return false
+                }
+                return true
+            }
+            let erased = try await Self.erase(gateway)
+            #expect(erased.status == 204)
+            for list in lists + ["jobs:rider:{rider-2}", "jobs:customer:{bert}", "zone:{milan}:jobs"] {
+                let listed = try await gateway.client.run("ZSCORE", list, "order-1")
+                #expect(listed == .null, "\(list)")
+            }
+        }
+    }
+
     @Test func `a job that is created again has its own history, and its rider can share its position`() async throws {
         try await Self.run { gateway in
             _ = try await Self.travel(gateway)

@@ -159,7 +159,15 @@ import Testing
                 let list = try await Self.list(gateway, query, by: person, role)
                 #expect(list.jobs == jobs, "\(query) by \(person)")
             }
-            // The entries were just written, so they stay: another gateway may be about to write their records.
+            for list in ["jobs:rider:{rider-1}", "jobs:customer:{anna}"] {
+                try await becomes("the assignment has removed the entry of \(list)") {
+                    try await gateway.client.run("ZCARD", list) == .integer(0)
+                }
+            }
+            // An entry that was just written stays: another gateway may be about to write its record.
+            let now = Int64(Date.now.timeIntervalSince1970 * 1000)
+            try await gateway.client.run("ZADD", "jobs:rider:{rider-1}", "\(now)", "a")
+            _ = try await Self.list(gateway, "rider=me", by: "rider-1", .rider)
             let young = try await gateway.client.run("ZCARD", "jobs:rider:{rider-1}")
             #expect(young == .integer(1))
             try await gateway.client.run("ZADD", "jobs:rider:{rider-1}", "1795248617611", "a", "1795248617611", "gone")

@@ -92,10 +92,13 @@ import Webhooks
         }
     }
 
-    @Test func `a browser that waits no longer is not notified`() async throws {
+    @Test func `a browser that waits no longer is not notified, and a stranger cannot remove it`() async throws {
         try await Self.run { gateway, service in
             let (job, browser) = (try await gateway.travellingJob(), TestBrowser())
             #expect(try await Self.subscribe(browser, gateway, service).status == 200)
+            let byStranger = try await Self.subscribe(browser, gateway, service, near: false, by: "bert")
+            #expect(byStranger.status == 404)
+            #expect(try await Self.stored(gateway).exist(for: job).get())
             #expect(
                 try await Self.subscribe(browser, gateway, service, near: false).text
                     == #"{"job":"job-1","near":false}"#)

@@ -14,6 +14,8 @@ import Testing
 /// Revoked access ends on every gateway, and cannot be regained.
 @Suite(.needsMachine(for: .faults)) struct RevocationTests {
     private static let revoked = ClientError.closed(code: CloseCode.forbidden.rawValue, reason: "access revoked")
+    /// Seconds since the epoch.
+    private static var now: Int64 { Int64(Date.now.timeIntervalSince1970) }
 
     @Test func `revoking a user closes its sessions on all gateways, and older tokens are refused`() async throws {
         try await RevocationScenario.run { stage in
@@ -25,11 +27,24 @@ import Testing
                 #expect(arrival.message == Self.revoked)
                 #expect(arrival.rest == 401)
             }
-            // A token issued in the second of the revocation is not newer, so wait until that second is over.
-            let newer = try await stage.first.mint.token(
-                for: PersonID("anna")!, role: .customer, now: Int64(Date.now.timeIntervalSince1970) + 2)
+            // A token is newer if its `iat` is more than 30 s later. A clock that is 30 s fast issues one in the next second.
+            let issued = Self.now + TokenVerifier.skew + 1
+            try await becomes("the gateways accept the token") { Self.now + TokenVerifier.skew >= issued }
+            let newer = try await stage.first.mint.token(for: PersonID("anna")!, role: .customer, now: issued)
             for arrival in try await stage.arrivals(newer) {
                 #expect(arrival.upgrade == nil && arrival.message == nil && arrival.rest == 200)
+            }
+        }
+    }
+
+    @Test func `revoking a user revokes a token of an issuer whose clock is fast`() async throws {
+        try await RevocationScenario.run { stage in
+            let token = try await stage.first.mint.token(
+                for: PersonID("anna")!, role: .customer, now: Self.now + TokenVerifier.skew - 5)
+            let endings = try await stage.endings(token) { try await stage.revoke(.user(PersonID("anna")!)) }
+            #expect(endings == [Self.revoked, Self.revoked])
+            for arrival in try await stage.arrivals(token) {
+                #expect(arrival.upgrade == .upgradeRefused(status: 401) && arrival.rest == 401)
             }
         }
     }

@@ -151,6 +151,29 @@ import Testing
         }
     }
 
+    @Test func `a link viewer that sends too much does not use up the message rate of the job's customer`() async throws
+    {
+        try await within {
+            try await RunningGateway.run(isSecure: false) {
+                ($0.limits.messagesPerPersonPerSecond, $0.limits.messagesPerPersonBurst) = (1, 5)
+            } _: { gateway in
+                let job = try await gateway.travellingJob()
+                let secret = try await Self.links(gateway).issue(for: job, of: PersonID("anna")!, by: Self.service)
+                    .get()
+                try await gateway.unsigned { viewer, answers in
+                    try await viewer.send(.auth(.link(secret)))
+                    _ = try await answers.welcome()
+                    for _ in 0..<10 { try await viewer.send(.ping) }
+                    #expect(try await answers.refusal().code == .rateLimited)
+                    try await gateway.connect("anna", .customer) { connection, messages in
+                        try await connection.send(.subscribe(job: job, since: nil))
+                        #expect(try await messages.subscribed().status == .onTheWay)
+                    }
+                }
+            }
+        }
+    }
+
     @Test func `a viewer lease is renewed, and the next renewal closes the session of a revoked link`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false) {
