@@ -76,12 +76,12 @@ package struct CloudEvent: Sendable {
 
     /// Parses a body that is one event (structured mode).
     package static func structured(_ body: some Sequence<UInt8>) throws(EventFault) -> CloudEvent {
-        try Structured.decode(Structured.self, body, "A structured CloudEvent must be a JSON object.").event.get()
+        try Structured.decode(Structured.self, body, ("A structured CloudEvent", "a JSON object")).event.get()
     }
 
     /// Parses a body that is an array of events. Each element is an event or the reason why it is not one.
     package static func batch(_ body: some Sequence<UInt8>) throws(EventFault) -> [Result<CloudEvent, EventFault>] {
-        let events = try Structured.decode([Structured].self, body, "A batch of CloudEvents must be a JSON array.")
+        let events = try Structured.decode([Structured].self, body, ("A batch of CloudEvents", "a JSON array"))
         guard events.count <= Self.maxInBatch else {
             throw .malformed("A batch contains at most \(Self.maxInBatch) events.")
         }
@@ -166,12 +166,16 @@ private struct Structured: Decodable {
     }
 
     static func decode<Value: Decodable>(
-        _ type: Value.Type, _ body: some Sequence<UInt8>, _ form: String
+        _ type: Value.Type, _ body: some Sequence<UInt8>, _ rule: (what: String, form: String)
     ) throws(EventFault) -> Value {
+        let body = Data(body)
+        do throws(StrictJSON.Fault) { try StrictJSON.check(body) } catch {
+            throw .malformed(error.reason(rule.what, rule.form))
+        }
         do {
-            return try JSONDecoder().decode(type, from: Data(body))
+            return try JSONDecoder().decode(type, from: body)
         } catch {
-            throw .malformed(form)
+            throw .malformed("\(rule.what) must be \(rule.form).")
         }
     }
 }

@@ -51,8 +51,12 @@ struct JobDetails: Decodable, Sendable {
     }
 
     static func decode(_ body: some Sequence<UInt8>) -> Result<JobDetails, EventFault> {
+        let body = Data(body)
+        do throws(StrictJSON.Fault) { try StrictJSON.check(body) } catch {
+            return .failure(.unusable(error.reason("The data", "a JSON object")))
+        }
         do {
-            return .success(try JSONDecoder().decode(JobDetails.self, from: Data(body)))
+            return .success(try JSONDecoder().decode(JobDetails.self, from: body))
         } catch {
             return .failure(.unusable(Self.reason(error)))
         }

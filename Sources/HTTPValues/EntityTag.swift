@@ -1,12 +1,11 @@
-// Entity tags. The tag of a job's state contains the epoch of its record, the ID of its newest status event, and a digest of
-// everything else that a reader sees, so two gateways give the same state the same tag. The age of the position is left out
-// because it changes all the time without new information.
+// Entity tags. The digest in a tag has no key: whoever can guess the digested values can confirm the guess. It must not cover
+// anything that a reader of the tag may not see.
 
 internal import Crypto
 internal import EnrouteWire
 internal import FoundationEssentials
 
-/// An entity tag (RFC 9110 section 8.8.3), `"<epoch>.<status event>.<digest>"`.
+/// An entity tag (RFC 9110 section 8.8.3), such as `"<epoch>.<status event>.<revision>-<digest>"`.
 package struct EntityTag: Hashable, Sendable, CustomStringConvertible {
     /// The tag with its quotes, as in a header.
     package let description: String
@@ -18,7 +17,7 @@ package struct EntityTag: Hashable, Sendable, CustomStringConvertible {
     ///   - state: the readable part of the tag.
     ///   - parts: the values to digest.
     package init(_ state: String, digestOf parts: [String]) {
-        self.description = "\"\(state).\(Self.digest(of: Data(parts.joined(separator: "\n").utf8)))\""
+        self.description = "\"\(state)-\(Self.digest(of: Data(parts.joined(separator: "\n").utf8)))\""
     }
 
     /// Creates the tag of content that does not change while the gateway runs.

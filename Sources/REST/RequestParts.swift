@@ -74,7 +74,7 @@ extension Routes {
 
     /// Decodes the body.
     ///
-    /// - Throws: 400 for malformed JSON or a number that does not fit into 64 bits, and 422 for well-formed JSON with missing
+    /// - Throws: 400 for malformed JSON (also if it is not UTF-8 or has duplicate members) or a number that does not fit into 64 bits, and 422 for well-formed JSON with missing
     ///   or invalid members.
     package func body<Body: Decodable>(
         _ type: Body.Type, _ request: Request, _ context: GatewayRequestContext
@@ -94,6 +94,9 @@ extension Routes {
     }
 
     private static func decode<Body: Decodable>(_ type: Body.Type, _ bytes: ByteBuffer) throws -> Body {
+        do throws(StrictJSON.Fault) { try StrictJSON.check(bytes.readableBytesView) } catch {
+            throw Self.badRequest(error.reason("The body", "a JSON object"))
+        }
         do {
             return try JSONDecoder().decode(type, from: Data(bytes.readableBytesView))
         } catch let DecodingError.keyNotFound(key, _) {

@@ -150,13 +150,14 @@ package struct Routes: Sendable {
     @Sendable private func assign(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
         let grant = try self.grant(request, context, .assignJob)
         let job = try self.job(context, grant)
+        let condition = try JobCondition(request)
         return try await self.executeOnce(request, context, by: grant) { request, _ in
-            try await self.assign(job, request, context, grant)
+            try await self.assign(job, request, context, grant, condition)
         }
     }
 
     private func assign(
-        _ job: JobID, _ request: Request, _ context: GatewayRequestContext, _ grant: Grant
+        _ job: JobID, _ request: Request, _ context: GatewayRequestContext, _ grant: Grant, _ condition: JobCondition
     ) async throws -> Response {
         let body = try await self.body(AssignmentBody.self, request, context)
         guard body.rider != nil || body.customer != nil else {
@@ -169,13 +170,15 @@ package struct Routes: Sendable {
         let rider: PersonID?? = try body.rider.map { try Self.name($0, "rider") }
         let customer: PersonID? = try body.customer.map { try Self.name($0, "customer") }
         let holder: PersonID? = try body.insteadOf.map { try Self.name($0, "insteadOf") }
+        try await self.require(condition, of: job)
         return try await self.assigned(job, to: rider, of: customer, from: .only(holder), by: grant)
     }
 
     @Sendable private func unassign(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
         let grant = try self.grant(request, context, .assignJob)
-        return try await self.assigned(
-            try self.job(context, grant), to: .some(nil), of: nil, from: .any, by: grant)
+        let job = try self.job(context, grant)
+        try await self.require(JobCondition(request), of: job)
+        return try await self.assigned(job, to: .some(nil), of: nil, from: .any, by: grant)
     }
 
     private func assigned(

@@ -50,6 +50,25 @@ import Testing
         }
     }
 
+    @Test func `an event with duplicate members, a trailing comma or another encoding is rejected`() {
+        let text = String(decoding: Self.text(), as: UTF8.self)
+        for (body, reason) in [
+            (Self.text(#","type":"io.enroute.job.cancelled""#), "duplicate"), (Self.text(","), "must be a JSON object"),
+            (text.data(using: .utf16)!, "UTF-8"), (Self.text(data: #"{"job":"j","job":"k"}"#), "duplicate"),
+        ] {
+            let found = self.fault { _ = try CloudEvent.structured(body) }
+            #expect(found?.kind == .malformed && found?.reason.contains(reason) == true)
+            let batch = self.fault { _ = try CloudEvent.batch(Data("[".utf8) + body + Data("]".utf8)) }
+            #expect(batch?.kind == .malformed)
+        }
+        let binary = self.fault {
+            let header = ["specversion": "1.0", "id": "e", "source": "s", "type": "io.enroute.job.cancelled"]
+            let event = try CloudEvent.binary(Data(#"{"job":"j","job":"k"}"#.utf8), mediaType: nil) { header[$0] }
+            _ = try JobEvent(event)
+        }
+        #expect(binary?.kind == .unusable && binary?.reason.contains("duplicate") == true)
+    }
+
     @Test func `an invalid event does not affect the others of its batch`() throws {
         let events = try CloudEvent.batch(Data("[7,".utf8) + Self.text() + Data(#",{"id":"e"}]"#.utf8))
         #expect(events.map { (try? $0.get()) != nil } == [false, true, false])

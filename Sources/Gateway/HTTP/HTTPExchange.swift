@@ -211,8 +211,10 @@ package final class HTTPExchange: ChannelInboundHandler, RemovableChannelHandler
         self.isHEADRequest = head.method == .HEAD
         self.closesAfterResponse = self.isQuiescing || !head.isKeepAlive || head.version == .http1_0
         self.phase = nil
-        let body: RequestFraming.Body
-        do throws(RequestRules.Violation) { body = try RequestRules.body(of: head) } catch {
+        let (body, expectsContinue): (RequestFraming.Body, Bool)
+        do throws(RequestRules.Violation) {
+            (body, expectsContinue) = (try RequestRules.body(of: head), try RequestRules.expectsContinue(head))
+        } catch {
             self.loop.counts.add(.requestsMalformed)
             let problem = Problem(.badRequest, status: error.status, detail: error.detail)
             return self.refuse(.init(status: .init(statusCode: error.status), problem: problem), of: head)
@@ -229,6 +231,9 @@ package final class HTTPExchange: ChannelInboundHandler, RemovableChannelHandler
             self.state = .upgrading(head, admission)
         } else if case .length(let length) = body, length > Routes.maxBodyBytes {
             self.respond(head, body: nil)
+        } else if expectsContinue, body != .none {
+            context.writeAndFlush(
+                self.wrapOutboundOut(.head(.init(version: .http1_1, status: .continue))), promise: nil)
         }
     }
 

@@ -48,6 +48,18 @@ enum RequestRules {
         return count == 0 ? .none : .length(count)
     }
 
+    /// Returns whether the client waits for 100 (Continue) before it sends the body (RFC 9110 section 10.1.1). A client that
+    /// uses HTTP/1.0 does not.
+    ///
+    /// - Throws: 417 for any other expectation.
+    static func expectsContinue(_ head: HTTPRequestHead) throws(Violation) -> Bool {
+        let expectations = head.version == .http1_0 ? [] : head.headers[canonicalForm: "expect"]
+        guard expectations.allSatisfy({ $0.lowercased() == "100-continue" }) else {
+            throw Violation(417, "The only supported expectation is 100-continue.")
+        }
+        return !expectations.isEmpty
+    }
+
     /// Returns whether the text contains only characters of a host and a port (RFC 9110 section 7.2, RFC 3986 section 3.2.2).
     /// An empty Host is valid.
     private static func isHost(_ text: String) -> Bool {

@@ -1,6 +1,9 @@
-// The entity tag of a job's state. It contains the epoch of the job's record, the ID of its newest status event, and a digest
-// of everything else that a reader sees, so two gateways give the same state the same tag. The age of the position is left out
-// because it changes all the time without new information.
+// The entity tag of a job's state. It contains the epoch of the job's record, the ID of its newest status event, the revision
+// of the record, and a digest of what else changes, so two gateways give the same state the same tag. The age of the position
+// is left out because it changes all the time without new information.
+//
+// The digest has no key, so a reader can guess what is in it and compare. It therefore covers only what every reader of the
+// job sees. The revision and the fence, which count changes, stand for the rest: the rider's ID, the zone, the vendor's address.
 
 internal import EnrouteWire
 internal import HTTPValues
@@ -8,23 +11,18 @@ package import Jobs
 internal import LiveState
 
 extension EntityTag {
-    /// `"<epoch>.<status event>.<digest>"`
+    /// `"<epoch>.<status event>.<revision>-<digest>"`
     package init(_ view: JobView) {
         let (record, snapshot) = (view.record, view.snapshot)
         func text(_ json: [UInt8]?) -> String { json.map { String(decoding: $0, as: UTF8.self) } ?? "" }
         let eta = snapshot.eta.map { "\($0.state.rawValue) \($0.at)" } ?? ""
         let parts = [
-            record.kind.rawValue, record.customer.text, record.rider?.text ?? "", record.zone?.text ?? "",
-            text(record.destination?.json), text(record.vendor?.place?.json), record.vendor?.name ?? "",
-            record.vendor?.address ?? "", String(record.fence), snapshot.tracking.rawValue,
-            snapshot.reason?.rawValue ?? "",
+            String(record.fence), snapshot.tracking.rawValue, snapshot.reason?.rawValue ?? "",
             snapshot.travelDeadline.map(String.init) ?? "", view.positionID.map(String.init) ?? "",
             eta, snapshot.geocoding?.rawValue ?? "", snapshot.unavailable?.rawValue ?? "",
-            snapshot.lastSeenAt.map(String.init) ?? "",
-            text(snapshot.riderCard?.json), text(snapshot.display?.json), text(snapshot.metadata?.json),
-            snapshot.customerNote?.text ?? "", text(snapshot.recipient?.json),
+            snapshot.lastSeenAt.map(String.init) ?? "", text(snapshot.riderCard?.json),
         ]
-        self.init("\(record.epoch).\(record.head)", digestOf: parts)
+        self.init("\(record.epoch).\(record.head).\(record.revision)", digestOf: parts)
     }
 }
 

@@ -177,10 +177,11 @@ extension Routes {
 
     /// Checks the pickup, the destination and the zone of a job as they will be, which may be stored already.
     ///
-    /// - Throws: 422 if two of them are too far apart.
+    /// - Throws: 412 if the condition is not met, and 422 if two of them are too far apart.
     /// - Returns: the record with which they were checked; `nil` if the job does not exist.
-    private func checkedRecord(of given: JobRequest) async throws -> JobRecord? {
+    private func checkedRecord(of given: JobRequest, if condition: JobCondition) async throws -> JobRecord? {
         let record = try await self.result(of: self.jobs.ledger.recover(given.job))?.record
+        if let refusal = condition.refusal(for: record) { throw Problem(refusal) }
         let (vendor, destination) = (given.vendor?.place, given.destination)
         if vendor != nil || destination != nil {
             let known = record?.givenPlaces
@@ -224,25 +225,26 @@ extension Routes {
     {
         let grant = try self.grant(request, context, .createJob)
         let job = try self.job(context, grant)
+        let condition = try JobCondition(request)
         return try await self.executeOnce(request, context, by: grant) { request, _ in
-            try await self.createOrUpdate(job, request, context, grant)
+            try await self.createOrUpdate(job, request, context, grant, condition)
         }
     }
 
     private func createOrUpdate(
-        _ job: JobID, _ request: Request, _ context: GatewayRequestContext, _ grant: Grant
+        _ job: JobID, _ request: Request, _ context: GatewayRequestContext, _ grant: Grant, _ condition: JobCondition
     ) async throws -> Response {
         let given = try JobRequest(job, try await self.body(JobBody.self, request, context))
-        var known = try await self.checkedRecord(of: given)
+        var known = try await self.checkedRecord(of: given, if: condition)
         let requested = try await self.geocoded(given)
         for _ in 0..<Self.maxAttempts {
             if let known {
-                let revision = given.isCheckedWithRecord ? known.revision : nil
+                let revision = given.isCheckedWithRecord || !condition.isEmpty ? known.revision : nil
                 if let updated = try await self.update(requested, of: revision, grant) { return updated }
             } else if let created = try await self.createJob(requested, grant) {
                 return created
             }
-            known = try await self.checkedRecord(of: given)
+            known = try await self.checkedRecord(of: given, if: condition)
         }
         throw Problem(Refused(code: .unavailable, message: "The job is being changed concurrently. Try again."))
     }

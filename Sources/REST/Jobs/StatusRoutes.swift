@@ -81,9 +81,7 @@ extension Routes {
         case .none: return nil
         case .head(let head): return head
         case .never: return .never
-        case .malformed:
-            throw Self.badRequest(
-                "If-Match must be one entity tag: the job's ETag, or the ID of its newest status in quotes.")
+        case .malformed: throw Self.malformedIfMatch
         }
     }
 }

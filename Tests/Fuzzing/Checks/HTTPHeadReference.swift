@@ -26,15 +26,18 @@ struct HTTPHeadReference {
     }
 
     let outcome: Outcome
+    /// Whether the head has an expectation that 100 (Continue) may answer before the outcome.
+    let mayContinue: Bool
 
     init(_ stream: ArraySlice<UInt8>, _ settings: GatewaySettings) {
         let parts = Self.parts(stream)
         let broken = parts.error.map { Outcome.refused($0 == .headerOverflow ? 431 : 400) }
         guard let head = parts.head else {
-            self.outcome = broken ?? .waits
+            (self.outcome, self.mayContinue) = (broken ?? .waits, false)
             return
         }
-        let outcome = Self.refusal(head) ?? Self.outcome(head, settings)
+        let outcome = Self.refusal(head) ?? Self.refusedExpectation(head) ?? Self.outcome(head, settings)
+        self.mayContinue = outcome == .passedOn && Self.hasBody(head) && !Self.expectations(head).isEmpty
         // A request is processed when it is complete, or when it is known to be too long.
         let isTooLong = Int(head.headers["content-length"].first ?? "").map { $0 > Routes.maxBodyBytes } == true
         guard outcome == .session || outcome == .passedOn && !isTooLong, !parts.isWhole else {
@@ -89,6 +92,22 @@ struct HTTPHeadReference {
         return lengths.isEmpty || lengths.count == 1 && Int(lengths[0]) != nil ? nil : .refused(400)
     }
 
+    /// RFC 9110 section 10.1.1: the only expectation is 100-continue, and HTTP/1.0 has none.
+    private static func refusedExpectation(_ head: HTTPRequestHead) -> Outcome? {
+        Self.expectations(head).allSatisfy { $0 == "100-continue" } ? nil : .refused(417)
+    }
+
+    private static func expectations(_ head: HTTPRequestHead) -> [String] {
+        guard head.version != .http1_0 else { return [] }
+        return head.headers["expect"].flatMap { $0.split(separator: ",") }.map {
+            $0.trimming { $0 == " " || $0 == "\t" }.lowercased()
+        }
+    }
+
+    private static func hasBody(_ head: HTTPRequestHead) -> Bool {
+        !head.headers["transfer-encoding"].isEmpty || head.headers["content-length"].contains { Int($0) != 0 }
+    }
+
     private static func outcome(_ head: HTTPRequestHead, _ settings: GatewaySettings) -> Outcome {
         func has(_ name: String, _ value: String, exactly: Bool = false) -> Bool {
             head.headers[name].contains { line in
@@ -107,9 +126,7 @@ struct HTTPHeadReference {
         }
         guard ["/v1", "/v1/_echo"].contains(head.uri) else { return .passedOn }
         guard has("upgrade", "websocket") else { return head.method == .GET ? .refused(426) : .passedOn }
-        let hasBody =
-            !head.headers["transfer-encoding"].isEmpty || head.headers["content-length"].contains { Int($0) != 0 }
-        guard head.method == .GET, head.version == .http1_1, !hasBody, has("connection", "upgrade") else {
+        guard head.method == .GET, head.version == .http1_1, !Self.hasBody(head), has("connection", "upgrade") else {
             return .refused(400)
         }
         guard head.headers["sec-websocket-version"] == ["13"] else { return .refused(426) }

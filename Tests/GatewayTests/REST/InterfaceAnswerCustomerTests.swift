@@ -13,7 +13,8 @@ extension InterfaceAnswerTests {
     static let push = try? PushSettings(
         key: PushKey(pem: P256.Signing.PrivateKey().pemRepresentation, contact: "mailto:ops@example.com"))
 
-    /// A note, and a browser that waits for the rider, of a job that is open and of one that has ended.
+    /// A note, and a browser that waits for the rider, of a job that is open and of one that has ended. After that, requests
+    /// for another state of the latter.
     static func askAsCustomer(_ conversation: DocumentedClient) async throws {
         let note = try SampleRequest.good("writeNote")
         try await conversation.ask(200, note)
@@ -29,5 +30,13 @@ extension InterfaceAnswerTests {
         try await conversation.ask(
             200, SampleRequest("POST", "/api/v1/jobs/visit-ended/status", by: .service, #"{"status":"cancelled"}"#))
         try await conversation.ask(409, push.with { $0.path = "/api/v1/jobs/visit-ended/push" })
+        let path = "/api/v1/jobs/visit-ended"
+        for stale in [
+            SampleRequest("PUT", path, by: .service, #"{"kind":"service","zone":"rome"}"#),
+            SampleRequest("PUT", "\(path)/assignment", by: .service, #"{"customer":"bert"}"#),
+            SampleRequest("DELETE", "\(path)/assignment", by: .service), SampleRequest("DELETE", path, by: .service),
+        ] {
+            try await conversation.ask(412, stale.with { $0.headers = ["If-Match: \"1-1\""] })
+        }
     }
 }

@@ -43,6 +43,22 @@ import Testing
         }
     }
 
+    @Test(arguments: [
+        (#"{"kind":"service","customer":"anna",}"#, "must be a JSON object."),
+        (#"{"kind":"service","customer":"anna","customer":"bert"}"#, "duplicate members"),
+        (#"{"kind":"service","customer":"anna","custom\u0065r":"bert"}"#, "duplicate members"),
+        ("\u{FEFF}" + #"{"kind":"service","customer":"anna"}"#, "without a byte order mark"),
+    ])
+    func `malformed JSON is refused, and nothing is written`(body: String, reason: String) async throws {
+        try await within {
+            try await RunningGateway.run(isSecure: false) { gateway in
+                let answer = try await Self.put(gateway, body)
+                #expect(answer.status == 400 && answer.text.contains(reason), "\(answer.text)")
+                #expect(try await gateway.client.send(["KEYS", "job:*"]).get() == .array([]))
+            }
+        }
+    }
+
     @Test func `followers receive a new destination immediately`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false) { gateway in

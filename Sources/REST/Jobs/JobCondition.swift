@@ -1,0 +1,132 @@
+// The conditions of requests that write a job or erase it: If-Match and If-None-Match (RFC 9110 sections 13.1.1 and 13.1.2).
+// A change of the status compares its condition in Redis (`Precondition`). Here it is compared with the record that the gateway
+// reads right before the change.
+
+internal import EnrouteWire
+internal import HTTPTypes
+internal import HTTPValues
+internal import Hummingbird
+internal import Jobs
+internal import LiveState
+
+/// What a request requires of a job before it changes it.
+struct JobCondition: Hashable, Sendable {
+    /// A state of a job, as a header names it: by the job's `ETag` or by the ID of its newest status event.
+    struct NamedState: Hashable, Sendable {
+        let head: ExpectedHead
+        /// `nil` if only the status event is named.
+        let revision: Int64?
+
+        /// - Parameters:
+        ///   - head: the status event that `tag` names.
+        ///   - tag: `"<epoch>.<status event>.<revision>-<digest>"`, with or without quotes. The digest is ignored.
+        /// - Returns: `nil` for a tag that no job has.
+        init?(_ head: ExpectedHead, of tag: some StringProtocol) {
+            let parts = String(tag.trimmed.filter { $0 != "\"" }).split(
+                separator: ".", omittingEmptySubsequences: false)
+            self.head = head
+            // Only the third part differs from what `Precondition` reads.
+            guard parts.count > 2 else {
+                self.revision = nil
+                return
+            }
+            let counted = parts[2].split(separator: "-", omittingEmptySubsequences: false)
+            guard counted.count == 2, let revision = Int64(String(counted[0])) else { return nil }
+            self.revision = revision
+        }
+
+        func matches(_ record: JobRecord) -> Bool {
+            (self.head.epoch ?? record.epoch) == record.epoch && self.head.id == record.head
+                && (self.revision ?? record.revision) == record.revision
+        }
+    }
+
+    /// The request has an `If-Match`: the job must exist.
+    private(set) var mustExist = false
+    /// The request has `If-None-Match: *`: it only creates.
+    private(set) var mustNotExist = false
+    /// The state that `If-Match` names. `nil` without the header, and for `*`.
+    private(set) var expected: NamedState?
+    /// `If-Match` names a state that no job has.
+    private(set) var isImpossible = false
+    /// The states that `If-None-Match` names.
+    private(set) var excluded: [NamedState] = []
+
+    /// Whether the request has no condition.
+    var isEmpty: Bool { !self.mustExist && !self.mustNotExist && self.excluded.isEmpty }
+
+    /// - Parameters:
+    ///   - ifMatch: the lines of `If-Match`. It is one entity tag or `*`.
+    ///   - ifNoneMatch: the lines of `If-None-Match`: a list of entity tags, or `*`. Tags of nothing that a job can have are
+    ///     ignored.
+    /// - Returns: `nil` if `If-Match` is malformed.
+    init?(ifMatch: [String], ifNoneMatch: [String]) {
+        self.mustExist = !ifMatch.isEmpty
+        // Repeated header fields form one list (RFC 9110 section 5.3).
+        let tag = ifMatch.joined(separator: ",")
+        switch Precondition(ifMatch: ifMatch.isEmpty ? nil : tag) {
+        case .none: break
+        case .head(let head):
+            self.expected = NamedState(head, of: tag)
+            self.isImpossible = self.expected == nil
+        case .never: self.isImpossible = true
+        case .malformed: return nil
+        }
+        for item in ifNoneMatch.joined(separator: ",").split(separator: ",") {
+            // If-None-Match compares weakly.
+            let tag = item.trimmed.hasPrefix("W/") ? item.trimmed.dropFirst(2) : item.trimmed
+            if tag == "*" {
+                self.mustNotExist = true
+            } else if case .head(let head) = Precondition(ifMatch: String(tag)), let state = NamedState(head, of: tag) {
+                self.excluded.append(state)
+            }
+        }
+    }
+
+    /// - Throws: 400 if `If-Match` is malformed.
+    init(_ request: Request) throws {
+        let (match, none) = (request.headers[values: .ifMatch], request.headers[values: .ifNoneMatch])
+        guard let condition = JobCondition(ifMatch: match, ifNoneMatch: none) else { throw Routes.malformedIfMatch }
+        self = condition
+    }
+
+    /// Returns why the request must not be carried out, or `nil` if the condition is met.
+    ///
+    /// - Parameter record: the job as it is; `nil` if it does not exist.
+    func refusal(for record: JobRecord?) -> Refused? {
+        guard let record else {
+            guard self.mustExist else { return nil }
+            return Refused(
+                code: .preconditionFailed, message: "The job does not exist. Without If-Match this request creates it.")
+        }
+        if self.mustNotExist {
+            var refused = Refused(
+                code: .preconditionFailed,
+                message: "The job already exists and was not changed. If-None-Match: * allows only a new job.",
+                status: record.status)
+            refused.head = record.head
+            return refused
+        }
+        let isExpected = self.expected?.matches(record) ?? !self.isImpossible
+        guard isExpected, !self.excluded.contains(where: { $0.matches(record) }) else {
+            return Refused(overtakenBy: record.status, record.head)
+        }
+        return nil
+    }
+}
+
+extension Routes {
+    static var malformedIfMatch: Problem {
+        Self.badRequest("If-Match must be one entity tag: the job's ETag, or the ID of its newest status in quotes.")
+    }
+
+    /// Compares a condition with a job that the request changes or erases. A job that does not exist is left to the request.
+    ///
+    /// - Throws: 412 if the condition is not met.
+    func require(_ condition: JobCondition, of job: JobID) async throws {
+        guard !condition.isEmpty, let record = try await self.result(of: self.jobs.ledger.recover(job))?.record else {
+            return
+        }
+        if let refusal = condition.refusal(for: record) { throw Problem(refusal) }
+    }
+}
