@@ -17,7 +17,7 @@ public enum ClientError: Error, Equatable, Sendable, CustomStringConvertible {
     public var description: String {
         switch self {
         case .malformedURL(let url):
-            "Invalid gateway URL \(url). Use wss://host[:port], or ws://host[:port] without TLS."
+            "Invalid gateway URL \(url). Use wss://host[:port], or ws://host[:port] without TLS, with a port from 1 to 65535."
         case .unreachable(let url, let reason):
             "Cannot connect to \(url): \(reason). Check that a gateway is running there."
         case .upgradeRefused(let status) where status >= 500: "The gateway is unavailable (HTTP \(status))."

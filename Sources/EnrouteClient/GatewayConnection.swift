@@ -127,7 +127,7 @@ public struct GatewayConnection: Sendable {
                 }
             })
         var headers: HTTPHeaders = [
-            "host": "\(address.host):\(address.port)", "content-length": "0",
+            "host": address.authority, "content-length": "0",
             "sec-websocket-protocol": Limits.subprotocol,
         ]
         if let token { headers.add(name: "authorization", value: "Bearer \(token)") }

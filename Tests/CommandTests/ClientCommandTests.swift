@@ -119,6 +119,11 @@ import Testing
                     "must start with https://"
                 ),
                 (["ENROUTE_CLIENT_URL": "ftp://a", "ENROUTE_CLIENT_TOKEN": token], 78, "must be https://"),
+                (
+                    ["ENROUTE_CLIENT_URL": "https://127.0.0.1:73979", "ENROUTE_CLIENT_TOKEN": token], 78,
+                    "with a port from 1 to 65535"
+                ),
+                (["ENROUTE_CLIENT_URL": "http://[::1", "ENROUTE_CLIENT_TOKEN": token], 78, "must be https://"),
                 (["ENROUTE_CLIENT_URL": "http://127.0.0.1:9", "ENROUTE_CLIENT_TOKEN": token], 69, "No response from"),
                 (
                     url.merging(["ENROUTE_CLIENT_TOKEN": token, "ENROUTE_CLIENT_CA_FILE": "/no.pem"]) { $1 }, 78,

@@ -37,6 +37,7 @@ import Testing
         ("deploy/README.md", "make release", "a release build takes minutes; the session uses the debug build"),
         ("deploy/README.md", "sudo install", "needs root"),
         ("deploy/README.md", "sudo apt-get", "needs root; `make deps` installs the packages of tests"),
+        ("deploy/hardening.md", "enroute revoke link", "RevokeTests; the link must exist"),
         ("deploy/redis/README.md", "apt-get ", "needs root"),
         ("deploy/redis/README.md", "install -o redis", "needs root"),
         ("deploy/redis/README.md", "systemctl ", "needs systemd"),

@@ -10,11 +10,13 @@ import Testing
 /// `enroute job follow` while its gateway is restarted.
 @Suite(.needsMachine(for: .faults)) struct JobFollowTests {
     /// Runs `enroute serve` on a port for as long as `body` takes, then kills it.
-    private static func withGateway(_ port: Int, _ redis: RedisServer, _ body: () async throws -> Void) async throws {
+    private static func withGateway(
+        _ port: Int, _ redis: RedisServer, host: String = "127.0.0.1", _ body: () async throws -> Void
+    ) async throws {
         let settings: [Environment.Key: String] = [
             "PATH": "/usr/bin:/bin", "ENROUTE_REDIS_LIVE_URL": redis.url, "ENROUTE_MODE": "development",
             "ENROUTE_TLS": "off", "ENROUTE_TOKEN_SECRET": RoadTests.secret, "ENROUTE_LOG_LEVEL": "critical",
-            "ENROUTE_MANAGEMENT": "off", "ENROUTE_LISTEN_HOST": "127.0.0.1", "ENROUTE_LISTEN_PORT": "\(port)",
+            "ENROUTE_MANAGEMENT": "off", "ENROUTE_LISTEN_HOST": host, "ENROUTE_LISTEN_PORT": "\(port)",
         ]
         var platform = PlatformOptions()
         platform.teardownSequence = [.send(signal: .kill, allowedDurationToNextStep: .seconds(1))]
@@ -79,6 +81,27 @@ import Testing
                     return true
                 }
                 #expect(followed)
+            }
+        }
+    }
+
+    @Test func `a job is followed at an IPv6 address`() async throws {
+        try await withServer { redis in
+            let port = try await freePort()
+            let token = try await CommandTests.run(
+                ["token", "--role", "service", "orders"], environment: ["ENROUTE_TOKEN_SECRET": RoadTests.secret])
+            let settings = [
+                "ENROUTE_CLIENT_URL": "http://[::1]:\(port)",
+                "ENROUTE_CLIENT_TOKEN": token.output.trimmingCharacters(in: .whitespacesAndNewlines),
+            ]
+            try await Self.withGateway(port, redis, host: "::1") {
+                for words in [
+                    ["create", "visit-1", "--customer", "anna"], ["status", "visit-1", "cancelled"],
+                    ["follow", "visit-1"],
+                ] {
+                    let outcome = try await CommandTests.run(["job"] + words, environment: settings)
+                    #expect(outcome.code == 0, "\(outcome)")
+                }
             }
         }
     }

@@ -24,6 +24,26 @@ import Testing
         }
     }
 
+    private static let commandsWithExamples =
+        commands + [
+            ["size"], ["streets"], ["explain"], ["job", "correct"], ["job", "link"], ["job", "show"],
+            ["job", "status"],
+            ["token", "inspect"],
+        ]
+
+    @Test(arguments: commandsWithExamples)
+    func `no line of an example is wrapped, so it can be copied`(words: [String]) async throws {
+        let help = try await CommandTests.run(words + ["--help"], environment: ["COLUMNS": "80"]).output
+        let lines = help.split(separator: "\n", omittingEmptySubsequences: false)
+        let examples = lines.drop { $0 != "Examples:" }.dropFirst().prefix { !$0.isEmpty }
+        #expect(!examples.isEmpty)
+        // The rest of a wrapped line is not indented.
+        for line in examples { #expect(line.hasPrefix("  "), "\(line)") }
+        for (line, next) in zip(examples, examples.dropFirst()) {
+            #expect(line.hasSuffix("\\") == next.hasPrefix("    "), "\(line)\n\(next)")
+        }
+    }
+
     @Test func `B44: a log line has a time with milliseconds, and quotes values with spaces`() {
         let time = Date(timeIntervalSince1970: 1_795_248_617.625)
         let line = LogLine.text(

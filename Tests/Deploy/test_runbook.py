@@ -267,7 +267,7 @@ def test_a_revoked_token_and_a_revoked_link_are_refused_and_their_sessions_close
     jti = "8d1c3f0a-5b1e-4d7e-9a51-0f3c2b7a9e11"
     leaked = WebSocket(installation.site.url, trip.orders.token("customer", trip.visit.customer, jti=jti))
     leaked.hear(type="welcome")
-    installation.run(block("Revoking a leaked token or link"), TOKEN=jti, LINK=link["id"])
+    installation.run(block("Revoking a leaked token or link"), TOKEN=jti, LINK=f"https://localhost{link['url']}")
     with pytest.raises(Closed):
         leaked.hear(type="never")
     assert leaked.close_code == 4502

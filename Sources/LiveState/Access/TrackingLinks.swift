@@ -54,6 +54,9 @@ package struct TrackingLinks: Sendable {
         self.keyspace = settings.keyspace
     }
 
+    /// The loop of the client that reads.
+    var eventLoop: any EventLoop { self.ledger.eventLoop }
+
     /// The id of the link that a secret belongs to; `nil` when the text cannot be a secret.
     package static func id(of secret: String) -> String? {
         guard Secret.isValid(secret) else { return nil }

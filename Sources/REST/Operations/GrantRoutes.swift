@@ -24,7 +24,7 @@ extension Routes {
         let grant = try self.grant(request, context, .revokeGrant)
         let id = try context.parameters.require("id")
         guard let subject = RevocationSubject(kind, id: id.percentDecoded) else {
-            throw Self.badRequest("A \(kind.rawValue)'s id must be \(kind.form).")
+            throw Self.badRequest("A \(kind.rawValue)'s id must be \(kind.form).\(Self.advice(on: kind))")
         }
         // A restricted token can revoke only the jobs that it covers.
         if grant.job != nil || grant.rider != nil {
@@ -32,7 +32,8 @@ extension Routes {
                 throw Problem(.forbidden, status: 403, detail: "The token is restricted and does not cover this.")
             }
         }
-        let result = try await self.result(of: self.revocationLog.revoke(subject, by: grant.person, because: "rest"))
+        let revoked = try await self.identified(subject)
+        let result = try await self.result(of: self.revocationLog.revoke(revoked, by: grant.person, because: "rest"))
         guard result.value == .revoked else {
             throw Problem(
                 .unavailable, status: 503,
@@ -40,6 +41,20 @@ extension Routes {
         }
         guard result.isReplicationUnconfirmed else { return Response(status: .noContent) }
         return Response(status: .accepted, headers: [.durability: "unknown"])
+    }
+
+    /// The same subject, but a link that is named by its secret becomes its id. Both have the same form, and a leaked URL
+    /// contains only the secret. A link that does not exist stays as it is: repeating a request must not fail.
+    private func identified(_ subject: RevocationSubject) async throws -> RevocationSubject {
+        guard case .link(let text) = subject, let reference = LinkReference(text) else { return subject }
+        return try await self.result(of: self.links.find(reference)).map { RevocationSubject.link($0) } ?? subject
+    }
+
+    private static func advice(on kind: RevocationSubject.Kind) -> String {
+        kind == .link
+            ? " The response that created the link contains it. Instead of the id, you can send the secret: the "
+                + "\(TrackingLinks.length) digits after # in the link's URL."
+            : ""
     }
 }
 

@@ -22,9 +22,11 @@ struct GatewayClient: Sendable {
         let url = ClientOptions.withoutSlash(url)
         let parts = url.split(separator: "://", maxSplits: 1)
         guard parts.count == 2, ["http", "https"].contains(parts[0]),
-            !parts[1].isEmpty, !parts[1].contains(where: { "/?#@ ".contains($0) })
+            (try? GatewayAddress(Self.socket(of: url))) != nil
         else {
-            throw ConfigurationError(description: "The gateway's URL must be https://host[:port], without a path.")
+            throw ConfigurationError(
+                description:
+                    "The gateway's URL must be https://host[:port], without a path, and with a port from 1 to 65535.")
         }
         guard parts[0] == "https" || LoopbackHost.isHost(of: parts[1]) else {
             throw ConfigurationError(
@@ -49,7 +51,10 @@ struct GatewayClient: Sendable {
     }
 
     /// The URL for `GatewayConnection`.
-    var socket: String { "ws" + self.url.dropFirst("http".count) }
+    var socket: String { Self.socket(of: self.url) }
+
+    /// - Parameter url: http:// or https://
+    private static func socket(of url: String) -> String { "ws" + url.dropFirst("http".count) }
 
     /// Sends a request and returns the response's JSON.
     ///

@@ -19,7 +19,8 @@ struct JobCommand: AsyncParsableCommand {
             Examples:
               enroute job create visit-1 --customer anna --destination 41.9,12.5
               enroute job status visit-1 on_the_way
-              enroute job correct visit-1 --status on_the_way --reason "completed by mistake"
+              enroute job correct visit-1 --status on_the_way \\
+                --reason "completed by mistake"
               enroute job follow visit-1 --json
               enroute job link visit-1
             """),

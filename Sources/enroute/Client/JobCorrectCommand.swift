@@ -16,7 +16,8 @@ extension JobCommand {
                 it is now. The reason is in the log and in the audit: do not name people in it.
 
                 Examples:
-                  enroute job correct order-7 --status in_transit --reason "delivered was set for the wrong order"
+                  enroute job correct order-7 --status in_transit \\
+                    --reason "delivered was set for the wrong order"
                 """))
 
         @OptionGroup var subject: Subject

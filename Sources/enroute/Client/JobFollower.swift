@@ -20,7 +20,7 @@ struct JobFollower: Sendable {
     /// Returns when the job has ended. A gateway that is unavailable or cannot be reached is tried again for ever, with a delay
     /// of at most `ReconnectBackoff.longest`; only the first request must succeed.
     ///
-    /// - Throws: `GatewayRefusal` or `Unavailable` when reconnecting would not help.
+    /// - Throws: `GatewayRefusal`, `Unavailable` or `ConfigurationError` when reconnecting would not help.
     func run() async throws {
         // The first request explains a wrong token or an unknown job better than a close code does.
         _ = try await self.client.send(.get, "jobs/\(self.job)")
@@ -43,6 +43,7 @@ struct JobFollower: Sendable {
                 if case .closed(let code, _) = error, CloseCode(rawValue: code)?.reconnects == false {
                     throw Unavailable(description: error.description)
                 }
+                if case .malformedURL = error { throw ConfigurationError(description: error.description) }
                 Output.complain("enroute: \(error) Reconnecting.\n")
                 try await Task.sleep(for: backoff.next(madeProgress: since != before))
                 if case .upgradeRefused = error { try await self.explainRefusal() }

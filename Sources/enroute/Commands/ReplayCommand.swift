@@ -64,6 +64,10 @@ struct ReplayCommand: AsyncParsableCommand {
             throw ValidationError("--rider must be 1 to 64 characters of A-Z a-z 0-9 _ -.")
         }
         guard (0.1...1000).contains(self.speed) else { throw ValidationError("--speed must be 0.1 to 1000.") }
+        guard (try? GatewayAddress(self.url)) != nil else {
+            throw ValidationError(
+                "--url must be wss://host[:port], or ws://host[:port] without TLS, with a port from 1 to 65535.")
+        }
     }
 
     func run() async throws {

@@ -17,8 +17,9 @@ struct RevokeCommand: AsyncParsableCommand {
             """
             Uses the same configuration as serve. It writes the revocation to the ledger Redis, and every gateway applies it
             within a second: sessions are closed with code 4502, and followers of a job are notified that access has ended.
-            A user can sign in again with a token issued more than 30 s after the revocation. It is safe to repeat. Exit
-            codes: 0 revoked, 69 Redis is unavailable or the revocation list is full, 78 wrong configuration.
+            A user can sign in again with a token issued more than 30 s after the revocation. It is safe to repeat. A link
+            is named by its id, by its secret, or by the URL of its page in quotes. Exit codes: 0 revoked, 65 no such link,
+            69 Redis is unavailable or the revocation list is full, 78 wrong configuration.
 
             Examples:
               enroute revoke user customer-1
@@ -26,13 +27,15 @@ struct RevokeCommand: AsyncParsableCommand {
                 --reason "lost phone"
               enroute revoke job job-7 --config /etc/enroute/enroute.env
               enroute revoke link 0123456789abcdef0123456789abcdef
+              enroute revoke link \\
+                'https://example.com/track/job-7#0123456789abcdef0123456789abcdef'
             """))
 
     @Argument(
         help: "What to revoke: one of \(RevocationSubject.Kind.allCases.map(\.rawValue).joined(separator: ", ")).")
     var kind: String
 
-    @Argument(help: "The user, the token's jti, the job, or the link's id.")
+    @Argument(help: "The user, the token's jti, the job, or the link: its id, its secret or its URL.")
     var id: String
 
     @Option(help: "Reason for the record: at most \(RevocationLog.longestReason) bytes.")
@@ -49,7 +52,11 @@ struct RevokeCommand: AsyncParsableCommand {
             let kinds = RevocationSubject.Kind.allCases.map(\.rawValue).joined(separator: ", ")
             throw ValidationError("\(self.kind) cannot be revoked: it must be one of \(kinds).")
         }
-        guard RevocationSubject(kind, id: self.id) != nil else {
+        if kind == .link {
+            guard LinkReference(self.id) != nil else {
+                throw ValidationError("The link must be \(LinkReference.forms).")
+            }
+        } else if RevocationSubject(kind, id: self.id) == nil {
             throw ValidationError("The id of a \(kind.rawValue) must be \(kind.form).")
         }
         guard PersonID(self.actor) != nil else {
@@ -74,8 +81,8 @@ struct RevokeCommand: AsyncParsableCommand {
             }.get()
             defer { client.stop() }
             try await client.start().get()
-            // `validate` has checked them.
-            let subject = RevocationSubject(RevocationSubject.Kind(rawValue: self.kind)!, id: self.id)!
+            let subject = try await self.subject(client, state)
+            // `validate` has checked the actor.
             let answer = try await RevocationLog(ledger: client, settings: state)
                 .revoke(subject, by: PersonID(self.actor)!, because: self.reason).get()
             guard answer.value == .revoked else {
@@ -84,9 +91,28 @@ struct RevokeCommand: AsyncParsableCommand {
                         + "after ENROUTE_JOB_RETENTION_SECONDS if that is longer. Retry later.")
             }
             say(
-                "revoked \(self.kind) \(self.id)"
+                "revoked \(self.kind) \(subject.id)"
                     + (answer.isReplicationUnconfirmed
                         ? "; replication is not confirmed: repeat it after a failover" : ""))
         }
     }
+
+    /// What to revoke. A link that is named by its secret becomes its id, so that nothing prints or stores the secret.
+    ///
+    /// - Throws: `NoSuchLink`.
+    private func subject(_ ledger: RedisClient, _ state: LiveStateSettings) async throws -> RevocationSubject {
+        // `validate` has checked both.
+        let kind = RevocationSubject.Kind(rawValue: self.kind)!
+        guard kind == .link else { return RevocationSubject(kind, id: self.id)! }
+        let links = TrackingLinks(ledger: ledger, settings: state)
+        guard let id = try await links.find(LinkReference(self.id)!).get() else { throw NoSuchLink() }
+        return .link(id)
+    }
+}
+
+/// No link has the id or the secret. It may have expired, so this is not necessarily a mistake.
+struct NoSuchLink: Error, CustomStringConvertible {
+    let description =
+        "No link has this id or secret: it has expired, or it was not copied completely. Nothing was revoked. To revoke "
+        + "every access to its job, use enroute revoke job."
 }

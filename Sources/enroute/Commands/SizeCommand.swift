@@ -15,7 +15,8 @@ struct SizeCommand: AsyncParsableCommand {
 
             Examples:
               enroute size --riders 10000 --interval 5 --followers 1
-              enroute size --riders 500 --jobs-per-rider 4 --followers 2 --utilisation 40 --json
+              enroute size --riders 500 --jobs-per-rider 4 --followers 2 \\
+                --utilisation 40 --json
             """))
 
     @Option(help: "Riders who report at the same time.")

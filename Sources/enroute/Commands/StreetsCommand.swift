@@ -22,7 +22,8 @@ struct StreetsCommand: AsyncParsableCommand {
 
             Examples:
               enroute streets build vienna.osm.pbf --output vienna.streets
-              enroute streets route vienna.streets --from 48.2082,16.3738 --to 48.1851,16.3771 --vehicle bicycle
+              enroute streets route vienna.streets \\
+                --from 48.2082,16.3738 --to 48.1851,16.3771 --vehicle bicycle
             """),
         subcommands: [Build.self, Route.self, Measure.self])
 

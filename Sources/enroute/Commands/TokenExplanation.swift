@@ -56,7 +56,7 @@ struct TokenExplanation {
 
     private func text(_ refusal: TokenRefusal) -> String {
         var lines = ["The token is refused. \(refusal.sentence)"]
-        if let advice = Self.advice(refusal) { lines.append(advice) }
+        if let advice = refusal.advice(for: self.providers) { lines.append(advice) }
         guard let token = self.unverified else { return lines.joined(separator: "\n") }
         lines.append("The token says, verified or not:")
         let (algorithm, keyID) = (Self.printable(token.algorithm), Self.printable(token.keyID))
@@ -112,37 +112,6 @@ struct TokenExplanation {
         Date(timeIntervalSince1970: Double(seconds)).formatted(.iso8601)
     }
 
-    /// Which settings to compare. The names in a section of the providers file have no prefix.
-    private static func advice(_ refusal: TokenRefusal) -> String? {
-        switch refusal.reason {
-        case .missingClaim where refusal.claim == .tokenID:
-            "If your provider offers no jti, set ENROUTE_TOKEN_JTI=optional."
-        case .wrongIssuer,
-            .missingClaim where refusal.claim == .issuer:
-            "Compare it with ENROUTE_TOKEN_ISSUER, or with ISSUER in the file of ENROUTE_TOKEN_PROVIDERS_FILE."
-        case .wrongAudience,
-            .missingClaim where refusal.claim == .audience:
-            "Compare it with ENROUTE_TOKEN_AUDIENCE. If another claim contains the audience, set "
-                + "ENROUTE_TOKEN_AUDIENCE_CLAIM."
-        case .badSubject:
-            "With ENROUTE_TOKEN_PERSON_FORM=hashed, any id is accepted. ENROUTE_TOKEN_PERSON_CLAIM selects another claim."
-        case .missingClaim, .malformed:
-            refusal.claim.map {
-                "If a claim other than \($0) contains it, set ENROUTE_TOKEN_ROLE_CLAIM or ENROUTE_TOKEN_PERSON_CLAIM. A "
-                    + "claim with several roles needs ENROUTE_TOKEN_ROLES."
-            }
-        case .unknownRole, .unmappedRole:
-            "Map its values with ENROUTE_TOKEN_ROLES, such as courier:rider, or set ENROUTE_TOKEN_DEFAULT_ROLE."
-        case .unknownKey, .badSignature, .wrongAlgorithm:
-            "Check that ENROUTE_TOKEN_JWKS_URL or ENROUTE_TOKEN_PUBLIC_KEY_FILES belong to the issuer of this token, and "
-                + "that ENROUTE_TOKEN_ALGORITHMS contains its algorithm."
-        case .keyUnavailable: "Check that this machine reaches ENROUTE_TOKEN_JWKS_URL."
-        case .wrongType: "If this is an access token, set ENROUTE_TOKEN_TYPE to its typ."
-        case .lifetimeTooLong: "Make your provider's access tokens valid for a shorter time."
-        default: nil
-        }
-    }
-
     // MARK: JSON
 
     private struct Document: Encodable {
@@ -186,7 +155,8 @@ struct TokenExplanation {
             case .failure(let refusal):
                 document = Document(
                     accepted: false, reason: "\(refusal.reason)", claim: refusal.claim?.description,
-                    detail: refusal.sentence, advice: Self.advice(refusal), claims: self.unverified?.claims)
+                    detail: refusal.sentence, advice: refusal.advice(for: self.providers),
+                    claims: self.unverified?.claims)
             }
             let encoder = JSONEncoder()
             encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]

@@ -47,7 +47,7 @@ private func advice(on error: any Error) -> String {
 func exitCode(of error: any Error) -> ExitCode? {
     switch error {
     case is ExitCode, is ValidationError, is CleanExit: nil
-    case is JourneyError, is StreetFileError, is StreetInputError: .unusableInput
+    case is JourneyError, is StreetFileError, is StreetInputError, is NoSuchLink: .unusableInput
     case is ConfigurationError, is TokenVerifier.Key.InvalidSetting, is TLSConfigurationError,
         is RedisAddress.Malformed,
         is TrustedProxies.Malformed,
