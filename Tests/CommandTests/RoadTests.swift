@@ -161,7 +161,7 @@ import Testing
         try await Self.withFolder { folder in
             let trip = try Self.writeTrip(to: folder)
             for (options, code, message) in [
-                (["--url", "foo"], 69 as Int32, "Invalid gateway URL foo. Use wss://host[:port]"),
+                (["--url", "foo"], 64 as Int32, "--url must be wss://host[:port], or ws://host[:port] without TLS"),
                 (["--authorities", "/nope"], 78, "--authorities names /nope, which cannot be read. Name a PEM file"),
                 (["--authorities", trip], 78, "--authorities names \(trip), which contains no PEM certificate"),
             ] {
