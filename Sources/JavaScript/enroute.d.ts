@@ -2,7 +2,7 @@
 // clock. The guide is enroute-js.md in Sources/WebAssets of the repository.
 
 export interface EnrouteOptions {
-  /** Address of the gateway or its WebSocket: `https://host`, `wss://host/v1`, or a path that begins with `/`. Default: `/v1`. */
+  /** The gateway (`https://host`), its WebSocket (`wss://host/v1`), or a path that begins with `/`. Default: `/v1`. */
   url?: string;
   /**
    * Returns the credential. It is called for each connection and each request, so it can return a fresh token. `null` means

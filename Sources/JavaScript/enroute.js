@@ -33,8 +33,7 @@ export class Enroute {
     const host = /^(?:ws|http)s?:\/\/[^/]+/;
     const origin = host.exec(url)?.[0] ?? globalThis.location?.origin ?? '';
     const absolute = (path, usual) => {
-      const alone = host.exec(path)?.[0];
-      // The address of the gateway alone, as for the Swift client and `enroute`.
+      const alone = host.exec(path)?.[0]; // the address of the gateway alone, as for the Swift client
       if (alone) return alone === path.replace(/\/$/, '') ? alone + usual : path;
       // Behind an origin, a host without a scheme would be another host, and the credential would be sent to it.
       if (path.startsWith('/')) return origin + path;
