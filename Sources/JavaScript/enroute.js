@@ -30,13 +30,12 @@ export class Enroute {
   /** @param {import('./enroute').EnrouteOptions} options */
   constructor(options) {
     const {url = '/v1', rest = '/api/v1'} = options;
-    const host = /^(?:ws|http)s?:\/\/[^/]+/;
-    const origin = host.exec(url)?.[0] ?? globalThis.location?.origin ?? '';
+    const [host, here] = [/^(?:ws|http)s?:\/\/[^/]+/, globalThis.location?.origin ?? ''];
     const absolute = (path, usual) => {
-      const alone = host.exec(path)?.[0]; // the address of the gateway alone, as for the Swift client
+      const [alone] = host.exec(path) ?? []; // the address of the gateway alone, as for the Swift client
       if (alone) return alone === path.replace(/\/$/, '') ? alone + usual : path;
+      if (path.startsWith('/')) return (host.exec(url)?.[0] ?? here) + path;
       // Behind an origin, a host without a scheme would be another host, and the credential would be sent to it.
-      if (path.startsWith('/')) return origin + path;
       throw new TypeError(`This is not a valid address: ${path}`);
     };
     this.#options = {
