@@ -47,11 +47,8 @@ packages:
 	.build-tools/venv/bin/pip install --quiet --disable-pip-version-check -r $<
 	cp $< $@
 
-# The index is for editors; without it a build takes a sixth less CPU.
-INDEX = $(if $(CI),--disable-index-store)
-
 build: packages ## builds for development: .build/debug/enroute
-	swift build $(INDEX)
+	swift build
 
 # Exclusivity is checked in debug and in tests; the dependencies are part of the hot path too (Sources/SecureSocket/decisions).
 # Swift's standard library is linked in: machines that run gateways have no toolchain.
@@ -114,7 +111,7 @@ test-beside:
 	@$(MAKE) --no-print-directory --jobs=3 --keep-going --output-sync=recurse READY=1 BROWSER="-m lean -n 2 --dist loadfile" DEPLOY=--others $(BESIDE)
 
 build-tests: deps
-	swift build --build-tests $(INDEX) --explicit-target-dependency-import-check error
+	swift build --build-tests --explicit-target-dependency-import-check error
 
 # Words for `swift test`, for example TESTS="--filter GatewayTests".
 TESTS =
