@@ -115,7 +115,8 @@ REDIS = [
     lines("Malformed values, lost audit entries, unfinished changes", "All should be 0.", "ops",
           (rate("enroute_redis_invalid_values_total"), "malformed values"),
           (rate("enroute_audit_entries_lost_total"), "lost audit entries"),
-          (rate("enroute_unfinished_changes_total", by="outcome") + " > 0", "changes: {{outcome}}"),
+          (rate("enroute_unfinished_changes_total", 'outcome="deferred"'), "changes deferred"),
+          (rate("enroute_unfinished_changes_total", 'outcome="abandoned"'), "changes abandoned"),
           alerts=("EnrouteRedisInvalidValues", "EnrouteAuditEntriesLost")),
 ]
 

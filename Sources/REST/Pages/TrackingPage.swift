@@ -59,8 +59,7 @@ extension Routes {
             times: log.reduce(into: [:]) { if !$1.isLate { $0[$1.status.rawValue] = $1.at } },
             shop: record.status.end == nil
                 ? record.vendor?.place.map { .init(lat: $0.latitude, lon: $0.longitude) } : nil,
-            // A link is passed on, so once it opens no session any longer, it tells nothing about the rider.
-            rider: grant.link == nil ? try await self.result(of: self.jobs.nameOfRider(after: record)) : nil,
+            rider: try await self.result(of: self.jobs.nameOfRider(after: record)),
             can: self.actions(record, grant))
     }
 
@@ -88,7 +87,7 @@ private struct PageFacts: Encodable {
     var times: [String: Int64]
     /// Where the order comes from, until the job ends.
     var shop: Place?
-    /// The name of the rider who came, once the job has ended, for a customer who has signed in.
+    /// The name of the rider who came, once the job has ended, also by a link.
     var rider: String?
     /// What the customer may do.
     var can: Actions?
