@@ -33,7 +33,7 @@ package struct Refused: Error {
         case let error as RedisError where error.isMalformedData || error.isUnexpectedAnswer:
             self.init(
                 code: .internal,
-                message: "Redis holds malformed data that this request needs. The gateway's log names the key.")
+                message: "Redis holds malformed data that this request needs. The gateway's log contains the cause.")
             self.cause = Self.cause(of: error)
         default:
             self.init(code: .internal, message: "An internal error occurred. The gateway's log contains the cause.")

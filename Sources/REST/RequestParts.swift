@@ -74,8 +74,8 @@ extension Routes {
 
     /// Decodes the body.
     ///
-    /// - Throws: 400 for malformed JSON (also if it is not UTF-8 or has duplicate members) or a number that does not fit into 64 bits, and 422 for well-formed JSON with missing
-    ///   or invalid members.
+    /// - Throws: 400 for malformed JSON (also if it is not UTF-8 or has duplicate members) or a number that does not fit into
+    ///   64 bits, and 422 for well-formed JSON with missing or invalid members.
     package func body<Body: Decodable>(
         _ type: Body.Type, _ request: Request, _ context: GatewayRequestContext
     ) async throws -> Body {

@@ -237,7 +237,7 @@ package final class HTTPExchange: ChannelInboundHandler, RemovableChannelHandler
         }
     }
 
-    /// Any GET of a path for WebSockets: one that is no handshake gets an error that says so.
+    /// Any GET of a path for WebSockets: one that is not a handshake gets an error that says so.
     private func isHandshake(_ head: HTTPRequestHead) -> Bool {
         !self.connections.isManagement && Admission.isWebSocketPath(head.uri, self.connections.settings)
             && (head.method == .GET || Admission.isUpgrade(head))

@@ -3,7 +3,8 @@
 // is left out because it changes all the time without new information.
 //
 // The digest has no key, so a reader can guess what is in it and compare. It therefore covers only what every reader of the
-// job sees. The revision and the fence, which count changes, stand for the rest: the rider's ID, the zone, the vendor's address.
+// job sees. The revision and the fence, which count changes, stand for the rest: the rider's ID, the zone and the vendor's
+// address.
 
 internal import EnrouteWire
 internal import HTTPValues

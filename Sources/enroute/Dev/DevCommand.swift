@@ -115,7 +115,9 @@ struct DevCommand: AsyncParsableCommand {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await riders.keepReachable(DevGuide.rider) }
             group.addTask { try await riders.move(self.seedJobs) }
-            try await group.waitForAll()
+            // Neither ends before the other, unless it has failed.
+            defer { group.cancelAll() }
+            try await group.next()
         }
     }
 

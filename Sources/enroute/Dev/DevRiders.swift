@@ -29,7 +29,7 @@ struct DevRiders: Sendable {
     func keepReachable(_ rider: DemoOrders.Party) async throws {
         while true {
             try await Task.sleep(for: Self.heartbeat)
-            // The person who tries the gateway may have set it offline, or uses it with a phone.
+            // Refused when the rider was set offline, or has another device: the person who tries the gateway decides.
             _ = try? await self.orders.send(.PUT, "riders/me/presence", [:], by: rider)
         }
     }
