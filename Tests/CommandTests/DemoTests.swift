@@ -15,7 +15,10 @@ import Testing
 #endif
 
 /// `enroute demo` from start to stop.
-@Suite struct DemoTests {
+@Suite(.needsMachine(for: .faults)) struct DemoTests {
+    /// Each starts two gateways and two Redis servers, and builds a town.
+    private static let demos = Turns(3, for: .faults)
+
     /// A running demo.
     struct Running {
         let lines: [String]
@@ -53,7 +56,10 @@ import Testing
         /// Waits until the stage's state matches.
         func shows(_ what: ([String: Any]) -> Bool) async throws -> Bool {
             let deadline = ContinuousClock.now + .seconds(60)
-            while ContinuousClock.now < deadline { if what(try await self.state()) { return true } }
+            while ContinuousClock.now < deadline {
+                if what(try await self.state()) { return true }
+                await pause(.milliseconds(100))
+            }
             return false
         }
     }
@@ -63,6 +69,12 @@ import Testing
     /// - Returns: its output, the number of processes it started, and those that are still running.
     static func run(
         _ words: [String], ending signal: Signal, _ body: (Running) async throws -> Void = { _ in }
+    ) async throws -> (lines: [String], started: Int, left: [String]) {
+        try await Self.demos.take { try await Self.runAtOnce(words, ending: signal, body) }
+    }
+
+    private static func runAtOnce(
+        _ words: [String], ending signal: Signal, _ body: (Running) async throws -> Void
     ) async throws -> (lines: [String], started: Int, left: [String]) {
         // Short, because the path of a unix socket has at most 103 bytes.
         let folder = FileManager.default.temporaryDirectory.appending(path: "enroute-\(UUID().uuidString.prefix(8))")
@@ -98,7 +110,10 @@ import Testing
         // The kernel kills them when their parent is gone, which may take a moment.
         let deadline = ContinuousClock.now + .seconds(30)
         var left = try Self.processes(naming: folder.path)
-        while !left.isEmpty, ContinuousClock.now < deadline { left = try Self.processes(naming: folder.path) }
+        while !left.isEmpty, ContinuousClock.now < deadline {
+            await pause(.milliseconds(100))
+            left = try Self.processes(naming: folder.path)
+        }
         return (lines, started, left)
     }
 

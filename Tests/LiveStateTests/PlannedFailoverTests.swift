@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 
 /// A ledger with two replicas and Sentinels, and planned failovers during writes.
-@Suite(.serialized, .needsMachine(for: .faults)) struct PlannedFailoverTests {
+@Suite(.needsMachine(for: .faults)) struct PlannedFailoverTests {
     private static let settings = LiveStateSettings()
     private static let failovers = 2
     /// Number of jobs that are written concurrently.

@@ -12,9 +12,10 @@ import Testing
     ]
 
     @Test func `time passes in one place of the tests`() throws {
+        let words = ["sleep", "scheduleTask("]
         let wait = /\.sleep\(|scheduleTask\(|Thread\.sleep|usleep\(|nanosleep\(/
         for file in try Project.files("Tests", ".swift") where !Self.clocks.contains(file.name) {
-            let isTidy = file.text.firstMatch(of: wait) == nil
+            let isTidy = !words.contains { file.contains($0) } || file.text.firstMatch(of: wait) == nil
             #expect(isTidy, "\(file.path): wait with becomes, eventually or pause")
         }
     }

@@ -6,7 +6,7 @@ import Testing
 
 /// Failovers of Redis. In each test `OutageScenario` checks that no client is disconnected and that followers miss nothing. Each
 /// fleet fails over `ENROUTE_FAILOVERS` times, by default once.
-@Suite(.serialized, .needsMachine(for: .faults)) struct FailoverTests {
+@Suite(.needsMachine(for: .faults)) struct FailoverTests {
     // MARK: Sentinel
 
     private static func withSentinels(

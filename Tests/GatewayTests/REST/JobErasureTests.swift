@@ -14,6 +14,7 @@ import Testing
 /// `DELETE jobs/{job}`: nothing of the job stays, everybody who follows it is notified, and it can be created again.
 @Suite struct JobErasureTests {
     private static let path = "/api/v1/jobs/order-1"
+    private static let verdicts = "job:{order-1}:verdicts"
 
     private static func run(_ body: @escaping @Sendable (RunningGateway) async throws -> Void) async throws {
         try await within {
@@ -86,7 +87,9 @@ import Testing
                 var left: [String] = []
                 for key in try await gateway.client.run("KEYS", "*").array?.compactMap(\.text) ?? [] {
                     // What Redis forgets by itself within minutes, and what stays on purpose: the audit trail.
-                    let passes = ["job:{order-1}", "job:{order-1}:travel"].contains(key) || key.hasPrefix("gateway")
+                    let passes =
+                        ["job:{order-1}", "job:{order-1}:travel", Self.verdicts].contains(key)
+                        || key.hasPrefix("gateway")
                     if key.contains("order-1") || key.hasPrefix("link:"), !passes { left.append(key) }
                 }
                 return left.isEmpty
@@ -97,6 +100,11 @@ import Testing
             #expect(record == ["fence"])
             let travel = try await gateway.client.run("GET", "job:{order-1}:travel").text
             #expect(travel?.contains("rider-1") != true)
+            // The rider's phone may have been refused after the erasure: counts without a place, for at most a minute.
+            let refusals = try await gateway.client.run("HKEYS", Self.verdicts).array?.compactMap(\.text) ?? []
+            #expect(refusals.allSatisfy { $0.hasPrefix("travel_mode_off") || $0.hasPrefix("at:") }, "\(refusals)")
+            let remaining = try #require(try await gateway.client.run("PTTL", Self.verdicts).integer)
+            #expect(remaining == -2 || (0...60_000).contains(remaining), "\(remaining) ms")
             for list in ["jobs:rider:{rider-1}", "jobs:customer:{anna}", "zone:{rome}:jobs"] {
                 let listed = try await gateway.client.run("ZSCORE", list, "order-1")
                 #expect(listed == .null, "\(list)")
