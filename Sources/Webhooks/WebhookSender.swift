@@ -28,7 +28,7 @@ package final class WebhookSender: Sendable {
         var host: String
     }
 
-    private let settings: WebhookSettings
+    let settings: WebhookSettings
     private let pinned = Mutex<[Endpoint: Pinned]>([:])
     /// Maximum number of endpoints with connections. Twice the webhooks, because those of a removed one are closed only when
     /// there are more.
