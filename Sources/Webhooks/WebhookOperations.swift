@@ -29,7 +29,9 @@ package struct WebhookOperations: Sendable {
     /// - Throws: `Refusal`, or an error of Redis.
     package func add(url: String, types: [String], secret: String? = nil) async throws -> Webhook {
         let endpoint: EndpointURL
-        do throws(EndpointURL.Invalid) { endpoint = try EndpointURL(url) } catch {
+        do throws(EndpointURL.Invalid) {
+            endpoint = try EndpointURL(url, allowsPlainLoopback: self.sender.settings.allowsPlainLoopback)
+        } catch {
             throw Refusal(description: "The URL \(error)")
         }
         let kinds = try types.map { type in
