@@ -113,10 +113,11 @@ let package = Package(
         module("Fanout", "", hot + [optimised]),
         module("OutboundHTTP", "Resilience NIOCore NIOHTTP1 AsyncHTTPClient NIOSSL"),
         module("Access", "EnrouteWire OutboundHTTP Crypto CryptoExtras JWTKit"),
-        module("Journeys", "CZlib"),
+        module("Gzip", "CZlib"),
+        module("Journeys", "Gzip"),
         module("Tracking", "EnrouteWire", strict + [optimised]),
         module("Routing", "EnrouteWire OutboundHTTP"),
-        module("Streets", "CZlib EnrouteWire", strict + [optimised]),
+        module("Streets", "CZlib EnrouteWire Gzip", strict + [optimised]),
         module("Events", "EnrouteWire OutboundHTTP Crypto SwiftASN1 X509"),
 
         // Layer 2: state.
@@ -179,8 +180,8 @@ let package = Package(
         module(
             "TestSupport",
             """
-            Embedded Redis NIOConcurrencyHelpers NIOCore NIOHTTP1 NIOPosix Crypto CryptoExtras Logging NIOSSL SwiftASN1
-            X509
+            CZlib Embedded Redis NIOConcurrencyHelpers NIOCore NIOHTTP1 NIOPosix Crypto CryptoExtras Logging NIOSSL
+            SwiftASN1 X509
             """, path: "Tests/TestSupport"),
         tests("TestSupportTests", "Redis TestSupport NIOCore Subprocess"),
         tests("EnrouteWireTests", "EnrouteWire TestSupport"),
@@ -204,9 +205,10 @@ let package = Package(
             [.unsafeFlags(["-O", "-enforce-exclusivity=unchecked"], .when(configuration: .debug))]),
         tests("AccessTests", "Access EnrouteWire Crypto CryptoExtras JWTKit"),
         tests("EventsTests", "EnrouteWire Events TestSupport Crypto CryptoExtras SwiftASN1 X509"),
-        tests("JourneysTests", "CZlib Journeys"),
+        tests("GzipTests", "Gzip TestSupport"),
+        tests("JourneysTests", "Journeys TestSupport"),
         tests("RoutingTests", "EnrouteWire Routing TestSupport NIOConcurrencyHelpers"),
-        tests("StreetsTests", "CZlib EnrouteWire Streets"),
+        tests("StreetsTests", "CZlib EnrouteWire Gzip Streets TestSupport"),
         tests("TrackingTests", "EnrouteWire Journeys Tracking"),
         tests(
             "LiveStateTests",

@@ -139,9 +139,8 @@ package struct GatewayServer: Service, CustomStringConvertible {
         let shared = SharedServices(
             settings: self.settings.realtime, pages: Pages(settings: self.settings.pages),
             origins: self.settings.origins, topics: self.settings.topics, quotas: quotas, revocations: revocations,
-            eventCounts: eventCounts, loops: LoopMap(states, loops: loops),
-            operations: operations, tiles: tiles, webhookSender: sender,
-            webhookResolver: self.settings.webhooks.resolver,
+            eventCounts: eventCounts, loops: LoopMap(states, loops: loops), operations: operations, tiles: tiles,
+            webhookSender: sender,
             becomeStream: { channel in
                 let exchange = try channel.pipeline.syncOperations.handler(type: HTTPExchange.self)
                 try exchange.switchToStream()

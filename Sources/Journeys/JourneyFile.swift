@@ -1,6 +1,7 @@
 // Loads a recording: the file name determines the format and, with .gz, the compression.
 
 internal import Foundation
+internal import Gzip
 
 extension Journey {
     /// Reads a recording.
@@ -54,7 +55,7 @@ enum RecordingFile {
     /// Maximum size of an unpacked file in bytes.
     static let largest = 256 * 1_048_576
 
-    static func bytes(_ path: String) throws(JourneyError) -> Data {
+    static func bytes(_ path: String, limitBytes: Int = Self.largest) throws(JourneyError) -> Data {
         let data: Data
         if (try? URL(fileURLWithPath: path).resourceValues(forKeys: [.isDirectoryKey]))?.isDirectory == true {
             throw .unreadable(path: path, reason: "it is a folder: name the files in it")
@@ -67,8 +68,20 @@ enum RecordingFile {
                 ? "the file does not exist" : "\(error.localizedDescription)"
             throw .unreadable(path: path, reason: reason)
         }
-        guard data.count <= self.largest else { throw .tooLarge(limitBytes: self.largest) }
-        return path.hasSuffix(".gz") ? try Gzip.inflate(data, limitBytes: self.largest) : data
+        guard data.count <= limitBytes else { throw .tooLarge(limitBytes: limitBytes) }
+        return path.hasSuffix(".gz") ? try self.unpacked(data, limitBytes: limitBytes) : data
+    }
+
+    private static func unpacked(_ data: Data, limitBytes: Int) throws(JourneyError) -> Data {
+        do throws(GzipError) {
+            return try GzipReader.unpack(data, maxBytes: limitBytes)
+        } catch {
+            switch error {
+            case .damaged(_, let reason): throw .corruptGzip(reason: reason)
+            case .tooLarge(let limit): throw .tooLarge(limitBytes: limit)
+            case .outOfMemory: throw .corruptGzip(reason: "zlib could not allocate memory")
+            }
+        }
     }
 
     /// Lines with their numbers from 1, without line endings or a byte order mark.

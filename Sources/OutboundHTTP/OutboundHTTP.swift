@@ -44,12 +44,20 @@ package struct OutboundHTTP: Sendable {
     ///   - address: an IP address.
     ///   - connections: how many may be open at the same time.
     package func pinned(_ host: String, to address: String, connections: Int) -> OutboundHTTP {
-        var pinned = self
+        var pinned = self.reusing(connections: connections)
         pinned.configuration.dnsOverride = [host: address]
-        pinned.configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = connections
-        // Shorter than servers keep idle connections: a request on one that the server just closed would fail.
-        pinned.configuration.connectionPool.idleTimeout = .seconds(4)
         return pinned
+    }
+
+    /// Returns a client for `OutboundConnections`, which resolves names itself.
+    ///
+    /// - Parameter connections: how many may be open to a host at the same time.
+    package func reusing(connections: Int) -> OutboundHTTP {
+        var reusing = self
+        reusing.configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = connections
+        // Shorter than servers keep idle connections: a request on one that the server just closed would fail.
+        reusing.configuration.connectionPool.idleTimeout = .seconds(4)
+        return reusing
     }
 
     /// Sends a request over a new connection.

@@ -25,10 +25,8 @@ package struct SharedServices: Sendable {
     package let operations: OperationsQueries
     /// `nil` if no tile provider is configured.
     package let tiles: TileProxy?
-    /// Sends tests of webhooks.
+    /// Sends tests of webhooks, and knows where the endpoints of new ones may be.
     package let webhookSender: WebhookSender
-    /// Checks where the endpoints of new webhooks are.
-    package let webhookResolver: HostResolver
     /// Turns the current response of a connection into a stream that a session writes. Must be called on the connection's event
     /// loop.
     ///
@@ -42,13 +40,11 @@ package struct SharedServices: Sendable {
         settings: RealtimeSettings, pages: Pages, origins: AllowedOrigins = .own, topics: SNSVerifier?, quotas: Quotas,
         revocations: Revocations,
         eventCounts: SharedCounts, loops: LoopMap, operations: OperationsQueries, tiles: TileProxy?,
-        webhookSender: WebhookSender, webhookResolver: HostResolver,
-        becomeStream: @escaping @Sendable (any Channel) throws -> Bool
+        webhookSender: WebhookSender, becomeStream: @escaping @Sendable (any Channel) throws -> Bool
     ) {
         (self.settings, self.pages, self.origins, self.topics) = (settings, pages, origins, topics)
         (self.quotas, self.revocations, self.eventCounts) = (quotas, revocations, eventCounts)
         (self.loops, self.operations, self.tiles) = (loops, operations, tiles)
-        (self.webhookSender, self.webhookResolver) = (webhookSender, webhookResolver)
-        self.becomeStream = becomeStream
+        (self.webhookSender, self.becomeStream) = (webhookSender, becomeStream)
     }
 }

@@ -2,6 +2,7 @@
 // that is checked must be the host that is connected to.
 
 internal import FoundationEssentials
+internal import OutboundHTTP
 
 /// An https URL without user, fragment or unusual characters. A value.
 package struct EndpointURL: Sendable, Hashable, CustomStringConvertible {
@@ -14,28 +15,42 @@ package struct EndpointURL: Sendable, Hashable, CustomStringConvertible {
     /// A name in lower case, or an address; an IPv6 address without brackets.
     package let host: String
     package let port: Int
+    /// Whether it is http, which only gateways for development allow.
+    let isPlain: Bool
 
     /// Maximum length in bytes.
     package static let longest = 1_024
 
-    package init(_ text: String) throws(Invalid) {
+    /// - Parameter allowsPlainLoopback: whether the URL may be http if its host is this machine.
+    package init(_ text: String, allowsPlainLoopback: Bool = false) throws(Invalid) {
         guard (1...Self.longest).contains(text.utf8.count), text.utf8.allSatisfy({ (33...126).contains($0) }) else {
             throw Invalid(description: "must be 1 to \(Self.longest) ASCII characters without spaces.")
         }
-        guard text.hasPrefix("https://") else { throw Invalid(description: "must start with https://.") }
-        let rest = text.dropFirst("https://".count)
+        let isPlain = allowsPlainLoopback && text.hasPrefix("http://")
+        guard isPlain || text.hasPrefix("https://") else { throw Self.notHTTPS(allowsPlainLoopback) }
+        let rest = text.dropFirst(isPlain ? "http://".count : "https://".count)
         let authority = rest.prefix { !"/?#".contains($0) }
         guard !text.contains("#"), !text.contains("\\"), !authority.contains("@") else {
             throw Invalid(description: "must not contain a user, a fragment or a backslash.")
         }
         let (host, port) = try Self.parts(of: authority)
+        guard !isPlain || LoopbackHost.contains(host) else { throw Self.notHTTPS(allowsPlainLoopback) }
         guard URL(string: text)?.host() == host || host.contains(":") else {
             throw Invalid(description: "has a host that cannot be read.")
         }
-        (self.description, self.host, self.port) = (text, host, port)
+        (self.description, self.host, self.isPlain) = (text, host, isPlain)
+        self.port = port ?? (isPlain ? 80 : 443)
     }
 
-    private static func parts(of authority: Substring) throws(Invalid) -> (String, Int) {
+    private static func notHTTPS(_ allowsPlainLoopback: Bool) -> Invalid {
+        Invalid(
+            description: allowsPlainLoopback
+                ? "must start with https://, or with http:// if its host is localhost, 127.0.0.1 or [::1]."
+                : "must start with https://.")
+    }
+
+    /// The host, and the port if there is one.
+    private static func parts(of authority: Substring) throws(Invalid) -> (String, Int?) {
         var (host, rest) = (String(authority), Substring())
         if authority.hasPrefix("[") {
             guard let end = authority.firstIndex(of: "]") else { throw Invalid(description: "has no valid host.") }
@@ -56,7 +71,7 @@ package struct EndpointURL: Sendable, Hashable, CustomStringConvertible {
                 throw Invalid(description: "must have a host of lower-case letters, digits, hyphens and dots.")
             }
         }
-        guard !rest.isEmpty else { return (host, 443) }
+        guard !rest.isEmpty else { return (host, nil) }
         guard rest.hasPrefix(":"), let port = UInt16(rest.dropFirst()), port > 0 else {
             throw Invalid(description: "has no valid port.")
         }

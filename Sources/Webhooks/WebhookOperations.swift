@@ -7,16 +7,14 @@ package import LiveState
 package struct WebhookOperations: Sendable {
     private let store: WebhookStore
     private let sender: WebhookSender
-    private let resolver: HostResolver
 
     /// How long the previous secret still signs after a rotation, so that receivers can change theirs.
     package static let rotationOverlap: Duration = .seconds(86_400)
     /// Maximum number of events that one call delivers again.
     package static let longestReplay = 1_000
 
-    package init(store: WebhookStore, sender: WebhookSender, resolver: HostResolver) {
-        (self.store, self.sender, self.resolver) = (store, sender, resolver)
-    }
+    /// - Parameter sender: sends tests; its settings also decide where the endpoints of new webhooks may be.
+    package init(store: WebhookStore, sender: WebhookSender) { (self.store, self.sender) = (store, sender) }
 
     /// Why a webhook cannot be added. A sentence for people.
     package struct Refusal: Error, Hashable, CustomStringConvertible {
@@ -31,7 +29,9 @@ package struct WebhookOperations: Sendable {
     /// - Throws: `Refusal`, or an error of Redis.
     package func add(url: String, types: [String], secret: String? = nil) async throws -> Webhook {
         let endpoint: EndpointURL
-        do throws(EndpointURL.Invalid) { endpoint = try EndpointURL(url) } catch {
+        do throws(EndpointURL.Invalid) {
+            endpoint = try EndpointURL(url, allowsPlainLoopback: self.sender.settings.allowsPlainLoopback)
+        } catch {
             throw Refusal(description: "The URL \(error)")
         }
         let kinds = try types.map { type in
@@ -47,7 +47,9 @@ package struct WebhookOperations: Sendable {
             throw Refusal(description: "The secret must be whsec_ and 24 to 64 bytes in base64.")
         }
         // A name that cannot be resolved now may be resolved later; an address that is refused is a mistake.
-        do throws(HostResolver.Failure) { _ = try await self.resolver.address(of: endpoint.host) } catch {
+        do throws(HostResolver.Failure) {
+            _ = try await self.sender.settings.resolver.address(of: endpoint.host)
+        } catch {
             if case .refused = error {
                 throw Refusal(
                     description: "The endpoint is refused: \(error). Operators can allow its network.")

@@ -26,9 +26,10 @@ package final class WebhookSender: Sendable {
     private struct Endpoint: Hashable {
         var webhook: String
         var host: String
+        var isPlain: Bool
     }
 
-    private let settings: WebhookSettings
+    let settings: WebhookSettings
     private let pinned = Mutex<[Endpoint: Pinned]>([:])
     /// Maximum number of endpoints with connections. Twice the webhooks, because those of a removed one are closed only when
     /// there are more.
@@ -39,13 +40,16 @@ package final class WebhookSender: Sendable {
     /// - Parameter now: ms since the epoch.
     package func send(_ event: WaitingEvent, to webhook: Webhook, now: Int64) async -> Result {
         let url: EndpointURL
-        do throws(EndpointURL.Invalid) { url = try EndpointURL(webhook.url) } catch {
+        do throws(EndpointURL.Invalid) {
+            url = try EndpointURL(webhook.url, allowsPlainLoopback: self.settings.allowsPlainLoopback)
+        } catch {
             return .failed(reason: "the URL \(error)")
         }
         let connections: OutboundConnections
         let start = ContinuousClock.now
         do throws(HostResolver.Failure) {
-            connections = try await self.connections(to: Endpoint(webhook: webhook.id, host: url.host))
+            connections = try await self.connections(
+                to: Endpoint(webhook: webhook.id, host: url.host, isPlain: url.isPlain))
         } catch {
             return .failed(reason: "\(error)")
         }
@@ -94,9 +98,8 @@ package final class WebhookSender: Sendable {
             throw error
         }
         let fresh = Pinned(
-            connections: OutboundConnections(
-                self.settings.http.pinned(endpoint.host, to: "\(address)", connections: WebhookSettings.connections)),
-            address: address, until: now + WebhookSettings.addressLifetime)
+            connections: OutboundConnections(self.client(for: endpoint, at: address)), address: address,
+            until: now + WebhookSettings.addressLifetime)
         let (used, retired) = self.pinned.withLock { pinned -> (OutboundConnections, [Pinned]) in
             if let known = pinned[endpoint], known.address == address {
                 pinned[endpoint]?.until = fresh.until
@@ -110,6 +113,14 @@ package final class WebhookSender: Sendable {
         }
         retired.forEach { self.retire($0) }
         return used
+    }
+
+    private func client(for endpoint: Endpoint, at address: IPAddress) -> OutboundHTTP {
+        // localhost is 127.0.0.1 and ::1, and a program under development may listen on either. Both are this machine.
+        endpoint.isPlain
+            ? self.settings.http.reusing(connections: WebhookSettings.connections)
+            : self.settings.http.pinned(
+                endpoint.host, to: "\(address)", connections: WebhookSettings.connections)
     }
 
     /// Closes connections once the requests on them have ended.

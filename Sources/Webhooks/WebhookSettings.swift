@@ -7,6 +7,8 @@ package struct WebhookSettings: Sendable {
     /// Sends the requests.
     let http: OutboundHTTP
     package var resolver = HostResolver(rule: AddressRule())
+    /// Whether endpoints on this machine may be http: for gateways for development. No setting of `enroute serve` allows it.
+    package var allowsPlainLoopback = false
     /// Whether this gateway delivers events, and moves events to the stream.
     package var isDelivering = true
     package var retries = RetrySchedule.usual

@@ -50,6 +50,16 @@ import Testing
         }
     }
 
+    @Test func `I8: no setting allows http, not even on this machine`() async throws {
+        try await withRedis { _, server in
+            for url in ["http://127.0.0.1/", "http://localhost:3000/"] {
+                let outcome = try await Self.run(
+                    ["add", url], server.url, ["ENROUTE_WEBHOOK_ALLOWED_NETWORKS": "127.0.0.0/8,::1"])
+                #expect(outcome.code == 1 && outcome.error.contains("must start with https://."), "\(outcome)")
+            }
+        }
+    }
+
     @Test(arguments: [
         ("ENROUTE_WEBHOOK_ALLOWED_NETWORKS", "10.0.0.0/33"), ("ENROUTE_WEBHOOK_RETRY_SECONDS", "5,0"),
         ("ENROUTE_WEBHOOK_RETRY_SECONDS", ","), ("ENROUTE_WEBHOOK_OFF_AFTER_SECONDS", "1"),

@@ -1,4 +1,3 @@
-import CZlib
 import Foundation
 
 @testable import Journeys
@@ -15,25 +14,6 @@ func withFile<Result>(_ name: String, _ bytes: Data, _ body: (String) throws -> 
 
 func load(_ name: String, _ text: String, trip: String? = nil) throws -> Journey {
     try withFile(name, Data(text.utf8)) { try Journey.load(path: $0, trip: trip) }
-}
-
-/// Compresses data with zlib.
-func gzip(_ data: Data) -> Data {
-    var stream = z_stream()
-    deflateInit2_(
-        &stream, 9, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size))
-    defer { deflateEnd(&stream) }
-    var input = [UInt8](data)
-    var output = [UInt8](repeating: 0, count: data.count + 1000)
-    let count = input.withUnsafeMutableBufferPointer { input in
-        output.withUnsafeMutableBufferPointer { output in
-            (stream.next_in, stream.avail_in) = (input.baseAddress, uInt(input.count))
-            (stream.next_out, stream.avail_out) = (output.baseAddress, uInt(output.count))
-            deflate(&stream, Z_FINISH)
-            return output.count - Int(stream.avail_out)
-        }
-    }
-    return Data(output[..<count])
 }
 
 extension Journey {

@@ -11,6 +11,19 @@ import Webhooks
     func `the host and the port are read`(text: String, host: String, port: Int) throws {
         let url = try EndpointURL(text)
         #expect(url.host == host && url.port == port && url.description == text)
+        #expect(try EndpointURL(text, allowsPlainLoopback: true) == url)
+    }
+
+    @Test(arguments: [
+        ("http://localhost:3000/hooks", "localhost", 3000), ("http://localhost", "localhost", 80),
+        ("http://127.0.0.1:8000/?a=b", "127.0.0.1", 8000), ("http://[::1]:8000/", "::1", 8000),
+    ])
+    func `I8: http is accepted only for development, and only on this machine`(
+        text: String, host: String, port: Int
+    ) throws {
+        let url = try EndpointURL(text, allowsPlainLoopback: true)
+        #expect(url.host == host && url.port == port && url.description == text)
+        #expect(throws: EndpointURL.Invalid.self) { _ = try EndpointURL(text) }
     }
 
     @Test(arguments: [
@@ -22,7 +35,18 @@ import Webhooks
         "https://" + String(repeating: "a", count: 254) + "/",
         "https://a.example/" + String(repeating: "a", count: 1024),
     ])
-    func `anything unusual is refused`(text: String) {
+    func `anything unusual is refused, also for development`(text: String) {
         #expect(throws: EndpointURL.Invalid.self) { _ = try EndpointURL(text) }
+        #expect(throws: EndpointURL.Invalid.self) { _ = try EndpointURL(text, allowsPlainLoopback: true) }
+    }
+
+    @Test(arguments: [
+        "http://shop.example/", "http://192.168.1.1/", "http://127.1/", "http://2130706433/", "http://0.0.0.0/",
+        "http://[::]/", "http://[::ffff:127.0.0.1]/", "http://127.0.0.1.evil.example/",
+        "http://localhost.evil.example/", "http://localhost@evil.example/", "http://evil.example#localhost",
+        "http://localhost:0/", "http://LOCALHOST/", "http:localhost", "HTTP://localhost/",
+    ])
+    func `I8: for development, http to any other host is refused`(text: String) {
+        #expect(throws: EndpointURL.Invalid.self) { _ = try EndpointURL(text, allowsPlainLoopback: true) }
     }
 }

@@ -9,9 +9,10 @@ import Webhooks
     private func stage(_ body: (WebhookOperations, WebhookStore, RedisClient) async throws -> Void) async throws {
         try await withRedis { client, _ in
             let store = WebhookStore(ledger: client, settings: LiveStateSettings())
-            let resolver = HostResolver(rule: AddressRule()) { _ in [IPAddress("8.8.8.8")!] }
-            let sender = WebhookSender(settings: try WebhookSettings())
-            try await body(WebhookOperations(store: store, sender: sender, resolver: resolver), store, client)
+            var settings = try WebhookSettings()
+            settings.resolver = HostResolver(rule: AddressRule()) { _ in [IPAddress("8.8.8.8")!] }
+            let sender = WebhookSender(settings: settings)
+            try await body(WebhookOperations(store: store, sender: sender), store, client)
             await sender.shutdown()
         }
     }

@@ -92,6 +92,28 @@ import Webhooks
         }
     }
 
+    @Test func `for development, a program on this machine receives requests without TLS`() async throws {
+        var settings = try WebhookSettings()
+        settings.attemptLimit = longestSettling
+        settings.allowsPlainLoopback = true
+        let ranges = ["127.0.0.0/8", "::1"].compactMap { AddressRange($0) }
+        // The program listens on 127.0.0.1 only.
+        settings.resolver = HostResolver(rule: AddressRule(allowed: ranges)) { _ in
+            [IPAddress("::1")!, IPAddress("127.0.0.1")!]
+        }
+        let sender = WebhookSender(settings: settings)
+        try await ProviderServer.running({ _ in .json("{}") }) { receiver in
+            for host in ["localhost", "127.0.0.1"] {
+                let webhook = Self.webhook("http://\(host):\(receiver.port)/in")
+                #expect(await sender.send(Self.event, to: webhook, now: 1_000) == .delivered)
+            }
+            #expect(receiver.questions.map(\.uri) == ["/in", "/in"])
+        }
+        let other = await sender.send(Self.event, to: Self.webhook("http://shop.example/"), now: 1_000)
+        #expect(other != .delivered)
+        await sender.shutdown()
+    }
+
     @Test func `an endpoint that does not answer delays no other webhook of the same host`() async throws {
         try await Self.receiving({ $0.uri == "/hangs" ? .silence : .json("{}") }) { sender, receiver in
             let hanging = Self.webhook("https://hooks.invalid:\(receiver.port)/hangs")
@@ -128,7 +150,7 @@ import Webhooks
 
     @Test func `a URL that only Redis could have changed is refused`() async throws {
         let sender = WebhookSender(settings: .usual)
-        for url in ["http://shop.example/", "https://a@b.example/", "gopher://x", ""] {
+        for url in ["http://shop.example/", "http://localhost/", "https://a@b.example/", "gopher://x", ""] {
             let result = await sender.send(Self.event, to: Self.webhook(url), now: 1_000)
             guard case .failed(let reason) = result else {
                 Issue.record("\(result)")

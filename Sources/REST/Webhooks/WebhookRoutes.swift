@@ -41,8 +41,7 @@ extension Routes {
     private struct Replayed: Encodable { var replayed: Int }
 
     private var webhookOperations: WebhookOperations {
-        WebhookOperations(
-            store: self.services.webhooks, sender: self.shared.webhookSender, resolver: self.shared.webhookResolver)
+        WebhookOperations(store: self.services.webhooks, sender: self.shared.webhookSender)
     }
 
     @Sendable private func webhooks(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {

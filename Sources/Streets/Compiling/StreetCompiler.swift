@@ -1,6 +1,7 @@
 // Compiles GeoJSON files and OpenStreetMap extracts into one street file.
 
 internal import Foundation
+internal import Gzip
 
 package enum StreetCompiler {
     /// What a compiled file contains.
@@ -115,7 +116,11 @@ package enum StreetCompiler {
     /// The bytes of a GeoJSON file, unpacked.
     private static func text(of file: MappedFile, path: String) throws(StreetInputError) -> Data {
         if file.bytes.starts(with: [0x1F, 0x8B]) {
-            return try GzipInput.unpack(file.bytes, path: path, maxBytes: self.maxGeoJSONBytes)
+            do throws(GzipError) {
+                return try GzipReader.unpack(file.bytes, maxBytes: self.maxGeoJSONBytes)
+            } catch {
+                throw StreetInputError(error, path: path)
+            }
         }
         let first = file.bytes.first { ![0x20, 0x09, 0x0A, 0x0D, 0xEF, 0xBB, 0xBF].contains($0) }
         guard first == UInt8(ascii: "{") else { throw .unknownFormat(path: path) }
@@ -123,5 +128,16 @@ package enum StreetCompiler {
             throw .tooLarge(reason: "\(path) has more than \(self.maxGeoJSONBytes) bytes; use an extract (.osm.pbf)")
         }
         return Data(file.bytes)
+    }
+}
+
+extension StreetInputError {
+    init(_ error: GzipError, path: String) {
+        switch error {
+        case .damaged(let offset, let reason):
+            self = .malformed(path: path, offset: offset, reason: "the gzip data is damaged: \(reason)")
+        case .tooLarge(let maxBytes): self = .tooLarge(reason: "\(path) unpacks to more than \(maxBytes) bytes")
+        case .outOfMemory: self = .unreadable(path: path, reason: "zlib could not allocate memory")
+        }
     }
 }

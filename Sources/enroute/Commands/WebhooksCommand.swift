@@ -58,7 +58,7 @@ struct WebhooksCommand: AsyncParsableCommand {
                 let sender = WebhookSender(settings: settings)
                 let store = WebhookStore(ledger: client, settings: state)
                 do {
-                    try await body(WebhookOperations(store: store, sender: sender, resolver: settings.resolver))
+                    try await body(WebhookOperations(store: store, sender: sender))
                 } catch let refusal as WebhookOperations.Refusal {
                     await sender.shutdown()
                     Output.complain("enroute: \(refusal)\n")

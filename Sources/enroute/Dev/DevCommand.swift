@@ -12,6 +12,7 @@ import NIOPosix
 import REST
 import Realtime
 import TrafficControl
+import Webhooks
 
 struct DevCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -24,6 +25,9 @@ struct DevCommand: AsyncParsableCommand {
             Prints four tokens that are valid for a day, curl commands that work as printed, and one that follows a job with
             Node.js. The output is a shell script; the comments say what each command does. Ctrl-C stops everything.
 
+            With --webhook, a program on this machine receives the gateway's events (deploy/webhooks.md). Prints their secret
+            and a command that sends a test. Events that are not accepted are sent again every two seconds, for an hour.
+
             The folder .enroute-dev receives the tokens, enroute.js and an example, and is removed at the end. `enroute job`
             and `enroute rider` find the gateway and its tokens there, without any option. Everything is lost at the end. Not
             for production: see `enroute serve`. Exit codes: 0 stopped, 69 the port is in use or redis-server is missing, 78
@@ -32,6 +36,7 @@ struct DevCommand: AsyncParsableCommand {
             Examples:
               enroute dev
               enroute dev --seed-jobs 20 --port 8081
+              enroute dev --webhook http://localhost:3000/hooks
               enroute dev --json > dev.json
             """))
 
@@ -40,6 +45,18 @@ struct DevCommand: AsyncParsableCommand {
 
     @Option(help: "Number of further jobs with moving riders, 0 to \(DevRiders.most): seed-1, seed-2 and so on.")
     var seedJobs = 0
+
+    @Option(
+        name: .customLong("webhook"),
+        help: ArgumentHelp(
+            "Send events to this URL: https, or http on this machine. Repeat it for several.", valueName: "url"))
+    var webhooks: [String] = []
+
+    @Option(
+        help: ArgumentHelp(
+            "Sign events with this secret instead of a new one: whsec_ and 24 to 64 bytes in base64.",
+            valueName: "secret"))
+    var webhookSecret: String?
 
     @Option(help: ArgumentHelp("Folder for tokens, enroute.js and the example.", valueName: "folder"))
     var folder = DevFolder.name
@@ -55,6 +72,16 @@ struct DevCommand: AsyncParsableCommand {
         guard (0...DevRiders.most).contains(self.seedJobs) else {
             throw ValidationError("--seed-jobs must be 0 to \(DevRiders.most).")
         }
+        for url in self.webhooks {
+            do throws(EndpointURL.Invalid) { try DevWebhook.check(url) } catch {
+                throw ValidationError("--webhook \(url): the URL \(error)")
+            }
+        }
+        guard let webhookSecret else { return }
+        guard WebhookSignature.key(of: webhookSecret) != nil else {
+            throw ValidationError("--webhook-secret must be whsec_ and 24 to 64 bytes in base64.")
+        }
+        guard !self.webhooks.isEmpty else { throw ValidationError("--webhook-secret needs --webhook.") }
     }
 
     func run() async throws {
@@ -73,6 +100,8 @@ struct DevCommand: AsyncParsableCommand {
                 throw Unavailable(
                     description:
                         "Port \(self.port) is in use. Choose another one with --port, or --port 0 for any free one.")
+            } catch let refusal as WebhookOperations.Refusal {
+                throw ValidationError("--webhook: \(refusal)")
             }
             if !self.json { say("# enroute dev: stopped; the redis-server and all data are gone.") }
         }
@@ -85,9 +114,12 @@ struct DevCommand: AsyncParsableCommand {
         defer { client.shutdown { _ in } }
         let mint = try await TokenMint(secret: secret, issuer: Self.issuer, audience: Self.issuer)
         let (ports, port) = AsyncStream.makeStream(of: Int.self)
+        let settings = try await self.settings(redis, secret)
+        let webhooks = try await DevWebhook.add(
+            self.webhooks, secret: self.webhookSecret ?? WebhookSignature.makeSecret(), to: settings,
+            logger: Self.logger)
         let gateway = GatewayServer(
-            settings: try await self.settings(redis, secret), group: MultiThreadedEventLoopGroup.singleton,
-            logger: Self.logger
+            settings: settings, group: MultiThreadedEventLoopGroup.singleton, logger: Self.logger
         ) { port.yield($0.gateway) }
         try await withThrowingTaskGroup(of: Void.self) { group in
             defer { group.cancelAll() }
@@ -97,7 +129,7 @@ struct DevCommand: AsyncParsableCommand {
                 let orders = DemoOrders(
                     mint: mint, url: "http://127.0.0.1:\(port)", client: client,
                     report: { Output.complain("enroute dev: \($0) Retrying.\n") })
-                try await self.open(orders, folder)
+                try await self.open(orders, webhooks, folder)
             }
             // The first one to end has failed: both run until they are cancelled.
             try await group.next()
@@ -105,10 +137,11 @@ struct DevCommand: AsyncParsableCommand {
     }
 
     /// Announces the gateway and moves the riders, until the task is cancelled.
-    private func open(_ orders: DemoOrders, _ folder: DevFolder) async throws {
+    private func open(_ orders: DemoOrders, _ webhooks: [DevWebhook], _ folder: DevFolder) async throws {
         let riders = DevRiders(orders: orders)
         try await riders.describe(DevGuide.rider)
-        let guide = try await DevGuide(url: orders.url, folder: folder.path, mint: orders.mint)
+        let guide = try await DevGuide(
+            url: orders.url, folder: folder.path, webhooks: webhooks, mint: orders.mint)
         try folder.write(guide)
         defer { folder.remove(guide) }
         say(self.json ? try guide.json : guide.text(seedJobs: self.seedJobs))
@@ -125,6 +158,7 @@ struct DevCommand: AsyncParsableCommand {
         var settings = try await GatewaySettings.onThisMachine(
             live: redis.url, ledger: redis.url, secret: secret, issuer: Self.issuer, port: self.port)
         settings.origins = .ownAndLoopback
+        settings.webhooks = .development
         settings.liftLimitsOfAddresses()
         return settings
     }

@@ -11,6 +11,7 @@ struct DevGuide: Sendable {
     let url: String
     /// The absolute path of the `DevFolder`.
     let folder: String
+    let webhooks: [DevWebhook]
     private let tokens: [(variable: String, role: Role, token: String)]
 
     static let width = 100
@@ -26,8 +27,8 @@ struct DevGuide: Sendable {
         ("CUSTOMER", Self.customer), ("RIDER", Self.rider), ("SERVICE", Self.service), ("OPERATIONS", Self.operations),
     ]
 
-    init(url: String, folder: String, mint: TokenMint) async throws {
-        (self.url, self.folder) = (url, folder)
+    init(url: String, folder: String, webhooks: [DevWebhook], mint: TokenMint) async throws {
+        (self.url, self.folder, self.webhooks) = (url, folder, webhooks)
         var tokens: [(String, Role, String)] = []
         for (variable, party) in Self.parties {
             let now = Int64(Date.now.timeIntervalSince1970)
@@ -54,10 +55,21 @@ struct DevGuide: Sendable {
     /// Sets the variables that the commands use.
     var variables: [String] {
         [Self.export("URL", self.url)] + self.tokens.map { Self.export($0.variable, $0.token) }
+            + self.webhooks.prefix(1).map { Self.export("WEBHOOK_SECRET", $0.secret) }
             + [Self.export("ENROUTE_CLIENT_FOLDER", self.folder)]
     }
 
-    static let steps = [
+    var steps: [Step] {
+        Self.firstSteps
+            + self.webhooks.map { webhook in
+                Step(
+                    title: "A test event for \(webhook.url): was it accepted, or why not?",
+                    command: #"curl -sS -X POST "$URL/api/v1/webhooks/\#(webhook.id)/test""#
+                        + #" -H "Authorization: Bearer $SERVICE""#)
+            }
+    }
+
+    private static let firstSteps = [
         Self.step(
             "The order system creates a job.", "", "SERVICE",
             body: #"{"job":"\#(Self.job)","kind":"service","customer":"\#(Self.customer.person)","#
@@ -96,8 +108,15 @@ struct DevGuide: Sendable {
             let jobs = seedJobs == 1 ? "seed-1" : "seed-1 to seed-\(seedJobs)"
             lines.append("# Riders move for the customer \(Self.customer.person): \(jobs).")
         }
+        lines += self.webhooks.map { "# Events go to \($0.url)." }
+        if !self.webhooks.isEmpty {
+            lines += [
+                "# WEBHOOK_SECRET signs them as https://www.standardwebhooks.com says, which has libraries to verify",
+                "# them. deploy/webhooks.md has a receiver to start with.",
+            ]
+        }
         lines += ["", "# Run these lines in another terminal. The tokens are valid for a day."] + self.variables
-        for step in Self.steps { lines += ["", "# \(step.title)", step.command] }
+        for step in self.steps { lines += ["", "# \(step.title)", step.command] }
         lines += [
             "", "# Commands of enroute find this gateway by ENROUTE_CLIENT_FOLDER, or in this folder:",
             "#   enroute job show \(Self.job)      enroute job follow \(Self.job)      enroute rider show",
@@ -114,12 +133,13 @@ struct DevGuide: Sendable {
                 var tokens: [String: String]
                 var variables: [String]
                 var steps: [Step]
+                var webhooks: [DevWebhook]
             }
             let encoder = JSONEncoder()
             encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
             let document = Document(
                 url: self.url, folder: self.folder, tokens: self.credentials.tokens, variables: self.variables,
-                steps: Self.steps)
+                steps: self.steps, webhooks: self.webhooks)
             return String(decoding: try encoder.encode(document), as: UTF8.self)
         }
     }

@@ -11,7 +11,11 @@ import NIOHTTP1
 /// The riders of a gateway for development.
 struct DevRiders: Sendable {
     let orders: DemoOrders
+    /// How often the rider whose token is printed says that it is reachable.
+    var heartbeat = Self.usualHeartbeat
 
+    /// Three times in the time after which a rider without heartbeats is unreachable.
+    static let usualHeartbeat = Duration.seconds(30)
     /// Maximum number of riders: each is a connection in this process.
     static let most = 200
     /// The zone of all riders and jobs.
@@ -22,13 +26,10 @@ struct DevRiders: Sendable {
     private static let pause = Duration.seconds(1)
     private static let day = Duration.seconds(86_400)
 
-    /// How often the rider whose token is printed says that it is reachable: three times before it is not.
-    private static let heartbeat = Duration.seconds(30)
-
     /// Keeps a rider reachable until the task is cancelled, so that it can be assigned for as long as people read.
     func keepReachable(_ rider: DemoOrders.Party) async throws {
         while true {
-            try await Task.sleep(for: Self.heartbeat)
+            try await Task.sleep(for: self.heartbeat)
             // Refused when the rider was set offline, or has another device: the person who tries the gateway decides.
             _ = try? await self.orders.send(.PUT, "riders/me/presence", [:], by: rider)
         }

@@ -61,8 +61,7 @@ import Telemetry
                 settings: gateway.settings.realtime, pages: Pages(settings: gateway.settings.pages), topics: nil,
                 quotas: Quotas(limits: Limits()), revocations: revocations, eventCounts: SharedCounts(),
                 loops: LoopMap([], loops: []), operations: OperationsQueries(services), tiles: nil,
-                webhookSender: WebhookSender(settings: .usual), webhookResolver: HostResolver(rule: AddressRule()),
-                becomeStream: { _ in false }))
+                webhookSender: WebhookSender(settings: .usual), becomeStream: { _ in false }))
     }
 
     @Test func `the routes of the router and the paths of the document are the same`() async throws {
