@@ -34,6 +34,8 @@ package final class Quotas: Sendable {
         var declarations = RateTable<SessionOwner>()
         /// Invalid tokens by address.
         var invalidTokens = RateTable<ClientAddress>()
+        /// Verifications during a lockout by address.
+        var verifications = RateTable<ClientAddress>()
         /// Requests without a token by address.
         var anonymousRequests = RateTable<ClientAddress>()
         /// Requests for map tiles by address.
@@ -171,27 +173,50 @@ package final class Quotas: Sendable {
         }
     }
 
-    /// Returns the time to wait in milliseconds if the address has sent too many invalid tokens, otherwise `nil`.
+    /// Decides whether a credential is verified. A locked-out address uses up its rate of verifications with each call, so call
+    /// this once for each credential, and not after `refuse`, which is counted as a refusal.
     ///
-    /// - Parameter refuses: whether the caller refuses a request because of it, which is counted.
-    package func lockoutDelay(_ address: ClientAddress, at now: UInt64, refuses: Bool = true) -> Int64? {
-        self.state.withLock { state in
-            let wait = state.invalidTokens.wait(address, at: now)
-            if refuses, wait != nil { state.refused.add(.requestsLockedOut) }
-            return wait
+    /// - Parameter address: `nil` if no limit applies to the client's address.
+    package func lockout(of address: ClientAddress?, at now: UInt64) -> Lockout {
+        guard let address else { return .none }
+        return self.state.withLock { state in
+            guard let wait = state.invalidTokens.wait(address, at: now) else { return .none }
+            let excess = state.verifications.take(
+                address, perSecond: Lockout.verificationsPerSecond, burst: Lockout.verificationsBurst, at: now)
+            guard excess != nil else { return .verify(retryInMilliseconds: wait) }
+            state.refused.add(.requestsLockedOut)
+            return .refuse(retryInMilliseconds: wait)
         }
     }
 
-    /// Records an invalid token.
+    /// Returns whether an address is locked out. Nothing is used up or counted.
+    package func isLockedOut(_ address: ClientAddress?, at now: UInt64) -> Bool {
+        guard let address else { return false }
+        return self.state.withLock { $0.invalidTokens.wait(address, at: now) != nil }
+    }
+
+    /// Records an invalid token, link, ticket or code.
     ///
-    /// - Parameter address: `nil` if no limit applies to the client's address; then the token is only counted.
-    package func recordInvalidToken(of address: ClientAddress?, at now: UInt64) {
+    /// - Parameters:
+    ///   - address: `nil` if no limit applies to the client's address; then the token is only counted.
+    ///   - lockout: the decision that allowed the verification.
+    /// - Returns: the time to wait in milliseconds if the address was locked out; then this is the refusal, and it is the only
+    ///   thing that is counted. `nil` if the client learns why its credential is invalid.
+    package func recordInvalidToken(of address: ClientAddress?, during lockout: Lockout, at now: UInt64) -> Int64? {
+        switch lockout {
+        case .none: break
+        case .verify(let wait):
+            self.add(.requestsLockedOut)
+            return wait
+        case .refuse: preconditionFailure("a refused credential was verified")
+        }
         let (rate, burst) = (self.limits.refusedTokensPerAddressPerSecond, self.limits.refusedTokensPerAddressBurst)
         self.state.withLock { state in
             state.refused.add(.tokensRefused)
             guard let address, burst > 0 else { return }
             _ = state.invalidTokens.take(address, perSecond: rate, burst: burst, at: now)
         }
+        return nil
     }
 }
 
