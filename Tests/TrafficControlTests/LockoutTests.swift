@@ -1,4 +1,5 @@
 import EnrouteWire
+import Foundation
 import Telemetry
 import Testing
 
@@ -97,5 +98,13 @@ import Testing
 
     @Test func `all clients that may share an address can connect again at once during a lockout`() {
         #expect(Lockout.verificationsBurst >= Limits().sessionsPerAddress)
+    }
+
+    @Test func `the protocol documents the rate of verifications`() throws {
+        let document = URL(filePath: #filePath).deletingLastPathComponent().appending(
+            path: "../../Sources/EnrouteWire/protocol/limits.md")
+        let text = try String(contentsOf: document, encoding: .utf8)
+        #expect(text.contains("verifies \(Lockout.verificationsPerSecond) tokens"))
+        #expect(text.contains("(burst \(Lockout.verificationsBurst))"))
     }
 }
