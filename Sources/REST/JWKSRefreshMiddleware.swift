@@ -42,11 +42,10 @@ struct JWKSRefreshMiddleware: RouterMiddleware {
 }
 
 extension Routes {
-    /// A client that has sent too many invalid tokens must not cause requests to the issuer.
+    /// An address that has sent too many invalid tokens must not cause requests to the issuer. The route verifies its tokens
+    /// with the known keys.
     fileprivate func isLockedOut(_ request: Request, _ context: GatewayRequestContext) -> Bool {
-        let address = self.settings.trustedProxies.client(
-            of: context.peer, forwardedFor: request.headers[values: .xForwardedFor])
-        return address.flatMap { self.quotas.lockoutDelay($0, at: NIODeadline.now().uptimeNanoseconds, refuses: false) }
-            != nil
+        self.quotas.isLockedOut(
+            self.clientAddress(of: request, context), at: NIODeadline.now().uptimeNanoseconds)
     }
 }

@@ -42,18 +42,15 @@ extension Routes {
                 .unauthorized, status: 401,
                 detail: "The token is missing. Send it in the header Authorization: Bearer <JWT>.")
         }
-        let now = NIODeadline.now().uptimeNanoseconds
-        let address = self.settings.trustedProxies.client(
-            of: context.peer, forwardedFor: request.headers[values: .xForwardedFor])
-        if let address, let wait = self.quotas.lockoutDelay(address, at: now) {
-            throw Problem(tooManyInvalidTokens: wait)
-        }
+        // A token is signed, so it is verified during a lockout.
+        let attempt = try self.attempt(request, context)
         let grant: Grant
         do throws(TokenRefusal) {
             grant = try self.settings.tokens.verify(bearer: header, now: WallClock.nowMilliseconds / 1000)
         } catch {
+            // An expired token is no guess, and its owner has to learn that it needs a new one.
             if error != .expired {
-                self.quotas.recordInvalidToken(of: address, at: now)
+                if let problem = self.problem(ofFailed: attempt) { throw problem }
                 let (loops, loop) = (self.loops, context.channel.eventLoop)
                 loop.execute { loops[loop].log(error) }
             }
@@ -62,6 +59,7 @@ extension Routes {
         guard !self.revocations.isRevoked(grant) else { throw Problem.revoked }
         // Services have no rate limit, because they act on behalf of all users.
         if grant.role != .service {
+            let now = NIODeadline.now().uptimeNanoseconds
             let wait = self.quotas.requestDelay(of: SessionOwner(grant), at: now)
             context.allowance.current = self.quotas.requestAllowance(of: SessionOwner(grant), at: now)
             if let wait { throw Problem(tooManyRequests: wait) }

@@ -4,7 +4,6 @@
 
 package import Access
 package import EnrouteWire
-internal import Fanout
 package import HTTPValues
 internal import Synchronization
 package import Telemetry
@@ -35,6 +34,8 @@ package final class Quotas: Sendable {
         var declarations = RateTable<SessionOwner>()
         /// Invalid tokens by address.
         var invalidTokens = RateTable<ClientAddress>()
+        /// Verifications during a lockout by address.
+        var verifications = RateTable<ClientAddress>()
         /// Requests without a token by address.
         var anonymousRequests = RateTable<ClientAddress>()
         /// Requests for map tiles by address.
@@ -172,27 +173,50 @@ package final class Quotas: Sendable {
         }
     }
 
-    /// Returns the time to wait in milliseconds if the address has sent too many invalid tokens, otherwise `nil`.
+    /// Decides whether a credential is verified. A locked-out address uses up its rate of verifications with each call, so call
+    /// this once for each credential, and not after `refuse`, which is counted as a refusal.
     ///
-    /// - Parameter refuses: whether the caller refuses a request because of it, which is counted.
-    package func lockoutDelay(_ address: ClientAddress, at now: UInt64, refuses: Bool = true) -> Int64? {
-        self.state.withLock { state in
-            let wait = state.invalidTokens.wait(address, at: now)
-            if refuses, wait != nil { state.refused.add(.requestsLockedOut) }
-            return wait
+    /// - Parameter address: `nil` if no limit applies to the client's address.
+    package func lockout(of address: ClientAddress?, at now: UInt64) -> Lockout {
+        guard let address else { return .none }
+        return self.state.withLock { state in
+            guard let wait = state.invalidTokens.wait(address, at: now) else { return .none }
+            let excess = state.verifications.take(
+                address, perSecond: Lockout.verificationsPerSecond, burst: Lockout.verificationsBurst, at: now)
+            guard excess != nil else { return .verify(retryInMilliseconds: wait) }
+            state.refused.add(.requestsLockedOut)
+            return .refuse(retryInMilliseconds: wait)
         }
     }
 
-    /// Records an invalid token.
+    /// Returns whether an address is locked out. Nothing is used up or counted.
+    package func isLockedOut(_ address: ClientAddress?, at now: UInt64) -> Bool {
+        guard let address else { return false }
+        return self.state.withLock { $0.invalidTokens.wait(address, at: now) != nil }
+    }
+
+    /// Records an invalid token, link, ticket or code.
     ///
-    /// - Parameter address: `nil` if no limit applies to the client's address; then the token is only counted.
-    package func recordInvalidToken(of address: ClientAddress?, at now: UInt64) {
+    /// - Parameters:
+    ///   - address: `nil` if no limit applies to the client's address; then the token is only counted.
+    ///   - lockout: the decision that allowed the verification.
+    /// - Returns: the time to wait in milliseconds if the address was locked out; then this is the refusal, and it is the only
+    ///   thing that is counted. `nil` if the client learns why its credential is invalid.
+    package func recordInvalidToken(of address: ClientAddress?, during lockout: Lockout, at now: UInt64) -> Int64? {
+        switch lockout {
+        case .none: break
+        case .verify(let wait):
+            self.add(.requestsLockedOut)
+            return wait
+        case .refuse: preconditionFailure("a refused credential was verified")
+        }
         let (rate, burst) = (self.limits.refusedTokensPerAddressPerSecond, self.limits.refusedTokensPerAddressBurst)
         self.state.withLock { state in
             state.refused.add(.tokensRefused)
             guard let address, burst > 0 else { return }
             _ = state.invalidTokens.take(address, perSecond: rate, burst: burst, at: now)
         }
+        return nil
     }
 }
 
@@ -208,57 +232,5 @@ extension Dictionary where Value == Int {
     fileprivate mutating func release(_ key: Key) {
         guard let count = self[key] else { return }
         self[key] = count > 1 ? count - 1 : nil
-    }
-}
-
-/// Token buckets by key. A full bucket is the same as a new one and can be removed, so the table contains only keys with
-/// recent activity.
-struct RateTable<Key: Hashable> {
-    private var buckets: [Key: TokenBucket] = [:]
-    private var sweepAt = Self.sweepEvery
-
-    /// The number of entries at which full buckets are first removed. The next sweep is at twice the remaining number.
-    private static var sweepEvery: Int { 1024 }
-    /// The maximum number of entries. If a sweep leaves more, all buckets are reset to bound the memory.
-    private static var maxEntries: Int { 131_072 }
-
-    var count: Int { self.buckets.count }
-
-    /// Takes a token, or returns the time to wait for one in milliseconds.
-    mutating func take(_ key: Key, perSecond: Int, burst: Int, at now: UInt64) -> Int64? {
-        if self.buckets[key] == nil, self.buckets.count >= self.sweepAt { self.sweep(at: now) }
-        guard self.buckets[key, default: TokenBucket(perSecond: perSecond, burst: burst)].take(at: now) else {
-            return self.wait(key, at: now) ?? 1
-        }
-        return nil
-    }
-
-    /// Returns the time to wait for a token in milliseconds, or `nil` if one is available.
-    mutating func wait(_ key: Key, at now: UInt64) -> Int64? {
-        guard let wait = self.buckets[key]?.wait(at: now), wait > 0 else { return nil }
-        return Int64(clamping: wait / 1_000_000 + 1)
-    }
-
-    /// Returns what is left of the rate limit.
-    ///
-    /// - Returns: `nil` if tokens never accrue, so that there is no window.
-    mutating func allowance(
-        _ policy: RateAllowance.StaticPolicy, _ key: Key, perSecond: Int, burst: Int, at now: UInt64
-    ) -> RateAllowance? {
-        guard perSecond > 0, burst > 0 else { return nil }
-        let untilFull = self.buckets[key]?.untilFull(at: now) ?? 0
-        return RateAllowance(
-            policy, quota: burst, window: (burst + perSecond - 1) / perSecond,
-            remaining: self.buckets[key]?.available(at: now) ?? burst,
-            reset: Int(clamping: (untilFull + 999_999_999) / 1_000_000_000))
-    }
-
-    private mutating func sweep(at now: UInt64) {
-        self.buckets = self.buckets.filter { entry in
-            var bucket = entry.value
-            return !bucket.isFull(at: now)
-        }
-        if self.buckets.count >= Self.maxEntries { self.buckets = [:] }
-        self.sweepAt = max(Self.sweepEvery, 2 * self.buckets.count)
     }
 }

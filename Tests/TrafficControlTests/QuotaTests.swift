@@ -70,28 +70,15 @@ import Testing
                 )
             })
         for _ in 0..<1000 {
-            quotas.recordInvalidToken(of: Self.here, at: 1)
-            #expect(quotas.lockoutDelay(Self.here, at: 1) == nil)
+            let lockout = quotas.lockout(of: Self.here, at: 1)
+            #expect(lockout == .none)
+            #expect(quotas.recordInvalidToken(of: Self.here, during: lockout, at: 1) == nil)
             #expect(
                 quotas.anonymousRequestDelay(of: Self.here, at: 1) == nil
                     && quotas.tileDelay(of: Self.here, at: 1) == nil)
         }
         #expect(quotas.refused[.tokensRefused] == 1000)
         #expect(SharedBuckets<ClientAddress>(perSecond: 400, burst: 0).acquire(Self.here) == nil)
-    }
-
-    @Test func `an address that guesses tokens is locked out for the announced time`() throws {
-        let quotas = Quotas(
-            limits: Self.limits { ($0.refusedTokensPerAddressPerSecond, $0.refusedTokensPerAddressBurst) = (2, 3) })
-        let now: UInt64 = 1_000_000_000
-        for _ in 0..<3 {
-            #expect(quotas.lockoutDelay(Self.here, at: now) == nil)
-            quotas.recordInvalidToken(of: Self.here, at: now)
-        }
-        let wait = try #require(quotas.lockoutDelay(Self.here, at: now))
-        #expect((500...501).contains(wait))
-        #expect(quotas.lockoutDelay(ClientAddress("192.0.2.2")!, at: now) == nil)
-        #expect(quotas.lockoutDelay(Self.here, at: now + UInt64(wait) * 1_000_000) == nil)
     }
 
     @Test func `full buckets are removed`() {

@@ -93,8 +93,8 @@ public struct Limits: Hashable, Sendable {
     /// REST requests per second of a person, except for the role `service`. More are answered with 429.
     public var requestsPerPersonPerSecond = 10
     public var requestsPerPersonBurst = 40
-    /// Rejected tokens per second of one address. More are answered with 429 without checking the token. A burst of 0:
-    /// no limit.
+    /// Rejected tokens per second of one address. More are answered with 429, and valid ones are accepted up to a fixed
+    /// rate. A burst of 0: no limit.
     public var refusedTokensPerAddressPerSecond = 2
     public var refusedTokensPerAddressBurst = 20
     /// Anonymous requests per second of one address: redeemed sign-in codes, and the first state of a page by a link.

@@ -64,7 +64,9 @@ enum Admission {
             self = ticket.map { .ticket(String($0.dropFirst(Self.ticketPrefix.count))) } ?? .session(nil)
             return
         }
-        if let address, let wait = loop.quotas.lockoutDelay(address, at: NIODeadline.now().uptimeNanoseconds) {
+        // A token is signed, so it is verified during a lockout.
+        let lockout = loop.quotas.lockout(of: address, at: NIODeadline.now().uptimeNanoseconds)
+        if case .refuse(let wait) = lockout {
             self = .refused(Refusal(retryInMilliseconds: wait))
             return
         }
@@ -75,12 +77,18 @@ enum Admission {
                 loop.isRevoked(admitted)
                 ? .refused(Refusal(status: .unauthorized, problem: .revoked)) : .session(admitted)
         } catch {
-            if error == .unknownKey, loop.settings.issuerKeys != nil, let token = TokenVerifier.token(bearer: header) {
+            // A locked-out address must not cause requests to the issuer.
+            if error == .unknownKey, lockout == .none, loop.settings.issuerKeys != nil,
+                let token = TokenVerifier.token(bearer: header)
+            {
                 self = .token(token)
                 return
             }
-            if error != .expired { loop.tokenRefused(address, error) }
-            self = .refused(Refusal(status: .unauthorized, problem: Problem(error)))
+            // An expired token is no guess, and its owner has to learn that it needs a new one.
+            let wait = error == .expired ? nil : loop.tokenRefused(address, error, during: lockout)
+            self = .refused(
+                wait.map { Refusal(retryInMilliseconds: $0) }
+                    ?? Refusal(status: .unauthorized, problem: Problem(error)))
         }
     }
 

@@ -92,7 +92,8 @@ extension Tickets.Holder {
     }
 }
 
-/// Random secrets of 128 bits, in hexadecimal.
+/// Random secrets of 128 bits, in hexadecimal. Nobody can guess one, so they are verified even during a lockout
+/// (TrafficControl/Lockout.swift); shorter ones must not be.
 enum Secret {
     static let length = 32
 

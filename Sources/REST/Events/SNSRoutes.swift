@@ -12,19 +12,15 @@ internal import Logging
 internal import NIOCore
 internal import Realtime
 internal import Telemetry
-internal import TrafficControl
 
 extension Routes {
     static let topicMessageType = HTTPField.Name("x-amz-sns-message-type")!
 
     /// Handles an SNS message. Its content type is ignored, because SNS sends JSON as `text/plain`.
     func receiveSNSMessage(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
-        let now = NIODeadline.now().uptimeNanoseconds
-        let address = self.settings.trustedProxies.client(
-            of: context.peer, forwardedFor: request.headers[values: .xForwardedFor])
-        if let address, let wait = self.quotas.lockoutDelay(address, at: now) {
-            throw Problem(tooManyInvalidTokens: wait)
-        }
+        // A signature cannot be guessed, and SNS's addresses send other customers' messages too, which may be invalid here.
+        // SNSVerifier limits the fetches of certificates.
+        let attempt = try self.attempt(request, context)
         guard let topics = self.shared.topics else {
             throw Problem(
                 .forbidden, status: 403,
@@ -39,7 +35,7 @@ extension Routes {
             try await topics.check(message)
             if message.kind == .subscriptionConfirmation { try await topics.confirm(message) }
         } catch {
-            throw self.problem(error as? SNSVerifier.Refusal ?? .unreachable("\(error)"), address)
+            throw self.problem(error as? SNSVerifier.Refusal ?? .unreachable("\(error)"), attempt)
         }
         let topic: Logger.Metadata = [LogKey.topic: "\(message.topic)"]
         switch message.kind {
@@ -62,7 +58,7 @@ extension Routes {
         }
     }
 
-    private func problem(_ refusal: SNSVerifier.Refusal, _ address: ClientAddress?) -> Problem {
+    private func problem(_ refusal: SNSVerifier.Refusal, _ attempt: CredentialAttempt) -> Problem {
         if case .unreachable(let reason) = refusal {
             self.eventCounts.add(.eventsFailed)
             var problem = Problem(
@@ -77,8 +73,8 @@ extension Routes {
                 detail: "The message is too old: it was sent at \(sentAt), and messages are accepted for \(seconds) s. "
                     + "Publish it again.")
         }
+        if let problem = self.problem(ofFailed: attempt) { return problem }
         self.eventCounts.add(.eventsForged)
-        self.quotas.recordInvalidToken(of: address, at: NIODeadline.now().uptimeNanoseconds)
         let detail =
             switch refusal {
             case .unknownTopic: "This gateway does not accept this SNS topic. Ask the operator to allow it."

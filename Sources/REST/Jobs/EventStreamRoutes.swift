@@ -33,8 +33,7 @@ extension Routes {
         // Authentication comes first: a client without valid credentials receives no details about its request.
         if request.headers[.authorization] == nil { _ = try self.grant(request, context, .followJob) }
         let since = try Self.resumePoint(request)
-        let address = self.settings.trustedProxies.client(
-            of: context.peer, forwardedFor: request.headers[values: .xForwardedFor])
+        let address = self.clientAddress(of: request, context)
         let session = Session.newID
         let admitted = try await self.admitted(request, context, address, session)
         let view: JobView

@@ -8,8 +8,6 @@ internal import HTTPValues
 internal import Hummingbird
 internal import Jobs
 internal import LiveState
-internal import NIOCore
-internal import TrafficControl
 
 extension Routes {
     /// Authenticates the caller by a token with the permission, or by a tracking link if the setting allows links.
@@ -29,14 +27,14 @@ extension Routes {
     ///
     /// - Throws: 404 if the link is unknown, expired, revoked or another job's; 429 for too many attempts.
     func linkGrant(_ request: Request, _ context: GatewayRequestContext) async throws -> Grant {
-        let address = try self.visitor(request, context)
+        // A link is 128 random bits, so it is verified during a lockout: most viewers share the address of a mobile network.
+        let attempt = try self.visitor(request, context)
         let job: JobID = try Self.identifier(context.parameters.require("job"), "job")
         guard let secret = Self.link(of: request), let id = TrackingLinks.id(of: secret),
             let link = try await self.result(of: self.links.read(id)),
             link.job == job
         else {
-            self.quotas.recordInvalidToken(of: address, at: NIODeadline.now().uptimeNanoseconds)
-            throw Problem(Refused.noSuchJob)
+            throw self.problem(ofFailed: attempt) ?? Problem(Refused.noSuchJob)
         }
         let grant = Grant(person: link.customer, role: .customer, job: job, link: id)
         guard !self.revocations.isRevoked(grant) else { throw Problem(Refused.noSuchJob) }

@@ -18,8 +18,7 @@ extension Routes {
     }
 
     @Sendable private func tile(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
-        let address = self.settings.trustedProxies.client(
-            of: context.peer, forwardedFor: request.headers[values: .xForwardedFor])
+        let address = self.clientAddress(of: request, context)
         if let address, let wait = self.quotas.tileDelay(of: address, at: NIODeadline.now().uptimeNanoseconds) {
             throw Problem(tooManyRequests: wait)
         }

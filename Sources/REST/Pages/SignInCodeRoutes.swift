@@ -8,7 +8,7 @@ package import Hummingbird
 internal import LiveState
 internal import NIOCore
 internal import Realtime
-package import TrafficControl
+internal import TrafficControl
 
 extension Routes {
     func addSignIns(to api: RouterGroup<GatewayRequestContext>) {
@@ -68,12 +68,11 @@ extension Routes {
     @Sendable private func redeemSignInCode(
         _ request: Request, _ context: GatewayRequestContext
     ) async throws -> Response {
-        let address = try self.visitor(request, context)
+        // A code is 128 random bits and valid for ten minutes at most, so it is verified during a lockout.
+        let attempt = try self.visitor(request, context)
         let body = try await self.body(RedeemBody.self, request, context)
         let token = try await self.result(of: self.signInCodes.redeem(body.code))
-        if token == nil {
-            self.quotas.recordInvalidToken(of: address, at: NIODeadline.now().uptimeNanoseconds)
-        }
+        if token == nil, let problem = self.problem(ofFailed: attempt) { throw problem }
         guard let token, let grant = await self.grant(signedIn: token),
             !self.revocations.isRevoked(grant), let expiresAt = grant.expiresAt
         else {
@@ -95,19 +94,16 @@ extension Routes {
         return try? self.settings.tokens.verify(token, now: WallClock.nowMilliseconds / 1000)
     }
 
-    /// Checks the limits of requests without a token.
+    /// Starts an attempt of a client without a token, and checks the limits of such requests.
     ///
-    /// - Returns: the client's address, or `nil` if no limit applies to it.
     /// - Throws: 429 if a limit is reached.
-    package func visitor(_ request: Request, _ context: GatewayRequestContext) throws -> ClientAddress? {
+    package func visitor(_ request: Request, _ context: GatewayRequestContext) throws -> CredentialAttempt {
+        let attempt = try self.attempt(request, context)
+        guard let address = attempt.address else { return attempt }
         let now = NIODeadline.now().uptimeNanoseconds
-        let address = self.settings.trustedProxies.client(
-            of: context.peer, forwardedFor: request.headers[values: .xForwardedFor])
-        guard let address else { return nil }
-        if let wait = self.quotas.lockoutDelay(address, at: now) { throw Problem(tooManyInvalidTokens: wait) }
         let wait = self.quotas.anonymousRequestDelay(of: address, at: now)
         context.allowance.current = self.quotas.anonymousAllowance(of: address, at: now)
         if let wait { throw Problem(tooManyRequests: wait) }
-        return address
+        return attempt
     }
 }

@@ -63,14 +63,14 @@ package struct SignInRefusal: Error {
 extension LoopState {
     /// Fails with `SignInRefusal`. Completes immediately for a token, unless its key has to be fetched from the issuer.
     ///
+    /// Tokens are signed and links are 128 random bits, so both are verified during a lockout.
+    ///
     /// - Parameter session: the id of the session that acquires a viewer lease; `nil` where only tokens are accepted.
     package func signIn(
         _ credential: Credential, from address: ClientAddress?, as session: String? = nil
     ) -> EventLoopFuture<AuthenticatedClient> {
-        let now = NIODeadline.now().uptimeNanoseconds
-        if let address, self.quotas.lockoutDelay(address, at: now) != nil {
-            return self.eventLoop.makeFailedFuture(SignInRefusal.tooManyFailedAttempts)
-        }
+        let lockout = self.quotas.lockout(of: address, at: NIODeadline.now().uptimeNanoseconds)
+        if case .refuse = lockout { return self.eventLoop.makeFailedFuture(SignInRefusal.tooManyFailedAttempts) }
         let admitted: EventLoopFuture<AuthenticatedClient>
         switch credential {
         case .token(let token):
@@ -78,21 +78,21 @@ extension LoopState {
                 admitted = self.eventLoop.makeSucceededFuture(
                     AuthenticatedClient(try self.settings.tokens.verify(token, now: WallClock.nowMilliseconds / 1000)))
             } catch {
-                admitted = self.signInAfterKeyFetch(token, refusedBecause: error)
+                admitted = self.signInAfterKeyFetch(token, refusedBecause: error, lockout)
             }
         case .link(let secret):
             admitted =
                 session.map { self.acquireViewerLease(secret, as: $0) }
                 ?? self.eventLoop.makeFailedFuture(SignInRefusal.badLink)
         }
-        return self.countingFailedAttempts(admitted, address)
+        return self.countingFailedAttempts(admitted, address, lockout)
     }
 
-    /// Signs in with a ticket, which can be used only once.
+    /// Signs in with a ticket, which can be used only once. It is 128 random bits and valid for a minute, so it is verified
+    /// during a lockout.
     package func signIn(ticket: String, from address: ClientAddress?) -> EventLoopFuture<AuthenticatedClient> {
-        if let address, self.quotas.lockoutDelay(address, at: NIODeadline.now().uptimeNanoseconds) != nil {
-            return self.eventLoop.makeFailedFuture(SignInRefusal.tooManyFailedAttempts)
-        }
+        let lockout = self.quotas.lockout(of: address, at: NIODeadline.now().uptimeNanoseconds)
+        if case .refuse = lockout { return self.eventLoop.makeFailedFuture(SignInRefusal.tooManyFailedAttempts) }
         let admitted = self.tickets.redeem(ticket).flatMapThrowing { holder in
             guard let holder, let role = Role(rawValue: holder.role) else { throw SignInRefusal.badTicket }
             guard holder.expiresAt + TokenVerifier.skew >= WallClock.nowMilliseconds / 1000 else {
@@ -104,7 +104,7 @@ extension LoopState {
                     token: TokenIdentity(id: holder.token, issuedAt: holder.issuedAt), expiresAt: holder.expiresAt),
                 by: .ticket)
         }
-        return self.countingFailedAttempts(admitted, address)
+        return self.countingFailedAttempts(admitted, address, lockout)
     }
 
     /// Replaces a token that is about to expire with a newer one of the same person and role. If the new token is refused, the
@@ -136,19 +136,27 @@ extension LoopState {
     }
 
     private func countingFailedAttempts(
-        _ admitted: EventLoopFuture<AuthenticatedClient>, _ address: ClientAddress?
+        _ admitted: EventLoopFuture<AuthenticatedClient>, _ address: ClientAddress?, _ lockout: Lockout
     ) -> EventLoopFuture<AuthenticatedClient> {
         let bound = NIOLoopBound(self, eventLoop: self.eventLoop)
         return admitted.flatMapErrorThrowing { error in
             let refusal = error as? SignInRefusal ?? .unavailable
-            if refusal.isFailedAttempt { bound.value.tokenRefused(address, refusal.refusal) }
-            throw refusal
+            guard refusal.isFailedAttempt else { throw refusal }
+            let wait = bound.value.tokenRefused(address, refusal.refusal, during: lockout)
+            throw wait == nil ? refusal : .tooManyFailedAttempts
         }
     }
 
     /// A token, a ticket or a link was refused: counts a failed attempt of the address, and logs why a token was.
-    package func tokenRefused(_ address: ClientAddress?, _ refusal: TokenRefusal?) {
-        self.quotas.recordInvalidToken(of: address, at: NIODeadline.now().uptimeNanoseconds)
+    ///
+    /// - Returns: the time to wait in milliseconds if the address was locked out; then nothing is logged. `nil` if the client
+    ///   learns why.
+    package func tokenRefused(
+        _ address: ClientAddress?, _ refusal: TokenRefusal?, during lockout: Lockout
+    ) -> Int64? {
+        let now = NIODeadline.now().uptimeNanoseconds
+        if let wait = self.quotas.recordInvalidToken(of: address, during: lockout, at: now) { return wait }
         if let refusal { self.log(refusal) }
+        return nil
     }
 }

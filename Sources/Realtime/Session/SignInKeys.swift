@@ -5,15 +5,17 @@ package import Access
 internal import EnrouteWire
 internal import HTTPValues
 internal import NIOCore
+internal import TrafficControl
 
 extension LoopState {
     /// Verifies a token again after fetching the issuer's keys, if it was refused because its key is not known.
     ///
+    /// - Parameter lockout: a locked-out address must not cause requests to the issuer.
     /// - Returns: fails with `SignInRefusal`, and immediately if the token was refused for any other reason.
-    func signInAfterKeyFetch(_ token: String, refusedBecause refusal: TokenRefusal) -> EventLoopFuture<
-        AuthenticatedClient
-    > {
-        guard refusal == .unknownKey, let keys = self.settings.issuerKeys else {
+    func signInAfterKeyFetch(
+        _ token: String, refusedBecause refusal: TokenRefusal, _ lockout: Lockout
+    ) -> EventLoopFuture<AuthenticatedClient> {
+        guard refusal == .unknownKey, lockout == .none, let keys = self.settings.issuerKeys else {
             return self.eventLoop.makeFailedFuture(SignInRefusal(refusal))
         }
         // The task ends with the fetch, within seconds. `JWKSSource.maxWaiting` limits the number of waiting tasks.

@@ -72,7 +72,7 @@ import Testing
     }
 
     private static func run(
-        _ answer: KeyIssuer.Answer, longestWait: Duration = .seconds(60),
+        _ answer: KeyIssuer.Answer, longestWait: Duration = .seconds(60), maxRefusedTokens: Int = 1_000_000,
         _ body: @escaping @Sendable (Scenario) async throws -> Void
     ) async throws {
         try await within {
@@ -87,7 +87,7 @@ import Testing
                     $0.limits.signInSeconds = 60
                     // All requests come from one address, in quick succession.
                     ($0.limits.refusedTokensPerAddressPerSecond, $0.limits.refusedTokensPerAddressBurst) = (
-                        1_000_000, 1_000_000
+                        0, maxRefusedTokens
                     )
                     ($0.limits.newConnectionsPerSecond, $0.limits.newConnectionsBurst) = (1_000_000, 1_000_000)
                 } _: { gateway in
@@ -172,6 +172,25 @@ import Testing
             #expect(scenario.issuer.asked.count == 1)
             let good = try await key.token()
             #expect(try await scenario.lets(in: good, way: 1))
+        }
+    }
+
+    @Test func `S4: a locked-out address causes no fetch, and its tokens are verified with the known keys`()
+        async throws
+    {
+        let (known, new) = (try await Key("known"), try await Key("new"))
+        try await Self.run(Key.set([known]), maxRefusedTokens: 3) { scenario in
+            let good = try await known.token()
+            #expect(try await scenario.lets(in: good, way: 0))
+            for _ in 0..<3 { #expect(try await !scenario.lets(in: "wrong", way: 0)) }
+            scenario.issuer.publish(Key.set([known, new]))
+            scenario.clock.pass(seconds: 30)
+            let later = try await new.token()
+            for way in 0..<3 {
+                #expect(try await !scenario.lets(in: later, way: way))
+                #expect(try await scenario.lets(in: good, way: way))
+            }
+            #expect(scenario.issuer.asked.count == 1)
         }
     }
 

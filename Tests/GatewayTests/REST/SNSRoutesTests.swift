@@ -35,7 +35,8 @@ import Testing
     }
 
     private static func run(
-        certificate: TopicSigner? = nil, _ body: @escaping @Sendable (Scenario) async throws -> Void
+        certificate: TopicSigner? = nil, maxRefusedTokens: Int = 1_000_000,
+        _ body: @escaping @Sendable (Scenario) async throws -> Void
     ) async throws {
         let signer = try TopicSigner()
         try await within {
@@ -51,7 +52,7 @@ import Testing
                     $0.topics = trust
                     // All requests come from one address, in quick succession.
                     ($0.limits.refusedTokensPerAddressPerSecond, $0.limits.refusedTokensPerAddressBurst) = (
-                        1_000_000, 1_000_000
+                        0, maxRefusedTokens
                     )
                 } _: { gateway in
                     let token = try await gateway.token("orders", .service)
@@ -152,6 +153,21 @@ import Testing
             #expect(try await scenario.sender.status() == "pending_vendor_acceptance")
             let isCounted = try await scenario.metric(
                 #"enroute_events_refused_total{reason="forged"} \#(changes.count)"#)
+            #expect(isCounted)
+        }
+    }
+
+    @Test func `a genuine message from a locked-out address is processed, and a forged one has to wait`() async throws {
+        try await Self.run(maxRefusedTokens: 3) { scenario in
+            let strangers = try scenario.signer.envelope(
+                EventRoutesTests.created, host: scenario.host, topic: TopicSigner.topic + "-other")
+            for expected in [403, 403, 403, 429] {
+                let answer = try await scenario.post(strangers)
+                #expect(answer.status == expected, "\(answer)")
+            }
+            let genuine = try scenario.signer.envelope(EventRoutesTests.created, host: scenario.host)
+            #expect(try await scenario.post(genuine).status == 200)
+            let isCounted = try await scenario.metric(#"enroute_events_refused_total{reason="forged"} 3"#)
             #expect(isCounted)
         }
     }
