@@ -2,7 +2,7 @@
 
 /// Why a connection failed or ended.
 public enum ClientError: Error, Equatable, Sendable, CustomStringConvertible {
-    /// The URL is not `wss://host[:port]` (or `ws://` without TLS).
+    /// The URL is not `wss://host[:port][/prefix]` (or `ws://` without TLS).
     case malformedURL(String)
     /// The connection failed, or TLS failed.
     case unreachable(url: String, reason: String)
@@ -17,7 +17,8 @@ public enum ClientError: Error, Equatable, Sendable, CustomStringConvertible {
     public var description: String {
         switch self {
         case .malformedURL(let url):
-            "Invalid gateway URL \(url). Use wss://host[:port], or ws://host[:port] without TLS, with a port from 1 to 65535."
+            "Invalid gateway URL \(url). Use wss://host[:port], or ws://host[:port] without TLS, with a port from 1 to 65535. "
+                + "A path prefix may follow, but not /v1."
         case .unreachable(let url, let reason):
             "Cannot connect to \(url): \(reason). Check that a gateway is running there."
         case .upgradeRefused(let status) where status >= 500: "The gateway is unavailable (HTTP \(status))."

@@ -60,7 +60,7 @@ public struct GatewayConnection: Sendable {
     /// Connects, runs `body` and closes the connection.
     ///
     /// - Parameters:
-    ///   - url: `wss://host[:port]`, or `ws://host[:port]` without TLS.
+    ///   - url: `wss://host[:port][/prefix]`, or `ws://…` without TLS.
     ///   - token: sent in the upgrade request as `Authorization: Bearer`. Without it, `body` has to send `auth` first.
     ///   - trust: how to verify the gateway's certificate.
     /// - Throws: `ClientError`, or the error that `body` throws.
@@ -133,7 +133,8 @@ public struct GatewayConnection: Sendable {
         if let token { headers.add(name: "authorization", value: "Bearer \(token)") }
         var configuration = NIOUpgradableHTTPClientPipelineConfiguration(
             upgradeConfiguration: NIOTypedHTTPClientUpgradeConfiguration(
-                upgradeRequestHead: HTTPRequestHead(version: .http1_1, method: .GET, uri: "/v1", headers: headers),
+                upgradeRequestHead: HTTPRequestHead(
+                    version: .http1_1, method: .GET, uri: address.socketPath, headers: headers),
                 upgraders: [upgrader],
                 notUpgradingCompletionHandler: { channel in
                     channel.close(promise: nil)

@@ -126,6 +126,11 @@ import Testing
                 (["ENROUTE_CLIENT_URL": "http://[::1", "ENROUTE_CLIENT_TOKEN": token], 78, "must be https://"),
                 (["ENROUTE_CLIENT_URL": "http://127.0.0.1:9", "ENROUTE_CLIENT_TOKEN": token], 69, "No response from"),
                 (
+                    ["ENROUTE_CLIENT_URL": "http://127.0.0.1:9/shop/", "ENROUTE_CLIENT_TOKEN": token], 69,
+                    "No response from http://127.0.0.1:9/shop:"
+                ),
+                (["ENROUTE_CLIENT_URL": "https://a/shop/v1", "ENROUTE_CLIENT_TOKEN": token], 78, "but not /v1"),
+                (
                     url.merging(["ENROUTE_CLIENT_TOKEN": token, "ENROUTE_CLIENT_CA_FILE": "/no.pem"]) { $1 }, 78,
                     "/no.pem"
                 ),

@@ -26,9 +26,10 @@ struct GatewayClient: Sendable {
         else {
             throw ConfigurationError(
                 description:
-                    "The gateway's URL must be https://host[:port], without a path, and with a port from 1 to 65535.")
+                    "The gateway's URL must be https://host[:port], with a port from 1 to 65535. A path prefix may follow, "
+                    + "but not /v1.")
         }
-        guard parts[0] == "https" || LoopbackHost.isHost(of: parts[1]) else {
+        guard parts[0] == "https" || LoopbackHost.isHost(of: parts[1].prefix { $0 != "/" }) else {
             throw ConfigurationError(
                 description:
                     "The gateway's URL must start with https://: over http:// anyone on the network could read the "

@@ -66,7 +66,8 @@ struct ReplayCommand: AsyncParsableCommand {
         guard (0.1...1000).contains(self.speed) else { throw ValidationError("--speed must be 0.1 to 1000.") }
         guard (try? GatewayAddress(self.url)) != nil else {
             throw ValidationError(
-                "--url must be wss://host[:port], or ws://host[:port] without TLS, with a port from 1 to 65535.")
+                "--url must be wss://host[:port], or ws://host[:port] without TLS, with a port from 1 to 65535. A path "
+                    + "prefix may follow, but not /v1.")
         }
     }
 

@@ -20,10 +20,20 @@ import Testing
     }
 
     @Test(arguments: [
+        ("wss://a", "/v1"), ("wss://a/", "/v1"), ("wss://a/enroute", "/enroute/v1"),
+        ("ws://[::1]:80/x/y-_.~9/", "/x/y-_.~9/v1"),
+        ("wss://a/v1/x", "/v1/x/v1"),
+    ])
+    func `a URL may have the path prefix below which a proxy serves the gateway`(url: String, path: String) throws {
+        #expect(try GatewayAddress(url).socketPath == path)
+    }
+
+    @Test(arguments: [
         "", "wss://", "wss:///", "https://gateway.example", "wss://:8443", "wss://a:", "wss://a:0", "wss://a:65536",
         "wss://localhost:73979", "wss://a:+80", "wss://a:1:2", "wss://::1", "wss://[::1", "wss://[::1]8471",
         "wss://[::1]:", "wss://[::1]:99999", "wss://[]", "wss://[name]", "wss://[127.0.0.1]", "wss://a/v1", "wss://u@a",
-        "wss://a?b", "wss://a#b", "wss://a b",
+        "wss://a?b", "wss://a#b", "wss://a b", "wss:///x", "wss://a/x/v1", "wss://a/v1/", "wss://a//", "wss://a/x//y",
+        "wss://a/..", "wss://a/./x", "wss://a/%41", "wss://a/x?b", "wss://a/x#b", "wss://a/x b", "wss://a/ü",
     ])
     func `a URL with anything else is malformed`(url: String) {
         #expect(throws: ClientError.malformedURL(url)) { try GatewayAddress(url) }

@@ -11,7 +11,7 @@ extension SettingsTable {
         """,
         [
             Setting(
-                "ENROUTE_CLIENT_URL", .text("`https://host[:port]`; `http://` only for this machine"),
+                "ENROUTE_CLIENT_URL", .text("`https://host[:port][/prefix]`; `http://` only for this machine"),
                 default: .described("the gateway that `enroute dev` started"), "The gateway's URL.",
                 details: "`--url` takes precedence.", commands: clients),
             Setting(
