@@ -2,14 +2,17 @@
 // clock. The guide is enroute-js.md in Sources/WebAssets of the repository.
 
 export interface EnrouteOptions {
-  /** The gateway (`https://host`), its WebSocket (`wss://host/v1`), or a path that begins with `/`. Default: `/v1`. */
+  /**
+   * The gateway (`https://host`), its WebSocket (`wss://host/v1`, below a path prefix `wss://host/prefix/v1`), or a path that
+   * begins with `/`. Default: `/v1`.
+   */
   url?: string;
   /**
    * Returns the credential. It is called for each connection and each request, so it can return a fresh token. `null` means
    * that nobody is signed in: the connection is refused. If it throws, the client tries again later.
    */
   credential: () => Promise<Credential | null> | Credential | null;
-  /** Base address of the REST API. Default: `/api/v1` on the host of `url`. */
+  /** Base address of the REST API. Default: `/api/v1` beside the `/v1` of `url`, otherwise on its host. */
   rest?: string;
   /**
    * Highest plausible speed in m/s; faster positions are not shown. Default: 60. Raise it for trips replayed in fast motion.

@@ -29,7 +29,7 @@ export class Enroute {
 
   /** @param {import('./enroute').EnrouteOptions} options */
   constructor(options) {
-    const {url = '/v1', rest = '/api/v1'} = options;
+    const {url = '/v1', rest = `${/^(.*[^/])\/v1\/?$/.exec(url)?.[1] ?? ''}/api/v1`} = options; // beside the WebSocket
     const [host, here] = [/^(?:ws|http)s?:\/\/[^/]+/, globalThis.location?.origin ?? ''];
     const absolute = (path, usual) => {
       const [alone] = host.exec(path) ?? []; // the address of the gateway alone, as for the Swift client

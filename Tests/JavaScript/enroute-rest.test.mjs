@@ -23,6 +23,20 @@ test('a request carries the credential and returns the answer', async () => {
   assert.deepEqual(headers, {Authorization: 'Bearer t', 'Content-Type': 'application/json', 'Idempotency-Key': 'k'});
 });
 
+test('requests go beside the WebSocket, also below a path prefix', async () => {
+  for (const [url, rest] of [
+    ['https://gw.example', 'https://gw.example/api/v1'], ['wss://gw.example/v1', 'https://gw.example/api/v1'],
+    ['wss://gw.example/enroute/v1', 'https://gw.example/enroute/api/v1'],
+    ['https://gw.example/a/b/v1/', 'https://gw.example/a/b/api/v1'],
+    ['wss://gw.example/socket', 'https://gw.example/api/v1'], ['https://v1', 'https://v1/api/v1'],
+  ]) {
+    const {fetch, asked} = answering(200, '{}');
+    const {enroute} = await open({url, fetch});
+    await enroute.rest('GET', '/jobs');
+    assert.equal(asked[0][0], `${rest}/jobs`);
+  }
+});
+
 test('a problem document is thrown with its code, members and retry time', async () => {
   const problem = JSON.stringify({
     type: 'urn:enroute:problem:active_task', title: 'Conflict', status: 409, detail: 'Not now.', code: 'active_task',
