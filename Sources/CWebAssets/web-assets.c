@@ -126,6 +126,9 @@ static const unsigned char ops_js[] = {
 static const unsigned char page_contact_js[] = {
 #embed "../WebAssets/web/page-contact.js"
 };
+static const unsigned char page_gateway_js[] = {
+#embed "../WebAssets/web/page-gateway.js"
+};
 static const unsigned char page_rescue_js[] = {
 #embed "../WebAssets/web/page-rescue.js"
 };
@@ -396,6 +399,7 @@ static const struct enroute_asset page_files[] = {
     ASSET("ops.html", ops_html),
     ASSET("ops.js", ops_js),
     ASSET("page-contact.js", page_contact_js),
+    ASSET("page-gateway.js", page_gateway_js),
     ASSET("page-rescue.js", page_rescue_js),
     ASSET("page-sign-in.js", page_sign_in_js),
     ASSET("page-storage.js", page_storage_js),

@@ -11,7 +11,8 @@ from urllib.parse import urljoin, urlsplit
 import bounds
 
 LEADS = re.compile(r"""(?:src|href)\s*=\s*["']([^"'#]+)["']|from\s*["']([^"']+)["']|import\s*\(?\s*["']([^"']+)["']"""
-                   r"""|url\(["']?([^"')]+)["']?\)|["'](/assets/[\w./-]+|/worker\.js)["']""")
+                   r"""|url\(["']?([^"')]+)["']?\)|(?:["'`]\.\.|\$\{gateway\})(/assets/[\w./-]+|/worker\.js)["'`]"""
+                   r"""|\$\{GATEWAY\}(assets/[\w./-]+)""")
 NOT_OURS = re.compile(r"^/assets/(leaflet/|tiles/|streets\.geojson)|^/api/")
 TEXT = ("text/", "application/json", "application/javascript", "application/manifest", "image/svg")
 MANIFEST = "application/manifest+json"

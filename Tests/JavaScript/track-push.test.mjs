@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
 
+import {gateway} from '../../Sources/WebAssets/web/page-gateway.js';
 import {NearMessage} from '../../Sources/WebAssets/web/track-push.js';
 import {words as allWords} from '../../Sources/WebAssets/web/track-words.js';
 
@@ -68,7 +69,7 @@ test('switching it on subscribes, tells the gateway, and gives the worker the te
   assert.equal(log.subscribed[0].userVisibleOnly, true);
   assert.deepEqual([...log.subscribed[0].applicationServerKey], [4, 37, 113]);
   const [url, {method, headers, body}] = log.sent[0];
-  assert.deepEqual([url, method, headers.Authorization], ['/api/v1/jobs/job-1/push', 'PUT', 'Link secret']);
+  assert.deepEqual([url, method, headers.Authorization], [`${gateway}/api/v1/jobs/job-1/push`, 'PUT', 'Link secret']);
   assert.deepEqual(JSON.parse(body), {
     subscription: {endpoint: 'https://push.example/1', keys: {p256dh: 'k', auth: 'a'}}, near: true,
   });

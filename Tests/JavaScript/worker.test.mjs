@@ -36,8 +36,8 @@ class Caches {
   get text() { return JSON.stringify([...this.all].map(([name, entries]) => [name, [...entries]])); }
 }
 
-/** A worker and its network, which gives the answers of `network`. */
-function worker(network) {
+/** A worker and its network, which gives the answers of `network`. @param prefix the path below which the gateway is */
+function worker(network, prefix = '') {
   const listeners = {};
   const caches = new Caches();
   const clock = new Clock();
@@ -46,7 +46,7 @@ function worker(network) {
     addEventListener: (type, listener) => { listeners[type] = listener; },
   };
   const context = vm.createContext({
-    ...world, addEventListener: world.addEventListener, location: new URL(ORIGIN), skipWaiting: () => {},
+    ...world, addEventListener: world.addEventListener, location: new URL(`${ORIGIN}${prefix}/worker.js`), skipWaiting: () => {},
     clients: {claim: async () => {}}, ...clock.timers, URL, Response, Headers, TextEncoder, crypto, atob,
     Date: {now: () => world.now},
     fetch: async (request) => { world.asked += 1; return world.network(request); },
@@ -109,6 +109,22 @@ test('a page and its assets open offline, and are fresh online', async () => {
   // One cached page for all jobs.
   assert.equal(await text('/track/j2', {mode: 'navigate'}), `one ${ORIGIN}/track/j1`);
   await assert.rejects(text('/rider', {mode: 'navigate'}));
+});
+
+test('below a path prefix its own pages open offline, and other pages of the host are not handled', async () => {
+  const world = worker((request) => new Response(request.url), '/shop');
+  const text = async (path, options) => (await (await world.get(path, options)).text());
+  for (const path of ['/shop/track/j1', '/shop/rider', '/shop/ops']) await text(path, {mode: 'navigate'});
+  for (const path of ['/shop/assets/page.css', '/shop/manifest.webmanifest']) await text(path);
+  world.network = offline;
+  assert.equal(await text('/shop/track/j2', {mode: 'navigate'}), `${ORIGIN}/shop/track/j1`);
+  for (const path of ['/shop/rider', '/shop/ops']) assert.equal(await text(path, {mode: 'navigate'}), ORIGIN + path);
+  for (const path of ['/shop/assets/page.css', '/shop/manifest.webmanifest']) assert.equal(await text(path), ORIGIN + path);
+  for (const path of ['/track/j1', '/rider', '/shopping/track/j1', '/shop/track/', '/shop/track/j1/']) {
+    assert.equal(await world.get(path, {mode: 'navigate'}), undefined, path);
+    assert.equal(await world.get(path, {authorization: ANNA}), undefined, path);
+  }
+  assert.equal(await world.get('/assets/page.css'), undefined);
 });
 
 test('an error response is not cached', async () => {

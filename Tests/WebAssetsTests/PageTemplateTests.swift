@@ -41,6 +41,29 @@ import Testing
         }
     }
 
+    @Test func `addresses that begin with a slash become relative to the page, and other addresses stay`() {
+        func relative(_ html: String, to path: String) -> String {
+            Self.filled(html) { $0.makeAddressesRelative(to: path) }
+        }
+        let html = #"<link href="/a.css"><script src="/b.js"></script><a class="c" href="/ops?tab=system">"#
+        for (path, root) in [
+            ("/ops", "./"), ("/track/job-1", "../"), ("/rider/", "../"), ("/a/b/c/", "../../../"), ("/", "./"),
+        ] {
+            #expect(
+                relative(html, to: path)
+                    == #"<link href="\#(root)a.css"><script src="\#(root)b.js"></script>"#
+                    + #"<a class="c" href="\#(root)ops?tab=system">"#)
+        }
+        #expect(relative("<a\nhref=\"/x\">", to: "/ops") == "<a\nhref=\"./x\">")
+        for html in [
+            #"<a href="//other.example/x">"#, #"<a href="https://other.example/">"#, #"<a href="x">"#,
+            ##"<a href="#x">"##,
+            #"<a data-href="/x">"#, #"<p>href="/"#, "", "<p>", #"<a href="/"#,
+        ] {
+            #expect(relative(html, to: "/track/job-1") == html)
+        }
+    }
+
     @Test func `text from outside never becomes markup, and JSON never closes its element`() {
         #expect(#"<a href="x" title='y'>&"#.escaped == "&lt;a href=&quot;x&quot; title=&#39;y&#39;&gt;&amp;")
         let json = Array(#"{"text":"</script><script>alert(1)</script>&<!--"}"#.utf8)

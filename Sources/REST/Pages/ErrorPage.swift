@@ -80,7 +80,7 @@ extension Pages {
         }
         let language = self.language(request)
         let words = notice.words(language.language)
-        var page = self.template(file, "notice", language.language)
+        var page = self.template(file, "notice", language.language, request)
         page.fill("headline", with: words.headline.escaped)
         page.fill("detail", with: words.detail.escaped)
         page.add(json: problem.json(context.trace), as: "problem")

@@ -1,7 +1,6 @@
 // The web app manifests (W3C), which make the pages installable. Each page has its own name.
 
 internal import EnrouteWire
-internal import HTTPTypes
 internal import HTTPValues
 internal import Hummingbird
 internal import WebAssets
@@ -20,9 +19,9 @@ extension Pages {
         }
 
         /// The URL at which the installed app opens. It is `nil` for the tracking page, which then opens at the URL from which
-        /// it was installed: that of one job.
-        fileprivate var start: String? { self == .track ? nil : "/\(self.rawValue)" }
-        fileprivate var scope: String { self == .track ? "/track/" : "/\(self.rawValue)" }
+        /// it was installed: that of one job. Like all URLs in a manifest, it is relative to the manifest.
+        fileprivate var start: String? { self == .track ? nil : self.rawValue }
+        fileprivate var scope: String { self == .track ? "track/" : self.rawValue }
     }
 
     private struct Manifest: Encodable {
@@ -56,12 +55,8 @@ extension Pages {
         }
         // Browsers request it for documents that name no icon, such as the API's answers.
         router.get("favicon.ico") { request, _ in try self.asset("icon-192.png", request) }
-        // The service worker needs the scope of the whole site, because every page uses it.
-        router.get("worker.js") { request, _ in
-            var response = try self.asset("worker.js", request)
-            response.headers[HTTPField.Name("Service-Worker-Allowed")!] = "/"
-            return response
-        }
+        // Beside the pages and not in assets, because a service worker controls the pages in its own folder.
+        router.get("worker.js") { request, _ in try self.asset("worker.js", request) }
     }
 
     private func manifest(of page: Installable) throws -> [UInt8] {
@@ -72,9 +67,9 @@ extension Pages {
                 name: name, short_name: name, start_url: page.start, scope: page.scope,
                 theme_color: self.settings.brand.accent?.colour.css ?? Manifest.themeColour,
                 icons: [
-                    .init(src: "/assets/icon-192.png", sizes: "192x192", purpose: "any"),
-                    .init(src: "/assets/icon-512.png", sizes: "512x512", purpose: "any"),
-                    .init(src: "/assets/icon-maskable-512.png", sizes: "512x512", purpose: "maskable"),
+                    .init(src: "assets/icon-192.png", sizes: "192x192", purpose: "any"),
+                    .init(src: "assets/icon-512.png", sizes: "512x512", purpose: "any"),
+                    .init(src: "assets/icon-maskable-512.png", sizes: "512x512", purpose: "maskable"),
                 ]))
     }
 }

@@ -89,13 +89,13 @@ package struct Pages: Sendable {
         guard let file = self.files["\(name).html"] else { preconditionFailure("\(name).html is built in") }
         let language = self.language(request).language
         var response = Self.response(
-            self.template(file, name, language).bytes, file.contentType, caching: "no-store")
+            self.template(file, name, language, request).bytes, file.contentType, caching: "no-store")
         response.headers[.contentLanguage] = language
         return response
     }
 
-    /// Returns the page in a language, with the settings for its script.
-    func template(_ file: PageFiles.File, _ name: String, _ language: String) -> PageTemplate {
+    /// Returns the page in a language, with the settings for its script, and with addresses that are relative to its own.
+    func template(_ file: PageFiles.File, _ name: String, _ language: String, _ request: Request) -> PageTemplate {
         var page = PageTemplate(file.bytes)
         page.setLanguage(language)
         page.show(self.settings.brand, hasName: name == "track")
@@ -123,6 +123,7 @@ package struct Pages: Sendable {
                 page.addToHead(#"<link rel="apple-touch-icon" href="/assets/icon-192.png">"#)
             }
         }
+        page.makeAddressesRelative(to: request.uri.path)
         return page
     }
 

@@ -10,23 +10,30 @@ extension Pages {
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; base-uri 'none'; "
         + "form-action 'none'; frame-ancestors 'none'"
 
-    /// The page with the built-in template, rendered once.
-    private static let builtInReference = PageFiles(folder: nil)["docs.html"].map(Self.rendered)
+    /// The page with the built-in template. Each is rendered once.
+    private static let builtIn = Self.builtInReference(at: "/docs")
+    private static let builtInWithSlash = Self.builtInReference(at: "/docs/")
 
-    private static func rendered(_ template: PageFiles.File) -> PageFiles.File {
+    private static func builtInReference(at path: String) -> PageFiles.File {
+        guard let template = PageFiles(folder: nil)["docs.html"] else { preconditionFailure("docs.html is built in") }
+        return Self.rendered(template, at: path)
+    }
+
+    private static func rendered(_ template: PageFiles.File, at path: String) -> PageFiles.File {
         var page = PageTemplate(template.bytes)
         page.fill("contents", with: APIReference.parts.contents)
         page.fill("reference", with: APIReference.parts.reference)
+        page.makeAddressesRelative(to: path)
         return PageFiles.File(lasting: page.bytes, mediaType: template.mediaType)
     }
 
     /// Returns the page, or 304 if the client has it already. It is compressed: it contains nothing about anybody.
     func reference(_ request: Request) -> Response {
-        guard let template = self.files["docs.html"], let builtIn = Self.builtInReference else {
-            preconditionFailure("docs.html is built in")
-        }
+        let path = request.uri.path
+        var page = path.hasSuffix("/") ? Self.builtInWithSlash : Self.builtIn
         // A deployment's own template may change at any time.
-        var response = Self.response(template.tag == nil ? Self.rendered(template) : builtIn, request)
+        if let template = self.files["docs.html"], template.tag == nil { page = Self.rendered(template, at: path) }
+        var response = Self.response(page, request)
         response.headers[.contentSecurityPolicy] = Self.referencePolicy
         return response
     }

@@ -121,7 +121,7 @@ extension Pages {
     fileprivate func tracking(_ first: InitialView, _ request: Request) throws -> Response {
         guard let file = self.files["track.html"] else { preconditionFailure("track.html is built in") }
         let (texts, snapshot) = (self.language(request), first.view.snapshot)
-        var page = self.template(file, "track", texts.language)
+        var page = self.template(file, "track", texts.language, request)
         page.fill("headline", with: texts[snapshot.status].long.escaped)
         page.fill("detail", with: Self.detail(snapshot, texts, isByLink: first.isByLink).escaped)
         page.fill("steps", with: Self.steps(snapshot, texts))

@@ -4,6 +4,7 @@
 
 import {locale, make} from './page.js';
 import {distanceText} from './enroute-words.js';
+import {gateway} from './page-gateway.js';
 
 /** ms in which an action can be undone. */
 export const UNDO_WITHIN = 10_000;
@@ -81,7 +82,9 @@ export class JobActions {
     this.#focused = null;
     const result = this.#result ? [this.#resultLine()] : [];
     if (!row) return result;
-    const customer = make('a', {class: 'button', href: `/track/${row.job}`, target: '_blank', rel: 'opener', 'data-place': 'follow'}, words.follow);
+    const customer = make('a', {
+      class: 'button', href: `${gateway}/track/${row.job}`, target: '_blank', rel: 'opener', 'data-place': 'follow',
+    }, words.follow);
     const buttons = make('p', {class: 'actions'},
       this.#button('assign', row.rider ? words.reassign : words.assign, () => this.#ask('assign', row, zone), {
         class: row.rider ? '' : 'primary', 'aria-expanded': String(asked === 'assign'),
@@ -230,7 +233,7 @@ export class JobActions {
 
   #copyLink = ({job}) => this.#act(async () => {
     const {url} = await this.request('POST', `jobs/${job}/links`);
-    const address = new URL(url, location.origin).href;
+    const address = gateway + url;
     try {
       await this.clipboard.writeText(address);
       return null;

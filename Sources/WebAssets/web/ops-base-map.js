@@ -4,6 +4,7 @@
 
 import {usesMiles} from './enroute-words.js';
 import {colour, locale} from './page.js';
+import {gateway} from './page-gateway.js';
 
 const SPACING_PX = 110;    // approximate distance between two lines of the grid
 const STEPS = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 30];    // degrees
@@ -31,7 +32,7 @@ export class BaseMap {
 
   #addTiles = (attribution) => {
     this.#credit(attribution);
-    const tiles = L.tileLayer('/assets/tiles/{z}/{x}/{y}', {maxZoom: 19, className: 'tiles'});
+    const tiles = L.tileLayer(`${gateway}/assets/tiles/{z}/{x}/{y}`, {maxZoom: 19, className: 'tiles'});
     // If the provider fails, draw the fallback.
     tiles.once('tileerror', this.#drawFallback);
     tiles.addTo(this.#map);
@@ -56,7 +57,7 @@ export class BaseMap {
 
   /** Returns whether there are streets. */
   #drawStreets = async () => {
-    const answer = await fetch('/assets/streets.geojson').catch(() => null);
+    const answer = await fetch(`${gateway}/assets/streets.geojson`).catch(() => null);
     if (answer?.status !== 200) return false;
     const streets = await answer.json().catch(() => null);
     if (!streets || !this.#map.getPane('mapPane')?.isConnected) return false;

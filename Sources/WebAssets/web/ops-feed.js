@@ -2,6 +2,7 @@
 // once a second. enroute-connection.js keeps the connection; this file says which zone is watched.
 
 import {GatewayConnection} from './enroute-connection.js';
+import {gateway} from './page-gateway.js';
 
 /** ms until a refused watch is repeated, unless the gateway names a time. */
 const AGAIN = 5_000;
@@ -18,7 +19,7 @@ export class PlacesFeed {
   constructor({signIn, take, WebSocket = globalThis.WebSocket}) {
     this.take = take;
     this.#gateway = new GatewayConnection({
-      url: `${location.origin.replace(/^http/, 'ws')}/v1`, credential: () => signIn.credential(), WebSocket,
+      url: `${gateway.replace(/^http/, 'ws')}/v1`, credential: () => signIn.credential(), WebSocket,
       now: () => performance.now(), wall: () => Date.now(), random: Math.random,
       timers: {setTimeout: (...all) => setTimeout(...all), clearTimeout: (...all) => clearTimeout(...all)},
     }, (message) => this.#received(message), () => { /* the banner shows whether the gateway answers */ });

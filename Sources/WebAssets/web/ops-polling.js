@@ -2,6 +2,8 @@
 // when it is visible again. Only changes of the job list are requested. Failed requests are repeated later; the page keeps
 // what it shows and says that it is out of date.
 
+import {gateway} from './page-gateway.js';
+
 const PAGE = 1_000;          // jobs per answer when a zone is first loaded, so that no answer takes long
 const GIVE_UP = 15_000;      // ms to wait for an answer
 const AGAIN = 3_000;         // ms before a retry
@@ -70,7 +72,7 @@ export class Poller {
     const abort = new AbortController();
     const timer = setTimeout(() => abort.abort(), GIVE_UP);
     try {
-      const answer = await fetch(`/api/v1/${path}`, {
+      const answer = await fetch(`${gateway}/api/v1/${path}`, {
         method, headers: {
           Authorization: this.signIn.header ?? '', ...(body && {'Content-Type': 'application/json'}),
         },

@@ -3,6 +3,7 @@
 // This file connects them: every change is rendered once, in the next animation frame.
 
 import {Announcer, ConnectionBanner, inLanguage, language, languageSwitch, locale, make, put} from './page.js';
+import {gateway} from './page-gateway.js';
 import {SignIn} from './page-sign-in.js';
 import {clockText} from './enroute-words.js';
 import {Poller, updateList, isMissed} from './ops-polling.js';
@@ -359,7 +360,7 @@ document.addEventListener('click', (event) => {
 });
 
 async function loadTexts() {
-  const answer = await fetch(`/api/v1/texts?language=${language}`).catch(() => null);
+  const answer = await fetch(`${gateway}/api/v1/texts?language=${language}`).catch(() => null);
   texts = answer?.ok ? await answer.json().catch(() => null) : null;
   if (!texts) return;
   filter.make(texts);

@@ -2,6 +2,7 @@
 // (ENROUTE_PAGES_SIGN_IN_URL), or not at all with a tracking link. A code is removed from the address bar before it is used.
 // The token lives only in the tab's sessionStorage, never in an address, a cookie or on disk.
 
+import {gateway} from './page-gateway.js';
 import {tabStorage} from './page-storage.js';
 import {make, put, shared} from './page.js';
 
@@ -34,7 +35,7 @@ async function redeemed(code) {
   const abort = new AbortController();
   const timer = setTimeout(() => abort.abort(), GIVE_UP);
   try {
-    const answer = await fetch('/api/v1/sign-ins/redeem', {
+    const answer = await fetch(`${gateway}/api/v1/sign-ins/redeem`, {
       method: 'POST', headers: {'Content-Type': 'application/json'}, body: JSON.stringify({code: code.toLowerCase()}),
       signal: abort.signal,
     });

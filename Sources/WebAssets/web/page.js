@@ -4,6 +4,7 @@
 // fields, because Safari 14.1 does not support private methods.
 
 import {addWords, clockText, readersLocale} from './enroute-words.js';
+import {gateway} from './page-gateway.js';
 import {words as pageWords} from './page-words.js';
 
 /**
@@ -302,5 +303,5 @@ export const colour = (name) => getComputedStyle(document.documentElement).getPr
 /** Registers worker.js, which caches the page and the last state, but never positions, for offline use. */
 export function keepForLater() {
   if (!navigator.serviceWorker || !isSecureContext) return;
-  navigator.serviceWorker.register('/worker.js', {scope: '/'}).catch(() => { /* the page works without it */ });
+  navigator.serviceWorker.register(`${gateway}/worker.js`).catch(() => { /* the page works without it */ });
 }

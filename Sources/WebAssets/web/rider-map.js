@@ -4,6 +4,7 @@
 
 import {decodePolyline} from './enroute-route.js';
 import {colour, make, onThemeChange, put, wantsStillness} from './page.js';
+import {gateway} from './page-gateway.js';
 import {BaseMap} from './track-base-map.js';
 
 // Highest zoom level that the camera chooses.
@@ -19,7 +20,7 @@ function loadLibrary(ready) {
   if (globalThis.L) return ready();
   document.addEventListener('load', ({target}) => { if (target.dataset?.makes === 'L') ready(); }, {capture: true});
   if (document.querySelector('script[data-makes]')) return undefined;
-  return document.head.append(make('script', {src: '/assets/leaflet/leaflet.js', 'data-makes': 'L'}));
+  return document.head.append(make('script', {src: `${gateway}/assets/leaflet/leaflet.js`, 'data-makes': 'L'}));
 }
 
 const latLng = ({lat, lon}) => [lat, lon];

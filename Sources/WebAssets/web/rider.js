@@ -6,6 +6,7 @@ import {Enroute} from './enroute.js';
 import {
   Announcer, ConnectionBanner, inLanguage, keepForLater, languageSwitch, put, reconnectOnTouch, shared,
 } from './page.js';
+import {gateway} from './page-gateway.js';
 import {SignIn} from './page-sign-in.js';
 import {TaskAlert} from './rider-alert.js';
 import {Availability, presenceOf} from './rider-availability.js';
@@ -44,7 +45,7 @@ let rider;
 
 const announcer = new Announcer(element('announcer'), {quiet: QUIET});
 const signIn = new SignIn({panel: element('signin'), why: words.signInWhy});
-const enroute = new Enroute({credential: async () => signIn.current, device: deviceName()});
+const enroute = new Enroute({url: `${gateway}/v1`, credential: async () => signIn.current, device: deviceName()});
 const banner = new ConnectionBanner(element('offline'), {
   hasState: () => rider !== undefined, lastMessageAt: () => enroute.lastMessageAt,
   say: (text) => announcer.say('connection', text, {isUrgent: true}),

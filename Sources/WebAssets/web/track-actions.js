@@ -2,6 +2,7 @@
 // what is possible (`can` of the rendered page); nothing is offered that it would refuse.
 
 import {make} from './page.js';
+import {gateway} from './page-gateway.js';
 
 const requestKey = () =>
   [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, '0')).join('');
@@ -28,7 +29,9 @@ export async function send(method, path, body, header, key) {
   const timer = setTimeout(() => abort.abort(), GIVE_UP);
   try {
     const headers = {Authorization: header, 'Content-Type': 'application/json', ...(key && {'Idempotency-Key': key})};
-    const answer = await fetch(`/api/v1/${path}`, {method, headers, body: JSON.stringify(body), signal: abort.signal});
+    const answer = await fetch(`${gateway}/api/v1/${path}`, {
+      method, headers, body: JSON.stringify(body), signal: abort.signal,
+    });
     return answer.status;
   } catch {
     return 0;

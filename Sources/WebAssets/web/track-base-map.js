@@ -4,11 +4,12 @@
 import {usesMiles} from './enroute-words.js';
 import {StreetLayer} from './map-streets.js';
 import {locale} from './page.js';
+import {gateway} from './page-gateway.js';
 
 /** The streets are loaded once per page, however often a map opens. */
 let loading = null;
 async function loadStreets() {
-  const answer = await fetch('/assets/streets.geojson').catch(() => null);
+  const answer = await fetch(`${gateway}/assets/streets.geojson`).catch(() => null);
   if (answer?.status === 200) return answer.json().catch(() => null);
   // Without an answer the next map tries again.
   if (!answer?.ok) loading = null;
@@ -42,7 +43,7 @@ export class BaseMap {
 
   #addTiles = (attribution) => {
     this.#credit(attribution);
-    const tiles = L.tileLayer('/assets/tiles/{z}/{x}/{y}', {maxZoom: 19, className: 'tiles'});
+    const tiles = L.tileLayer(`${gateway}/assets/tiles/{z}/{x}/{y}`, {maxZoom: 19, className: 'tiles'});
     tiles.once('tileerror', this.#drawStreets);
     tiles.addTo(this.#map);
   };

@@ -1,6 +1,8 @@
 // The first state, before a socket is open. For a signed-in customer the server renders it into the page as JSON. Otherwise
 // the page requests its own address with the credential and takes the state from the answer.
 
+import {gateway} from './page-gateway.js';
+
 const FIRST = 'script#first[type="application/json"]';
 const MORE = 'script#more[type="application/json"]';
 // ms: by then the socket has delivered the state.
@@ -77,6 +79,6 @@ export async function stateNow(header) {
 
 /** Loads the texts in a language; null if there was no answer. */
 export async function statusTexts(language) {
-  const answer = await fetch(`/api/v1/texts?language=${language}`).catch(() => null);
+  const answer = await fetch(`${gateway}/api/v1/texts?language=${language}`).catch(() => null);
   return answer?.ok ? answer.json().catch(() => null) : null;
 }

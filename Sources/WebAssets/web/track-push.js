@@ -1,6 +1,8 @@
 // Offers a message on this device when the rider is about two minutes away, also when the page is closed (Web Push). The gateway
 // sends it; worker.js shows it.
 
+import {gateway} from './page-gateway.js';
+
 /** Seconds before the arrival from which on it is too late to offer a message. */
 const TOO_LATE = 180;
 
@@ -26,7 +28,7 @@ export class NearMessage {
     if (!this.isPossible) return;
     button.addEventListener('click', () => this.switch());
     // worker.js keeps what it will show, so a page that was opened again knows.
-    system.caches?.match(`/near/${job}`).then((kept) => { this.#isOn ||= Boolean(kept); }, () => {});
+    system.caches?.match(`${gateway}/near/${job}`).then((kept) => { this.#isOn ||= Boolean(kept); }, () => {});
   }
 
   /** Shows the offer while somebody is still to come. @param view of the job @param secondsToGo null if that is unknown */
@@ -51,7 +53,7 @@ export class NearMessage {
       const subscription = await worker.pushManager.getSubscription()
         ?? await worker.pushManager.subscribe({userVisibleOnly: true, applicationServerKey: bytesOf(this.key)});
       const {endpoint, keys} = subscription.toJSON();
-      const answer = await this.system.fetch(`/api/v1/jobs/${encodeURIComponent(this.job)}/push`, {
+      const answer = await this.system.fetch(`${gateway}/api/v1/jobs/${encodeURIComponent(this.job)}/push`, {
         method: 'PUT', headers: {Authorization: this.header(), 'Content-Type': 'application/json'},
         body: JSON.stringify({subscription: {endpoint, keys}, near: wish}),
       });

@@ -7,7 +7,7 @@
     // track.js was faster. A second copy would replace the one that made the map, and the map would fail.
     if (document.querySelector('script[data-makes]')) return;
     const library = document.createElement('script');
-    library.src = '/assets/leaflet/leaflet.js';
+    library.src = '../assets/leaflet/leaflet.js';
     library.dataset.makes = 'L';
     document.head.append(library);
   };

@@ -7,6 +7,7 @@ import {
   Announcer, ConnectionBanner, inLanguage, keepForLater, language, languageSwitch, locale, make, onThemeChange, put,
   reconnectOnTouch,
 } from './page.js';
+import {gateway} from './page-gateway.js';
 import {SignIn} from './page-sign-in.js';
 import {firstState, stateNow, statusTexts} from './track-first.js';
 import {stepIcons, vehicleOf} from './track-icons.js';
@@ -39,7 +40,7 @@ const words = inLanguage(allWords);
 const job = decodeURIComponent(location.pathname.split('/').pop());
 
 const signIn = new SignIn({panel: element('signin'), takesLinks: true, why: words.signInWhy});
-const enroute = new Enroute({credential: async () => signIn.current});
+const enroute = new Enroute({url: `${gateway}/v1`, credential: async () => signIn.current});
 const map = new TrackMap(element('map'), {follow: element('follow'), words});
 // An operator's own page may lack elements of a newer version.
 const rider = element('who') && new RiderPanel(element('who'));
@@ -192,7 +193,7 @@ async function connectionChanged(connection) {
  */
 function loadMapLibrary() {
   const isStarted = 'enrouteStarted' in globalThis || document.querySelector('script[data-makes]');
-  if (!isStarted) document.head.append(make('script', {src: '/assets/leaflet/leaflet.js', 'data-makes': 'L'}));
+  if (!isStarted) document.head.append(make('script', {src: `${gateway}/assets/leaflet/leaflet.js`, 'data-makes': 'L'}));
   document.addEventListener('load', ({target}) => { if (target.dataset?.makes === 'L') render(); }, {capture: true});
 }
 

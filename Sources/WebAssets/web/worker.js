@@ -7,6 +7,8 @@ const STATES = 'enroute-states-1';
 const PATIENCE = 3_000;                  // ms to wait for the network before a cached response is used
 const KEEP = 24 * 3_600_000;             // ms for which a cached state is useful
 const MOST_STATES = 20;
+/** The address of the gateway, which may have a path prefix, with a slash at its end: this file is in its top folder. */
+const GATEWAY = new URL('.', location);
 
 addEventListener('install', () => skipWaiting());
 
@@ -23,11 +25,14 @@ addEventListener('message', (event) => {
   if (event.data?.type === 'near') event.waitUntil(expect(event.data));
 });
 
+/** Where that is kept: track-push.js looks there. */
+const near = (job) => `${GATEWAY}near/${job}`;
+
 /** Keeps what to show when a rider is near, in the reader's language. Without an address, it forgets that. */
 async function expect({job, title, body, url}) {
   const cache = await caches.open(STATES);
-  if (url) await cache.put(`/near/${job}`, new Response(JSON.stringify({title, body, url})));
-  else await cache.delete(`/near/${job}`);
+  if (url) await cache.put(near(job), new Response(JSON.stringify({title, body, url})));
+  else await cache.delete(near(job));
 }
 
 /** The gateway's message names a job, and nothing else that is worth reading. */
@@ -35,10 +40,10 @@ addEventListener('push', (event) => event.waitUntil((async () => {
   let job = '';
   try { ({job} = event.data.json()); } catch { /* A message of somebody else; browsers insist on showing something. */ }
   const cache = await caches.open(STATES);
-  const kept = await cache.match(`/near/${job}`);
-  await cache.delete(`/near/${job}`);
-  const {title = 'About 2 minutes away', body = '', url = `/track/${job}`} = kept ? await kept.json() : {};
-  await registration.showNotification(title, {body, tag: `near-${job}`, icon: '/assets/icon-192.png', data: {url}});
+  const kept = await cache.match(near(job));
+  await cache.delete(near(job));
+  const {title = 'About 2 minutes away', body = '', url = `${GATEWAY}track/${job}`} = kept ? await kept.json() : {};
+  await registration.showNotification(title, {body, tag: `near-${job}`, icon: `${GATEWAY}assets/icon-192.png`, data: {url}});
 })()));
 
 /** Opens the page of the job, or the tab that shows it already. */
@@ -56,21 +61,22 @@ addEventListener('notificationclick', (event) => {
 addEventListener('fetch', (event) => {
   const {request} = event;
   const url = new URL(request.url);
-  if (request.method !== 'GET' || url.origin !== location.origin) return;
-  const isTracking = url.pathname.startsWith('/track/');
+  if (request.method !== 'GET' || !url.href.startsWith(GATEWAY)) return;
+  const path = url.pathname.slice(GATEWAY.pathname.length);
+  const isTracking = /^track\/[^/]+$/.test(path);
   if (request.headers.has('authorization')) {
     if (isTracking) event.respondWith(state(request, url));
   } else if (request.mode === 'navigate') {
     // One cached page serves all jobs: without a credential the page contains no state.
-    if (isTracking) event.respondWith(page(request, '/track/'));
-    else if (['/rider', '/ops'].includes(url.pathname)) event.respondWith(page(request, url.pathname));
-  } else if (isAsset(url.pathname)) {
+    if (isTracking) event.respondWith(page(request, `${GATEWAY}track/`));
+    else if (['rider', 'ops'].includes(path)) event.respondWith(page(request, url.pathname));
+  } else if (isAsset(path)) {
     event.respondWith(asset(request, url.pathname + url.search));
   }
 });
 
-const isAsset = (path) => path === '/manifest.webmanifest'
-  || path.startsWith('/assets/') && !path.startsWith('/assets/tiles/');
+const isAsset = (path) => path === 'manifest.webmanifest'
+  || path.startsWith('assets/') && !path.startsWith('assets/tiles/');
 
 /**
  * Whether the page that was opened last came from the cache. Then its assets come from the cache too, so that versions match.

@@ -82,16 +82,17 @@ import Testing
                 for page in ["track", "rider", "ops"] {
                     let html = try await gateway.rest("GET", page == "track" ? "/track/job-1" : "/\(page)", as: nil)
                         .text
-                    let link = #"<link rel="manifest" href="/manifest.webmanifest?page=\#(page)">"#
+                    let root = page == "track" ? "../" : "./"
+                    let link = #"<link rel="manifest" href="\#(root)manifest.webmanifest?page=\#(page)">"#
                     #expect(html.contains(link) && html.matches(of: /rel="manifest"/).count == 1)
                     let answer = try await gateway.rest("GET", "/manifest.webmanifest?page=\(page)", as: nil)
                     #expect(answer.status == 200)
                     #expect(answer.headers["content-type"]?.hasPrefix("application/manifest+json") == true)
-                    #expect(answer.member("start_url", as: String.self) == (page == "track" ? nil : "/\(page)"))
+                    #expect(answer.member("start_url", as: String.self) == (page == "track" ? nil : page))
                     let icons = try JSONValue(json: Array(answer.text.utf8))["icons"]?.array ?? []
                     #expect(icons.count == 3)
                     for icon in icons {
-                        let asset = try await gateway.rest("GET", try #require(icon["src"]?.text), as: nil)
+                        let asset = try await gateway.rest("GET", "/\(try #require(icon["src"]?.text))", as: nil)
                         #expect(asset.status == 200 && asset.headers["content-type"] == "image/png")
                     }
                 }
@@ -128,7 +129,7 @@ import Testing
         try await within {
             try await RunningGateway.run(isSecure: false, { $0.pagesFolder = folder.path }) { gateway in
                 let page = try await gateway.rest("GET", "/rider", as: nil).text
-                #expect(page.contains(#"<link rel="manifest" href="/manifest.webmanifest?page=rider">"#))
+                #expect(page.contains(#"<link rel="manifest" href="./manifest.webmanifest?page=rider">"#))
                 #expect(page.matches(of: /rel="manifest"/).count == 1)
                 let manifest = try await gateway.rest("GET", "/manifest.webmanifest?page=rider", as: nil)
                 #expect(manifest.text == #"{"name":"Ours"}"#)
@@ -136,11 +137,13 @@ import Testing
         }
     }
 
-    @Test func `the service worker is the whole site's, and asked for again each time`() async throws {
+    @Test func `the service worker may control what is in its own folder, and is asked for again each time`()
+        async throws
+    {
         try await within {
             try await RunningGateway.run(isSecure: false) { gateway in
                 let worker = try await gateway.rest("GET", "/worker.js", as: nil)
-                #expect(worker.status == 200 && worker.headers["service-worker-allowed"] == "/")
+                #expect(worker.status == 200 && worker.headers["service-worker-allowed"] == nil)
                 #expect(worker.headers["content-type"] == "text/javascript; charset=utf-8")
                 #expect(worker.headers["cache-control"] == "no-cache")
             }

@@ -12,7 +12,8 @@ extension SettingsTable {
                 details: """
                     Files replace built-in ones of the same name (`track.html`, `page.css`, …): for a logo, colours or
                     wording. They are read at each request. A page's script (`track.js`, `rider.js`, `ops.js`) is sent as
-                    one file together with the modules it imports.
+                    one file together with the modules it imports. Addresses in `href="/…"` and `src="/…"` are sent as
+                    relative ones, so that they also work below a path prefix.
                     """),
             Setting(
                 "ENROUTE_PAGES_NAME", .text("1 to 40 characters"), default: .value(REST.PageSettings.defaultName),
