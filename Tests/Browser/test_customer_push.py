@@ -20,12 +20,12 @@ SUBSCRIBES = """
 """
 
 
-@pytest.fixture
-def pushing(make_site, tmp_path):
-    """A site that sends push messages."""
+@pytest.fixture(params=["", "/shop"])
+def pushing(make_site, tmp_path, request):
+    """A site that sends push messages, also below a path prefix."""
     key = tmp_path / "push.pem"
     subprocess.run(["openssl", "ecparam", "-genkey", "-name", "prime256v1", "-noout", "-out", key], check=True)
-    return make_site(PUSH_KEY_FILE=str(key), PUSH_CONTACT="mailto:ops@example.com")
+    return make_site(PUSH_KEY_FILE=str(key), PUSH_CONTACT="mailto:ops@example.com", prefix=request.param)
 
 
 @pytest.mark.lean
@@ -33,7 +33,8 @@ def test_point_web_push_a_message_is_offered_stored_and_shown_by_the_worker(push
     orders = OrderSystem(pushing)
     delivery = orders.delivery("accepted")
     page = open_devices(pushing).phone(service_workers="allow")
-    page.context.grant_permissions(["notifications"], origin=pushing.url)
+    origin = pushing.url.removesuffix(pushing.prefix)
+    page.context.grant_permissions(["notifications"], origin=origin)
     page.add_init_script(SUBSCRIBES)
     session, registrations = page.context.new_cdp_session(page), []
     session.on("ServiceWorker.workerRegistrationUpdated", lambda event: registrations.extend(event["registrations"]))
@@ -50,7 +51,7 @@ def test_point_web_push_a_message_is_offered_stored_and_shown_by_the_worker(push
     expect(page.get_by_role("button", name="Don’t tell me")).to_be_visible()
     assert page.evaluate("() => navigator.serviceWorker.ready.then(() => true)")
     session.send("ServiceWorker.deliverPushMessage", {
-        "origin": pushing.url, "registrationId": registrations[0]["registrationId"],
+        "origin": origin, "registrationId": registrations[0]["registrationId"],
         "data": json.dumps({"type": "near", "job": delivery.name, "seconds": 118})})
     page.wait_for_function("""async () => (await (await navigator.serviceWorker.ready).getNotifications())
       .some(({title, body}) => title === 'About 2 minutes away' && body === 'Your order is almost there.')""")

@@ -102,7 +102,7 @@ class OrderSystem:
             connection = http.client.HTTPConnection(address.hostname, address.port, timeout=bounds.ANSWER_SECONDS)
         try:
             connection.request(
-                method, f"/api/v1/{path}", body=None if body is None else json.dumps(body),
+                method, f"{address.path}/api/v1/{path}", body=None if body is None else json.dumps(body),
                 headers={"Authorization": f"Bearer {bearer or self.bearer}", "Content-Type": "application/json"})
             answer = connection.getresponse()
             text = answer.read()

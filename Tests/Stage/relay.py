@@ -78,12 +78,15 @@ class Relay:
             self._pairs.add((client, server))
         back = threading.Thread(target=self._pump, args=(server, client), daemon=True)
         back.start()
-        self._pump(client, server)
+        self._forward(client, server)
         back.join()
         with self._lock:
             self._pairs.discard((client, server))
         for end in (client, server):
             end.close()
+
+    def _forward(self, client: socket.socket, server: socket.socket) -> None:
+        self._pump(client, server)
 
     def _reach(self) -> socket.socket | None:
         for port in list(self.targets):

@@ -13,8 +13,10 @@ import shutil
 import socket
 import subprocess
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import bounds
+from prefix import PrefixRelay
 from processes import Process
 from relay import Relay
 
@@ -45,10 +47,11 @@ class Site:
     """A running site."""
 
     def __init__(
-        self, folder: Path, is_secure: bool = False, has_relay: bool = False, gateways: int = 1, **settings,
+        self, folder: Path, is_secure: bool = False, has_relay: bool = False, gateways: int = 1, prefix: str = "",
+        **settings,
     ):
         """`settings` are environment variables of the gateways without `ENROUTE_`. None removes one that is set here: with
-        PAGES_DIR=None the pages are the embedded ones."""
+        PAGES_DIR=None the pages are the embedded ones. `prefix`: a path such as `/enroute` below which a relay serves them."""
         self.folder, self.is_secure, self.settings = folder, is_secure, settings
         folder.mkdir(parents=True, exist_ok=True)
         self.secret = secrets.token_hex(32)
@@ -57,6 +60,8 @@ class Site:
         self.relay: Relay | None = None
         self.front: int | None = None
         """The port of a balancer, once the test has started one: clients connect there."""
+        self.prefix = prefix
+        """The path below which the relay or the balancer serves the gateways; empty without one."""
         self.terminates_tls = False
         """Whether that balancer terminates TLS: clients use TLS and the gateways do not."""
         self.launcher: list[str] = []
@@ -68,19 +73,22 @@ class Site:
         except Exception:
             self.close()
             raise
-        if has_relay:
-            self.relay = Relay([gateway.port for gateway in self.gateways])
+        ports = [gateway.port for gateway in self.gateways]
+        if prefix:
+            self.relay = PrefixRelay(ports, prefix)
+        elif has_relay:
+            self.relay = Relay(ports)
 
     @property
     def url(self) -> str:
-        """The address for clients: the balancer's or the relay's, if there is one."""
+        """The address for clients: the balancer's or the relay's, if there is one, with its prefix."""
         port = self.front or (self.relay.port if self.relay else self.gateways[0].port)
         is_https = self.is_secure or (self.front is not None and self.terminates_tls)
-        return f"{'https' if is_https else 'http'}://127.0.0.1:{port}"
+        return f"{'https' if is_https else 'http'}://127.0.0.1:{port}{self.prefix}"
 
     @property
     def port(self) -> int:
-        return int(self.url.rsplit(":", 1)[1])
+        return urlsplit(self.url).port
 
     # Actions
 

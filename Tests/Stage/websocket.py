@@ -22,7 +22,7 @@ class Closed(Exception):
 
 
 class WebSocket:
-    """One connection to `/v1`, signed in during the upgrade."""
+    """One connection to `/v1` of a gateway, signed in during the upgrade."""
 
     def __init__(self, url: str, token: str, source: str | None = None, headers: str = ""):
         """`source`: the client's own address, for example 127.0.0.2. `headers`: more lines of the upgrade request."""
@@ -39,7 +39,7 @@ class WebSocket:
         self._news = threading.Condition()
         self.close_code: int | None = None
         self.is_open = True
-        self._upgrade(address.netloc, token, headers)
+        self._upgrade(address.netloc, f"{address.path}/v1", token, headers)
         self._socket.settimeout(None)
         threading.Thread(target=self._read, name="websocket", daemon=True).start()
 
@@ -79,9 +79,9 @@ class WebSocket:
             pass
         self._socket.close()
 
-    def _upgrade(self, host: str, token: str, headers: str) -> None:
+    def _upgrade(self, host: str, path: str, token: str, headers: str) -> None:
         self._socket.sendall((
-            f"GET /v1 HTTP/1.1\r\nHost: {host}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+            f"GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
             f"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: {base64.b64encode(os.urandom(16)).decode()}\r\n"
             f"Sec-WebSocket-Protocol: enroute.v1\r\nAuthorization: Bearer {token}\r\n{headers}\r\n").encode())
         status = self._input.readline().decode()
