@@ -1,5 +1,6 @@
 """The balancers of deploy/, started from the shipped files in front of the gateways of a site. HAProxy's files are used as they
-are, with environment variables; of nginx's, only the file with the addresses is another."""
+are, with environment variables; of nginx's, only the file with the addresses is another. For gateways below a path prefix both
+files are changed as their README.md describes."""
 
 import atexit
 import csv
@@ -25,6 +26,17 @@ NGINX = ROOT / "deploy/nginx"
 SLOTS = ["g1a", "g1b", "g2a", "g2b"]
 UNVERIFIED = ssl._create_unverified_context()
 
+# The path prefix of README.md in both folders, and the lines that they change in the files for layer 7.
+PREFIX = "/enroute"
+HAPROXY_BELOW_PREFIX = {
+    "    default_backend gateways": "    use_backend gateways if { path_beg /enroute/ }",
+    "    balance leastconn": "    balance leastconn\n    http-request replace-path ^/enroute/(.*) /\\1",
+}
+NGINX_BELOW_PREFIX = {
+    "        location / {": "        location /enroute/ {",
+    "            proxy_pass http://gateways;": "            proxy_pass http://gateways/;",
+}
+
 # What the header of each file tells an operator to set on the gateways, and management for the health checks.
 LAYER_4 = {"LISTEN_PROXY_PROTOCOL": "required", "LISTEN_PROXY_PROTOCOL_FROM": "127.0.0.1"}
 LAYER_7 = {"LISTEN_TRUSTED_PROXIES": "127.0.0.1"}
@@ -34,6 +46,12 @@ def settings_of(layer: int) -> dict:
     """The arguments of `make_site` for gateways behind a balancer of this layer. They have the default timing."""
     common = {"DRAIN_ACCEPT_SECONDS": 5, "DRAIN_SECONDS": 10, "EVENT_LOOPS": 1, "OVERLOAD_LOOP_LAG_MS": 60_000}
     return common | ({"is_secure": True} | LAYER_4 if layer == 4 else LAYER_7)
+
+
+def changed(lines: list[str], changes: dict[str, str]) -> list[str]:
+    """The lines of a file, some of them replaced by others. Each must occur once."""
+    assert all(lines.count(line) == 1 for line in changes), changes
+    return [changes.get(line, line) for line in lines]
 
 
 def get(port: int, path: str, is_secure: bool = False, headers: dict | None = None) -> tuple[int, str]:
@@ -52,11 +70,17 @@ class HAProxy:
     """deploy/haproxy/layer4.cfg or layer7.cfg, unmodified. The site's gateways are in its slots, in their order."""
 
     def __init__(
-        self, start: Callable, site: Site, layer: int, folder: Path, hosts: dict[str, str] | None = None, **environment,
+        self, start: Callable, site: Site, layer: int, folder: Path, hosts: dict[str, str] | None = None,
+        has_prefix: bool = False, **environment,
     ):
-        """`hosts`: slots whose gateways are at another address than 127.0.0.1."""
+        """`hosts`: slots whose gateways are at another address than 127.0.0.1. `has_prefix`: the gateways are below PREFIX."""
         folder.mkdir(exist_ok=True)
         self.file = HAPROXY / f"layer{layer}.cfg"
+        if has_prefix:
+            lines = changed(self.file.read_text().splitlines(), HAPROXY_BELOW_PREFIX)
+            self.file = folder / "prefix.cfg"
+            self.file.write_text("\n".join(lines) + "\n")
+            site.prefix = PREFIX
         self.slots: dict[str, Gateway] = dict(zip(SLOTS, site.gateways))
         port, self.metrics, *unused = free_ports(2 + 2 * len(SLOTS))
         # Paths of sockets must be short.
@@ -112,7 +136,8 @@ class HAProxy:
 class Nginx:
     """deploy/nginx/layer4.conf or layer7.conf. Only what is marked EDIT differs from the shipped file, and gateways.conf."""
 
-    def __init__(self, start: Callable, site: Site, layer: int, folder: Path):
+    def __init__(self, start: Callable, site: Site, layer: int, folder: Path, has_prefix: bool = False):
+        """`has_prefix`: the gateways are below PREFIX."""
         folder.mkdir(exist_ok=True)
         self.site, self.folder = site, folder
         port, self.metrics = free_ports(2)
@@ -129,6 +154,9 @@ class Nginx:
             shipped, mark, _ = line.partition("  # EDIT")
             if mark:
                 lines[index] = shipped.replace(shipped.strip(), edits[shipped.strip()])
+        if has_prefix:
+            lines = changed(lines, NGINX_BELOW_PREFIX)
+            site.prefix = PREFIX
         self.file.write_text("\n".join(lines) + "\n")
         self.write_gateways()
         self.process: Process = start("nginx", [

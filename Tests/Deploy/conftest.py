@@ -128,10 +128,14 @@ def start(tmp_path) -> Callable[..., Process]:
 @pytest.fixture
 def behind(make_site, start) -> Callable[..., tuple[Site, HAProxy | Nginx]]:
     """behind(HAProxy, 4, gateways=3, DRAIN_SECONDS=2): a site behind a balancer at a layer. Arguments that start with BALANCER_
-    are environment variables of the balancer, the other upper-case ones settings of the gateways."""
+    are environment variables of the balancer, the other upper-case ones settings of the gateways. `has_prefix`: the gateways
+    are below a path prefix, which the balancer removes."""
 
-    def make(balancer: type, layer: int, gateways: int = 3, **settings) -> tuple[Site, HAProxy | Nginx]:
+    def make(
+        balancer: type, layer: int, gateways: int = 3, has_prefix: bool = False, **settings,
+    ) -> tuple[Site, HAProxy | Nginx]:
         own = {name: settings.pop(name) for name in list(settings) if name.startswith("BALANCER_")}
+        own |= {"has_prefix": True} if has_prefix else {}
         site = make_site(**(settings_of(layer) | {"gateways": gateways} | settings))
         return site, balancer(start, site, layer, site.folder / "balancer", **own)
 

@@ -37,6 +37,7 @@ public struct RESTClient: Sendable {
         public let link: String
         /// Identifies the link for revocation; it opens nothing.
         public let id: String
+        /// The path of the page, to append to the address of the gateway.
         public let url: String?
     }
 
