@@ -50,6 +50,7 @@ package enum LoopbackEndpoint: Hashable, Sendable {
 package func freePort() async throws -> Int {
     for _ in 0..<UsedPorts.maxAttempts {
         let port = Int.random(in: UsedPorts.range)
+        guard !UsedPorts.demos.contains(port) else { continue }
         guard UsedPorts.all.withLockedValue({ $0.insert(port).inserted }) else { continue }
         let bootstrap = ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
         guard let taken = try? await bootstrap.connect(host: "127.0.0.1", port: port).get() else { return port }
@@ -61,5 +62,7 @@ package func freePort() async throws -> Int {
 private enum UsedPorts {
     static let all = NIOLockedValueBox<Set<Int>>([])
     static let range = 10_240...32_000
+    /// Tests of the demo choose its first port themselves, and it listens on the next ones.
+    static let demos = 18_443...23_543
     static let maxAttempts = 1000
 }
