@@ -17,12 +17,10 @@ enum GridCell {
     /// The cells that a line from `a` to `b` crosses, and perhaps some beside them.
     static func visit(_ a: StreetPoint, _ b: StreetPoint, _ body: (UInt64) -> Void) {
         let perDegree = StreetPoint.perDegree
-        let steps = Swift.max(
-            1,
-            Int(
-                (Swift.max(
-                    abs(Double(b.latitude) - Double(a.latitude)), abs(Double(b.longitude) - Double(a.longitude)))
-                    / perDegree * self.perDegree * 2).rounded(.up)))
+        let north: Double = abs(Double(b.latitude) - Double(a.latitude))
+        let east: Double = abs(Double(b.longitude) - Double(a.longitude))
+        let degrees: Double = Swift.max(north, east) / perDegree
+        let steps = Swift.max(1, Int((degrees * self.perDegree * 2).rounded(.up)))
         var from = a
         for step in 1...steps {
             let to = a.toward(b, Double(step) / Double(steps))

@@ -55,7 +55,9 @@ struct StreetPoint: Hashable, Sendable {
     /// The point at a share of the way to another.
     func toward(_ other: StreetPoint, _ share: Double) -> StreetPoint {
         func between(_ a: Int32, _ b: Int32) -> Int32 {
-            Int32(clamping: Int64((Double(a) + (Double(b) - Double(a)) * share).rounded()))
+            let (start, end) = (Double(a), Double(b))
+            let between: Double = start + (end - start) * share
+            return Int32(clamping: Int64(between.rounded()))
         }
         return StreetPoint(
             latitudeUnits: between(self.latitude, other.latitude),

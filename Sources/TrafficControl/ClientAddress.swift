@@ -51,9 +51,10 @@ package struct TrustedProxies: Sendable {
         guard !self.networks.isEmpty, let bytes = address?.networkBytes else { return false }
         return self.networks.contains { network in
             guard network.bytes.count == bytes.count else { return false }
-            return (0..<network.bits).allSatisfy { bit in
-                (network.bytes[bit / 8] ^ bytes[bit / 8]) & (0x80 >> UInt8(bit % 8)) == 0
-            }
+            let (whole, rest) = network.bits.quotientAndRemainder(dividingBy: 8)
+            guard network.bytes[..<whole] == bytes[..<whole] else { return false }
+            let mask: UInt8 = ~(0xFF >> rest)
+            return rest == 0 || (network.bytes[whole] ^ bytes[whole]) & mask == 0
         }
     }
 

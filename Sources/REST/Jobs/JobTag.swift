@@ -17,7 +17,7 @@ extension EntityTag {
         let (record, snapshot) = (view.record, view.snapshot)
         func text(_ json: [UInt8]?) -> String { json.map { String(decoding: $0, as: UTF8.self) } ?? "" }
         let eta = snapshot.eta.map { "\($0.state.rawValue) \($0.at)" } ?? ""
-        let parts = [
+        let parts: [String] = [
             String(record.fence), snapshot.tracking.rawValue, snapshot.reason?.rawValue ?? "",
             snapshot.travelDeadline.map(String.init) ?? "", view.positionID.map(String.init) ?? "",
             eta, snapshot.geocoding?.rawValue ?? "", snapshot.unavailable?.rawValue ?? "",

@@ -108,10 +108,11 @@ import Webhooks
 
     @Test func `a push service that fails is asked again, and one whose browser is gone is not`() async throws {
         let failures = Failures()
-        try await Self.run(answers: { question in
+        let answers: ProviderServer.Behaviour = { question in
             if question.uri == "/gone" { return .json("{}", status: 410) }
             return .json("{}", status: failures.next() < 2 ? 503 : 201)
-        }) { gateway, service in
+        }
+        try await Self.run(answers: answers) { gateway, service in
             let job = try await gateway.travellingJob()
             for path in ["gone", "slow"] {
                 #expect(try await Self.subscribe(TestBrowser(), gateway, service, path: path).status == 200)

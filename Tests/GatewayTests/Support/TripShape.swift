@@ -69,10 +69,10 @@ enum TripShape: String, Sendable {
 
     /// Five hours back and forth, with one fix every ten seconds.
     private static var shuttle: [Journeys.Fix] {
-        (0..<5 * 360).map { step in
-            Journeys.Fix(
-                at: self.start + Int64(step) * 10_000, latitude: 41.9 + Double(abs(step % 200 - 100)) * 0.0005,
-                longitude: 12.5, accuracyMeters: 5)
+        (0..<5 * 360).map { (step: Int) -> Journeys.Fix in
+            let north = Double(abs(step % 200 - 100)) * 0.0005
+            return Journeys.Fix(
+                at: self.start + Int64(step) * 10_000, latitude: 41.9 + north, longitude: 12.5, accuracyMeters: 5)
         }
     }
 }

@@ -179,12 +179,14 @@ extension GatewayConnection.Messages.AsyncIterator {
         let port = gateway.port
         return try await blocking {
             let socket = try RawSocket(port: port)
-            let protocols = ["enroute.v1"] + (ticket.map { ["ticket.\($0)"] } ?? [])
-            try socket.send(
-                "GET /v1 HTTP/1.1\r\nHost: localhost:\(port)\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
-                    + "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
-                    + "Sec-WebSocket-Protocol: \(protocols.joined(separator: ", "))\r\n"
-                    + (origin.map { "Origin: \($0)\r\n" } ?? "") + "\r\n")
+            let protocols = ticket.map { "enroute.v1, ticket.\($0)" } ?? "enroute.v1"
+            var lines = [
+                "GET /v1 HTTP/1.1", "Host: localhost:\(port)", "Connection: Upgrade", "Upgrade: websocket",
+                "Sec-WebSocket-Version: 13", "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
+                "Sec-WebSocket-Protocol: \(protocols)",
+            ]
+            if let origin { lines.append("Origin: \(origin)") }
+            try socket.send(lines.map { "\($0)\r\n" }.joined() + "\r\n")
             var answer = try socket.readUntil(Array("\r\n\r\n".utf8))
             // The session's first message: welcome, or the reason for refusing it.
             if ticket != nil { answer += try socket.read() }
