@@ -98,8 +98,8 @@ BUILT_TESTS = $(if $(READY),,build-tests)
 
 test: test-swift ## builds and runs every test; the pages and the attacks in short
 	@$(MAKE) --no-print-directory test-hostile READY=1 HOSTILE="--lean"
-	@$(MAKE) --no-print-directory test-deploy READY=1 DEPLOY=--sensitive
-	@$(MAKE) --no-print-directory test-conformance READY=1
+	@echo "running the conformance kit beside the sensitive tests of deploy/; each prints its output at its end"
+	@$(MAKE) --no-print-directory --jobs=2 --keep-going --output-sync=recurse READY=1 DEPLOY=--sensitive test-deploy test-conformance
 	@$(MAKE) --no-print-directory test-beside
 
 # What waits most of the time, three at a time; the tests of the pages and of deploy/ run two files at a time. Each prints
