@@ -83,7 +83,7 @@ deb: ## builds a Debian package of it: .build-deploy/enroute_*.deb
 
 check: lint ## what CI runs: linters, build, every test, and whether the benchmarks run
 	@$(MAKE) --no-print-directory --jobs=2 build-tests environments
-	@$(MAKE) --no-print-directory test BESIDE="test-benchmarks $(BESIDE)"
+	@$(MAKE) --no-print-directory test READY=1 BESIDE="test-benchmarks $(BESIDE)"
 
 # The Python environments of the tests, while the compiler leaves a core idle.
 environments: deps
@@ -116,7 +116,7 @@ build-tests: deps
 # Words for `swift test`, for example TESTS="--filter GatewayTests".
 TESTS =
 
-test-swift: build-tests
+test-swift: $(BUILT_TESTS)
 	Tests/Swift/run $(TESTS)
 
 # enroute.js: its rules, the library with the gateway that was built, and the npm package with React, TypeScript and a bundler.

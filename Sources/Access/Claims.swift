@@ -24,7 +24,7 @@ struct Claims: Hashable {
         guard audiences.contains(provider.audience) else {
             throw TokenRefusal(.wrongAudience, claim: provider.audienceClaim)
         }
-        let expiresAt = try Self.required(.expiry, try claims.integer(.expiry))
+        let expiresAt = try Self.required(.expiry, try claims.time(.expiry))
         let issuedAt = try Self.required(.issuedAt, try claims.time(.issuedAt))
         let notBefore = try claims.time(.notBefore)
         // Both can be any integer, so their difference can overflow.

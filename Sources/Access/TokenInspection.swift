@@ -22,7 +22,7 @@ package struct UnverifiedToken: Sendable, Hashable {
         let claims = try ClaimSet(json: text.claims)
         (self.algorithm, self.keyID, self.type) = (header.algorithm, header.kid, header.type)
         self.issuer = try? claims.string(.issuer)
-        self.expiresAt = try? claims.integer(.expiry)
+        self.expiresAt = try? claims.time(.expiry)
         self.claims = claims.names.sorted()
     }
 }

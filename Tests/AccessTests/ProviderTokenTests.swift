@@ -154,6 +154,12 @@ import Testing
         #expect(grant.token?.issuedAt == Int64(time.prefix(10)))
     }
 
+    /// JavaScript issuers that write `Date.now() / 1000 + 900` send one.
+    @Test func `exp may have a fraction, which is removed`() async throws {
+        let verifier = try await TokenForge.verifier()
+        #expect(try Self.grant(verifier, ["exp": "1795000900.999"]).expiresAt == 1_795_000_900)
+    }
+
     @Test(arguments: ["1795000000.", "1795000000.5e1", "1.795e9x", ".5", #""1795000000.5""#, "1795000000.5.5"])
     func `a malformed iat is refused`(time: String) async throws {
         let verifier = try await TokenForge.verifier()

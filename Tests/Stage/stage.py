@@ -5,8 +5,10 @@ broken.
 Pages are served over plain HTTP on 127.0.0.1. Browsers treat loopback as a secure context, so geolocation and service
 workers work, while a service worker would reject a self-signed certificate. One test uses TLS (`is_secure=True`)."""
 
+import contextlib
 import http.client
 import os
+import random
 import re
 import secrets
 import shutil
@@ -23,6 +25,10 @@ from relay import Relay
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / ".build-browser"
 PAGES = ROOT / "Sources/WebAssets/web"
+
+# Below the range from which the kernel takes the ports of clients, which begins at 32,768 on Linux.
+SERVER_PORTS = range(10_240, 32_000)
+PORT_ATTEMPTS = 1_000
 
 # All requests come from one address and few people, so quotas are raised except where a test is about them.
 UNBOUNDED = {
@@ -163,8 +169,9 @@ class Gateway:
 
     def __init__(self, site: Site, name: str):
         self._site, self._name = site, name
-        self.port = 0
-        self.management = 0
+        self.port, management = free_ports(2)
+        has_management = site.environment().get("ENROUTE_MANAGEMENT") == "on"
+        self.management = management if has_management else 0
         """The port of `/readyz`, `/healthz` and `/metrics`; 0 unless the site sets MANAGEMENT="on"."""
         self.start()
 
@@ -202,13 +209,16 @@ class Gateway:
 
 
 def free_ports(count: int) -> list[int]:
-    """Ports that nothing listens on now."""
-    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    try:
-        return [server.getsockname()[1] for server in sockets]
-    finally:
-        for server in sockets:
-            server.close()
+    """Ports that nothing listens on now, for servers that may stop and start again. Meanwhile the kernel gives none of them to
+    a client, because its range begins above them."""
+    found: set[int] = set()
+    for _ in range(PORT_ATTEMPTS):
+        port = random.choice(SERVER_PORTS)
+        with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            found.add(port)
+        if len(found) == count:
+            return list(found)
+    raise RuntimeError(f"{PORT_ATTEMPTS} attempts found {len(found)} free ports in {SERVER_PORTS}, not {count}")
 
 
 def forget(folder: Path) -> None:
