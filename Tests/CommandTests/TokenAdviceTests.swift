@@ -35,8 +35,8 @@ import Testing
     }
 
     @Test(arguments: [
-        ("exp", #""1795248617""#, "issue exp as a whole number of seconds since 1970: not as text"),
-        ("exp", "1795248617.5", "without a fraction"),
+        ("exp", #""1795248617""#, "issue exp as a number of seconds since 1970: not as text"),
+        ("exp", "1.795248617e9", "and without an exponent"),
         ("iat", #""1795248617""#, "issue iat as a number of seconds since 1970: not as text"),
         ("nbf", "1e9", "issue nbf as a number of seconds since 1970: not as text, and without an exponent"),
         ("jti", "7", "issue jti as text"), ("authorization", "7", "an object that contains jobid"),

@@ -52,10 +52,7 @@ extension TokenRefusal {
 
     private static func adviceOnType(of claim: ClaimPath, _ providers: [IdentityProvider]) -> String? {
         switch claim {
-        case .expiry:
-            "Make your provider issue exp as a whole number of seconds since 1970: not as text, and without a fraction or an "
-                + "exponent."
-        case .issuedAt, .notBefore:
+        case .expiry, .issuedAt, .notBefore:
             "Make your provider issue \(claim) as a number of seconds since 1970: not as text, and without an exponent."
         case .issuer, .tokenID: "Make your provider issue \(claim) as text."
         case .authorization: "It must be an object that contains jobid, riderid or both, as text."
