@@ -73,7 +73,8 @@ import Testing
             let output = try await dev.shell(secret + "python3 receive.py", until: "enroute.job.created")
             #expect(output.contains(#""subject":"visit-1""#), "\(output)")
             let forged = """
-                python3 receive.py & until curl -sS -o /dev/null http://127.0.0.1:\(port) 2> /dev/null; do :; done
+                python3 receive.py &
+                curl -sS -o /dev/null --retry 30 --retry-delay 1 --retry-connrefused http://127.0.0.1:\(port)
                 curl -sS -o /dev/null -w 'forged: %{http_code}\\n' -d '{}' -H 'webhook-id: x' \
                 -H "webhook-timestamp: $(date +%s)" -H 'webhook-signature: v1,x' http://127.0.0.1:\(port)
                 """
