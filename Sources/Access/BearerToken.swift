@@ -7,6 +7,9 @@ extension TokenVerifier {
         return try self.verify(token, now: now)
     }
 
+    /// Returns whether the header's token was verified before and is still remembered.
+    package func knows(bearer header: String) -> Bool { Self.token(bearer: header).map { self.knows($0) } ?? false }
+
     package static func token(bearer header: String) -> String? {
         header.credentials(ofScheme: "bearer")
     }

@@ -81,6 +81,13 @@ package struct TokenVerifier: Sendable {
         return verified.grant
     }
 
+    /// Returns whether the token was verified before and is still remembered. It may have expired since.
+    package func knows(_ token: String) -> Bool {
+        guard token.utf8.count <= Self.longestToken else { return false }
+        let digest = SHA256.hash(data: Array(token.utf8))
+        return self.shared.state.withLock { $0.verified[digest] != nil }
+    }
+
     /// The providers that may have issued a token, as indexes. With several, the token's `iss` selects them before the
     /// signature is verified, and selects nothing else: each has its own keys, and `Claims` compares `iss` again.
     func candidates(_ token: [UInt8]) throws(TokenRefusal) -> [Int] {

@@ -23,10 +23,13 @@ extension Routes {
 
     /// Starts an attempt. Call this once for each request, because attempts of a locked-out address are limited.
     ///
+    /// - Parameter isKnown: whether this gateway has verified the credential before.
     /// - Throws: 429 if the credential must not be verified.
-    func attempt(_ request: Request, _ context: GatewayRequestContext) throws -> CredentialAttempt {
+    func attempt(
+        _ request: Request, _ context: GatewayRequestContext, isKnown: () -> Bool = { false }
+    ) throws -> CredentialAttempt {
         let address = self.clientAddress(of: request, context)
-        let lockout = self.quotas.lockout(of: address, at: NIODeadline.now().uptimeNanoseconds)
+        let lockout = self.quotas.lockout(of: address, at: NIODeadline.now().uptimeNanoseconds, isKnown: isKnown)
         if case .refuse(let wait) = lockout { throw Problem(tooManyInvalidTokens: wait) }
         return CredentialAttempt(address: address, lockout: lockout)
     }

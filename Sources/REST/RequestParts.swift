@@ -43,7 +43,7 @@ extension Routes {
                 detail: "The token is missing. Send it in the header Authorization: Bearer <JWT>.")
         }
         // A token is signed, so it is verified during a lockout.
-        let attempt = try self.attempt(request, context)
+        let attempt = try self.attempt(request, context) { self.settings.tokens.knows(bearer: header) }
         let grant: Grant
         do throws(TokenRefusal) {
             grant = try self.settings.tokens.verify(bearer: header, now: WallClock.nowMilliseconds / 1000)

@@ -176,11 +176,18 @@ package final class Quotas: Sendable {
     /// Decides whether a credential is verified. A locked-out address uses up its rate of verifications with each call, so call
     /// this once for each credential, and not after `refuse`, which is counted as a refusal.
     ///
-    /// - Parameter address: `nil` if no limit applies to the client's address.
-    package func lockout(of address: ClientAddress?, at now: UInt64) -> Lockout {
-        guard let address else { return .none }
+    /// - Parameters:
+    ///   - address: `nil` if no limit applies to the client's address.
+    ///   - isKnown: whether this gateway has verified the credential before. Others of the address cannot crowd it out. Called
+    ///     only if the address is locked out.
+    package func lockout(
+        of address: ClientAddress?, at now: UInt64, isKnown: () -> Bool = { false }
+    ) -> Lockout {
+        guard let address,
+            let wait = self.state.withLock({ $0.invalidTokens.wait(address, at: now) })
+        else { return .none }
+        guard !isKnown() else { return .verify(retryInMilliseconds: wait) }
         return self.state.withLock { state in
-            guard let wait = state.invalidTokens.wait(address, at: now) else { return .none }
             let excess = state.verifications.take(
                 address, perSecond: Lockout.verificationsPerSecond, burst: Lockout.verificationsBurst, at: now)
             guard excess != nil else { return .verify(retryInMilliseconds: wait) }
@@ -205,10 +212,9 @@ package final class Quotas: Sendable {
     package func recordInvalidToken(of address: ClientAddress?, during lockout: Lockout, at now: UInt64) -> Int64? {
         switch lockout {
         case .none: break
-        case .verify(let wait):
+        case .verify(let wait), .refuse(let wait):
             self.add(.requestsLockedOut)
             return wait
-        case .refuse: preconditionFailure("a refused credential was verified")
         }
         let (rate, burst) = (self.limits.refusedTokensPerAddressPerSecond, self.limits.refusedTokensPerAddressBurst)
         self.state.withLock { state in

@@ -51,8 +51,11 @@ package struct WebhookOperations: Sendable {
             _ = try await self.sender.settings.resolver.address(of: endpoint.host)
         } catch {
             if case .refused = error {
-                throw Refusal(
-                    description: "The endpoint is refused: \(error). Operators can allow its network.")
+                let advice =
+                    self.sender.settings.allowsPlainLoopback
+                    ? "A gateway for development sends only to this machine and to public addresses."
+                    : "Operators can allow its network."
+                throw Refusal(description: "The endpoint is refused: \(error). \(advice)")
             }
         }
         let webhook = Webhook(

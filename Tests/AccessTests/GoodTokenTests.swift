@@ -21,6 +21,19 @@ import Testing
         #expect(grant == Self.anna)
     }
 
+    @Test func `a verifier knows the tokens that it verified before, until their keys are replaced`() async throws {
+        let verifier = try await TokenForge.verifier()
+        let (token, bad) = (TokenForge.token(.es), "wrong")
+        #expect(!verifier.knows(token) && !verifier.knows(bearer: "Bearer \(token)"))
+        _ = try verifier.verify(token, now: TokenForge.now)
+        #expect(throws: TokenRefusal.self) { try verifier.verify(bad, now: TokenForge.now) }
+        #expect(verifier.knows(token) && verifier.knows(bearer: "Bearer \(token)"))
+        #expect(!verifier.knows(bad) && !verifier.knows(token + "x") && !verifier.knows(bearer: token))
+        #expect(!verifier.knows(String(repeating: "a", count: TokenVerifier.longestToken + 1)))
+        verifier.replace(keys: [])
+        #expect(!verifier.knows(token))
+    }
+
     @Test(arguments: Signer.allCases)
     func `a token is verified only by its own key`(signer: Signer) async throws {
         let verifier = try await TokenForge.verifier()

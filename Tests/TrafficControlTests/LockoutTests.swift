@@ -68,6 +68,35 @@ import Testing
         }
     }
 
+    @Test func `a flood of credentials cannot crowd out one that was verified before, which uses up no verification`() {
+        let quotas = Self.lockedOut(at: Self.second)
+        for _ in 0...Lockout.verificationsBurst {
+            guard case .verify = quotas.lockout(of: Self.here, at: Self.second, isKnown: { true }) else {
+                Issue.record("a known credential was refused")
+                return
+            }
+        }
+        Self.exhaust(quotas, at: Self.second)
+        for isKnown in [true, false] {
+            let isRefused =
+                if case .refuse = quotas.lockout(of: Self.here, at: Self.second, isKnown: { isKnown }) { true } else {
+                    false
+                }
+            #expect(isRefused != isKnown)
+        }
+    }
+
+    @Test func `whether a credential is known is asked only during a lockout`() {
+        let quotas = Self.lockedOut(at: Self.second)
+        for address in [Self.there, nil] {
+            let lockout = quotas.lockout(of: address, at: Self.second) {
+                Issue.record("asked")
+                return true
+            }
+            #expect(lockout == .none)
+        }
+    }
+
     @Test func `asking whether an address is locked out uses up no verification`() {
         let quotas = Self.lockedOut(at: Self.second)
         for _ in 0...Lockout.verificationsBurst { #expect(quotas.isLockedOut(Self.here, at: Self.second)) }

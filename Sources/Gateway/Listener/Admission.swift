@@ -65,7 +65,9 @@ enum Admission {
             return
         }
         // A token is signed, so it is verified during a lockout.
-        let lockout = loop.quotas.lockout(of: address, at: NIODeadline.now().uptimeNanoseconds)
+        let lockout = loop.quotas.lockout(of: address, at: NIODeadline.now().uptimeNanoseconds) {
+            loop.settings.tokens.knows(bearer: header)
+        }
         if case .refuse(let wait) = lockout {
             self = .refused(Refusal(retryInMilliseconds: wait))
             return

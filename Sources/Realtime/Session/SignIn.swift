@@ -69,7 +69,9 @@ extension LoopState {
     package func signIn(
         _ credential: Credential, from address: ClientAddress?, as session: String? = nil
     ) -> EventLoopFuture<AuthenticatedClient> {
-        let lockout = self.quotas.lockout(of: address, at: NIODeadline.now().uptimeNanoseconds)
+        let lockout = self.quotas.lockout(of: address, at: NIODeadline.now().uptimeNanoseconds) {
+            if case .token(let token) = credential { self.settings.tokens.knows(token) } else { false }
+        }
         if case .refuse = lockout { return self.eventLoop.makeFailedFuture(SignInRefusal.tooManyFailedAttempts) }
         let admitted: EventLoopFuture<AuthenticatedClient>
         switch credential {
@@ -122,6 +124,8 @@ extension LoopState {
             case .tokenExpired: Refused(code: .tokenExpired, message: "The token has expired.")
             case .insufficientState:
                 Refused(code: .unavailable, message: "The token cannot be verified at the moment. Try again later.")
+            case .rateLimited:
+                Refused(code: .rateLimited, message: "Too many invalid tokens from this address. Try again later.")
             default: Refused(code: .unauthorized, message: "The token was rejected.")
             }
         }.flatMapThrowing { new in
