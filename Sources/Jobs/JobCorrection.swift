@@ -160,7 +160,7 @@ extension JobService {
         let dropsRider = if case .refused = task { true } else { false }
         // Listed before the record names them, so that no job is missing from a list.
         return self.ledger.list(
-            job, rider: record.rider, customer: record.customer, now: WallClock.nowMilliseconds, isRefresh: true
+            job, rider: record.rider, customer: record.customer, now: WallClock.nowMilliseconds, record: record
         ).flatMap { self.ledger.correct(job, correction, of: record, dropsRider: dropsRider) }
     }
 

@@ -162,7 +162,7 @@ package struct JobService: Sendable {
         self.ledger.recover(job).whenSuccess { recovery in
             guard let record = recovery?.record else { return }
             _ = self.ledger.list(
-                job, rider: record.rider, customer: record.customer, now: WallClock.nowMilliseconds, isRefresh: true)
+                job, rider: record.rider, customer: record.customer, now: WallClock.nowMilliseconds, record: record)
         }
     }
 

@@ -20,6 +20,8 @@ package struct Refused: Error {
 
     static let changedConcurrently = Refused(
         code: .unavailable, message: "The job is being changed concurrently. Try again.")
+    package static let travelModeOff = Refused(
+        code: .travelModeOff, message: "Travel mode is off for this job. Switch it on first.")
     package static let otherDevice = Refused(
         code: .otherDevice,
         message: "Another device of this rider reports for this job. Switch travel mode on here to take over.")

@@ -108,6 +108,28 @@ import Testing
         }
     }
 
+    @Test func `I7: an event that is delivered again does not bring back the job that it created and that was erased`()
+        async throws
+    {
+        try await Self.run { sender in
+            #expect(try await sender.send(Self.created).outcome == "applied")
+            let path = "/api/v1/jobs/j1"
+            let erased = try await sender.gateway.rest("DELETE", path, by: "orders", .service)
+            #expect(erased.status == 204)
+            let again = try await sender.send(Self.created)
+            #expect(again.outcome == "superseded" && again.status == 200, "\(again)")
+            #expect(try await sender.gateway.rest("GET", path, by: "orders", .service).status == 404)
+            let listed = try await sender.gateway.client.run("EXISTS", "jobs:customer:{anna}", "jobs:rider:{rider-1}")
+            #expect(listed == .integer(0))
+            // Another event creates the job, and then the first one still does not undo a second erasure.
+            let other = Self.event("e-9", "created", #"{"job":"j1","kind":"delivery","customer":"anna"}"#, second: 9)
+            #expect(try await sender.send(other).outcome == "applied")
+            #expect(try await sender.gateway.rest("DELETE", path, by: "orders", .service).status == 204)
+            for event in [Self.created, other] { #expect(try await sender.send(event).outcome == "superseded") }
+            #expect(try await sender.gateway.rest("GET", path, by: "orders", .service).status == 404)
+        }
+    }
+
     @Test func `events in any order, retried while they cannot be applied yet, reach the final status`() async throws {
         try await Self.run { sender in
             let way = [
