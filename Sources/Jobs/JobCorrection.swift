@@ -118,7 +118,7 @@ extension JobService {
     ) -> Refused? {
         let status = correction.status
         if let expected, expected.id != record.head || expected.epoch.map({ $0 != record.epoch }) ?? false {
-            return Refused(overtakenBy: record.status, record.head)
+            return Refused(expected: expected, butIs: record.status, record.head)
         }
         guard record.kind.statuses.contains(status) else {
             let statuses = record.kind.statuses.map(\.rawValue).joined(separator: ", ")

@@ -136,7 +136,7 @@ package struct JobService: Sendable {
                 // The change that made it so may not have been finished.
                 return self.finish(job, by: actor).flatMapThrowing { throw refused }
             case .overtaken(let current, let head):
-                return loop.makeFailedFuture(Refused(overtakenBy: current, head))
+                return loop.makeFailedFuture(Refused(expected: expected, butIs: current, head))
             case .noSuchJob, .notTheirs: return loop.makeFailedFuture(Refused.noSuchJob)
             }
         }
