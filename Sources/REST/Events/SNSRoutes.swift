@@ -26,7 +26,7 @@ extension Routes {
                 .forbidden, status: 403,
                 detail: "This gateway accepts no SNS topics. Ask the operator to allow the topic.")
         }
-        let body = try await request.body.collect(upTo: Self.maxBodyBytes)
+        let body = try await Self.bodyBytes(of: request)
         let message: SNSEnvelope
         do throws(EventFault) { message = try SNSEnvelope(body: body.readableBytesView) } catch {
             throw self.problem(error)
