@@ -164,8 +164,10 @@ import Testing
             let data = #"{"job":"j1","customer":"bert"}"#
             let future = Date(timeIntervalSinceNow: 3600).ISO8601Format()
             for (type, data) in [("assigned", data), ("status", #"{"job":"j1","status":"accepted"}"#)] {
-                let refused = try await sender.send(Self.event("e-future-\(type)", type, data, time: future))
-                #expect(refused.status == 422 && refused.detail?.contains("time is in the future") == true)
+                for time in [future, "9999-12-31T00:00:00Z"] {
+                    let refused = try await sender.send(Self.event("e-\(time)-\(type)", type, data, time: time))
+                    #expect(refused.status == 422 && refused.detail?.contains("time is in the future") == true)
+                }
             }
             let record = try await sender.gateway.ledger.recover(JobID("j1")!).get()?.record
             #expect(record?.customer != PersonID("bert") && record?.status == .pendingVendorAcceptance)
