@@ -27,17 +27,33 @@ package struct AllowedOrigins: Sendable, Hashable {
     /// The schemes of web pages, and those of the app shells Capacitor, Ionic and Tauri.
     private static let schemes: Set<Substring> = ["https:", "http:", "capacitor:", "ionic:", "tauri:"]
 
-    /// - Parameter origins: origins as browsers send them: `https://host[:port]`, in lower case, without a path and without
-    ///   the default port.
+    /// - Parameter origins: origins as browsers send them: `https://host[:port]`, in lower case and without a path. Browsers
+    ///   send no default port, so it is removed here.
     package init(_ origins: [String]) throws(Malformed) {
+        var named: Set<String> = []
         for origin in origins {
             let parts = origin.split(separator: "/", omittingEmptySubsequences: false)
             guard parts.count == 3, Self.schemes.contains(parts[0]), parts[1].isEmpty, !parts[2].isEmpty,
                 origin == origin.lowercased(),
                 !origin.contains(where: { "*@,;'\"".contains($0) || $0.isWhitespace || !$0.isASCII })
             else { throw Malformed(origin: origin) }
+            guard let port = Self.port(of: parts[2]) else {
+                named.insert(origin)
+                continue
+            }
+            guard let number = UInt16(port), number > 0, String(number) == port else { throw Malformed(origin: origin) }
+            let isDefault = Self.defaultPorts[parts[0]] == number
+            named.insert(isDefault ? String(origin.dropLast(port.count + 1)) : origin)
         }
-        self.init(unchecked: Set(origins))
+        self.init(unchecked: named)
+    }
+
+    private static let defaultPorts: [Substring: UInt16] = ["https:": 443, "http:": 80]
+
+    /// The text after the colon; the colons of an IPv6 address are in brackets.
+    private static func port(of host: Substring) -> Substring? {
+        guard let colon = host.lastIndex(of: ":"), !host[colon...].contains("]") else { return nil }
+        return host[host.index(after: colon)...]
     }
 
     /// The configured origins in alphabetical order, separated by spaces, for the policy of a page. Empty if none are configured.

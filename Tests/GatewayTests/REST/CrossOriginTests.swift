@@ -74,6 +74,15 @@ import Testing
         }
     }
 
+    @Test func `an origin that is configured with its default port is allowed`() async throws {
+        try await Self.run {
+            $0.origins = try! AllowedOrigins(["\(Self.app):443"])
+        } _: { gateway in
+            let asked = try await Self.preflight(gateway, "/api/v1/jobs/j1", from: Self.app)
+            #expect(asked.status == 204 && asked.headers["access-control-allow-origin"] == Self.app, "\(asked)")
+        }
+    }
+
     @Test func `S5: a page of any other origin gets nothing, and the refusal is logged and counted`() async throws {
         let log = RecordedLines()
         try await within {

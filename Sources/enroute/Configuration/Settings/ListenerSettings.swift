@@ -59,11 +59,11 @@ extension SettingsTable {
                 default: .described("the gateway's own origin"),
                 "Web pages that may open a WebSocket and use the REST interface.",
                 details: """
-                    Write origins as browsers send them: lower case, without a path and without the default port. The
-                    origins of app shells are accepted too: `capacitor://localhost`, `ionic://localhost`,
-                    `tauri://localhost`. Pages of these origins may open a WebSocket and, by CORS, send REST requests
-                    and follow event streams. If you also use the gateway's own pages, list the gateway's own origin
-                    too.
+                    Write origins as browsers send them: lower case and without a path. A default port, such as the 443
+                    of https, is ignored. The origins of app shells are accepted too: `capacitor://localhost`,
+                    `ionic://localhost`, `tauri://localhost`. Pages of these origins may open a WebSocket and, by CORS,
+                    send REST requests and follow event streams. If you also use the gateway's own pages, list the
+                    gateway's own origin too.
 
                     An upgrade or a preflight request from any other origin is refused with status 403; the log names
                     the origin. Apps and services that send no `Origin` header are not affected. Every page may read
