@@ -33,7 +33,9 @@ extension RedisAddress {
     }
 
     /// The accepted query parameters. Any other one is a mistake, or part of a password that contains a question mark.
-    private static let words: Set = ["ca", "cert", "key", "name", "sentinel_user", "sentinel_password"]
+    private static let words = wordsOfTLS.union(wordsOfSentinels)
+    private static let wordsOfTLS: Set = ["ca", "cert", "key", "name"]
+    private static let wordsOfSentinels: Set = ["sentinel_user", "sentinel_password"]
 
     private init(_ parts: URLParts, kind: String?, isTLS: Bool) throws(Malformed) {
         guard Self.words.isSuperset(of: parts.query.keys) else {
@@ -41,6 +43,7 @@ extension RedisAddress {
                 reason: "only \(Self.words.sorted().joined(separator: ", ")) may follow the question mark"
                     + "; write a question mark in a password as %3F")
         }
+        try Self.refuseUnused(parts.query.keys, kind: kind, isTLS: isTLS)
         let nodes = try parts.nodes(defaultPort: kind == "sentinel" ? 26_379 : 6379)
         guard let node = nodes.first else { throw Malformed(reason: "it has no host") }
         var path = parts.path
@@ -73,6 +76,25 @@ extension RedisAddress {
         }
         self.tls = RedisTLS(
             authorities: parts.query["ca"], certificate: certificate, key: key, serverName: parts.query["name"])
+    }
+
+    /// Refuses parameters that this kind of URL would ignore: without its s, a URL with `ca=` would connect in plain text.
+    private static func refuseUnused(
+        _ words: some Sequence<String>, kind: String?, isTLS: Bool
+    ) throws(Malformed) {
+        func named(_ words: Set<String>) -> String { words.sorted().joined(separator: ", ") }
+        let (ofTLS, ofSentinels) = (Self.wordsOfTLS.intersection(words), Self.wordsOfSentinels.intersection(words))
+        guard isTLS || ofTLS.isEmpty else {
+            let suffix = kind.map { "+\($0)" } ?? ""
+            throw Malformed(
+                reason:
+                    "\(named(ofTLS)) would be ignored without TLS; write rediss\(suffix):// instead of redis\(suffix)://"
+            )
+        }
+        guard kind == "sentinel" || ofSentinels.isEmpty else {
+            throw Malformed(
+                reason: "\(named(ofSentinels)) would be ignored without Sentinels; remove it, or use redis+sentinel")
+        }
     }
 
     /// `unix:/path`, `unix:///path` or `unix://user:password@/path`.

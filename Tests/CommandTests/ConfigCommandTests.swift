@@ -7,7 +7,7 @@ import Testing
 /// `enroute config`: values and their origins, masked secrets, and everything that is wrong.
 @Suite struct ConfigCommandTests {
     private static let lines = [
-        "ENROUTE_REDIS_LIVE_URL=redis://gateway:hunter2@redis.example:6379/3?ca=/etc/ca.pem", "ENROUTE_TLS=off",
+        "ENROUTE_REDIS_LIVE_URL=rediss://gateway:hunter2@redis.example:6379/3?ca=/etc/ca.pem", "ENROUTE_TLS=off",
         "ENROUTE_TOKEN_SECRET='a secret of at least thirty-two bytes'", "ENROUTE_LISTEN_PORT=9000",
         "ENROUTE_TILES_URL=https://tiles.example/{z}/{x}/{y}.png?key=hunter2",
         "ENROUTE_TILES_ATTRIBUTION=\"Map people # and others\"",
@@ -65,7 +65,7 @@ import Testing
         let (outcome, _) = try await Self.run(["--format", format], environment: environment)
         #expect(outcome.code == 0, "\(outcome)")
         #expect(!outcome.all.contains("hunter2") && !outcome.all.contains("thirty-two"), "\(outcome)")
-        #expect(outcome.output.contains("redis://gateway:****@redis.example:6379/3?ca=/etc/ca.pem"), "\(outcome)")
+        #expect(outcome.output.contains("rediss://gateway:****@redis.example:6379/3?ca=/etc/ca.pem"), "\(outcome)")
         #expect(outcome.output.contains("redis+sentinel://:****@a:1,b:2/m?sentinel_password=****"), "\(outcome)")
     }
 
