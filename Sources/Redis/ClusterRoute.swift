@@ -12,6 +12,7 @@ final class ClusterRoute: RedisRoute {
     private let eventLoop: any EventLoop
     private let timing: RedisTiming
     private let logger: Logger
+    private let witness: (any RedisObserver)?
     private let replyTimes: DurationRecorder?
     private var map = ClusterMap()
     private var masters: [RedisAddress.Node: Master] = [:]
@@ -20,7 +21,7 @@ final class ClusterRoute: RedisRoute {
     private var brokenSince: NIODeadline?
     private var isStopped = false
     private var hasStarted = false
-    var onMoved: (() -> Void)?
+    var onMoved: ((RedisAddress.Node?) -> Void)?
     var onReturned: (() -> Void)?
 
     private struct Master {
@@ -37,13 +38,14 @@ final class ClusterRoute: RedisRoute {
 
     init(
         address: RedisAddress, nodes: [RedisAddress.Node], eventLoop: any EventLoop, timing: RedisTiming,
-        logger: Logger, replyTimes: DurationRecorder?
+        logger: Logger, witness: (any RedisObserver)?, replyTimes: DurationRecorder?
     ) {
         self.address = address
         self.seeds = nodes
         self.eventLoop = eventLoop
         self.timing = timing
         self.logger = logger
+        self.witness = witness
         self.replyTimes = replyTimes
     }
 
@@ -107,7 +109,7 @@ final class ClusterRoute: RedisRoute {
         let bound = NIOLoopBound(self, eventLoop: self.eventLoop)
         let isUnknownNode = self.masters[node] == nil
         let link = NIOLoopBound(
-            self.masters[node]?.link ?? self.createLink(node, needsMaster: false), eventLoop: self.eventLoop)
+            self.masters[node]?.link ?? self.createLink(node, peer: .node), eventLoop: self.eventLoop)
         let connected = isUnknownNode ? link.value.start() : link.value.whenConnected()
         return connected.flatMap { link.value.send(["CLUSTER", "SLOTS"]) }.flatMapThrowing { answer in
             if isUnknownNode { link.value.stop() }
@@ -131,19 +133,16 @@ final class ClusterRoute: RedisRoute {
             self.masters[node] = nil
         }
         guard before != ClusterMap() else { return }
-        self.logger.notice(
-            "cluster slots moved",
-            metadata: [
-                LogKey.redis: "\(map.nodes.sorted { $0.port < $1.port }.map(\.description).joined(separator: ","))"
-            ])
-        self.onMoved?()
+        let masters = map.nodes.sorted { $0.port < $1.port }.map(\.description).joined(separator: ",")
+        RedisConnectionEvent.slotsMoved(to: masters).report(to: self.witness, self.logger)
+        self.onMoved?(nil)
     }
 
     private func addMaster(_ node: RedisAddress.Node) {
-        let link = self.createLink(node, needsMaster: true)
+        let link = self.createLink(node, peer: .master)
         let part = ReplicationMonitor(link: link)
         let changed: () -> Void = { [weak self, weak link] in
-            link?.restart(.connectionLost)
+            link?.leave(for: nil)
             _ = self?.refresh()
         }
         part.onChanged = changed
@@ -157,10 +156,10 @@ final class ClusterRoute: RedisRoute {
         link.connectWithRetries()
     }
 
-    private func createLink(_ node: RedisAddress.Node, needsMaster: Bool) -> RedisLink {
+    private func createLink(_ node: RedisAddress.Node, peer: RedisSignIn.Peer) -> RedisLink {
         let address = self.address.at(node)
         return RedisLink(
-            eventLoop: self.eventLoop, timing: self.timing, logger: self.logger, needsMaster: needsMaster,
+            eventLoop: self.eventLoop, timing: self.timing, logger: self.logger, witness: self.witness, peer: peer,
             replyTimes: self.replyTimes,
             locate: { [eventLoop = self.eventLoop] in eventLoop.makeSucceededFuture(address) })
     }

@@ -6,6 +6,7 @@
 
 internal import HotPath
 internal import NIOCore
+internal import NIOSSL
 internal import Telemetry
 
 /// Sends commands and receives replies over one connection. Confined to its event loop.
@@ -224,7 +225,8 @@ final class RedisChannelHandler: ChannelInboundHandler {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        self.close(RedisTLS.isFailure(error) ? .tlsFailed(reason: "\(error)") : .connectionLost)
+        let tls = try? context.pipeline.syncOperations.handler(type: NIOSSLClientHandler.self)
+        self.close(TLSFailure.error(error, certificate: tls?.peerCertificate))
     }
 
     /// Called without `channelInactive` when the connection could not be made.

@@ -29,10 +29,11 @@ package final class RedisClient: Sendable {
             if case .cluster(let nodes) = address.endpoint {
                 ClusterRoute(
                     address: address, nodes: nodes, eventLoop: eventLoop, timing: timing, logger: logger,
-                    replyTimes: replyTimes)
+                    witness: witness, replyTimes: replyTimes)
             } else {
                 MasterRoute(
-                    address: address, eventLoop: eventLoop, timing: timing, logger: logger, replyTimes: replyTimes)
+                    address: address, eventLoop: eventLoop, timing: timing, logger: logger, witness: witness,
+                    replyTimes: replyTimes)
             }
         self.route = NIOLoopBound(route, eventLoop: eventLoop)
     }

@@ -4,11 +4,15 @@
 package enum RedisError: Error, Equatable, Sendable {
     /// No connection could be made: wrong address, nothing listening there, no route, no such socket file.
     case unreachable(address: String, reason: String)
+    /// The server accepts no further connections until others end.
+    case tooManyClients(address: String)
     /// AUTH was refused, or the server requires it and the URL has no password.
     case authenticationRefused(address: String, reason: String)
+    /// The same for a Sentinel, which has users of its own.
+    case sentinelAuthenticationRefused(address: String, reason: String)
     /// The TLS files named in the URL cannot be used.
     case invalidTLS(files: [String], reason: String)
-    /// The TLS handshake failed.
+    /// The TLS handshake failed. The reason says what to do.
     case tlsFailed(reason: String)
     /// The node is not a master: it was demoted, or the address is wrong.
     case notMaster(address: String, role: String)
@@ -34,8 +38,8 @@ extension RedisError {
     /// Whether the command can be sent again without the risk of executing it twice.
     package var isSafeToRetry: Bool {
         switch self {
-        case .unreachable, .invalidTLS, .tlsFailed, .authenticationRefused, .databaseRefused, .notMaster,
-            .disconnected, .overloaded:
+        case .unreachable, .tooManyClients, .invalidTLS, .tlsFailed, .authenticationRefused,
+            .sentinelAuthenticationRefused, .databaseRefused, .notMaster, .disconnected, .overloaded:
             true
         case .connectionLost, .timedOut, .protocolViolation, .refused, .unexpectedAnswer: false
         }
@@ -44,9 +48,10 @@ extension RedisError {
     /// Whether the error is temporary: an outage rather than a mistake in configuration or code.
     package var isOutage: Bool {
         switch self {
-        case .unreachable, .notMaster, .disconnected, .overloaded, .connectionLost, .timedOut: true
+        case .unreachable, .tooManyClients, .notMaster, .disconnected, .overloaded, .connectionLost, .timedOut: true
         case .refused(let code, _): Self.passingCodes.contains(code)
-        case .invalidTLS, .tlsFailed, .authenticationRefused, .databaseRefused, .protocolViolation, .unexpectedAnswer:
+        case .invalidTLS, .tlsFailed, .authenticationRefused, .sentinelAuthenticationRefused, .databaseRefused,
+            .protocolViolation, .unexpectedAnswer:
             false
         }
     }
@@ -68,13 +73,19 @@ extension RedisError: CustomStringConvertible {
         switch self {
         case .unreachable(let address, let reason):
             "Redis at \(address) cannot be reached: \(reason). Check that it is running and that the URL is right."
+        case .tooManyClients(let address):
+            "Redis at \(address) has reached its maximum number of clients. Raise maxclients there, or disconnect clients "
+                + "that nobody needs."
         case .authenticationRefused(let address, let reason):
             "Redis at \(address) refused the credentials: \(reason). Check the user and password in the URL."
+        case .sentinelAuthenticationRefused(let address, let reason):
+            "The Sentinel at \(address) refused the credentials: \(reason). Check sentinel_user and sentinel_password in "
+                + "the URL; Sentinels do not use the user and password of Redis."
         case .invalidTLS(let files, let reason):
             "TLS to Redis cannot be set up with \(files.isEmpty ? "the system's CAs" : files.joined(separator: ", ")): "
                 + "\(reason). Check that the files are readable and in PEM."
         case .tlsFailed(let reason):
-            "TLS with Redis failed: \(reason). Check ca= and name= in the URL, and that the port uses TLS."
+            "TLS with Redis failed: \(reason)."
         case .notMaster(let address, let role):
             "Redis at \(address) is a \(role), not a master. Use the address of the master, or let Sentinels find it "
                 + "(redis+sentinel://host:port,host:port/master)."

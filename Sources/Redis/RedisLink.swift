@@ -15,8 +15,9 @@ final class RedisLink {
     let eventLoop: any EventLoop
     let timing: RedisTiming
     private let locate: Locate
-    private let needsMaster: Bool
+    private let peer: RedisSignIn.Peer
     private let logger: Logger
+    private let witness: (any RedisObserver)?
     private let replyTimes: DurationRecorder?
     private var core: ConnectionStateMachine
     private var ticker: LinkTicker?
@@ -24,6 +25,8 @@ final class RedisLink {
     private(set) var handler: RedisChannelHandler?
     /// The current address, or the last one tried.
     private(set) var address: RedisAddress?
+    /// The master that was announced while the current attempt was under way.
+    private var announced: RedisAddress.Node?
     private var downSince = NIODeadline.now()
     /// Callers that wait for the link to connect, or for the attempt to fail.
     private var connectWaiters: [EventLoopPromise<Void>] = []
@@ -38,13 +41,14 @@ final class RedisLink {
     var onTick: ((NIODeadline) -> Void)?
 
     init(
-        eventLoop: any EventLoop, timing: RedisTiming, logger: Logger, needsMaster: Bool = true,
-        replyTimes: DurationRecorder? = nil, locate: @escaping Locate
+        eventLoop: any EventLoop, timing: RedisTiming, logger: Logger, witness: (any RedisObserver)? = nil,
+        peer: RedisSignIn.Peer = .master, replyTimes: DurationRecorder? = nil, locate: @escaping Locate
     ) {
         self.eventLoop = eventLoop
         self.timing = timing
         self.logger = logger
-        self.needsMaster = needsMaster
+        self.witness = witness
+        self.peer = peer
         self.replyTimes = replyTimes
         self.locate = locate
         self.core = ConnectionStateMachine(timing: timing.connecting, seed: .random(in: .min ... .max))
@@ -81,7 +85,20 @@ final class RedisLink {
     }
 
     /// Closes the connection, because the master is elsewhere.
-    func restart(_ reason: RedisError) { self.handler?.close(reason) }
+    ///
+    /// - Parameter master: its address, if known. A connection that leads there stays. An attempt to connect to another
+    ///   address fails.
+    func leave(for master: RedisAddress.Node?) {
+        guard let handler else {
+            self.announced = master ?? self.announced
+            return
+        }
+        if !self.leads(to: master) { handler.close(.connectionLost) }
+    }
+
+    private func leads(to master: RedisAddress.Node?) -> Bool {
+        master.map { self.address?.endpoint == .tcp(host: $0.host, port: $0.port) } ?? false
+    }
 
     /// Succeeds when connected. Fails when the attempt under way, or the next one, fails; immediately when no attempt
     /// follows.
@@ -140,16 +157,22 @@ final class RedisLink {
     // MARK: Connecting
 
     private func connect() -> EventLoopFuture<Void> {
+        self.announced = nil
         let bound = NIOLoopBound(self, eventLoop: self.eventLoop)
         let attempt = self.locate().flatMap { bound.value.connect(to: $0) }
-        attempt.whenFailure { error in
-            let link = bound.value
-            _ = link.core.handle(.didDisconnect, now: Self.now)
-            link.failWaiting(error as? RedisError ?? .disconnected)
-            link.logger.debug("redis connection failed", metadata: [LogKey.reason: "\(error)"])
-        }
+        attempt.whenFailure { bound.value.didFail($0 as? RedisError ?? .disconnected) }
         return attempt
     }
+
+    private func didFail(_ error: RedisError) {
+        _ = self.core.handle(.didDisconnect, now: Self.now)
+        self.failWaiting(error)
+        guard !self.core.isStopped else { return }
+        RedisConnectionEvent.attemptFailed(error, at: self.place).report(to: self.witness, self.logger)
+    }
+
+    /// For messages. Sentinels that do not name a master are in the error.
+    private var place: String { self.address.map { "\($0)" } ?? "" }
 
     private func connect(to address: RedisAddress) -> EventLoopFuture<Void> {
         self.address = address
@@ -179,7 +202,7 @@ final class RedisLink {
         case .unix(let path): connected = bootstrap.connect(unixDomainSocketPath: path)
         case .sentinels, .cluster: preconditionFailure("a link connects to one node")
         }
-        let signIn = RedisSignIn(address: address, needsMaster: self.needsMaster)
+        let signIn = RedisSignIn(address: address, peer: self.peer)
         let (eventLoop, patience) = (self.eventLoop, self.timing.answer)
         return connected.flatMapErrorThrowing { error in
             throw RedisError.unreachable(address: address.description, reason: ConnectFailure.reason(error))
@@ -189,7 +212,7 @@ final class RedisLink {
             let limit = eventLoop.scheduleTask(in: patience) { handler.value.close(.timedOut) }
             signedIn.whenComplete { _ in limit.cancel() }
             signedIn.whenFailure { _ in channel.close(promise: nil) }
-            return signedIn.map { bound.value.didConnect(handler.value) }
+            return signedIn.flatMapThrowing { try bound.value.didConnect(handler.value) }
         }
     }
 
@@ -198,7 +221,11 @@ final class RedisLink {
         return self.tls
     }
 
-    private func didConnect(_ handler: RedisChannelHandler) {
+    private func didConnect(_ handler: RedisChannelHandler) throws(RedisError) {
+        if let announced, !self.leads(to: announced) {
+            handler.close(.disconnected)
+            throw .notMaster(address: self.place, role: "former master")
+        }
         handler.onClosed = { [weak self] reason in self?.didDisconnect(reason) }
         guard self.core.handle(.didConnect, now: Self.now) == .none else { return handler.close(.disconnected) }
         handler.onDemoted = { [weak self] in self?.onDemoted?() }
@@ -214,9 +241,7 @@ final class RedisLink {
         self.downSince = self.handler?.lastReceived ?? .now()
         self.handler = nil
         guard self.core.handle(.didDisconnect, now: Self.now) == .lost else { return }
-        let place = self.address.map { "\($0)" } ?? ""
-        self.logger.warning(
-            "redis connection ended", metadata: [LogKey.redis: "\(place)", LogKey.reason: "\(reason)"])
+        RedisConnectionEvent.connectionEnded(reason, at: self.place).report(to: self.witness, self.logger)
         self.onDown?(reason)
     }
 

@@ -1,6 +1,6 @@
 // Observes the errors of one Redis role. Every failed command is reported here, whoever sent it, so that no error is lost
-// because its sender could continue without a reply. Unknown or malformed data in Redis is reported too. The observer decides
-// what to log and to count.
+// because its sender could continue without a reply. Unknown or malformed data in Redis is reported too, and what happens to
+// connections. The observer decides what to log and to count.
 
 /// Observes failures. Called on the event loops of the clients, of which there may be several; must not block.
 package protocol RedisObserver: Sendable {
@@ -12,6 +12,8 @@ package protocol RedisObserver: Sendable {
     ///   - names: keys or a channel; for a script all of its keys, because it does not say which one.
     ///   - command: the command that found it, for logs.
     func refused(_ names: [String], by command: String)
+    /// Something happened to a connection. A gateway has dozens of them for each role, so an outage is observed dozens of times.
+    func observed(_ event: RedisConnectionEvent)
     /// Redis accepted a write that needs memory.
     func wrote()
     /// Whether Redis is known to refuse writes. If not, `wrote` is not called.

@@ -40,8 +40,8 @@ protocol RedisRoute: AnyObject {
     var locations: [ChannelLocation] { get }
     /// Records an error that may say that a channel is elsewhere.
     func noteRedirection(_ error: RedisError, at location: ChannelLocation)
-    /// Channel locations may have changed, or the master behind one.
-    var onMoved: (() -> Void)? { get set }
+    /// Channel locations may have changed, or the master behind one; with its address, if Sentinels announced it.
+    var onMoved: ((RedisAddress.Node?) -> Void)? { get set }
     /// The connection to a master was re-established. It may be another master, which may lack the latest writes.
     var onReturned: (() -> Void)? { get set }
     /// Returns the address for connections to a channel location.
@@ -61,22 +61,24 @@ final class MasterRoute: RedisRoute {
     private let address: RedisAddress
     private let part: ReplicationMonitor
     private var hasStood = false
-    var onMoved: (() -> Void)?
+    var onMoved: ((RedisAddress.Node?) -> Void)?
     var onReturned: (() -> Void)?
 
     init(
         address: RedisAddress, eventLoop: any EventLoop, timing: RedisTiming, logger: Logger,
-        replyTimes: DurationRecorder?
+        witness: (any RedisObserver)?, replyTimes: DurationRecorder?
     ) {
         self.address = address
         if case .sentinels(let nodes, let master) = address.endpoint {
             self.watch = SentinelWatch(
                 address: address, sentinels: nodes, master: master, eventLoop: eventLoop, timing: timing,
-                logger: logger)
+                logger: logger, witness: witness)
         } else {
             self.watch = nil
         }
-        self.link = RedisLink(eventLoop: eventLoop, timing: timing, logger: logger, replyTimes: replyTimes) { [watch] in
+        self.link = RedisLink(
+            eventLoop: eventLoop, timing: timing, logger: logger, witness: witness, replyTimes: replyTimes
+        ) { [watch] in
             watch?.locate() ?? eventLoop.makeSucceededFuture(address)
         }
         self.part = ReplicationMonitor(link: self.link)
@@ -86,9 +88,9 @@ final class MasterRoute: RedisRoute {
             if self?.hasStood == true { self?.onReturned?() }
             self?.hasStood = true
         }
-        self.part.onChanged = { [weak self] in self?.moved() }
-        self.link.onDemoted = { [weak self] in self?.moved() }
-        self.watch?.onSwitch = { [weak self] in self?.moved() }
+        self.part.onChanged = { [weak self] in self?.moved(to: nil) }
+        self.link.onDemoted = { [weak self] in self?.moved(to: nil) }
+        self.watch?.onSwitch = { [weak self] in self?.moved(to: $0) }
     }
 
     func start() -> EventLoopFuture<Void> {
@@ -101,10 +103,11 @@ final class MasterRoute: RedisRoute {
         self.link.stop()
     }
 
-    /// The master changed: connections to the old one are useless.
-    private func moved() {
-        self.link.restart(.connectionLost)
-        self.onMoved?()
+    /// The master changed: connections to the old one are useless. One Sentinel may announce the new master seconds after
+    /// another one has named it, so connections may lead there already.
+    private func moved(to master: RedisAddress.Node?) {
+        self.link.leave(for: master)
+        self.onMoved?(master)
     }
 
     func send(_ command: RedisCommand, isDurable: Bool) -> EventLoopFuture<Durable<RESPValue>> {

@@ -35,16 +35,8 @@ package struct RedisTLS: Hashable, Sendable {
             return try NIOSSLContext(configuration: configuration)
         } catch {
             throw RedisError.invalidTLS(
-                files: [self.authorities, self.certificate, self.key].compactMap { $0 }, reason: "\(error)")
-        }
-    }
-
-    /// Whether the error comes from TLS and not from the connection beneath it.
-    static func isFailure(_ error: any Error) -> Bool {
-        switch error {
-        case NIOSSLError.uncleanShutdown: false
-        case is NIOSSLError, is NIOSSLExtraError, is BoringSSLError: true
-        default: false
+                files: [self.authorities, self.certificate, self.key].compactMap { $0 },
+                reason: TLSFailure.text(ofFiles: error))
         }
     }
 

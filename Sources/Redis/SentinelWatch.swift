@@ -4,7 +4,6 @@
 internal import Logging
 internal import NIOCore
 internal import NIOPosix
-internal import Telemetry
 
 /// The master of one name. Confined to its event loop.
 final class SentinelWatch {
@@ -14,19 +13,20 @@ final class SentinelWatch {
     private let eventLoop: any EventLoop
     private let timing: RedisTiming
     private let logger: Logger
+    private let witness: (any RedisObserver)?
     /// The Sentinel to query first: the last one that answered.
     private var preferred = 0
     private var querying: EventLoopFuture<RedisAddress>?
     private var subscriber: RedisLink?
     private var nextSentinel = 0
-    /// Notifies the owner that the master has changed.
-    var onSwitch: (() -> Void)?
+    /// Notifies the owner that this is the master now. Its connections may lead there already.
+    var onSwitch: ((RedisAddress.Node) -> Void)?
 
     private static let switched = "+switch-master"
 
     init(
         address: RedisAddress, sentinels: [RedisAddress.Node], master: String, eventLoop: any EventLoop,
-        timing: RedisTiming, logger: Logger
+        timing: RedisTiming, logger: Logger, witness: (any RedisObserver)?
     ) {
         self.address = address
         self.sentinels = sentinels
@@ -34,6 +34,7 @@ final class SentinelWatch {
         self.eventLoop = eventLoop
         self.timing = timing
         self.logger = logger
+        self.witness = witness
     }
 
     /// Returns the address of the master. Concurrent callers share one query.
@@ -56,7 +57,7 @@ final class SentinelWatch {
         let bound = NIOLoopBound(self, eventLoop: self.eventLoop)
         let sentinel = self.address.atSentinel(self.sentinels[index])
         let link = RedisLink(
-            eventLoop: self.eventLoop, timing: self.timing, logger: self.logger, needsMaster: false,
+            eventLoop: self.eventLoop, timing: self.timing, logger: self.logger, peer: .sentinel,
             locate: { [eventLoop = self.eventLoop] in eventLoop.makeSucceededFuture(sentinel) })
         let bounded = NIOLoopBound(link, eventLoop: self.eventLoop)
         return link.start().flatMap {
@@ -86,7 +87,7 @@ final class SentinelWatch {
         guard self.subscriber == nil else { return }
         let bound = NIOLoopBound(self, eventLoop: self.eventLoop)
         let subscriber = RedisLink(
-            eventLoop: self.eventLoop, timing: self.timing, logger: self.logger, needsMaster: false
+            eventLoop: self.eventLoop, timing: self.timing, logger: self.logger, witness: self.witness, peer: .sentinel
         ) {
             let watch = bound.value
             let sentinel = watch.sentinels[watch.nextSentinel % watch.sentinels.count]
@@ -104,9 +105,10 @@ final class SentinelWatch {
     /// The payload of +switch-master: `<name> <old host> <old port> <new host> <new port>`.
     private func masterChanged(_ payload: UnsafeRawBufferPointer) {
         let words = String(decoding: payload, as: UTF8.self).split(separator: " ")
-        guard words.count == 5, words[0] == self.master else { return }
-        self.logger.notice("sentinels switched the master", metadata: [LogKey.redis: "\(words[3]):\(words[4])"])
-        self.onSwitch?()
+        guard words.count == 5, words[0] == self.master, let port = UInt16(words[4]) else { return }
+        let master = RedisAddress.Node(host: String(words[3]), port: Int(port))
+        RedisConnectionEvent.masterSwitched(to: "\(master)").report(to: self.witness, self.logger)
+        self.onSwitch?(master)
     }
 
     func stop() {

@@ -31,11 +31,11 @@ final class SubscriberConnection {
 
     init(
         location: ChannelLocation, eventLoop: any EventLoop, timing: RedisTiming, logger: Logger,
-        locate: @escaping RedisLink.Locate
+        witness: (any RedisObserver)? = nil, locate: @escaping RedisLink.Locate
     ) {
         self.location = location
         self.core = SubscriptionStateMachine(batch: location == .singleMaster ? Self.batch : 1)
-        self.link = RedisLink(eventLoop: eventLoop, timing: timing, logger: logger, locate: locate)
+        self.link = RedisLink(eventLoop: eventLoop, timing: timing, logger: logger, witness: witness, locate: locate)
         self.link.onUp = { [weak self] handler in self?.didConnect(handler) }
         self.link.onDown = { [weak self] reason in self?.didDisconnect(reason) }
     }
@@ -45,8 +45,8 @@ final class SubscriberConnection {
     /// Succeeds when connected; fails when the attempt under way, or the next one, fails.
     func whenConnected() -> EventLoopFuture<Void> { self.link.whenConnected() }
     func stop() { self.link.stop() }
-    /// Reconnects, because the master has changed.
-    func restart() { self.link.restart(.connectionLost) }
+    /// Reconnects, because the master has changed. A connection that leads to `master` stays.
+    func leave(for master: RedisAddress.Node?) { self.link.leave(for: master) }
 
     var count: Int { self.core.count }
     var isConnected: Bool { self.link.handler != nil }

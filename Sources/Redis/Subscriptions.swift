@@ -46,7 +46,7 @@ package final class Subscriptions {
         self.spread = max(1, connections)
         self.timing = timing
         self.logger = logger
-        self.route.onMoved = { [weak self] in self?.moved() }
+        self.route.onMoved = { [weak self] in self?.moved(to: $0) }
     }
 
     /// Connects. Fails when the first attempt fails; afterwards the connections reconnect automatically. Start the client
@@ -139,7 +139,7 @@ package final class Subscriptions {
     private func makeConnection(at location: ChannelLocation) -> SubscriberConnection {
         let connection = SubscriberConnection(
             location: location, eventLoop: self.client.eventLoop, timing: self.timing, logger: self.logger,
-            locate: { [route = self.route] in route.locate(location) })
+            witness: self.client.witness, locate: { [route = self.route] in route.locate(location) })
         connection.onMessage = self.onMessage
         connection.onAcknowledged = { [weak self, unowned connection] channel, isRestored in
             self?.acknowledged(channel, isRestored, by: connection)
@@ -182,10 +182,12 @@ package final class Subscriptions {
     }
 
     /// The master changed, or the owners of slots.
-    private func moved() {
+    ///
+    /// - Parameter master: the new one, if it is known.
+    private func moved(to master: RedisAddress.Node?) {
         guard self.isStarted, !self.isStopped else { return }
         if self.route.location(ofChannel: "") == .singleMaster {
-            return self.connections.values.joined().forEach { $0.restart() }
+            return self.connections.values.joined().forEach { $0.leave(for: master) }
         }
         for (channel, subscription) in self.subscriptions {
             guard let connection = subscription.connection else {

@@ -1,5 +1,5 @@
-// Metrics of failures with Redis: failed commands by role and kind of error, and malformed values by kind of key. Both have
-// more labels than `Counts` supports, so they write their own exposition.
+// Metrics of failures with Redis: failed commands and attempts to connect by role and kind of error, and malformed values by
+// kind of key. Both have more labels than `Counts` supports, so they write their own exposition.
 
 /// Redis failures of a whole gateway. A value.
 package struct RedisMetrics: Sendable {
@@ -8,7 +8,7 @@ package struct RedisMetrics: Sendable {
         case live, ledger
     }
 
-    /// Why a command failed.
+    /// Why a command or an attempt to connect failed.
     package enum Failure: String, Hashable, Sendable, CaseIterable {
         /// Redis reached `maxmemory` and evicts nothing.
         case outOfMemory = "oom"
@@ -24,6 +24,7 @@ package struct RedisMetrics: Sendable {
         case disconnected
         /// Too many commands were queued.
         case overloaded
+        /// No connection could be made, or Redis closed it at once: it accepts no further clients.
         case unreachable
         /// AUTH, the TLS handshake or SELECT failed, or the node is not a master.
         case notSignedIn = "sign_in"
@@ -64,7 +65,7 @@ package struct RedisMetrics: Sendable {
     ///   on the increase of a counter misses the first increment of a series that appears with it.
     package func text(kinds: [String]) -> String {
         var lines = [
-            "# HELP \(Self.errorsName) Redis commands that failed, by Redis role and kind of error.",
+            "# HELP \(Self.errorsName) Redis commands and attempts to connect that failed, by Redis role and kind of error.",
             "# TYPE \(Self.errorsName) counter",
         ]
         for role in Role.allCases {

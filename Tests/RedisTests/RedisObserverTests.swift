@@ -1,6 +1,5 @@
 import Logging
 import NIOCore
-import Synchronization
 import TestSupport
 import Testing
 
@@ -8,23 +7,6 @@ import Testing
 
 /// Every failure is reported exactly once, whoever sent the command.
 @Suite struct RedisWitnessTests {
-    private final class RecordingObserver: RedisObserver {
-        struct Received: Sendable {
-            var errors: [RedisError] = []
-            var refusals: [[String]] = []
-            var writes = 0
-        }
-
-        private let state = Mutex(Received())
-        let isRefusingWrites = true
-
-        var received: Received { self.state.withLock { $0 } }
-
-        func failed(_ error: RedisError) { self.state.withLock { $0.errors.append(error) } }
-        func refused(_ names: [String], by command: String) { self.state.withLock { $0.refusals.append(names) } }
-        func wrote() { self.state.withLock { $0.writes += 1 } }
-    }
-
     private static func client(_ address: RedisAddress, _ observer: RecordingObserver) async throws -> RedisClient {
         let eventLoop = NIOSingletons.posixEventLoopGroup.next()
         let client = try await eventLoop.submit {
@@ -69,6 +51,37 @@ import Testing
             #expect(observer.received.writes == 1)
             #expect(observer.received.errors.count == 1, "\(observer.received.errors)")
             #expect(observer.received.refusals == [["list"], ["list", "other"], ["list"]])
+        }
+    }
+
+    @Test func `an outage is observed with its reason, also after the reason has changed`() async throws {
+        try await withRedis { admin, server in
+            let observer = RecordingObserver()
+            let client = try await Self.client(server.address, observer)
+            defer { client.stop() }
+            #expect(observer.received.events == [])
+            try await admin.run("ACL", "SETUSER", "default", "resetpass", ">another")
+            try await admin.run("CLIENT", "KILL", "TYPE", "normal")
+            let place = server.address.description
+            let isRefused = await eventually {
+                observer.received.events.contains {
+                    guard case .attemptFailed(.authenticationRefused(place, let reason), place) = $0 else {
+                        return false
+                    }
+                    return reason.hasPrefix("NOAUTH")
+                }
+            }
+            #expect(isRefused)
+            #expect(observer.received.events.first == .connectionEnded(.connectionLost, at: place))
+            server.crash()
+            let isUnreachable = await eventually {
+                if case .attemptFailed(.unreachable(place, _), place)? = observer.received.events.last {
+                    true
+                } else {
+                    false
+                }
+            }
+            #expect(isUnreachable)
         }
     }
 

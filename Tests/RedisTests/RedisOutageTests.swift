@@ -182,6 +182,7 @@ import Testing
     @Test func `only commands that were certainly not executed are safe to retry`() {
         let safe: [RedisError] = [
             .unreachable(address: "a", reason: "r"), .authenticationRefused(address: "a", reason: "r"),
+            .sentinelAuthenticationRefused(address: "a", reason: "r"), .tooManyClients(address: "a"),
             .databaseRefused(address: "a", database: 1, reason: "r"), .disconnected, .overloaded,
         ]
         let unsafe: [RedisError] = [

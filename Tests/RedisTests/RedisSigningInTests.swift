@@ -141,7 +141,14 @@ import Testing
             .silence
         } _: { server in
             let error = try await self.startFailure(server.address, timing: timing)
-            #expect(error == .timedOut)
+            #expect(
+                error
+                    == .unreachable(
+                        address: server.address.description,
+                        reason:
+                            "it did not reply in time; if this port uses TLS, write rediss instead of redis in the URL")
+            )
+            #expect(error?.isOutage == true)
         }
     }
 }

@@ -54,6 +54,15 @@ struct ScriptedServer: Sendable {
         }.get()
     }
 
+    /// Sends to every connection that is still open.
+    func writeToAll(_ text: String) async throws {
+        try await self.connections.eventLoop.submit {
+            for channel in self.connections.value.channels where channel.isActive {
+                channel.writeAndFlush(ByteBuffer(string: text), promise: nil)
+            }
+        }.get()
+    }
+
     /// The number of connections so far.
     var connectionCount: Int {
         get async throws { try await self.connections.eventLoop.submit { self.connections.value.channels.count }.get() }

@@ -39,24 +39,40 @@ import Testing
                     Issue.record("\(url): \(error as Any)")
                     return
                 }
-                #expect(!reason.isEmpty)
+                #expect(
+                    reason
+                        == "the server's certificate is not signed by a trusted CA. Set ca= in the URL to the file of its CA"
+                )
             }
         }
         try await TLSRedis.running(validity: -60) { server in
             let error = try await Self.startFailure("\(server.url)?ca=\(server.authorityPath)")
-            guard case .tlsFailed? = error else {
+            guard case .tlsFailed(let reason)? = error else {
                 Issue.record("\(error as Any)")
                 return
             }
+            #expect(reason == "the server's certificate has expired. Renew it")
         }
         try await TLSRedis.running(name: "redis.example") { server in
             let wrong = try await Self.startFailure("\(server.url)?ca=\(server.authorityPath)")
-            guard case .tlsFailed? = wrong else {
+            guard case .tlsFailed(let reason)? = wrong else {
                 Issue.record("\(wrong as Any)")
                 return
             }
+            #expect(reason.contains("is not valid for the host in the URL. Set name= in the URL"))
             let error = try await Self.startFailure("\(server.url)?ca=\(server.authorityPath)&name=redis.example")
             #expect(error == nil)
+        }
+    }
+
+    @Test func `a client without TLS is told that the port may use TLS`() async throws {
+        try await TLSRedis.running { server in
+            let error = try await Self.startFailure("redis://localhost:\(server.port)")
+            guard case .unreachable(_, let reason)? = error else {
+                Issue.record("\(error as Any)")
+                return
+            }
+            #expect(reason.contains("if this port uses TLS, write rediss instead of redis in the URL"))
         }
     }
 
@@ -73,11 +89,24 @@ import Testing
 
     @Test func `missing TLS files are named in the error`() async throws {
         let error = try await Self.startFailure("rediss://localhost:1?ca=/no/such/file")
-        guard case .invalidTLS(files: ["/no/such/file"], _)? = error else {
+        guard case .invalidTLS(files: ["/no/such/file"], reason: "no such file")? = error else {
             Issue.record("\(error as Any)")
             return
         }
         #expect("\(try #require(error))".contains("/no/such/file"))
+    }
+
+    @Test func `a key of another certificate is reported`() async throws {
+        try await TLSRedis.running { server in
+            let other = try server.authority.issue(.client(name: "other"), into: server.folder, as: "other")
+            let error = try await Self.startFailure(
+                "\(server.url)?ca=\(server.authorityPath)&cert=\(server.client.certificate)&key=\(other.key)")
+            guard case .invalidTLS(_, let reason)? = error else {
+                Issue.record("\(error as Any)")
+                return
+            }
+            #expect(reason == "the key cannot be read or does not belong to the certificate")
+        }
     }
 
     // MARK: Sentinel

@@ -325,9 +325,9 @@ package final class LoopState {
         guard let notice else { return }
         if notice == .degraded {
             self.counts.add(.redisOutages)
-            self.logger.warning("redis unavailable or refusing writes", metadata: self.unresponsiveRoles)
+            self.faultMonitors.outages.started(self.unresponsiveRoles)
         } else {
-            self.logger.warning("redis available again; followed jobs resynced")
+            self.faultMonitors.outages.ended()
         }
         for session in self.sessions.values { session.send(notice == .degraded ? .degraded : .restored) }
     }

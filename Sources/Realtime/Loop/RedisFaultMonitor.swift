@@ -17,6 +17,7 @@ package final class RedisFaultMonitor: RedisObserver {
         var metrics = RedisMetrics()
         var errors = KeyedLogThrottle<RedisMetrics.Failure>(maxSubjects: RedisMetrics.Failure.allCases.count)
         var names = KeyedLogThrottle<String>(maxSubjects: RedisFaultMonitor.maxNames)
+        var events = KeyedLogThrottle<String>(maxSubjects: RedisFaultMonitor.maxEvents)
         /// When Redis started to refuse writes, and when it last did.
         var refusing: (since: NIODeadline, last: NIODeadline)?
     }
@@ -32,6 +33,8 @@ package final class RedisFaultMonitor: RedisObserver {
     /// The maximum number of keys and channels with malformed data that are remembered. Further ones are counted but not
     /// logged.
     static let maxNames = 1_000
+    /// The maximum number of different events of connections that are remembered. Further ones are counted but not logged.
+    static let maxEvents = 100
     /// How long a refused write counts as an outage if no other write succeeds or fails. A gateway writes to each instance
     /// every few seconds.
     static let refusalLifetime = TimeAmount.seconds(12)
@@ -64,6 +67,31 @@ package final class RedisFaultMonitor: RedisObserver {
         // Temporary errors are warnings. All other errors need an operator.
         let level: Logger.Level = error.isOutage && !failure.refusesWrites ? .warning : .error
         self.logger.log(level: level, "redis command failed", metadata: metadata)
+    }
+
+    // MARK: connections
+
+    /// A gateway has dozens of connections to each instance, and all of them end and fail together. One line a minute for each
+    /// event and reason is enough.
+    package func observed(_ event: RedisConnectionEvent) {
+        var (metadata, now) = (event.metadata, self.clock())
+        let subject = "\(event.message) \(event.address) \(metadata[LogKey.reason, default: ""])"
+        let unlogged = self.state.withLock { state in
+            if case .attemptFailed(let error, _) = event { state.metrics.recordFailure(.init(error), at: self.role) }
+            return state.events.record(subject, now: now)
+        }
+        guard let unlogged else { return }
+        metadata[LogKey.role] = "\(self.role.rawValue)"
+        if unlogged > 0 { metadata[LogKey.count] = "\(unlogged)" }
+        self.logger.log(level: Self.level(of: event), event.message, metadata: metadata)
+    }
+
+    private static func level(of event: RedisConnectionEvent) -> Logger.Level {
+        switch event {
+        case .attemptFailed(let error, _): error.isOutage ? .warning : .error
+        case .connectionEnded: .warning
+        case .masterSwitched, .slotsMoved: .notice
+        }
     }
 
     // MARK: malformed data
@@ -113,10 +141,12 @@ package final class RedisFaultMonitor: RedisObserver {
 package struct RedisFaultMonitors: Sendable {
     package let live: RedisFaultMonitor
     package let ledger: RedisFaultMonitor
+    let outages: OutageLog
 
     package init(keyspace: Keyspace, logger: Logger) {
         self.live = RedisFaultMonitor(.live, keyspace: keyspace, logger: logger)
         self.ledger = RedisFaultMonitor(.ledger, keyspace: keyspace, logger: logger)
+        self.outages = OutageLog(logger: logger)
     }
 
     /// When one of the two roles started to refuse writes.
@@ -138,8 +168,10 @@ extension RedisMetrics.Failure {
             case .timedOut: .timedOut
             case .disconnected, .connectionLost: .disconnected
             case .overloaded: .overloaded
-            case .unreachable: .unreachable
-            case .authenticationRefused, .invalidTLS, .tlsFailed, .notMaster, .databaseRefused: .notSignedIn
+            case .unreachable, .tooManyClients: .unreachable
+            case .authenticationRefused, .sentinelAuthenticationRefused, .invalidTLS, .tlsFailed, .notMaster,
+                .databaseRefused:
+                .notSignedIn
             case .protocolViolation, .unexpectedAnswer: .protocolViolation
             }
     }

@@ -38,4 +38,41 @@ import Testing
             }
         }
     }
+
+    @Test func `the reason of an outage is logged once for each role and counted, and its end names the roles`()
+        async throws
+    {
+        let lines = RecordedLines()
+        try await within {
+            try await RunningGateway.run(isSecure: false, logger: lines.logger) { gateway in
+                let place = "unix:\(try #require(gateway.redis).socketPath)"
+                try await gateway.client.run("ACL", "SETUSER", "default", "resetpass", ">another")
+                for type in ["normal", "pubsub"] { try await gateway.client.run("CLIENT", "KILL", "TYPE", type) }
+                let isLogged = await eventually { lines.all.contains { $0.message.hasPrefix("redis unavailable") } }
+                #expect(isLogged)
+                let metrics = try await gateway.manage("/metrics").text
+                for role in ["live", "ledger"] {
+                    #expect(metrics.contains("enroute_redis_errors_total{role=\"\(role)\",kind=\"sign_in\"}"))
+                    #expect(!metrics.contains("role=\"\(role)\",kind=\"sign_in\"} 0\n"))
+                }
+                try await gateway.client.run("ACL", "SETUSER", "default", "nopass")
+                let isOver = await eventually { lines.all.contains { $0.message.hasPrefix("redis available again") } }
+                #expect(isOver)
+
+                func logged(_ message: String, _ reason: String) -> [String] {
+                    lines.all.filter {
+                        $0.message == message && $0.metadata["reason"].map { "\($0)".contains(reason) } == true
+                    }.map { $0.metadata["role"].map { "\($0)" } ?? "" }.sorted()
+                }
+                #expect(logged("redis connection failed", "NOAUTH") == ["ledger", "live"])
+                #expect(logged("redis connection ended", "The connection to Redis ended") == ["ledger", "live"])
+                let failed = try #require(lines.all.first { $0.message == "redis connection failed" })
+                #expect(failed.level == .error && failed.metadata["redis"] == .string(place))
+                for message in ["redis unavailable", "redis available again"] {
+                    let told = lines.all.filter { $0.message.hasPrefix(message) }
+                    #expect(told.map(\.metadata) == [["role": "live,ledger", "redis": "\(place) and \(place)"]])
+                }
+            }
+        }
+    }
 }

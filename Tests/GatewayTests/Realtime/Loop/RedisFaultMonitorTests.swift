@@ -34,6 +34,56 @@ import Testing
         #expect(faults.metrics[.outOfMemory, .live] == 2 && faults.metrics[.diskRefused, .live] == 1)
         #expect(faults.metrics[.other, .live] == 1 && faults.metrics[.outOfMemory, .ledger] == 0)
     }
+
+    @Test func `failed attempts to connect are all counted, and logged once a minute for each reason`() {
+        let (clock, lines) = (ManualTime(self.start), RecordedLines())
+        let faults = RedisFaultMonitor(.live, keyspace: Keyspace(), logger: lines.logger) { clock.now }
+        let refused = RedisError.authenticationRefused(address: "a:1", reason: "WRONGPASS")
+        for _ in 0..<13 {
+            faults.observed(.connectionEnded(.connectionLost, at: "a:1"))
+            faults.observed(.attemptFailed(refused, at: "a:1"))
+        }
+        faults.observed(.attemptFailed(.unreachable(address: "a:1", reason: "Connection refused"), at: "a:1"))
+        faults.observed(.attemptFailed(.tooManyClients(address: "a:1"), at: "a:1"))
+        faults.observed(.masterSwitched(to: "a:2"))
+        #expect(faults.metrics[.notSignedIn, .live] == 13 && faults.metrics[.unreachable, .live] == 2)
+        #expect(
+            lines.all.map(\.message) == [
+                "redis connection ended", "redis connection failed", "redis connection failed",
+                "redis connection failed", "sentinels switched the master",
+            ])
+        #expect(lines.all.map(\.level) == [.warning, .error, .warning, .warning, .notice])
+        #expect(lines.all.allSatisfy { $0.metadata["role"] == "live" && $0.metadata["count"] == nil })
+        #expect(lines.all[1].metadata["redis"] == "a:1" && lines.all[1].metadata["reason"] == "\(refused)")
+        clock.now = self.start + .seconds(60)
+        faults.observed(.attemptFailed(refused, at: "a:1"))
+        #expect(lines.all.count == 6 && lines.all.last?.metadata["count"] == "12")
+    }
+
+    @Test func `the reasons that are logged within a minute are bounded`() {
+        let lines = RecordedLines()
+        let faults = RedisFaultMonitor(.ledger, keyspace: Keyspace(), logger: lines.logger)
+        for number in 0..<(2 * RedisFaultMonitor.maxEvents) {
+            faults.observed(.attemptFailed(.unreachable(address: "a:1", reason: "reason \(number)"), at: "a:1"))
+        }
+        #expect(lines.all.count == RedisFaultMonitor.maxEvents)
+        #expect(faults.metrics[.unreachable, .ledger] == 2 * RedisFaultMonitor.maxEvents)
+    }
+
+    @Test func `an outage is logged when the first event loop notices it, and its end when the last one has resynced`()
+    {
+        let lines = RecordedLines()
+        let outages = OutageLog(logger: lines.logger)
+        for _ in 0..<2 {
+            outages.started(["role": "live"])
+            outages.started(["role": "live,ledger"])
+            outages.ended()
+            #expect(lines.all.last?.message == "redis unavailable or refusing writes")
+            outages.ended()
+            #expect(lines.all.last?.message == "redis available again; followed jobs resynced")
+        }
+        #expect(lines.all.count == 4 && lines.all.allSatisfy { $0.metadata == ["role": "live"] })
+    }
 }
 
 /// A clock that the test controls.

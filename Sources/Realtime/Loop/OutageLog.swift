@@ -1,0 +1,41 @@
+// Outages of Redis, logged once for all event loops of a gateway: when the first loop notices one, and when the last loop has
+// resynced its jobs.
+
+internal import Logging
+internal import Synchronization
+
+/// Logs the start and the end of each outage. Thread-safe.
+final class OutageLog: Sendable {
+    private struct State {
+        /// The number of event loops for which Redis is unavailable.
+        var loops = 0
+        /// The roles and addresses of the first one.
+        var roles: Logger.Metadata = [:]
+    }
+
+    private let logger: Logger
+    private let state = Mutex(State())
+
+    init(logger: Logger) { self.logger = logger }
+
+    /// Redis has become unavailable for an event loop.
+    ///
+    /// - Parameter roles: the metadata of the log messages.
+    func started(_ roles: Logger.Metadata) {
+        let isFirst = self.state.withLock { state in
+            state.loops += 1
+            if state.loops == 1 { state.roles = roles }
+            return state.loops == 1
+        }
+        if isFirst { self.logger.warning("redis unavailable or refusing writes", metadata: roles) }
+    }
+
+    /// Redis is available for an event loop again, and its jobs are resynced.
+    func ended() {
+        let (isLast, roles) = self.state.withLock { state in
+            state.loops -= 1
+            return (state.loops == 0, state.roles)
+        }
+        if isLast { self.logger.warning("redis available again; followed jobs resynced", metadata: roles) }
+    }
+}

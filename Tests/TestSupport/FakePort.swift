@@ -1,0 +1,37 @@
+// A TCP port without a Redis behind it, for the first seconds of a connection.
+
+private import NIOCore
+private import NIOPosix
+
+package enum FakePort {
+    /// Accepts connections while `body` runs.
+    ///
+    /// - Parameters:
+    ///   - greeting: what each connection receives; `nil`: it is closed at once, like by a balancer without a backend.
+    ///   - body: called with the port, on 127.0.0.1.
+    package static func running<Result: Sendable>(
+        greeting: String?, _ body: (Int) async throws -> Result
+    ) async throws -> Result {
+        let listener = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHandler(Greeter(greeting))
+                }
+            }
+            .bind(host: "127.0.0.1", port: 0).get()
+        defer { listener.close(promise: nil) }
+        return try await body(listener.localAddress?.port ?? 0)
+    }
+
+    private final class Greeter: ChannelInboundHandler {
+        typealias InboundIn = ByteBuffer
+        private let greeting: String?
+
+        init(_ greeting: String?) { self.greeting = greeting }
+
+        func channelActive(context: ChannelHandlerContext) {
+            guard let greeting else { return context.close(promise: nil) }
+            context.writeAndFlush(NIOAny(ByteBuffer(string: greeting)), promise: nil)
+        }
+    }
+}
