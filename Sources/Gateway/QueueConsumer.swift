@@ -27,6 +27,8 @@ struct QueueConsumer: Sendable {
     static let outageDelay = 10
     /// The pause in seconds between two requests to a queue that does not answer.
     static let retryPause: ClosedRange<Int> = 1...5
+    /// Maximum length of an event's id and source in the log. Longer ones are cut off.
+    static let maxLoggedCharacters = 256
     /// The sender of the queue's events.
     private static let grant = Grant(person: PersonID("sqs")!, role: .service)
 
@@ -52,15 +54,18 @@ struct QueueConsumer: Sendable {
     /// - Throws: `EventQueue.Failure` if the message could not be deleted or returned. SQS delivers it again, and it is then
     ///   recognized as a repeat.
     private func process(_ message: EventQueue.Message) async throws {
+        var logger = self.logger
+        logger[metadataKey: LogKey.message] = "\(message.id)"
         do {
             let event: CloudEvent
             do throws(EventFault) { event = try message.event() } catch { throw self.routes.problem(error) }
+            logger[metadataKey: LogKey.event] = "\(event.id.prefix(Self.maxLoggedCharacters))"
+            logger[metadataKey: LogKey.eventSource] = "\(event.source.prefix(Self.maxLoggedCharacters))"
             _ = try await self.routes.process(event, Self.grant)
         } catch let problem as Problem {
-            problem.log("queue message failed with an internal error", self.logger)
+            problem.log("queue message failed with an internal error", logger)
             guard problem.isRetryable else {
-                self.logger.warning(
-                    "queue message rejected", metadata: [LogKey.reason: "\(problem.detail)"])
+                logger.warning("queue message rejected", metadata: [LogKey.reason: "\(problem.detail)"])
                 return
             }
             let delay = problem.statusCode == 409 ? Self.notYetDelay : Self.outageDelay

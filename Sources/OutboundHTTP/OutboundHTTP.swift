@@ -15,6 +15,8 @@ package struct OutboundHTTP: Sendable {
     fileprivate var configuration: HTTPClient.Configuration
     fileprivate let longestWait: Duration
     fileprivate let longestAnswer: Int
+    /// How long the rest of a response is read when only its status matters.
+    private static let longestRest = Duration.seconds(1)
 
     /// - Parameters:
     ///   - authorities: PEM file of the CAs trusted for the services; `nil` for the system's.
@@ -68,56 +70,83 @@ package struct OutboundHTTP: Sendable {
         return try await self.send(request, over: client, within: self.longestWait)
     }
 
+    /// Like `send`, but returns only the status, as soon as it has arrived. The rest of the response may fail.
+    package func status(of request: OutboundRequest) async throws(OutboundFailure) -> Int {
+        let client = HTTPClient(configuration: self.configuration)
+        defer { Task { try? await client.shutdown() } }
+        return try await Self.limited(to: self.longestWait) { try await Self.head(request, client) }.status
+    }
+
     fileprivate func send(
         _ request: OutboundRequest, over client: HTTPClient, within longestWait: Duration
     ) async throws(OutboundFailure) -> OutboundResponse {
-        let whole: OutboundResponse?
-        do {
-            // HTTPClient's own timeout covers only the head of the response.
-            whole = try await withTimeout(longestWait) { try await self.perform(request, client) }
-        } catch let failure as OutboundFailure {
-            throw failure
-        } catch {
-            throw .cancelled
+        try await Self.limited(to: longestWait) {
+            let head = try await Self.head(request, client)
+            let body: ByteBuffer
+            do {
+                body = try await head.body.collect(upTo: self.longestAnswer)
+            } catch is NIOTooManyBytesError {
+                throw OutboundFailure.tooLong(status: head.status)
+            }
+            return OutboundResponse(
+                status: head.status,
+                headers: Dictionary(head.headers.map { ($0.name.lowercased(), $0.value) }) { first, _ in first },
+                body: Array(body.readableBytesView))
         }
-        guard let whole else { throw .late }
-        return whole
     }
 
-    private func perform(
-        _ outbound: OutboundRequest, _ client: HTTPClient
-    ) async throws(OutboundFailure) -> OutboundResponse {
+    /// The connection is used again if the rest of the response is short and arrives soon. Otherwise it is closed.
+    fileprivate func status(
+        of request: OutboundRequest, over client: HTTPClient, within longestWait: Duration
+    ) async throws(OutboundFailure) -> Int {
+        let end = ContinuousClock.now + longestWait
+        let head = try await Self.limited(to: longestWait) { try await Self.head(request, client) }
+        let wait = min(Self.longestRest, end - .now)
+        _ = try? await withTimeout(wait) { try await head.body.collect(upTo: self.longestAnswer) }
+        return head.status
+    }
+
+    /// HTTPClient's own timeout covers only the head of a response.
+    private static func limited<Value: Sendable>(
+        to longestWait: Duration, _ operation: @escaping @Sendable () async throws -> Value
+    ) async throws(OutboundFailure) -> Value {
+        let value: Value?
+        do {
+            value = try await withTimeout(longestWait, operation)
+        } catch {
+            throw OutboundFailure(error)
+        }
+        guard let value else { throw .late }
+        return value
+    }
+
+    private typealias Head = (status: Int, headers: HTTPHeaders, body: HTTPClientResponse.Body)
+
+    /// Sends a request. The body of its response is not read yet.
+    private static func head(_ outbound: OutboundRequest, _ client: HTTPClient) async throws -> Head {
         var request = HTTPClientRequest(url: outbound.url)
         request.method = HTTPMethod(rawValue: outbound.method.rawValue)
         request.headers = ["user-agent": "enroute"]
         for (name, value) in outbound.headers { request.headers.replaceOrAdd(name: name, value: value) }
         if !outbound.body.isEmpty { request.body = .bytes(ByteBuffer(bytes: outbound.body)) }
-        do {
-            let response = try await client.execute(request, deadline: .distantFuture)
-            let status = Int(response.status.code)
-            let body: ByteBuffer
-            do {
-                body = try await response.body.collect(upTo: self.longestAnswer)
-            } catch is NIOTooManyBytesError {
-                throw OutboundFailure.tooLong(status: status)
-            }
-            return OutboundResponse(
-                status: status,
-                headers: Dictionary(response.headers.map { ($0.name.lowercased(), $0.value) }) { first, _ in first },
-                body: Array(body.readableBytesView))
-        } catch let failure as OutboundFailure {
-            throw failure
-        } catch is CancellationError {
-            throw .cancelled
-        } catch let error as HTTPClientError {
+        let response = try await client.execute(request, deadline: .distantFuture)
+        return (Int(response.status.code), response.headers, response.body)
+    }
+}
+
+extension OutboundFailure {
+    fileprivate init(_ error: any Error) {
+        switch error {
+        case let failure as OutboundFailure: self = failure
+        case is CancellationError: self = .cancelled
+        case let error as HTTPClientError:
             switch error {
-            case .deadlineExceeded, .connectTimeout, .readTimeout: throw .late
-            case .requestStreamCancelled, .cancelled: throw .cancelled
+            case .deadlineExceeded, .connectTimeout, .readTimeout: self = .late
+            case .requestStreamCancelled, .cancelled: self = .cancelled
             // The short description contains neither the URL nor a header.
-            default: throw .unreachable(reason: "\(error)", withoutAddress: error.shortDescription)
+            default: self = .unreachable(reason: "\(error)", withoutAddress: error.shortDescription)
             }
-        } catch {
-            throw .unreachable(reason: "\(error)", withoutAddress: "\(type(of: error))")
+        default: self = .unreachable(reason: "\(error)", withoutAddress: "\(type(of: error))")
         }
     }
 }
@@ -135,6 +164,13 @@ package final class OutboundConnections: Sendable {
         _ request: OutboundRequest, within longestWait: Duration? = nil
     ) async throws(OutboundFailure) -> OutboundResponse {
         try await self.http.send(request, over: self.client, within: longestWait ?? self.http.longestWait)
+    }
+
+    /// Like `send`, but returns only the status, as soon as it has arrived. The rest of the response may fail.
+    package func status(
+        of request: OutboundRequest, within longestWait: Duration
+    ) async throws(OutboundFailure) -> Int {
+        try await self.http.status(of: request, over: self.client, within: longestWait)
     }
 
     package func shutdown() async {

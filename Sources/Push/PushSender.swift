@@ -40,7 +40,7 @@ struct PushSender: Sendable {
             return .failed(reason: "\(error)", mayPass: false)
         }
         do throws(OutboundFailure) {
-            return Self.result(status: try await http.send(request).status)
+            return Self.result(status: try await http.status(of: request))
         } catch {
             switch error {
             case .tooLong(let status): return Self.result(status: status)

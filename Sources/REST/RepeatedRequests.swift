@@ -100,8 +100,8 @@ extension Routes {
         return response
     }
 
-    /// Settles the claim of a key. Errors are ignored, because the request has been executed and must be answered; the claim
-    /// then expires.
+    /// Settles the claim of a key. Errors are ignored, because the request has been executed and must be answered. After an
+    /// outage the claim is settled in the background.
     private func settle(
         _ claim: IdempotencyRecords.Claim, of key: IdempotencyRecords.Key, as outcome: IdempotencyRecords.Outcome
     ) async {

@@ -45,6 +45,16 @@ extension RedisError {
         }
     }
 
+    /// Whether the command was sent without a reply: Redis may have executed it, or may still execute it.
+    package var isOutcomeUnknown: Bool {
+        switch self {
+        case .connectionLost, .timedOut, .protocolViolation: true
+        case .unreachable, .invalidTLS, .tlsFailed, .authenticationRefused, .databaseRefused, .notMaster,
+            .disconnected, .overloaded, .refused, .unexpectedAnswer:
+            false
+        }
+    }
+
     /// Whether the error is temporary: an outage rather than a mistake in configuration or code.
     package var isOutage: Bool {
         switch self {

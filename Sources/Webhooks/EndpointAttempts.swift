@@ -130,9 +130,7 @@ extension EndpointWorker {
         switch result {
         case .delivered:
             self.counts.add(.webhooksDelivered)
-            let wasFailing = self.health.failingSince != nil
-            if self.health.succeeded(at: now) { await self.note(.delivered(at: now)) }
-            if wasFailing { self.logger.notice("webhook works again", metadata: [LogKey.webhook: "\(self.id)"]) }
+            await self.report(self.health.succeeded(at: now))
         case .gone:
             self.counts.add(.webhooksFailed)
             await self.switchOff("the endpoint answered 410 Gone")
@@ -144,20 +142,29 @@ extension EndpointWorker {
     }
 
     private func failed(_ reason: String, at now: Int64) async {
-        let (isNews, wasFailing) = (self.health.failingSince == nil, self.health.isFailing)
-        let isDue = self.health.failed(at: now)
+        let wasFailing = self.health.isFailing
+        let report = self.health.failed(at: now, reason: reason)
         if !wasFailing, self.health.isFailing { self.lanes.clearQueue() }
-        if isDue, let since = self.health.failingSince {
+        await self.report(report)
+        if self.health.isHopeless(at: now, limit: self.settings.offAfter) {
+            await self.switchOff("no delivery has succeeded for \(self.settings.offAfter.components.seconds) s")
+        }
+    }
+
+    /// Stores how the endpoint responds, and logs it when that is news.
+    func report(_ report: EndpointHealth.Report) async {
+        switch report {
+        case .nothing: break
+        case .works(let deliveredAt, let isNews):
+            await self.note(.delivered(at: deliveredAt))
+            if isNews { self.logger.notice("webhook works again", metadata: [LogKey.webhook: "\(self.id)"]) }
+        case .fails(let since, let reason, let isNews):
             let full = self.fullReason.map { "; " + $0 } ?? ""
             await self.note(.failing(since: since, error: reason + full))
-        }
-        if isNews {
+            guard isNews else { break }
             self.logger.warning(
                 "webhook delivery failed; it is retried",
                 metadata: [LogKey.webhook: "\(self.id)", LogKey.reason: "\(reason)"])
-        }
-        if self.health.isHopeless(at: now, limit: self.settings.offAfter) {
-            await self.switchOff("no delivery has succeeded for \(self.settings.offAfter.components.seconds) s")
         }
     }
 

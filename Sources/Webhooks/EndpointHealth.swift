@@ -1,21 +1,45 @@
 // What the attempts to deliver say about an endpoint: whether to send it everything, only a few events to find out whether it
-// works again, or nothing.
+// works again, or nothing. The number of reports is limited, so that an endpoint that fails now and then does not flood the log.
 
 /// The health of one endpoint. A value.
 package struct EndpointHealth: Sendable, Hashable {
+    /// What to report, and how.
+    package enum Report: Sendable, Hashable {
+        case nothing
+        /// To store that it works.
+        ///
+        /// - Parameters:
+        ///   - deliveredAt: ms since the epoch.
+        ///   - isNews: whether it was reported to fail before, so that it is logged too.
+        case works(deliveredAt: Int64, isNews: Bool)
+        /// To store that it fails.
+        ///
+        /// - Parameters:
+        ///   - since: ms since the epoch.
+        ///   - isNews: whether it was not reported to fail before, so that it is logged too.
+        case fails(since: Int64, reason: String, isNews: Bool)
+    }
+
     /// After how many failures in a row the endpoint counts as failing.
     package static let failuresUntilFailing = 5
-    /// How often it is stored that an endpoint fails, or works, without any other change, ms.
-    static let noteInterval: Int64 = 10_000
+    /// The minimum time between two reports of a change, and between two without one, ms.
+    package static let reportInterval: Int64 = 10_000
 
     private var failures = 0
     /// ms since the epoch; `nil` while deliveries succeed.
     package private(set) var failingSince: Int64?
-    private var notedAt: Int64 = 0
+    private var deliveredAt: Int64 = 0
+    private var reason = ""
+    /// Whether it was reported to fail.
+    private var isReportedFailing: Bool
+    /// Times of the last report, and of the last one of a change.
+    private var reportedAt: Int64?
+    private var changeReportedAt: Int64?
 
     /// - Parameter failingSince: as stored.
     package init(failingSince: Int64?) {
         self.failingSince = failingSince
+        self.isReportedFailing = failingSince != nil
         self.failures = failingSince == nil ? 0 : Self.failuresUntilFailing
     }
 
@@ -23,23 +47,23 @@ package struct EndpointHealth: Sendable, Hashable {
     package var isFailing: Bool { self.failures >= Self.failuresUntilFailing }
 
     /// Records a successful delivery.
-    ///
-    /// - Returns: whether it should be stored.
-    package mutating func succeeded(at now: Int64) -> Bool {
-        let isNews = self.failingSince != nil
-        (self.failures, self.failingSince) = (0, nil)
-        return self.isDue(isNews, now)
+    package mutating func succeeded(at now: Int64) -> Report {
+        (self.failures, self.failingSince, self.deliveredAt) = (0, nil, now)
+        return self.report(at: now)
     }
 
     /// Records a failed attempt.
-    ///
-    /// - Returns: whether it should be stored.
-    package mutating func failed(at now: Int64) -> Bool {
+    package mutating func failed(at now: Int64, reason: String) -> Report {
         self.failures += 1
-        let isNews = self.failingSince == nil
-        if isNews { self.failingSince = now }
-        return self.isDue(isNews, now)
+        (self.failingSince, self.reason) = (self.failingSince ?? now, reason)
+        return self.report(at: now)
     }
+
+    /// Returns a change that was not reported at once, when the interval is over. The next attempt may be hours away.
+    package mutating func overdue(at now: Int64) -> Report { self.hasChanged ? self.report(at: now) : .nothing }
+
+    /// The change that was not reported yet, to store it when delivery ends.
+    package var unreported: Report { self.hasChanged ? self.report(isNews: false) : .nothing }
 
     /// Whether the endpoint has failed for so long that it should be switched off.
     package func isHopeless(at now: Int64, limit: Duration) -> Bool {
@@ -47,9 +71,22 @@ package struct EndpointHealth: Sendable, Hashable {
         return now - failingSince >= limit.components.seconds * 1000
     }
 
-    private mutating func isDue(_ isNews: Bool, _ now: Int64) -> Bool {
-        guard isNews || now - self.notedAt >= Self.noteInterval else { return false }
-        self.notedAt = now
-        return true
+    private var hasChanged: Bool { self.isReportedFailing != (self.failingSince != nil) }
+
+    private func report(isNews: Bool) -> Report {
+        guard let failingSince else { return .works(deliveredAt: self.deliveredAt, isNews: isNews) }
+        return .fails(since: failingSince, reason: self.reason, isNews: isNews)
+    }
+
+    private mutating func report(at now: Int64) -> Report {
+        let isNews = self.hasChanged
+        // A clock that was set back delays no report.
+        if let last = isNews ? self.changeReportedAt : self.reportedAt, now >= last, now - last < Self.reportInterval {
+            return .nothing
+        }
+        self.reportedAt = now
+        if isNews { self.changeReportedAt = now }
+        self.isReportedFailing = self.failingSince != nil
+        return self.report(isNews: isNews)
     }
 }

@@ -93,6 +93,7 @@ package actor EndpointWorker {
         self.stop()
         for task in self.tasks.values { await task.value }
         for move in self.moves.values { _ = await move.result }
+        await self.report(self.health.unreported)
     }
 
     /// Ends both loops and all lanes.
@@ -149,6 +150,7 @@ package actor EndpointWorker {
 
     private func tryWaiting() async throws {
         _ = try await self.record()
+        await self.report(self.health.overdue(at: WallClock.nowMilliseconds))
         let isFailing = self.health.isFailing
         let room = (isFailing ? Self.probes : Self.longestQueue) - self.lanes.waiting
         var added = 0

@@ -64,7 +64,7 @@ package final class WebhookSender: Sendable {
             ], body: Array(event.body.utf8))
         do throws(OutboundFailure) {
             let left = max(.zero, self.settings.attemptLimit - (ContinuousClock.now - start))
-            return Self.result(status: try await connections.send(request, within: left).status)
+            return Self.result(status: try await connections.status(of: request, within: left))
         } catch {
             switch error {
             case .tooLong(let status): return Self.result(status: status)

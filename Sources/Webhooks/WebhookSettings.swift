@@ -23,7 +23,8 @@ package struct WebhookSettings: Sendable {
 
     /// How long one attempt may take.
     package static let longestAttempt: Duration = .seconds(15)
-    /// Maximum size of an endpoint's answer in bytes. What it says is not used.
+    /// Maximum number of bytes of an endpoint's answer that are read, so that its connection can be used again. Only the
+    /// status of an answer counts.
     package static let longestAnswer = 65_536
     /// Maximum number of requests of one webhook at the same time, and of its connections: each webhook has its own. The
     /// worker starts no more (`DeliveryLanes.most`); tests wait for one of its connections.

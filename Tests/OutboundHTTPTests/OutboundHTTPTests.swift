@@ -52,6 +52,22 @@ import Testing
         #expect(questions.count <= 1)
     }
 
+    @Test(arguments: [ProviderServer.Answer.stuck("begun", status: 503), .json("{}", status: 503)])
+    func `the status of a response does not depend on the rest of it`(answer: ProviderServer.Answer) async throws {
+        try await ProviderServer.running({ _ in answer }) { server in
+            let http = try OutboundHTTP(longestWait: longestSettling, longestAnswer: 1)
+            #expect(try await http.status(of: OutboundRequest(url: server.url)) == 503)
+        }
+    }
+
+    @Test(arguments: [ProviderServer.Answer.silence, .hangUp])
+    func `a server that sends no status fails`(answer: ProviderServer.Answer) async throws {
+        try await ProviderServer.running({ _ in answer }) { server in
+            let http = try OutboundHTTP(longestWait: .milliseconds(200), longestAnswer: 1)
+            await #expect(throws: OutboundFailure.self) { try await http.status(of: OutboundRequest(url: server.url)) }
+        }
+    }
+
     @Test func `a server that disconnects is queried only once`() async throws {
         let (result, questions) = try await Self.answer(from: { _ in .hangUp })
         #expect {

@@ -21,7 +21,7 @@ package final class ProviderServer: Sendable {
         /// No answer.
         case silence
         /// A head, the start of a body, and nothing more.
-        case stuck(String)
+        case stuck(String, status: Int = 200)
         /// A body of this many bytes.
         case bytes(Int)
         /// The connection is closed without an answer.
@@ -31,9 +31,12 @@ package final class ProviderServer: Sendable {
     package typealias Behaviour = @Sendable (Question) -> Answer
 
     private let asked = NIOLockedValueBox<[Question]>([])
+    private let accepted = NIOLockedValueBox(0)
     private let behaviour: NIOLockedValueBox<Behaviour>
     private let listener: any Channel
     package var questions: [Question] { self.asked.withLockedValue { $0 } }
+    /// The number of connections that were opened.
+    package var connections: Int { self.accepted.withLockedValue { $0 } }
     package var port: Int { self.listener.localAddress?.port ?? 0 }
     package var url: String { "http://127.0.0.1:\(self.port)" }
 
@@ -66,6 +69,7 @@ package final class ProviderServer: Sendable {
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
+                    server.withLockedValue { $0 }?.accepted.withLockedValue { $0 += 1 }
                     if let tls { try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: tls)) }
                     try channel.pipeline.syncOperations.configureHTTPServerPipeline()
                     try channel.pipeline.syncOperations.addHandler(
@@ -117,7 +121,7 @@ package final class ProviderServer: Sendable {
             switch answer {
             case .raw(let bytes, let headers): (raw, fields) = (bytes, headers)
             case .json(let json, let code, let headers): (text, status, fields) = (json, code, headers)
-            case .stuck(let begun): (text, isWhole) = (begun, false)
+            case .stuck(let begun, let code): (text, status, isWhole) = (begun, code, false)
             case .bytes(let count): text = String(repeating: " ", count: count)
             case .silence: return
             case .hangUp: return channel.close(promise: nil)

@@ -2,19 +2,69 @@ import Testing
 import Webhooks
 
 @Suite struct EndpointHealthTests {
+    private static let interval = EndpointHealth.reportInterval
+
     @Test func `an endpoint fails after five failures in a row, and works after one success`() {
         var health = EndpointHealth(failingSince: nil)
         for number in 1...5 {
             #expect(!health.isFailing)
-            let isNews = health.failed(at: Int64(number))
-            #expect(isNews == (number == 1))
+            let report = health.failed(at: Int64(number), reason: "\(number)")
+            #expect(report == (number == 1 ? .fails(since: 1, reason: "1", isNews: true) : .nothing))
         }
         #expect(health.isFailing && health.failingSince == 1)
-        let isNews = health.succeeded(at: 6)
-        #expect(isNews)
+        let later = 1 + Self.interval
+        let report = health.succeeded(at: later)
+        #expect(report == .works(deliveredAt: later, isNews: true))
         #expect(!health.isFailing && health.failingSince == nil)
-        let isNewsAgain = health.succeeded(at: 7)
-        #expect(!isNewsAgain)
+        let again = health.succeeded(at: later + 1)
+        #expect(again == .nothing)
+    }
+
+    @Test func `an endpoint that fails now and then is logged at most once in an interval, in turn`() {
+        var health = EndpointHealth(failingSince: nil)
+        var (stored, logged): (Int, [Bool]) = (0, [])
+        for now in 0..<(3 * Self.interval) {
+            let attempt = now % 3 == 0 ? health.failed(at: now, reason: "503") : health.succeeded(at: now)
+            for report in [attempt, health.overdue(at: now)] where report != .nothing {
+                stored += 1
+                if case .fails(_, _, isNews: true) = report { logged.append(true) }
+                if case .works(_, isNews: true) = report { logged.append(false) }
+            }
+        }
+        #expect(logged == [true, false, true])
+        #expect(stored <= 6)
+    }
+
+    @Test func `a recovery is reported only when the failure was, and later without another attempt`() {
+        var health = EndpointHealth(failingSince: nil)
+        _ = health.failed(at: 0, reason: "503")
+        let tooEarly = [health.succeeded(at: 5), health.overdue(at: Self.interval - 1)]
+        #expect(tooEarly == [.nothing, .nothing])
+        #expect(health.unreported == .works(deliveredAt: 5, isNews: false))
+        let due = health.overdue(at: Self.interval)
+        #expect(due == .works(deliveredAt: 5, isNews: true))
+        #expect(health.unreported == .nothing && health.overdue(at: 2 * Self.interval) == .nothing)
+        // This failure is over before it may be reported.
+        let short = [health.failed(at: Self.interval + 1, reason: "503"), health.succeeded(at: 2 * Self.interval)]
+        #expect(short == [.nothing, .works(deliveredAt: 2 * Self.interval, isNews: false)])
+    }
+
+    @Test func `a failure is reported at once while successes are stored every interval`() {
+        var health = EndpointHealth(failingSince: nil)
+        let first = health.succeeded(at: 50_000)
+        #expect(first == .works(deliveredAt: 50_000, isNews: false))
+        let failure = health.failed(at: 50_001, reason: "503")
+        #expect(failure == .fails(since: 50_001, reason: "503", isNews: true))
+        // Repeated failures are stored, but not logged.
+        let repeated = health.failed(at: 50_001 + Self.interval, reason: "500")
+        #expect(repeated == .fails(since: 50_001, reason: "500", isNews: false))
+    }
+
+    @Test func `a clock that is set back delays no report`() {
+        var health = EndpointHealth(failingSince: nil)
+        _ = health.failed(at: 3_600_000, reason: "503")
+        let report = health.succeeded(at: 1_000)
+        #expect(report == .works(deliveredAt: 1_000, isNews: true))
     }
 
     @Test func `an endpoint that was failing when a gateway took over still is`() {
@@ -23,6 +73,9 @@ import Webhooks
         #expect(!health.isHopeless(at: 432_000_999, limit: .seconds(432_000)))
         #expect(health.isHopeless(at: 432_001_000, limit: .seconds(432_000)))
         #expect(!EndpointHealth(failingSince: nil).isHopeless(at: .max, limit: .zero))
+        var successor = health
+        let report = successor.succeeded(at: 2_000)
+        #expect(report == .works(deliveredAt: 2_000, isNews: true))
     }
 
     @Test func `retries follow the schedule, and end`() {

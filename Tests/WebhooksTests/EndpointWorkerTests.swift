@@ -111,6 +111,57 @@ import Webhooks
         }
     }
 
+    @Test func `an endpoint that fails now and then logs one change in ten seconds, and its record becomes correct`()
+        async throws
+    {
+        try await WorkerStage.set { stage in
+            let attempts = Mutex(0)
+            stage.endpoint.answer { _ in
+                let number = attempts.withLock { number in
+                    number += 1
+                    return number
+                }
+                return number % 3 == 1 ? .failed(reason: "status 503") : .delivered
+            }
+            let jobs = (0..<100).map { "job-\($0)" }
+            let start = ContinuousClock.now
+            try await stage.append(jobs)
+            try await stage.running {
+                try await becomes("all") { jobs.allSatisfy { !stage.endpoint.delivered($0).isEmpty } }
+                // Without another event.
+                try await becomes("the recovery is logged") { stage.log.count("webhook works again") > 0 }
+                try await becomes("the recovery is stored") { try await stage.record().failingSince == nil }
+            }
+            let changes = stage.log.count("webhook delivery failed") + stage.log.count("webhook works again")
+            let intervals = (ContinuousClock.now - start) / .milliseconds(EndpointHealth.reportInterval)
+            #expect(changes <= 1 + Int(intervals))
+            #expect(stage.log.count("webhook works again") <= stage.log.count("webhook delivery failed"))
+        }
+    }
+
+    @Test func `a recovery that was not reported yet is stored when the worker ends`() async throws {
+        try await WorkerStage.set { stage in
+            let attempts = Mutex(0)
+            stage.endpoint.answer { _ in
+                let isFirst = attempts.withLock { number in
+                    number += 1
+                    return number == 1
+                }
+                return isFirst ? .failed(reason: "status 503") : .delivered
+            }
+            try await stage.append(["job-1"])
+            try await stage.running {
+                try await becomes("the event is settled") {
+                    let waiting = try await stage.record().waiting
+                    return stage.endpoint.delivered("job-1") == ["e.0"] && waiting == 0
+                }
+            }
+            #expect(stage.log.count("webhook delivery failed") == 1)
+            let record = try await stage.record()
+            #expect(record.failingSince == nil && record.lastError.isEmpty && record.deliveredAt != nil)
+        }
+    }
+
     @Test func `ten idle webhooks of a gateway send fewer than 100 commands a second`() async throws {
         try await WorkerStage.set { stage in
             let tail = StreamTail(EventStreams(ledger: stage.client, settings: LiveStateSettings()))

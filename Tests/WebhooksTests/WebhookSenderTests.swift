@@ -133,6 +133,47 @@ import Webhooks
         }
     }
 
+    @Test func `the status of an answer counts, and its body may be slow or long`() async throws {
+        let behaviour: ProviderServer.Behaviour = { question in
+            switch question.uri {
+            case "/slow": .stuck("begun")
+            case "/slow-failure": .stuck("begun", status: 500)
+            case "/slow-gone": .stuck("begun", status: 410)
+            default: .bytes(WebhookSettings.longestAnswer + 1)
+            }
+        }
+        try await Self.receiving(behaviour) { sender, receiver in
+            func result(of path: String) async -> WebhookSender.Result {
+                await sender.send(
+                    Self.event, to: Self.webhook("https://hooks.invalid:\(receiver.port)\(path)"), now: 1_000)
+            }
+            #expect(await result(of: "/slow") == .delivered)
+            #expect(await result(of: "/slow-failure") == .failed(reason: "status 500"))
+            #expect(await result(of: "/slow-gone") == .gone)
+            #expect(await result(of: "/long") == .delivered)
+        }
+    }
+
+    @Test func `a connection is used again after a complete answer, and closed after a slow one`() async throws {
+        try await Self.receiving({ $0.uri == "/slow" ? .stuck("begun") : .json("{}") }) { sender, receiver in
+            let (slow, usual) = (
+                "https://hooks.invalid:\(receiver.port)/slow", "https://hooks.invalid:\(receiver.port)/in"
+            )
+            for _ in 0..<3 {
+                #expect(await sender.send(Self.event, to: Self.webhook(usual), now: 1_000) == .delivered)
+            }
+            #expect(receiver.connections == 1)
+            // One more than the connections that may be open: the last one waits until another one is closed.
+            let results = await withTaskGroup(of: WebhookSender.Result.self) { group in
+                for _ in 0...WebhookSettings.connections {
+                    group.addTask { await sender.send(Self.event, to: Self.webhook(slow), now: 1_000) }
+                }
+                return await group.reduce(into: []) { $0.append($1) }
+            }
+            #expect(results == Array(repeating: .delivered, count: WebhookSettings.connections + 1))
+        }
+    }
+
     @Test func `the resolution of the host counts for the time limit of an attempt`() async throws {
         var settings = try WebhookSettings()
         settings.attemptLimit = .milliseconds(50)

@@ -21,6 +21,10 @@ package struct IdempotencyRecords: Sendable {
     /// How long a claim is exclusive. Longer than any request takes: a gateway that dies during a request blocks the key this
     /// long.
     package static let claimDuration = Duration.seconds(30)
+    /// The pause before the end of a claim is sent again, after Redis was unavailable.
+    static let settlePause = TimeAmount.milliseconds(500)
+    /// How often the end of a claim is sent: for a minute. After a longer outage the claim expires by itself.
+    static let maxSettleAttempts = 120
     /// Maximum size of an answer in bytes. A longer answer is not stored.
     package static let maxAnswerBytes = 65_536
     /// Minimum length of a key if the answer contains a secret, because the encryption is only as strong as the key.
@@ -75,19 +79,27 @@ package struct IdempotencyRecords: Sendable {
         self.keyspace = settings.keyspace
     }
 
+    /// Claims a key. If there is no reply in time, Redis may execute the claim later, for example when it was frozen. Nobody
+    /// would use that claim, so it is released in the background.
+    ///
     /// - Parameter question: every part of the request that distinguishes it from others.
     package func claim(
         _ key: Key, for question: [UInt8], lasting claimDuration: Duration = Self.claimDuration
     ) -> EventLoopFuture<ClaimResult> {
         let nonce = Secret.make()
         let record = key.record
-        return self.writes.evaluate(
+        let reply = self.writes.evaluate(
             Scripts.claimRequest, keys: [self.keyspace.idempotency(record.name)],
             arguments: [
                 .text(record.digest(of: question)), .text(nonce), .integer(claimDuration.milliseconds),
                 .integer(Self.retention.milliseconds),
-            ]
-        ).flatMapThrowing { answer in
+            ])
+        reply.whenFailure { error in
+            guard (error as? RedisError)?.isOutcomeUnknown == true else { return }
+            // Not as unused: an earlier request with this key may have made the change.
+            self.settleLater(self.settlement(of: nonce, in: record, as: .unresolved), Self.maxSettleAttempts)
+        }
+        return reply.flatMapThrowing { answer in
             let parts = answer.array ?? []
             switch parts.first?.integer {
             case 1: return .claimed(Claim(nonce: nonce, isRepeat: false))
@@ -105,18 +117,41 @@ package struct IdempotencyRecords: Sendable {
         }
     }
 
-    /// Ends a claim. Does nothing if the claim has expired and another request holds one.
+    /// Ends a claim. Does nothing if the claim has expired and another request holds one. If Redis is unavailable, the future
+    /// fails, and the claim is ended in the background once Redis is available again.
     package func settle(_ claim: Claim, of key: Key, as outcome: Outcome) -> EventLoopFuture<Void> {
+        self.settle(self.settlement(of: claim.nonce, in: key.record, as: outcome), Self.maxSettleAttempts)
+    }
+
+    /// The key and the arguments of `settle_request`.
+    private typealias Settlement = (key: String, arguments: [RedisCommand.Word])
+
+    private func settlement(of nonce: String, in record: SealedRecord, as outcome: Outcome) -> Settlement {
         let (outcomeName, answer, retention): (RedisCommand.Word, RedisCommand.Word, Duration) =
             switch outcome {
             case .answered(let answer, let isBrief) where answer.count <= Self.maxAnswerBytes:
-                ("answered", .bytes(key.record.seal(answer)), isBrief ? Self.briefRetention : Self.retention)
+                ("answered", .bytes(record.seal(answer)), isBrief ? Self.briefRetention : Self.retention)
             case .answered, .unresolved: ("unresolved", "", Self.retention)
             case .unused: ("unused", "", Self.retention)
             }
-        return self.writes.evaluate(
-            Scripts.settleRequest, keys: [self.keyspace.idempotency(key.record.name)],
-            arguments: [.text(claim.nonce), outcomeName, answer, .integer(retention.milliseconds)]
-        ).map { _ in }
+        return (
+            self.keyspace.idempotency(record.name),
+            [.text(nonce), outcomeName, answer, .integer(retention.milliseconds)]
+        )
+    }
+
+    private func settle(_ settlement: Settlement, _ attemptsLeft: Int) -> EventLoopFuture<Void> {
+        let reply = self.writes.evaluate(
+            Scripts.settleRequest, keys: [settlement.key], arguments: settlement.arguments)
+        reply.whenFailure { error in
+            guard (error as? RedisError)?.isOutage == true else { return }
+            self.settleLater(settlement, attemptsLeft - 1)
+        }
+        return reply.map { _ in }
+    }
+
+    private func settleLater(_ settlement: Settlement, _ attemptsLeft: Int) {
+        guard attemptsLeft > 0 else { return }
+        self.writes.eventLoop.scheduleTask(in: Self.settlePause) { _ = self.settle(settlement, attemptsLeft) }
     }
 }
