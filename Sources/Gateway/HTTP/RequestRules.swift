@@ -29,8 +29,8 @@ enum RequestRules {
         return (try Self.originForm(of: head), body, expectsContinue)
     }
 
-    /// Returns the request with its path and query as the target. A proxy may send a whole URL, and a server must accept it. Its
-    /// host then replaces that of the header (RFC 9112 section 3.2.2).
+    /// Returns the request with its path and query as the target. A proxy may send a whole URL, and a server must accept it.
+    /// Its host then replaces that of the header (RFC 9112 section 3.2.2).
     private static func originForm(of head: HTTPRequestHead) throws(Violation) -> HTTPRequestHead {
         guard head.uri.utf8.first != UInt8(ascii: "/"), let scheme = head.uri.firstRange(of: "://") else { return head }
         let rest = head.uri[scheme.upperBound...]
