@@ -71,6 +71,8 @@ export function elementTexts(view, moment, texts) {
 function refusalOf(view, {connection, isLink}) {
   const {state, close} = connection;
   if (state === 'refused') {
+    // The session of a link ends with its job, and how the job ended stays visible.
+    if (close?.code === 4500 && view.ended) return TAKEN_AWAY.includes(view.ended) ? 'taken' : null;
     if (close?.code === 4502) return isLink ? 'expired' : 'taken';
     return [4005, 4500].includes(close?.code) ? (isLink ? 'expired' : 'signIn') : 'other';
   }
@@ -80,7 +82,7 @@ function refusalOf(view, {connection, isLink}) {
 }
 
 function noteOf({connection, lostFor}, words) {
-  if (lostFor >= LOST_AFTER) return words.lost;
+  if (lostFor >= LOST_AFTER && connection.state !== 'refused') return words.lost;
   return connection.state === 'open' && (connection.degraded || connection.silent) ? words.late : '';
 }
 

@@ -62,6 +62,7 @@ package struct Routes: Sendable {
                 photoOrigins: pages.settings.photoOrigins, frameAncestors: pages.settings.frameAncestors,
                 stageOrigins: pages.settings.stageOrigins))
         router.add(middleware: HTMLErrorPages(pages: pages))
+        router.add(middleware: EmptySegments())
         if let keys = self.settings.issuerKeys {
             router.add(middleware: JWKSRefreshMiddleware(keys: keys, routes: self))
         }

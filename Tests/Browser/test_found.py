@@ -27,6 +27,20 @@ def test_d6_a_link_opened_after_the_delivery_shows_that_and_when_it_was_delivere
         axe(page)
 
 
+def test_an_open_page_of_a_link_keeps_showing_how_the_job_ended(order_system, phone):
+    delivery = order_system.delivery("accepted", "preparing", "ready_for_pickup", "in_transit",
+                                     vendor={"name": "Da Gino"})
+    page = phone(delivery.guest_url)
+    expect(page.locator("#headline")).to_be_visible()
+    delivery.status("delivered")
+    expect(page.locator("#headline")).to_have_text(re.compile("^Delivered"))
+    # The gateway closes the session of the link, which changes nothing.
+    page.wait_for_function("() => performance.now() - (window.waitsSince ??= performance.now()) > 3000")
+    expect(page.locator("#headline")).to_have_text(re.compile("^Delivered"))
+    expect(page.locator("#refusal")).to_be_hidden()
+    expect(page.locator("#offline")).to_be_hidden()
+
+
 def test_d14_after_a_change_of_the_rider_everybody_reads_that_another_one_is_coming(coming, phone):
     delivery, _ = coming(kind="delivery")
     page = phone(delivery.guest_url)

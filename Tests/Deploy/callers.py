@@ -1,7 +1,31 @@
 """Clients of the balancer tests: each signs in as the order system and follows nothing."""
 
-from order_system import OrderSystem
+import threading
+
+from order_system import Job, OrderSystem
 from websocket import WebSocket
+
+
+class PausingFollower(WebSocket):
+    """A customer that follows its job, and does not read between `pause` and `resume`."""
+
+    def __init__(self, job: Job):
+        self._reads = threading.Event()
+        self._reads.set()
+        super().__init__(job.orders.site.url, job.orders.token("customer", job.customer))
+        self.say({"type": "subscribe", "job": job.name})
+        self.hear(type="subscribed")
+
+    def pause(self) -> None:
+        """The frame that is being read is the last one."""
+        self._reads.clear()
+
+    def resume(self) -> None:
+        self._reads.set()
+
+    def _frame(self) -> tuple[int, bytes]:
+        self._reads.wait()
+        return super()._frame()
 
 
 def connect(orders: OrderSystem, source: str | None = None) -> WebSocket:

@@ -11,7 +11,7 @@ import pytest
 
 import bounds
 from balancers import LAYER_4, UNVERIFIED, HAProxy, Nginx, get
-from callers import call, connect, still_answers
+from callers import PausingFollower, call, connect, still_answers
 from followers import following
 from order_system import HOME, OrderSystem, Refused
 from riders import Rider, now_ms
@@ -21,6 +21,9 @@ from websocket import Closed, WebSocket
 
 BALANCERS = pytest.mark.parametrize("balancer", [HAProxy, Nginx])
 LAYERS = pytest.mark.parametrize("layer", [4, 7])
+
+# A gateway applies a revocation within a second.
+REVOKED_WITHIN_MS = 1_000
 
 
 @BALANCERS
@@ -85,6 +88,31 @@ def test_server_sent_events_arrive_while_the_response_is_open(behind, balancer, 
         hear(f'"at":{sent.at},')
     client.close()
     rider.close()
+
+
+@BALANCERS
+@LAYERS
+def test_a_client_that_did_not_read_receives_no_location_from_after_its_revocation(behind, balancer, layer):
+    """The balancer delivers what it received before. The gateway sends nothing more, and the connection ends."""
+    site, _ = behind(balancer, layer)
+    orders = OrderSystem(site)
+    visit = orders.visit("on_the_way")
+    rider = Rider(orders, visit).travel()
+    follower = PausingFollower(visit)
+    rider.drive(to_the_door(HOME), every=0.25)
+    follower.hear(type="location")
+    follower.pause()
+    unread = len(rider.sent)
+    until(lambda: len(rider.sent) > unread + 8, "locations that the client does not read")
+    orders.revoke("users", visit.customer)
+    revoked = now_ms()
+    until(lambda: rider.sent[-1].at > revoked + 3 * REVOKED_WITHIN_MS, "locations from after the revocation")
+    rider.close()
+    follower.resume()
+    with pytest.raises(Closed):
+        follower.hear(type="anything that ends the wait")
+    located = [message["at"] for message in follower.heard if message["type"] == "location"]
+    assert located and max(located) <= revoked + REVOKED_WITHIN_MS, (located, revoked)
 
 
 @BALANCERS

@@ -112,6 +112,16 @@ test('nothing of a job is shown to somebody who may not see it', () => {
   }
 });
 
+test('the end of a job stays visible after the session of its link was closed', () => {
+  const connection = {state: 'refused', degraded: false, close: {code: 4500, reason: 'link invalid or expired'}};
+  const moment = {connection, lostFor: LOST_AFTER, isLink: true};
+  const over = (ended, status) => ({...live(), ended, status, position: null});
+  const before = shown(over('completed', 'delivered'), {isLink: true});
+  assert.equal(before.length, 1);
+  assert.deepEqual(shown(over('completed', 'delivered'), moment), before);
+  assert.deepEqual(shown(over('revoked', 'on_the_way'), moment), ['This is no longer shared with you.']);
+});
+
 test('a server can import the element, and defines nothing', () => {
   assert.equal(globalThis.customElements, undefined);
   assert.equal(defineEnrouteJob(), EnrouteJob);

@@ -51,6 +51,26 @@ test('after reconnecting a job resumes from its last status and its view stays',
   ]);
 });
 
+test('the session of a link is closed after its job ended: the view stays, and nothing is tried again', async () => {
+  const {enroute, peer, clock, sockets} = await open({credential: () => ({link: 'secret'})});
+  const changes = [];
+  const done = enroute.follow('done', (view, change) => changes.push(change));
+  peer.says(subscribed('done'), {type: 'ended', job: 'done', reason: 'completed'});
+  const count = sockets.all.length;
+  peer.closes(4500);
+  await clock.pass(60_000);
+  assert.deepEqual([done.view.ended, done.view.refused, done.view.known], ['completed', null, true]);
+  assert.deepEqual([enroute.connection.state, enroute.connection.close.code], ['refused', 4500]);
+  assert.deepEqual([changes.at(-1), sockets.all.length], ['ended', count]);
+  // Somebody corrected the job: the link is accepted again.
+  enroute.start();
+  await settled();
+  const anew = enroute.follow('done');
+  sockets.last.welcomes(clock.wall());
+  sockets.last.says(subscribed('done'));
+  assert.deepEqual([anew.view.ended, anew.view.known, enroute.connection.state], [null, true, 'open']);
+});
+
 test('an ended or refused job is not subscribed to again unless it is followed again', async () => {
   const {enroute, peer, comeBack} = await open();
   const [done, foreign] = [enroute.follow('done'), enroute.follow('foreign')];

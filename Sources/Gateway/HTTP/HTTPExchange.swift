@@ -202,22 +202,22 @@ package final class HTTPExchange: ChannelInboundHandler, RemovableChannelHandler
         }
     }
 
-    private func received(_ head: HTTPRequestHead, _ context: ChannelHandlerContext) {
+    private func received(_ raw: HTTPRequestHead, _ context: ChannelHandlerContext) {
         switch self.state {
         case .awaitingFirstRequest, .idle, .head: break
         case .body, .upgrading, .responding, .lingering, .closed: return
         }
-        self.version = head.version
-        self.isHEADRequest = head.method == .HEAD
-        self.closesAfterResponse = self.isQuiescing || !head.isKeepAlive || head.version == .http1_0
+        self.version = raw.version
+        self.isHEADRequest = raw.method == .HEAD
+        self.closesAfterResponse = self.isQuiescing || !raw.isKeepAlive || raw.version == .http1_0
         self.phase = nil
-        let (body, expectsContinue): (RequestFraming.Body, Bool)
+        let (head, body, expectsContinue): (HTTPRequestHead, RequestFraming.Body, Bool)
         do throws(RequestRules.Violation) {
-            (body, expectsContinue) = (try RequestRules.body(of: head), try RequestRules.expectsContinue(head))
+            (head, body, expectsContinue) = try RequestRules.validate(raw)
         } catch {
             self.loop.counts.add(.requestsMalformed)
             let problem = Problem(.badRequest, status: error.status, detail: error.detail)
-            return self.refuse(.init(status: .init(statusCode: error.status), problem: problem), of: head)
+            return self.refuse(.init(status: .init(statusCode: error.status), problem: problem), of: raw)
         }
         guard self.feed.headEnded(body, mustReplaceDecoder: head.headers.contains(name: "upgrade")) else {
             return self.refuseAsMalformed()

@@ -1,4 +1,4 @@
-// Validates the head of a request: its host, HTTP version and the framing of its body (RFC 9112 sections 3.2 and 6).
+// Validates the head of a request: its target, host, HTTP version and the framing of its body (RFC 9112 sections 3.2 and 6).
 // Ambiguous requests are rejected, because a proxy in front of the gateway might interpret them differently, which allows
 // request smuggling.
 
@@ -16,6 +16,33 @@ enum RequestRules {
             self.status = status
             self.detail = detail
         }
+    }
+
+    /// Validates a head.
+    ///
+    /// - Returns: the head with its target in origin-form, how its body is framed, and whether the client waits for 100
+    ///   (Continue).
+    static func validate(
+        _ head: HTTPRequestHead
+    ) throws(Violation) -> (head: HTTPRequestHead, body: RequestFraming.Body, expectsContinue: Bool) {
+        let (body, expectsContinue) = (try Self.body(of: head), try Self.expectsContinue(head))
+        return (try Self.originForm(of: head), body, expectsContinue)
+    }
+
+    /// Returns the request with its path and query as the target. A proxy may send a whole URL, and a server must accept it.
+    /// Its host then replaces that of the header (RFC 9112 section 3.2.2).
+    private static func originForm(of head: HTTPRequestHead) throws(Violation) -> HTTPRequestHead {
+        guard head.uri.utf8.first != UInt8(ascii: "/"), let scheme = head.uri.firstRange(of: "://") else { return head }
+        let rest = head.uri[scheme.upperBound...]
+        let host = rest.prefix { !"/?#".contains($0) }
+        guard !host.isEmpty, Self.isHost(String(host)) else {
+            throw Violation(400, "The target must be a path, or a URL with a host: https://app.example/v1.")
+        }
+        let path = rest[host.endIndex...]
+        var head = head
+        head.uri = path.hasPrefix("/") ? String(path) : "/\(path)"
+        head.headers.replaceOrAdd(name: "host", value: String(host))
+        return head
     }
 
     static func body(of head: HTTPRequestHead) throws(Violation) -> RequestFraming.Body {

@@ -1,5 +1,8 @@
 // Erasure of a job's events: they name its customer, its rider and whoever changed it. The event that the job was erased stays,
 // so that other systems learn of it; it names nobody.
+//
+// Events about riders stay, although they contain the job's id: they are copies of the zone's log of changes, which is an audit
+// trail, and the last of them is copied after the erasure.
 
 package import EnrouteWire
 package import NIOCore

@@ -233,7 +233,7 @@ final class FollowedJob {
         self.isUnderway = false
         self.session.dropQueuedPosition(of: self.job)
         self.session.send(Frame.text(ServerMessage.ended(job: self.job, reason).encoded), .ordered)
-        self.session.follower.unfollowSoon(self)
+        self.session.follower.ended(self)
     }
 
     private func statusChanged(to status: JobStatus) {

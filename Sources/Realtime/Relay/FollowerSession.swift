@@ -41,9 +41,7 @@ package final class FollowerSession {
         self.loop.jobs.ledger.recover(job).flatMapThrowing { recovery in
             // Check the authorization before subscribing: a resync for other followers would otherwise show the job to this
             // one.
-            guard let record = recovery?.record, grant.reaches(job, customer: record.customer, rider: record.rider),
-                !bound.value.0.loop.revocations.hides(job, from: grant.role)
-            else { throw Refused.noSuchJob }
+            try bound.value.0.follower.authorize(recovery?.record, of: job, grant)
         }.flatMap { () -> EventLoopFuture<Void> in
             let (session, followed) = bound.value
             let follower = session.follower
@@ -65,9 +63,8 @@ package final class FollowerSession {
         let job = followed.job
         let bound = NIOLoopBound((self.session, followed), eventLoop: self.loop.eventLoop)
         self.loop.jobs.view(job, since: since).flatMapThrowing { view in
-            guard let view, grant.reaches(job, customer: view.record.customer, rider: view.record.rider),
-                !bound.value.0.loop.revocations.hides(job, from: grant.role)
-            else { throw Refused.noSuchJob }
+            try bound.value.0.follower.authorize(view?.record, of: job, grant)
+            guard let view else { throw Refused.noSuchJob }
             return view
         }.whenComplete { result in
             let (session, followed) = bound.value
@@ -79,6 +76,14 @@ package final class FollowerSession {
             }
             follower.firstViewRead(followed, result)
         }
+    }
+
+    /// Throws unless the client may follow a job with this record; `nil` if there is no such job.
+    private func authorize(_ record: JobRecord?, of job: JobID, _ grant: Grant) throws {
+        guard let record, grant.reaches(job, customer: record.customer, rider: record.rider),
+            !self.loop.revocations.hides(job, from: grant.role)
+        else { throw Refused.noSuchJob }
+        guard grant.link == nil || record.status.end == nil else { throw SignInRefusal.badLink }
     }
 
     /// The session or its subscription ended while the job was being read.
@@ -98,12 +103,18 @@ package final class FollowerSession {
             guard !followed.needsResync else { break }
             if !followed.sendSnapshot(view, Frame.text(message.encoded)) { self.loop.relay.resync(followed.job) }
         case .failure(is Unfollowed): break
+        case .failure(is SignInRefusal):
+            self.unfollow(followed)
+            self.session.closeOnceSent(.badLink)
         case .failure(let error):
             self.unfollow(followed)
             let refused = self.session.refusal(for: error)
             self.session.refuse("subscribe", followed.job, refused.code, refused.message, followed.ref)
         }
     }
+
+    /// Whether the client follows a job or is about to.
+    var isFollowing: Bool { !self.followed.isEmpty }
 
     /// Whether jobs are being read whose snapshots the client is waiting for.
     var isReadingSnapshots: Bool { self.followed.values.contains { !$0.hasSentSnapshot } }
@@ -117,10 +128,15 @@ package final class FollowerSession {
         self.session.send(.ok(replyTo: "unsubscribe", job: job, sequence: nil, deadline: nil, ref: ref))
     }
 
-    /// Unfollows on the loop's next tick, because the relay may be iterating over its followers now.
-    func unfollowSoon(_ followed: FollowedJob) {
-        let bound = NIOLoopBound((self, followed), eventLoop: self.loop.eventLoop)
-        self.loop.eventLoop.execute { bound.value.0.unfollow(bound.value.1) }
+    /// The client has been sent `ended`. A link reaches one job, so its session ends too. Both happen on the loop's next tick,
+    /// because the relay may be iterating over its followers now.
+    func ended(_ followed: FollowedJob) {
+        let bound = NIOLoopBound((self.session, followed), eventLoop: self.loop.eventLoop)
+        self.loop.eventLoop.execute {
+            let (session, followed) = bound.value
+            session.follower.unfollow(followed)
+            if session.grant?.link != nil, session.framing == .webSocket { session.closeOnceSent(.badLink) }
+        }
     }
 
     func unfollow(_ followed: FollowedJob) {

@@ -57,6 +57,18 @@ extension Session {
         }
     }
 
+    /// Closes the session once everything that was sent before is with the kernel, so that the client learns how its job ended.
+    /// A client that does not read is closed when a stalled connection would be.
+    func closeOnceSent(_ refusal: SignInRefusal) {
+        self.closeOnceSent(refusal, by: .now() + .seconds(Int64(self.limits.writeStallSeconds)))
+    }
+
+    private func closeOnceSent(_ refusal: SignInRefusal, by end: NIODeadline) {
+        guard self.isOpen else { return }
+        guard !self.hasSentEverything, .now() < end else { return self.close(refusal) }
+        _ = self.loop.deadlines.after(Deadlines.tick) { [weak self] in self?.closeOnceSent(refusal, by: end) }
+    }
+
     /// Answers the client's close frame with the same code, and closes (RFC 6455 section 5.5.1).
     func peerCloses(_ frame: CloseFrame) {
         let code = if case .valid(let code) = frame { code } else { SessionSummary.noStatus }

@@ -51,10 +51,17 @@ package final class ViewerLease {
 
     private func renew() {
         let bound = NIOLoopBound(self.session, eventLoop: self.session.loop.eventLoop)
-        self.links.join(self.link, as: self.session.id).whenComplete { result in
+        self.links.join(self.link, as: self.session.id).flatMap { place in
+            let (session, loop) = (bound.value, bound.value.loop)
+            // A session that follows the job learns by itself that it has ended, and is sent `ended` first.
+            guard case .leased(let job, let customer, _) = place, !session.follower.isFollowing else {
+                return loop.eventLoop.makeSucceededFuture(place)
+            }
+            return loop.requireOpen(job, of: customer).map { place }
+        }.whenComplete { result in
             guard bound.value.isOpen, let lease = bound.value.viewerLease else { return }
             switch result {
-            case .success(.noSuchLink): lease.linkExpired()
+            case .success(.noSuchLink), .failure(is SignInRefusal): lease.linkExpired()
             // The lease expired while the ledger was unavailable, and another viewer acquired it.
             case .success(.full): bound.value.close(SignInRefusal.linkViewerLimit)
             // While the ledger is unavailable, no other viewer can acquire the lease either.
@@ -82,7 +89,7 @@ extension LoopState {
         guard let id = TrackingLinks.id(of: secret) else {
             return self.eventLoop.makeFailedFuture(SignInRefusal.badLink)
         }
-        let (links, ledger) = (self.links, self.jobs.ledger)
+        let (links, bound) = (self.links, NIOLoopBound(self, eventLoop: self.eventLoop))
         return links.join(id, as: session).flatMapThrowing { place in
             switch place {
             case .leased(let job, let customer, let expiresAt): (job, customer, expiresAt)
@@ -90,14 +97,20 @@ extension LoopState {
             case .full: throw SignInRefusal.linkViewerLimit
             }
         }.flatMap { (job: JobID, customer: PersonID, expiresAt: Int64) in
-            ledger.recover(job).flatMapThrowing { recovery in
-                guard let record = recovery?.record, record.status.end == nil, record.customer == customer else {
-                    throw SignInRefusal.badLink
-                }
-                return AuthenticatedClient(link: id, to: job, customer: customer, expiresAt: expiresAt)
+            bound.value.requireOpen(job, of: customer).map {
+                AuthenticatedClient(link: id, to: job, customer: customer, expiresAt: expiresAt)
             }.flatMapErrorThrowing { error in
                 _ = links.leave(id, as: session)
                 throw error
+            }
+        }
+    }
+
+    /// Fails with `SignInRefusal.badLink` if the job of a link has ended, or belongs to another customer now.
+    fileprivate func requireOpen(_ job: JobID, of customer: PersonID) -> EventLoopFuture<Void> {
+        self.jobs.ledger.recover(job).flatMapThrowing { recovery in
+            guard let record = recovery?.record, record.status.end == nil, record.customer == customer else {
+                throw SignInRefusal.badLink
             }
         }
     }

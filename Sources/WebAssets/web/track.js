@@ -174,7 +174,9 @@ async function connectionChanged(connection) {
       await signIn.credential();
       enroute.start();
     } else {
-      refusal = CLOSES[connection.close?.code] ?? refusalOf(connection.close?.code === 4500 ? 'unauthorized' : '');
+      // The session of a link ends with its job, and the page still shows how the job ended.
+      refusal = isTakenAway(view) ? 'revoked'
+        : CLOSES[connection.close?.code] ?? refusalOf(connection.close?.code === 4500 ? 'unauthorized' : '');
     }
   } else if (connection.state === 'open') {
     wasHere = true;

@@ -127,6 +127,27 @@ import Testing
         }
     }
 
+    @Test func `a whole URL as the target of a request is accepted, also for a WebSocket`() async throws {
+        try await Self.run { gateway, token in
+            let socket = try RawSocket(port: gateway.port)
+            try socket.send(Self.get("http://h/openapi.json"))
+            #expect(try Self.answer(socket).hasPrefix("HTTP/1.1 200 "))
+            try socket.send(
+                RawSocket.upgrade(
+                    "http://h/v1", "Sec-WebSocket-Protocol: enroute.v1\r\nAuthorization: Bearer \(token)\r\n"))
+            #expect(try Self.answer(socket).hasPrefix("HTTP/1.1 101 "))
+            _ = try socket.readUntil(Array(#""type":"welcome""#.utf8))
+            try socket.sayGoodbye()
+            // The origin of a page is compared with the host of the target (RFC 9112 section 3.2.2).
+            for (target, status) in [("http://h.example/v1", 101), ("http://other.example/v1", 403)] {
+                let page = try RawSocket(port: gateway.port)
+                let offer = "Sec-WebSocket-Protocol: enroute.v1\r\nOrigin: http://h.example\r\n"
+                try page.send(RawSocket.upgrade(target, offer))
+                #expect(try Self.answer(page).hasPrefix("HTTP/1.1 \(status) "), "\(target)")
+            }
+        }
+    }
+
     @Test func `B32: a request that is not upgraded leaves the connection usable, or closes it with an error`()
         async throws
     {

@@ -103,6 +103,34 @@ import Testing
         #expect(try RequestRules.body(of: Self.head([("Host", "a"), ("Transfer-Encoding", "Chunked")])) == .chunked)
     }
 
+    @Test(arguments: [
+        ("/v1", "/v1", "a"), ("/v1?b=http://c/d", "/v1?b=http://c/d", "a"), ("*", "*", "a"),
+        ("http://x/v1", "/v1", "x"), ("HTTPS://x.example:8443/v1?b=c", "/v1?b=c", "x.example:8443"),
+        ("http://x", "/", "x"), ("http://x?b=c", "/?b=c", "x"), ("ws://[::1]:80/v1", "/v1", "[::1]:80"),
+        ("http://x//v1", "//v1", "x"),
+    ])
+    func `the path and the host of a request are those of a whole URL as its target`(
+        target: String, path: String, host: String
+    ) throws {
+        let raw = HTTPRequestHead(version: .http1_1, method: .GET, uri: target, headers: ["Host": "a"])
+        let head = try RequestRules.validate(raw).head
+        #expect(head.uri == path && head.headers["host"] == [host])
+    }
+
+    @Test(arguments: ["http://", "http:///v1", "http://a:b@x/v1", "http://x y/v1"])
+    func `a URL as the target must have a valid host`(target: String) {
+        let raw = HTTPRequestHead(version: .http1_1, method: .GET, uri: target, headers: ["Host": "a"])
+        #expect { try RequestRules.validate(raw) } throws: { ($0 as? RequestRules.Violation)?.status == 400 }
+    }
+
+    @Test func `a URL as the target replaces neither a missing nor a second Host header`() {
+        for fields in [[], [("Host", "x"), ("Host", "x")]] {
+            let raw = HTTPRequestHead(
+                version: .http1_1, method: .GET, uri: "http://x/v1", headers: HTTPHeaders(fields))
+            #expect { try RequestRules.validate(raw) } throws: { ($0 as? RequestRules.Violation)?.status == 400 }
+        }
+    }
+
     @Test func `B57: a token in a URL is detected even if its name is percent-encoded`() {
         for uri in ["/x?%74oken=1", "/x?a=b&ACCESS%5Ftoken=1", "/x?jwt", "/?b%65%61rer=2"] {
             #expect(uri.hasTokenInQuery)

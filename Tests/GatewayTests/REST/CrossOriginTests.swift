@@ -138,6 +138,28 @@ import Testing
         }
     }
 
+    @Test func `a path with an empty segment does not exist, so no page of another origin gets past the rules`()
+        async throws
+    {
+        try await Self.run { gateway in
+            for path in ["//api/v1/jobs/j1", "/api//v1/jobs/j1", "/api/v1//jobs/j1", "//rider", "//"] {
+                for method in ["GET", "PUT"] {
+                    let answer = try await gateway.rest(
+                        method, path, by: "orders", .service, method == "PUT" ? Self.job : nil,
+                        headers: ["Origin: https://evil.example"])
+                    #expect(answer.status == 404, "\(method) \(path): \(answer)")
+                    #expect(!answer.headers.keys.contains { $0.hasPrefix("access-control") }, "\(answer.headers)")
+                }
+                let asked = try await Self.preflight(gateway, path, from: "https://evil.example")
+                #expect([403, 404].contains(asked.status), "\(path): \(asked)")
+                #expect(!asked.headers.keys.contains { $0.hasPrefix("access-control") }, "\(asked.headers)")
+            }
+            // A slash at the end is not an empty segment.
+            #expect(try await gateway.rest("GET", "/api/v1/texts/", as: nil).status == 200)
+            #expect(try await gateway.rest("GET", "/rider/", as: nil).status == 200)
+        }
+    }
+
     @Test func `every page may read the client modules and the interface documents, and no other file`() async throws {
         try await Self.run { gateway in
             let modules = ["enroute", "enroute-connection", "enroute-rest", "enroute-timing", "enroute-view"]

@@ -54,6 +54,17 @@ import Testing
         ).get().value
     }
 
+    /// Events about riders are copies of the zone's log of changes. They contain ids of a rider and a job, and nothing else.
+    private static func expectOnlyRidersToNameTheJob(_ gateway: RunningGateway) async throws {
+        for shard in 0..<EventStreams.shards {
+            let events = try await gateway.ledger.events.read(shard: shard, after: "0-0").compactMap(\.event)
+            for event in events where event.subject != "order-1" && event.data.contains("order-1") {
+                #expect([.riderAvailabilityChanged, .riderUnreachableWithTask].contains(event.kind), "\(event)")
+                #expect(event.subject == "rider-1" && !event.data.contains("anna"), "\(event)")
+            }
+        }
+    }
+
     @Test func `I7: an erasure leaves nothing of the job but its audit entry, and ends what its followers see`()
         async throws
     {
@@ -120,6 +131,7 @@ import Testing
                     .filter { $0.subject == "order-1" }
             }
             #expect(told.last?.kind == .erased && told.last?.data == "{}")
+            try await Self.expectOnlyRidersToNameTheJob(gateway)
             #expect(told.allSatisfy { !$0.data.contains("41.9") && !$0.data.contains("Third floor") })
             let again = try await Self.erase(gateway)
             #expect(again.status == 404)

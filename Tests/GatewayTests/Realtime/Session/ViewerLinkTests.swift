@@ -118,6 +118,7 @@ import Testing
                 #expect(answer.status == 200)
                 let reason = try await messages.first { if case .ended(job, let reason) = $0 { reason } else { nil } }
                 #expect(reason == .revoked)
+                await #expect(throws: Self.isInvalid) { while try await messages.next() != nil {} }
             }
             for gateway in [first, second] {
                 let refusal = try await Self.refusal(of: before, at: gateway)
