@@ -103,7 +103,7 @@ import Testing
     @Test func `every master of a cluster is checked, and a finding names its master`() async throws {
         try await ClusterFleet.running { fleet in
             let wrong = fleet.nodes[1]
-            try await wrong.redis.run("CONFIG", "SET", "save", "1 1")
+            _ = try await wrong.redis.run("CONFIG", "SET", "save", "1 1")
             let admin = "redis://127.0.0.1:\(fleet.nodes[0].port)"
             for more in [[:], ["ENROUTE_REDIS_LIVE_ADMIN_URL": admin]] {
                 let (code, report) = try await CheckTests.check(
