@@ -16,6 +16,7 @@
 #include <openssl/rand.h>
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
+#include <openssl/x509v3.h>
 #include <stdint.h>
 #include <string.h>
 #include <time.h>
@@ -43,6 +44,29 @@ static inline int enroute_SSL_CTX_validity(const SSL_CTX *context, int64_t *from
     *from = timegm(&first);
     *until = timegm(&last);
     return 1;
+}
+
+/// Whether a certificate says where its issuer's certificate can be fetched (RFC 5280, 4.2.2.1: id-ad-caIssuers).
+static inline int enroute_X509_names_issuer(const X509 *certificate) {
+    AUTHORITY_INFO_ACCESS *access = X509_get_ext_d2i(certificate, NID_info_access, NULL, NULL);
+    int found = 0;
+    for (int index = 0; index < sk_ACCESS_DESCRIPTION_num(access); index++)
+        found |= OBJ_obj2nid(sk_ACCESS_DESCRIPTION_value(access, index)->method) == NID_ad_ca_issuers;
+    AUTHORITY_INFO_ACCESS_free(access);
+    return found;
+}
+
+/// Whether the chain of an SSL_CTX lacks the issuer of its first certificate, which that certificate says where to fetch.
+static inline int enroute_SSL_CTX_lacks_issuer(SSL_CTX *context) {
+    X509 *certificate = SSL_CTX_get0_certificate(context);
+    STACK_OF(X509) *chain = NULL;
+    if (!certificate || X509_NAME_cmp(X509_get_subject_name(certificate), X509_get_issuer_name(certificate)) == 0
+        || SSL_CTX_get0_chain_certs(context, &chain) != 1)
+        return 0;
+    for (int index = 0; index < sk_X509_num(chain); index++)
+        if (X509_check_issued(sk_X509_value(chain, index), certificate) == X509_V_OK)
+            return 0;
+    return enroute_X509_names_issuer(certificate);
 }
 
 static inline int enroute_SSL_CTX_set_min_proto_version(SSL_CTX *context, int version) {

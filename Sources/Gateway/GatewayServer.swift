@@ -41,16 +41,18 @@ package struct GatewayServer: Service, CustomStringConvertible {
     /// Why a gateway did not start.
     package enum StartFailure: Error, CustomStringConvertible {
         case portTaken(host: String, port: Int, isManagement: Bool)
-        case notBound(host: String, port: Int, reason: String)
+        case notBound(host: String, port: Int, isManagement: Bool, reason: String)
 
         package var description: String {
             switch self {
             case .portTaken(let host, let port, let isManagement):
-                "Port \(port) on \(host), for \(isManagement ? "probes and metrics" : "clients"), is already in use."
-            case .notBound(let host, let port, let reason):
-                "Cannot listen on \(host):\(port): \(reason)."
+                "Port \(port) on \(host), for \(Self.users(isManagement)), is already in use."
+            case .notBound(let host, let port, let isManagement, let reason):
+                "Cannot listen on \(host):\(port), for \(Self.users(isManagement)): \(reason)."
             }
         }
+
+        private static func users(_ isManagement: Bool) -> String { isManagement ? "probes and metrics" : "clients" }
     }
 
     /// - Parameters:
@@ -329,13 +331,14 @@ package struct GatewayServer: Service, CustomStringConvertible {
         do {
             return try await bootstrap.bind(host: host, port: port).get()
         } catch {
+            let isManagement = gatewayLoops == nil
             if let error = error as? IOError, error.errnoCode == EADDRINUSE {
-                throw StartFailure.portTaken(host: host, port: port, isManagement: gatewayLoops == nil)
+                throw StartFailure.portTaken(host: host, port: port, isManagement: isManagement)
             }
-            if case SocketAddressError.unknown = error {
-                throw StartFailure.notBound(host: host, port: port, reason: "the host name cannot be resolved")
-            }
-            throw StartFailure.notBound(host: host, port: port, reason: "\(error)")
+            let isUnresolved = if case SocketAddressError.unknown = error { true } else { false }
+            throw StartFailure.notBound(
+                host: host, port: port, isManagement: isManagement,
+                reason: isUnresolved ? "the host name cannot be resolved" : "\(error)")
         }
     }
 

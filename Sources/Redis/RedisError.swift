@@ -49,8 +49,9 @@ extension RedisError {
     package var isOutcomeUnknown: Bool {
         switch self {
         case .connectionLost, .timedOut, .protocolViolation: true
-        case .unreachable, .invalidTLS, .tlsFailed, .authenticationRefused, .databaseRefused, .notMaster,
-            .disconnected, .overloaded, .refused, .unexpectedAnswer:
+        case .unreachable, .tooManyClients, .invalidTLS, .tlsFailed, .authenticationRefused,
+            .sentinelAuthenticationRefused, .databaseRefused, .notMaster, .disconnected, .overloaded, .refused,
+            .unexpectedAnswer:
             false
         }
     }

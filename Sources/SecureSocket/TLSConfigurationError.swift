@@ -12,9 +12,11 @@ package enum TLSConfigurationError: Error, Hashable, Sendable, CustomStringConve
     case unreadable(path: String, reason: String)
     /// The file contains no PEM block.
     case notPEM(path: String)
-    /// The file contains PEM blocks, but no certificate.
+    /// A PEM block of the file has no last line.
+    case truncated(path: String)
+    /// The file is empty, or contains PEM blocks, but no certificate.
     case noCertificate(path: String)
-    /// The file contains PEM blocks, but no private key.
+    /// The file is empty, or contains PEM blocks, but no private key.
     case noPrivateKey(path: String)
     /// The key requires a passphrase, which a server cannot enter.
     case encryptedKey(path: String)
@@ -26,6 +28,8 @@ package enum TLSConfigurationError: Error, Hashable, Sendable, CustomStringConve
     case expired(path: String, at: String)
     /// The server's own certificate is not valid yet.
     case notYetValid(path: String, at: String)
+    /// The certificate is not self-signed, and none in the file issued it.
+    case noIssuer(path: String)
     /// A file of ticket keys that does not contain 80 bytes, or too many files.
     case noTicketKey(path: String, reason: String)
     /// The file contains no OCSP response that could be sent.
@@ -40,6 +44,8 @@ package enum TLSConfigurationError: Error, Hashable, Sendable, CustomStringConve
         case .notPEM(let path):
             "\(path) is not PEM: it has no line '-----BEGIN …-----'. Convert it with "
                 + "'openssl x509 -inform der' (certificate) or 'openssl pkey -inform der' (key)."
+        case .truncated(let path):
+            "\(path) is incomplete: it has a line '-----BEGIN …-----' without its '-----END …-----'. Copy the file again."
         case .noCertificate(let path):
             "\(path) contains no certificate. "
                 + "Provide the chain as PEM: the server's certificate first, then the intermediates."
@@ -57,6 +63,9 @@ package enum TLSConfigurationError: Error, Hashable, Sendable, CustomStringConve
         case .notYetValid(let path, let at):
             "The certificate in \(path) is not valid before \(at), so clients reject it. "
                 + "Check this machine's clock, or have another certificate issued."
+        case .noIssuer(let path):
+            "\(path) lacks the certificate of the CA that issued the server's, so clients without it reject the "
+                + "connection. Append the CA's intermediate certificates, or use its file with the whole chain."
         case .noTicketKey(let path, let reason):
             "\(path) is not a session ticket key: \(reason). "
                 + "Create one with 'openssl rand 80' and give it to every gateway."
@@ -90,8 +99,10 @@ package enum TLSConfigurationError: Error, Hashable, Sendable, CustomStringConve
         case .success(let bytes): text = String(decoding: bytes, as: UTF8.self)
         case .failure(let failure): return .unreadable(path: path, reason: failure.reason)
         }
-        guard text.contains("-----BEGIN ") else { return .notPEM(path: path) }
-        return content(text) ?? .refused(path: path, reason: reason)
+        guard text.contains("-----BEGIN ") || text.allSatisfy(\.isWhitespace) else { return .notPEM(path: path) }
+        if let problem = content(text) { return problem }
+        let isTruncated = text.ranges(of: "-----BEGIN ").count > text.ranges(of: /-----END [A-Z0-9 ]+-----/).count
+        return isTruncated ? .truncated(path: path) : .refused(path: path, reason: reason)
     }
 }
 

@@ -70,6 +70,10 @@ package final class TLSContext: @unchecked Sendable {
     /// The validity period of the server's own certificate; `nil` when it cannot be read.
     package var validity: CertificateValidity? { CertificateValidity(of: self.pointer) }
 
+    /// Whether the file lacks the certificate of the CA that issued the server's. Only certificates that say where to fetch
+    /// their issuer's count: those of a private CA, which clients have anyway, usually do not.
+    package var lacksIssuer: Bool { enroute_SSL_CTX_lacks_issuer(self.pointer) == 1 }
+
     deinit {
         SSL_CTX_free(self.pointer)
     }

@@ -54,6 +54,11 @@ package final class TLSCredentials: Sendable {
     /// Why clients currently reject the certificate because of its dates; `nil` when they accept it.
     package var dateProblem: TLSConfigurationError? { self.current.validity?.problem(in: self.certificateChain) }
 
+    /// Why some clients reject the chain of certificates; `nil` when it leads to a CA, as far as the file shows.
+    package var chainProblem: TLSConfigurationError? {
+        self.current.lacksIssuer ? .noIssuer(path: self.certificateChain) : nil
+    }
+
     /// The context for the next accepted socket.
     package var current: TLSContext {
         self.context.withLock { $0 }

@@ -14,7 +14,7 @@ import Testing
     ]
 
     /// The output of `--format json`.
-    private struct Report: Decodable {
+    struct Report: Decodable {
         let mode: DeploymentMode
         let errors: Int
         let warnings: Int
@@ -25,7 +25,7 @@ import Testing
         }
     }
 
-    private static func check(_ settings: [String: String]) async throws -> (code: Int32, report: Report) {
+    static func check(_ settings: [String: String]) async throws -> (code: Int32, report: Report) {
         let outcome = try await CommandTests.run(
             ["check", "--format", "json"], environment: Self.good.merging(settings) { $1 })
         let report = try JSONDecoder().decode(Report.self, from: Data(outcome.output.utf8))
@@ -219,7 +219,7 @@ import Testing
     }
 
     /// The output of a gateway until it listens or exits.
-    private static func starts(_ settings: [String: String]) async throws -> String {
+    static func starts(_ settings: [String: String]) async throws -> String {
         let quiet = ["ENROUTE_MANAGEMENT": "off", "ENROUTE_LOG_LEVEL": "warning"]
         return try await CommandTests.serve(
             Self.good.merging(quiet) { $1 }.merging(settings) { $1 }, until: ["listening"])

@@ -70,6 +70,9 @@ import Testing
 
     @Test(arguments: [
         (["serve"], 78, "ENROUTE_REDIS_LIVE_URL is not set"), (["serve", "--port", "x"], 64, "port"),
+        (["serve", "--port", "65536"], 64, "--port must be 0 to 65535"),
+        (["serve", "--port", "99999"], 64, "--port must be 0 to 65535"),
+        (["serve", "--port=-1"], 64, "--port must be 0 to 65535"), (["demo", "--port", "65536"], 64, "--port must be"),
         (["check"], 78, "ENROUTE_REDIS_LIVE_URL is not set"), (["check", "--format", "xml"], 64, "format"),
         (["token", "--role", "king", "a"], 64, "king is not a role"),
         (["token", "--role", "rider", "a b"], 64, "is not a user id"),
@@ -169,6 +172,11 @@ import Testing
             (["ENROUTE_AUDIT_ACCESS_MAX_ENTRIES": "999"], 78, "ENROUTE_AUDIT_ACCESS_MAX_ENTRIES is 999"),
             (["ENROUTE_GATEWAY_NAME": "a b"], 78, "ENROUTE_GATEWAY_NAME"),
             (["ENROUTE_LOG_LEVEL": "loud"], 78, "ENROUTE_LOG_LEVEL is loud"),
+            (
+                ["ENROUTE_MANAGEMENT": "on", "ENROUTE_MANAGEMENT_HOST": "192.0.2.1", "ENROUTE_MANAGEMENT_PORT": "0"],
+                69,
+                "Choose another address with ENROUTE_MANAGEMENT_HOST"
+            ),
             (["ENROUTE_MODE": "test"], 78, "ENROUTE_MODE is test; it must be production or development"),
             (["ENROUTE_REDIS_LIVE_ADMIN_URL": "http://x"], 78, "its scheme is not redis"),
             (

@@ -14,13 +14,14 @@ import Testing
     ]
 
     private static func run(
-        _ words: [String] = [], _ lines: [String] = lines, environment: [String: String] = [:]
+        _ words: [String] = [], _ lines: [String] = lines, environment: [String: String] = [:],
+        command: String = "config"
     ) async throws -> (outcome: CommandTests.Outcome, path: String) {
         let file = FileManager.default.temporaryDirectory.appending(path: "enroute-\(UUID()).env")
         defer { try? FileManager.default.removeItem(at: file) }
         try Data(lines.joined(separator: "\n").utf8).write(to: file)
         let outcome = try await CommandTests.run(
-            ["config", "--config", file.path] + words, environment: environment)
+            [command, "--config", file.path] + words, environment: environment)
         return (outcome, file.path)
     }
 
@@ -35,6 +36,7 @@ import Testing
 
         let settings: [Entry]
         let problems: [String]
+        let warnings: [String]
     }
 
     @Test func `each value has its source: the environment, a line of the file, or the default`() async throws {
@@ -116,6 +118,71 @@ import Testing
         #expect(Set(lines).count == lines.count && lines.allSatisfy { $0.hasPrefix("enroute: ") }, "\(outcome.error)")
     }
 
+    /// A value that no text or list allows, where it is restricted.
+    private static let nonsense = "/nowhere ?,*"
+
+    @Test(arguments: SettingsTable.all.filter { $0.type.isText && $0.commands.contains("serve") }.map(\.name))
+    func `what is wrong with a setting is reported beside another mistake too`(name: String) async {
+        let needed = [
+            "ENROUTE_REDIS_LIVE_URL": "redis://127.0.0.1", "ENROUTE_TLS": "off",
+            "ENROUTE_TOKEN_SECRET": "a secret of at least thirty-two bytes",
+            "ENROUTE_LISTEN_PROXY_PROTOCOL": "required",
+            "ENROUTE_LISTEN_PROXY_PROTOCOL_FROM": "10.0.0.1",
+        ].merging([name: Self.nonsense]) { $1 }
+        func problems(_ more: [String: String] = [:]) async -> [String] {
+            let sources = SettingSources(environment: needed.merging(more) { $1 })
+            return await ProcessConfiguration(sources).problems().map { "\($0.error)" }
+        }
+        let (alone, beside) = (await problems(), await problems(["ENROUTE_LOG_LEVEL": "loud"]))
+        #expect(beside.contains { $0.contains("ENROUTE_LOG_LEVEL") })
+        #expect(Set(alone).isSubset(of: beside), "\(alone) \(beside)")
+    }
+
+    @Test func `settings that depend on others are reported beside other mistakes`() async throws {
+        let wrong = [
+            "ENROUTE_LISTEN_PROXY_PROTOCOL=required", "ENROUTE_WEBHOOK_RETRY_SECONDS=5,x",
+            "ENROUTE_PUSH_KEY_FILE=/nowhere.pem", "ENROUTE_LISTEN_PORT=99999",
+        ]
+        let (outcome, _) = try await Self.run([], Self.lines.filter { !$0.contains("PORT") } + wrong)
+        #expect(outcome.code == 78)
+        for reason in [
+            "ENROUTE_LISTEN_PROXY_PROTOCOL_FROM is not set", "ENROUTE_WEBHOOK_RETRY_SECONDS: x is not",
+            "ENROUTE_PUSH_KEY_FILE is /nowhere.pem", "ENROUTE_LISTEN_PORT is 99999",
+        ] {
+            #expect(outcome.error.contains(reason), "\(reason)\n\(outcome.error)")
+        }
+    }
+
+    @Test func `a file that cannot be used does not make settings look missing`() async throws {
+        let (malformed, path) = try await Self.run([], Self.lines + ["garbage", "more garbage"])
+        let missing = try await CommandTests.run(["config", "--config", "/nowhere.env"])
+        for outcome in [malformed, missing] {
+            #expect(outcome.code == 78 && !outcome.error.contains("is not set"), "\(outcome)")
+            #expect(outcome.error.contains("The values of settings were not checked"), "\(outcome)")
+            #expect(outcome.error.split(separator: "\n").allSatisfy { $0.hasPrefix("enroute: ") })
+        }
+        for line in [7, 8] {
+            #expect(malformed.error.contains("\(path), line \(line): not NAME=value"), "\(malformed)")
+        }
+        #expect(missing.error.contains("The configuration file /nowhere.env cannot be read"))
+    }
+
+    @Test func `a name that the file sets twice is a warning, and the last line applies`() async throws {
+        let again = Self.lines + ["ENROUTE_LISTEN_PORT=9001", "ENROUTE_LISTEN_PORT=9002"]
+        let (outcome, path) = try await Self.run([], again)
+        #expect(outcome.code == 0)
+        let warning = "\(path): ENROUTE_LISTEN_PORT is set in lines 4, 7, 8. The last one applies."
+        #expect(outcome.error == "enroute: warning: \(warning)\n")
+        #expect(outcome.output.contains(/ENROUTE_LISTEN_PORT +9002/))
+        let (json, file) = try await Self.run(["--format", "json"], again)
+        let document = try JSONDecoder().decode(Document.self, from: Data(json.output.utf8))
+        #expect(document.problems.isEmpty && document.warnings.map { $0.replacing(file, with: path) } == [warning])
+        let (check, checked) = try await Self.run([], again, command: "check")
+        #expect(check.output.contains("warning gateway configuration \(checked): ENROUTE_LISTEN_PORT is set in lines"))
+        let (once, _) = try await Self.run()
+        #expect(once.error.isEmpty)
+    }
+
     @Test(arguments: ["serve", "check"])
     func `serve and check report everything that is wrong too`(command: String) async throws {
         let settings = [
@@ -126,6 +193,15 @@ import Testing
         #expect(outcome.code == 78)
         for name in ["ENROUTE_LISTEN_PORT is", "ENROUTE_TOKEN_SECRET: ", "ENROUTE_LOG_LEVEL is"] {
             #expect(outcome.all.contains(name), "\(outcome)")
+        }
+    }
+}
+
+extension SettingType {
+    fileprivate var isText: Bool {
+        switch self {
+        case .text, .list: true
+        case .integer, .choice: false
         }
     }
 }

@@ -1,4 +1,5 @@
 import Embedded
+import EnrouteWire
 import Foundation
 import LiveState
 import NIOCore
@@ -70,6 +71,44 @@ import Testing
             #expect(try await reload(server)?.severity == .warning)
             try await admin.run("CONFIG", "SET", "appendonly", "no")
             #expect(try await reload(server) == nil)
+        }
+    }
+
+    /// The gateway's Redis persists, and the admin's does not.
+    @Test func `an admin that is connected to another Redis is an error, and hides nothing`() async throws {
+        try await withServer(options: ["--save", "60 1"]) { server in
+            try await RedisServer.running { other in
+                let client = try await RedisClient.started(at: server.address)
+                let (same, wrong) = (
+                    try await RedisClient.started(at: server.address), try await RedisClient.started(at: other.address)
+                )
+                defer { for client in [client, same, wrong] { client.stop() } }
+                try await wrong.run("HSET", Keyspace().job(JobID("job-1")!), "status", "created")
+                for (admin, isElsewhere) in [(wrong, true), (same, false)] {
+                    let facts = try await RedisInspector(
+                        role: .live, connection: Self.connection, client: client, admin: admin
+                    )
+                    .allFacts(keyspace: Keyspace()).get()
+                    #expect(facts.isAdminElsewhere == isElsewhere && facts.keys == [])
+                    let errors = facts.findings(in: .production).filter { $0.severity == .error }
+                    #expect(errors.map(\.subject) == (isElsewhere ? [.persistence, .settings] : [.persistence]))
+                }
+            }
+        }
+    }
+
+    @Test func `an admin that may not run INFO is not trusted`() async throws {
+        try await withRedis { client, server in
+            try await client.run("ACL", "SETUSER", "blind", "on", ">secret", "~*", "&*", "+@all", "-info")
+            var address = server.address
+            (address.user, address.password) = ("blind", "secret")
+            let admin = try await RedisClient.started(at: address)
+            defer { admin.stop() }
+            let facts = try await RedisInspector(
+                role: .live, connection: Self.connection, client: client, admin: admin
+            )
+            .allFacts(keyspace: Keyspace()).get()
+            #expect(facts.isAdminElsewhere && facts.settings != nil)
         }
     }
 

@@ -10,6 +10,7 @@ import Testing
         redis_version:7.0.15\r
         run_id:aaaa\r
         config_file:/etc/redis/redis-live.conf\r
+        used_memory:2097152\r
         maxmemory:536870912\r
         maxmemory_policy:volatile-ttl\r
         evicted_keys:0\r
@@ -22,6 +23,8 @@ import Testing
         redis_version:7.0.15\r
         run_id:bbbb\r
         config_file:\r
+        used_memory:2147483900\r
+        mem_not_counted_for_evict:256\r
         maxmemory:2147483648\r
         maxmemory_policy:noeviction\r
         rdb_saves:3\r
@@ -110,12 +113,18 @@ import Testing
         Fault(.live, "LRU of all", .eviction, .warning, "volatile-ttl", says("maxmemory_policy", "allkeys-lru")),
         Fault(.live, "no bound", .memory, .warning, "CONFIG SET maxmemory 512mb", says("maxmemory", "0")),
         Fault(.live, "was full", .memory, .warning, "CONFIG SET maxmemory 1024mb", says("evicted_keys", "9")),
+        Fault(.live, "full", .memory, .warning, "CONFIG SET maxmemory 1025mb", says("used_memory", "536870913")),
+        Fault(.ledger, "full", .memory, .error, "CONFIG SET maxmemory 4097mb", says("used_memory", "2147483905")),
+        Fault(
+            .live, "limit below a megabyte", .memory, .warning, "CONFIG SET maxmemory 4mb", says("maxmemory", "1000")),
         Fault(.live, "slow log", .slowlog, .warning, "slowlog-log-slower-than -1", set("slowlog-log-slower-than", "0")),
         Fault(.live, "buffer without end", .buffers, .warning, "pubsub 64mb 16mb 10", set(pubsub, "pubsub 0 0 0")),
         Fault(.live, "small hard buffer", .buffers, .warning, "pubsub 64mb", set(pubsub, "pubsub 1000000 0 0")),
         Fault(.ledger, "small soft buffer", .buffers, .warning, "pubsub 32mb", set(pubsub, "pubsub 99999999 4096 60")),
         Fault(.live, "settings unseen", .settings, .warning, "the live admin URL") { $0.settings = nil },
         Fault(.ledger, "settings unseen", .settings, .warning, "the ledger admin URL") { $0.settings = nil },
+        Fault(.live, "admin elsewhere", .settings, .error, "the live admin URL") { $0.isAdminElsewhere = true },
+        Fault(.ledger, "admin elsewhere", .settings, .error, "the ledger admin URL") { $0.isAdminElsewhere = true },
         Fault(.live, "old", .version, .error, "7.0", says("redis_version", "6.2.14")),
         Fault(.live, "unknown version", .version, .error, "7.0", says("redis_version", "")),
         Fault(.ledger, "replica", .master, .error, "10.0.0.5:6380") {
@@ -174,6 +183,16 @@ import Testing
             facts.keys = [.ledger]
             let remedies = facts.findings(in: .production).map(\.remedy).joined()
             #expect(!remedies.contains("CONFIG SET") && !remedies.contains("delete"), "\(remedies)")
+        }
+    }
+
+    @Test func `full memory of the live Redis is an error when nothing may be evicted`() {
+        for (policy, severity) in [("noeviction", Finding.Severity.error), ("volatile-ttl", .warning)] {
+            var facts = Self.good(.live)
+            (facts.info["used_memory"], facts.info["maxmemory_policy"]) = ("536870913", policy)
+            let memory = facts.findings(in: .production).first { $0.subject == .memory }
+            #expect(memory?.severity == severity)
+            #expect(memory?.what == "Memory is full: 536870913 bytes are used, and the limit is 536870912.")
         }
     }
 
@@ -236,5 +255,22 @@ import Testing
     ) throws {
         let connection = RedisConnectionInfo(try RedisAddress(url: url))
         #expect((connection.transport, connection.commandLine, connection.name) == (transport, commandLine, name))
+    }
+
+    @Test(arguments: [
+        (
+            "redis+sentinel://h:1,i:2/m", "redis-cli -h 127.0.0.1 -p 7",
+            "redis-cli -h h -p 1 SENTINEL GET-MASTER-ADDR-BY-NAME m"
+        ),
+        ("redis+cluster://h:1,i:2", "redis-cli -h 127.0.0.1 -p 7", "redis-cli -h h -p 1 CLUSTER SLOTS"),
+        ("redis://127.0.0.1:7", "redis-cli -h 127.0.0.1 -p 7", "redis-cli -h 127.0.0.1 -p 7 PING"),
+    ])
+    func `the commands name the master that was inspected, and what leads to the master`(
+        url: String, commandLine: String, test: String
+    ) throws {
+        let address = try RedisAddress(url: url)
+        let connection = RedisConnectionInfo(address, at: address.at(RedisAddress.Node(host: "127.0.0.1", port: 7)))
+        #expect((connection.commandLine, connection.connectionTest) == (commandLine, test))
+        #expect((connection.transport, connection.name) == (.sameMachine, address.description))
     }
 }

@@ -11,6 +11,22 @@ import Testing
         return await failure(of: client.start())
     }
 
+    // MARK: masters
+
+    @Test func `the masters are the node itself, or every node of a cluster that owns slots`() async throws {
+        try await withRedis { client, server in
+            let masters = try await client.masters().get()
+            #expect(masters == [server.address])
+        }
+        try await ClusterFleet.running { fleet in
+            let client = try await RedisClient.started(at: RedisAddress(url: fleet.url))
+            defer { client.stop() }
+            let expected = fleet.nodes.prefix(3).map { "127.0.0.1:\($0.port)" }.sorted()
+            let masters = try await client.masters().get()
+            #expect(masters.map(\.description) == expected)
+        }
+    }
+
     // MARK: TLS
 
     @Test func `commands and subscriptions work over TLS with a trusted CA`() async throws {

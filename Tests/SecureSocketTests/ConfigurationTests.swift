@@ -1,6 +1,8 @@
 // Certificates and keys from files: what is rejected and how it is explained, and what a reload changes.
 
 import COpenSSL
+import Foundation
+import TestSupport
 import Testing
 
 @testable import SecureSocket
@@ -38,9 +40,50 @@ import Testing
         #expect(self.refusal(key: path) == .notPEM(path: path))
     }
 
-    @Test func `an empty file is not PEM`() throws {
-        let path = try self.files.folder.write("", to: "empty.pem")
-        #expect(self.refusal(certificate: path) == .notPEM(path: path))
+    @Test(arguments: ["", "\n \n"])
+    func `an empty file contains neither a certificate nor a key`(text: String) throws {
+        let path = try self.files.folder.write(text, to: "empty.pem")
+        #expect(self.refusal(certificate: path) == .noCertificate(path: path))
+        #expect(self.refusal(key: path) == .noPrivateKey(path: path))
+    }
+
+    @Test(arguments: [0, 1, 12])
+    func `a file whose end is missing is reported as incomplete`(left: Int) throws {
+        // Without the last line, and with its start.
+        func cut(_ pem: String) throws -> String {
+            let end = try #require(pem.range(of: "-----END"))
+            return String(pem[..<end.lowerBound] + pem[end.lowerBound...].prefix(left))
+        }
+        let certificate = try self.files.folder.write(cut(self.files.certificate.certificatePEM), to: "cut.pem")
+        #expect(self.refusal(certificate: certificate) == .truncated(path: certificate))
+        let chain = try self.files.folder.write(
+            self.files.certificate.certificatePEM + "\n" + cut(TestCertificate().certificatePEM), to: "chain.pem")
+        #expect(self.refusal(certificate: chain) == .truncated(path: chain))
+        let key = try self.files.folder.write(cut(self.files.certificate.keyPEM), to: "cut-key.pem")
+        #expect(self.refusal(key: key) == .truncated(path: key))
+        #expect("\(TLSConfigurationError.truncated(path: key))".contains("Copy the file again"))
+    }
+
+    @Test func `a chain without the CA that the certificate names is a problem, and with it there is none`() throws {
+        let folder = self.files.folder
+        let authority = try TestAuthority()
+        func problem(_ files: TestAuthority.Files, and further: String = "") throws -> TLSConfigurationError? {
+            let chain = try String(contentsOfFile: files.certificate, encoding: .utf8) + further
+            return try TLSCredentials(certificateChain: folder.write(chain, to: "chain.pem"), privateKey: files.key)
+                .chainProblem
+        }
+        let path = "\(folder.path)/chain.pem"
+        let naming = try authority.issue(
+            .server(name: "localhost"), into: folder.path, as: "naming", issuerURL: "http://ca.example/ca.der")
+        #expect(try problem(naming) == .noIssuer(path: path))
+        #expect(try problem(naming, and: TestCertificate().certificatePEM + "\n") == .noIssuer(path: path))
+        #expect(try problem(naming, and: authority.certificatePEM) == nil)
+        // A private CA, which clients have.
+        let silent = try authority.issue(.server(name: "localhost"), into: folder.path, as: "silent")
+        #expect(try problem(silent) == nil)
+        let ownSigned = try TLSCredentials(
+            certificateChain: self.files.certificatePath, privateKey: self.files.keyPath)
+        #expect(ownSigned.chainProblem == nil)
     }
 
     @Test func `swapped key and certificate files are detected`() {

@@ -46,8 +46,10 @@ package struct TestAuthority: Sendable {
     /// - Parameters:
     ///   - file: prefix of the names of the two files.
     ///   - validity: from now, s; negative for an expired one.
+    ///   - issuerURL: where the certificate says that the CA's can be fetched.
     package func issue(
-        _ purpose: Purpose, into folder: String, as file: String, validity: TimeInterval = 3600
+        _ purpose: Purpose, into folder: String, as file: String, validity: TimeInterval = 3600,
+        issuerURL: String? = nil
     ) throws -> Files {
         let key = P256.Signing.PrivateKey()
         let certificate = try Certificate(
@@ -55,7 +57,7 @@ package struct TestAuthority: Sendable {
             publicKey: Certificate.PrivateKey(key).publicKey, notValidBefore: Date.now.addingTimeInterval(-7200),
             notValidAfter: Date.now.addingTimeInterval(validity), issuer: self.name,
             subject: try DistinguishedName { CommonName(purpose.name) },
-            extensions: try purpose.extensions(), issuerPrivateKey: self.key)
+            extensions: try purpose.extensions(issuerURL: issuerURL), issuerPrivateKey: self.key)
         let files = Files(certificate: "\(folder)/\(file).pem", key: "\(folder)/\(file)-key.pem")
         try Self.write(try certificate.serializeAsPEM().pemString + "\n", to: files.certificate)
         try Self.write(key.pemRepresentation + "\n", to: files.key)
@@ -85,7 +87,7 @@ extension TestAuthority.Purpose {
         }
     }
 
-    fileprivate func extensions() throws -> Certificate.Extensions {
+    fileprivate func extensions(issuerURL: String?) throws -> Certificate.Extensions {
         let address = GeneralName.ipAddress(ASN1OctetString(contentBytes: [127, 0, 0, 1]))
         return try Certificate.Extensions {
             Critical(BasicConstraints.notCertificateAuthority)
@@ -95,6 +97,11 @@ extension TestAuthority.Purpose {
                 try ExtendedKeyUsage([.serverAuth])
                 SubjectAlternativeNames(name == "localhost" ? [.dnsName(name), address] : [.dnsName(name)])
             case .client: try ExtendedKeyUsage([.clientAuth])
+            }
+            if let issuerURL {
+                AuthorityInformationAccess([
+                    .init(method: .issuingCA, location: .uniformResourceIdentifier(issuerURL))
+                ])
             }
         }
     }

@@ -80,6 +80,7 @@ package final class TLSCredentials: Sendable {
 
     /// The twin does not check.
     package var dateProblem: TLSConfigurationError? { nil }
+    package var chainProblem: TLSConfigurationError? { nil }
 
     /// The context for the next accepted socket.
     package var current: TLSContext {

@@ -43,6 +43,7 @@ final class ProxyHeaderHandler: ChannelInboundHandler, RemovableChannelHandler {
             guard let self, self.deadline != nil else { return }
             self.deadline = nil
             self.loop.counts.add(.proxyHeadersTimedOut)
+            self.mismatches.record(.timedOut, from: channel.value.remoteAddress)
             channel.value.close(promise: nil)
         }
     }
@@ -51,7 +52,10 @@ final class ProxyHeaderHandler: ChannelInboundHandler, RemovableChannelHandler {
 
     func channelInactive(context: ChannelHandlerContext) {
         // Balancers check a port by connecting and closing again: a connection without any byte is not a fault.
-        if self.deadline != nil, self.bytes.readableBytes > 0 { self.loop.counts.add(.proxyHeadersMalformed) }
+        if self.deadline != nil, self.bytes.readableBytes > 0 {
+            self.loop.counts.add(.proxyHeadersMalformed)
+            self.mismatches.record(.malformed, from: context.remoteAddress)
+        }
         self.stopWaiting()
         context.fireChannelInactive()
     }

@@ -13,6 +13,8 @@ enum ProxyMismatch: Hashable, CaseIterable {
     case missing
     /// A header is required, and what arrived is not a valid one.
     case malformed
+    /// A header is required, and it did not arrive in time.
+    case timedOut
     /// The peer is not one of the balancers that may send a header.
     case untrusted
     /// No header is expected, and the connection starts with one.
@@ -22,6 +24,7 @@ enum ProxyMismatch: Hashable, CaseIterable {
         switch self {
         case .missing: "connection closed; it has no PROXY protocol header"
         case .malformed: "connection closed; its PROXY protocol header is malformed"
+        case .timedOut: "connection closed; its PROXY protocol header did not arrive in time"
         case .untrusted: "connection closed; its address may not send a PROXY protocol header"
         case .unexpected: "connection starts with a PROXY protocol header, which is not expected"
         }
@@ -33,6 +36,8 @@ enum ProxyMismatch: Hashable, CaseIterable {
         case .missing, .malformed:
             "Let the balancer send it (HAProxy: send-proxy-v2, nginx: proxy_protocol on), or set the gateway's PROXY "
                 + "protocol to off."
+        case .timedOut:
+            "Let the balancer start each connection with the PROXY protocol, and check the health on the management port."
         case .untrusted: "If the address is a balancer's, add it to those that may send the PROXY protocol."
         case .unexpected:
             "Set the gateway's PROXY protocol to required, or remove send-proxy-v2 or proxy_protocol from the balancer."

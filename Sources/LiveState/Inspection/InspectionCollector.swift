@@ -31,42 +31,70 @@ package struct RedisInspector: Sendable {
         self.microseconds = microseconds
     }
 
-    /// What Redis reports about itself: enough to see whether it persists.
+    /// What Redis reports about itself to the gateway's user, and its settings. The admin may read them only if it is connected
+    /// to the same process: another one says nothing about this one.
     ///
-    /// - Throws: (in the future) `RedisError`.
-    package func facts() -> EventLoopFuture<RedisFacts> {
-        let reader = self.admin ?? self.client
-        let (role, connection) = (self.role, self.connection)
-        return reader.send(["INFO"]).and(self.settings(of: reader)).flatMapThrowing { info, settings in
-            guard let text = info.text else { throw RedisError.unexpectedAnswer(command: "INFO") }
-            return RedisFacts(role: role, connection: connection, info: text, settings: settings)
+    /// - Returns: also the admin, unless it is connected to another process.
+    private func facts() -> EventLoopFuture<(RedisFacts, admin: RedisClient?)> {
+        self.info(of: self.client).and(self.adminInfo()).flatMap { info, adminInfo in
+            var facts = RedisFacts(role: self.role, connection: self.connection, info: info)
+            facts.isAdminElsewhere = adminInfo.map { RedisFacts.fields(of: $0)["run_id"] != facts.runID } ?? false
+            let admin = facts.isAdminElsewhere ? nil : self.admin
+            return self.settings(of: admin ?? self.client).hop(to: self.client.eventLoop).map { [facts] settings in
+                var facts = facts
+                facts.settings = settings
+                return (facts, admin)
+            }
         }
     }
 
-    /// The same facts, and also: the roles of the keys it holds, the permissions of the gateway's user, whether the append-only
-    /// file can be loaded, and the difference between the clocks.
+    private func info(of client: RedisClient) -> EventLoopFuture<String> {
+        client.send(["INFO"]).flatMapThrowing { answer in
+            guard let text = answer.text else { throw RedisError.unexpectedAnswer(command: "INFO") }
+            return text
+        }
+    }
+
+    /// - Returns: `nil` when there is no admin; '' when it may not run INFO, so that nothing shows where it is connected.
+    private func adminInfo() -> EventLoopFuture<String?> {
+        guard let admin else { return self.client.eventLoop.makeSucceededFuture(nil) }
+        return self.info(of: admin).flatMapErrorThrowing { error in
+            guard case RedisError.refused = error else { throw error }
+            return ""
+        }.map { $0 }.hop(to: self.client.eventLoop)
+    }
+
+    /// Everything that is known about Redis. Besides what it reports about itself: the roles of the keys it holds, the
+    /// permissions of the gateway's user, whether the append-only file can be loaded, and the difference between the clocks.
+    ///
+    /// - Throws: (in the future) `RedisError`.
     package func allFacts(keyspace: Keyspace) -> EventLoopFuture<RedisFacts> {
-        let access = AccessProbe(role: self.role, keyspace: keyspace).run(self.client)
-        let reader = self.admin ?? self.client
-        let keys = RoleDetector(keyspace: keyspace).roles(at: reader).hop(to: self.client.eventLoop)
-        return self.facts().and(access).and(keys).flatMap { known, keys in
-            self.clockAhead(tries: Self.clockTries).and(self.reload(keyspace, known.0)).map { ahead, reload in
-                var facts = known.0
-                (facts.access, facts.keys, facts.reload) = (known.1, keys, reload)
-                facts.clockAheadMilliseconds = ahead / 1000
-                return facts
+        self.facts().flatMap { known, admin in
+            let access = AccessProbe(role: self.role, keyspace: keyspace).run(self.client)
+            let keys = RoleDetector(keyspace: keyspace).roles(at: admin ?? self.client).hop(to: self.client.eventLoop)
+            let reload = self.reload(keyspace, known, admin)
+            return access.and(keys).and(reload).flatMap { found, reload in
+                // Last, because the commands before it would delay the answers.
+                self.clockAhead(tries: Self.clockTries).map { ahead in
+                    var facts = known
+                    (facts.access, facts.keys, facts.reload) = (found.0, found.1, reload)
+                    facts.clockAheadMilliseconds = ahead / 1000
+                    return facts
+                }
             }
         }
     }
 
     /// Asks as both users, because either may come from an older access list.
-    private func reload(_ keyspace: Keyspace, _ facts: RedisFacts) -> EventLoopFuture<ReloadFacts?> {
+    private func reload(
+        _ keyspace: Keyspace, _ facts: RedisFacts, _ admin: RedisClient?
+    ) -> EventLoopFuture<ReloadFacts?> {
         guard self.role == .ledger, facts.appends == true else {
             return self.client.eventLoop.makeSucceededFuture(nil)
         }
         let probe = ReloadProbe(keyspace: keyspace)
         return probe.run(self.client).flatMap { result in
-            guard result == .unknown, let admin = self.admin else {
+            guard result == .unknown, let admin else {
                 return self.client.eventLoop.makeSucceededFuture(result)
             }
             return probe.run(admin).hop(to: self.client.eventLoop)

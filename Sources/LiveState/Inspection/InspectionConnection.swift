@@ -14,25 +14,50 @@ package struct RedisConnectionInfo: Sendable, Hashable {
     }
 
     package var transport: Transport
-    /// How to call redis-cli: `redis-cli -h 10.0.0.5 -p 6379`. With Sentinels and in a cluster the host is a placeholder,
-    /// because the affected node need not be one of the address.
+    /// How to call redis-cli: `redis-cli -h 10.0.0.5 -p 6379`. With Sentinels and in a cluster, host and port are those of the
+    /// master that is inspected; placeholders if it is not known.
     package var commandLine: String
+    /// A command that shows whether Redis can be reached: a PING, or, with Sentinels and in a cluster, a query for the masters.
+    package var connectionTest: String
     /// Host and port, the socket's path, or the Sentinels or nodes that lead to the host.
     package var name: String
 
-    package init(_ address: RedisAddress) {
+    /// - Parameter master: the one of `address` that is inspected; `nil` if it is not known.
+    package init(_ address: RedisAddress, at master: RedisAddress? = nil) {
         self.name = address.description
-        let isNear: Bool
-        var target = "-h HOST -p PORT"
-        switch address.endpoint {
-        case .unix(let path): (isNear, target) = (true, "-s \(path)")
-        case .tcp(let host, let port): (isNear, target) = (LoopbackHost.contains(host), "-h \(host) -p \(port)")
-        // A Sentinel may run on this machine while the master does not.
-        case .sentinels: isNear = false
-        case .cluster(let nodes): isNear = nodes.allSatisfy { LoopbackHost.contains($0.host) }
-        }
-        self.transport = address.tls != nil ? .encrypted : isNear ? .sameMachine : .plaintext
         let authorities = address.tls?.authorities.map { " --cacert \($0)" } ?? ""
-        self.commandLine = "redis-cli \(target)" + (address.tls == nil ? "" : " --tls" + authorities)
+        let options = address.tls == nil ? "" : " --tls" + authorities
+        let known = master ?? address
+        self.transport = address.tls != nil ? .encrypted : Self.isOnThisMachine(known) ? .sameMachine : .plaintext
+        self.commandLine = "redis-cli \(Self.target(of: known))" + options
+        self.connectionTest =
+            switch address.endpoint {
+            case .sentinels(let nodes, let name):
+                "redis-cli \(Self.target(of: nodes.first))\(options) SENTINEL GET-MASTER-ADDR-BY-NAME \(name)"
+            case .cluster(let nodes): "redis-cli \(Self.target(of: nodes.first))\(options) CLUSTER SLOTS"
+            case .tcp, .unix: self.commandLine + " PING"
+            }
+    }
+
+    private static func isOnThisMachine(_ address: RedisAddress) -> Bool {
+        switch address.endpoint {
+        case .unix: true
+        case .tcp(let host, _): LoopbackHost.contains(host)
+        // A Sentinel may run on this machine while the master does not.
+        case .sentinels: false
+        case .cluster(let nodes): nodes.allSatisfy { LoopbackHost.contains($0.host) }
+        }
+    }
+
+    private static func target(of address: RedisAddress) -> String {
+        switch address.endpoint {
+        case .unix(let path): "-s \(path)"
+        case .tcp(let host, let port): self.target(of: RedisAddress.Node(host: host, port: port))
+        case .sentinels, .cluster: self.target(of: RedisAddress.Node?.none)
+        }
+    }
+
+    private static func target(of node: RedisAddress.Node?) -> String {
+        node.map { "-h \($0.host) -p \($0.port)" } ?? "-h HOST -p PORT"
     }
 }

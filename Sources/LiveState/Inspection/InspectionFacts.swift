@@ -19,6 +19,8 @@ package struct RedisFacts: Sendable, Hashable {
     package var info: [String: String]
     /// Settings from CONFIG GET; `nil` when neither user may read them.
     package var settings: [String: String]?
+    /// Whether the admin is connected to another process, or to one that does not show its `run_id`.
+    package var isAdminElsewhere = false
     package var access: AccessFacts?
     /// The roles whose keys were found.
     package var keys: Set<RedisRole> = []
@@ -32,11 +34,16 @@ package struct RedisFacts: Sendable, Hashable {
         self.role = role
         self.connection = connection
         self.settings = settings
+        self.info = Self.fields(of: info)
+    }
+
+    /// The fields of the text of INFO.
+    static func fields(of info: String) -> [String: String] {
         let fields = info.split(whereSeparator: \.isNewline).compactMap { line -> (String, String)? in
             guard !line.hasPrefix("#"), let colon = line.firstIndex(of: ":") else { return nil }
             return (String(line[..<colon]), String(line[line.index(after: colon)...]))
         }
-        self.info = Dictionary(fields) { first, _ in first }
+        return Dictionary(fields) { first, _ in first }
     }
 
     /// Settings to read with CONFIG GET; none of them contains a password.
@@ -61,6 +68,15 @@ extension RedisFacts {
     package var replicas: Int64 { self.number("connected_slaves") ?? 0 }
     package var evictedKeys: Int64 { self.number("evicted_keys") ?? 0 }
     package var maxMemoryBytes: Int64? { self.number("maxmemory") }
+    /// Memory that counts towards the limit: without the buffers for replicas and for the append-only file.
+    package var usedMemoryBytes: Int64? {
+        self.number("used_memory").map { $0 - (self.number("mem_not_counted_for_evict") ?? 0) }
+    }
+    /// Whether the limit has been reached. Redis then evicts keys or, where it may not, refuses to write.
+    package var isMemoryFull: Bool {
+        guard let used = self.usedMemoryBytes, let bound = self.maxMemoryBytes, bound > 0 else { return false }
+        return used > bound
+    }
     package var evictionPolicy: String? { self.info["maxmemory_policy"] ?? self.settings?["maxmemory-policy"] }
     /// Replicas required for a write; INFO shows the setting only when it is not 0.
     package var replicasToWrite: Int64? { self.settings?["min-replicas-to-write"].flatMap { Int64($0) } }

@@ -75,13 +75,31 @@ extension RedisFacts {
                     "The system kills a process that uses too much memory, or swaps it out, which puts positions on a disk.",
                 remedy: self.setting("maxmemory", "512mb"))
         }
+        if self.isMemoryFull {
+            return self.evictionPolicy == "noeviction"
+                ? self.memoryFull(.error, why: "Redis refuses every position (OOM).")
+                : self.memoryFull(.warning, why: "Redis evicts positions, or refuses them when nothing can be evicted.")
+        }
         if self.evictedKeys > 0 {
             return self.finding(
                 .warning, .memory, "Memory was full: \(self.evictedKeys) keys were evicted since the server started.",
                 why: "Followers of those jobs saw no position.",
-                remedy: self.setting("maxmemory", "\((bytes >> 20) * 2)mb"))
+                remedy: self.largerMemory)
         }
         return self.ok(.memory, "Memory is limited to \(bytes >> 20) MB, and no key has been evicted.")
+    }
+
+    private func memoryFull(_ severity: Finding.Severity, why: String) -> Finding {
+        self.finding(
+            severity, .memory,
+            "Memory is full: \(self.usedMemoryBytes ?? 0) bytes are used, and the limit is \(self.maxMemoryBytes ?? 0).",
+            why: why, remedy: self.largerMemory)
+    }
+
+    /// Twice of what is used or allowed, rounded up to a megabyte.
+    private var largerMemory: String {
+        let bytes = max(self.usedMemoryBytes ?? 0, self.maxMemoryBytes ?? 0) * 2
+        return self.setting("maxmemory", "\((bytes + (1 << 20) - 1) >> 20)mb")
     }
 
     private var liveSlowLog: Finding? {
@@ -98,7 +116,7 @@ extension RedisFacts {
 
     func ledgerFindings(in mode: DeploymentMode) -> [Finding?] {
         [
-            self.ledgerPersistence(in: mode), self.ledgerReload(in: mode), self.ledgerEviction,
+            self.ledgerPersistence(in: mode), self.ledgerReload(in: mode), self.ledgerEviction, self.ledgerMemory,
             self.ledgerReplicas(in: mode),
         ]
     }
@@ -137,6 +155,17 @@ extension RedisFacts {
             isBounded ? .error : .warning, .eviction, "When memory is full, jobs are evicted (\(policy)).",
             why: "Every job has an expiry time, so any job may be chosen, including active ones.",
             remedy: self.setting("maxmemory-policy", "noeviction"))
+    }
+
+    private var ledgerMemory: Finding? {
+        guard let bytes = self.maxMemoryBytes, bytes > 0 else { return nil }
+        guard self.isMemoryFull else {
+            return self.ok(.memory, "Memory is limited to \(bytes >> 20) MB, and not full.")
+        }
+        return self.memoryFull(
+            .error,
+            why: self.evictionPolicy == "noeviction"
+                ? "Redis refuses every change (OOM)." : "Redis evicts jobs, or refuses every change.")
     }
 
     private func ledgerReplicas(in mode: DeploymentMode) -> Finding? {

@@ -117,13 +117,21 @@ extension RedisFacts {
     }
 
     private var settingsFinding: Finding? {
+        let admin = RedisURLSetting.admin(self.role)
+        guard !self.isAdminElsewhere else {
+            return self.finding(
+                .error, .settings, "Another Redis answers at \(admin), so its settings were ignored.",
+                why: "They say nothing about the instance that gateways use.",
+                remedy: "set \(admin) to the address of \(self.connection.name), with a user that may run INFO and "
+                    + "CONFIG GET, for example `operations` of deploy/redis; or unset it")
+        }
         guard self.settings == nil else { return nil }
         let seen = self.role == .live ? "snapshots (save), the slow log" : "snapshots (save), appendfsync"
         return self.finding(
             .warning, .settings,
             "CONFIG GET is not permitted, as recommended, so \(seen) and buffer limits were not checked.",
             why: "INFO shows only what has already happened.",
-            remedy: "set \(RedisURLSetting.admin(self.role)) to a user with that permission, "
+            remedy: "set \(admin) to a user with that permission, "
                 + "for example `operations` of deploy/redis")
     }
 }

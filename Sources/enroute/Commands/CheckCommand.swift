@@ -19,7 +19,7 @@ struct CheckCommand: AsyncParsableCommand {
             or of Redis.
 
             ENROUTE_REDIS_LIVE_ADMIN_URL and ENROUTE_REDIS_LEDGER_ADMIN_URL may name Redis users that are allowed to read
-            its configuration (CONFIG GET). With Sentinels or in a cluster, only the current master is checked.
+            its configuration (CONFIG GET). With Sentinels the current master is checked, and in a cluster every master.
 
             Examples:
               enroute check
@@ -71,7 +71,10 @@ extension ProcessConfiguration {
             let mayBeMissing = problem.area == .certificate || problem.area == .tokenKeys
             return try Finding(configuration: problem.error, isNeeded: !mayBeMissing)
         }
-        if let problem = try? self.credentials()?.dateProblem { findings.append(Finding(development: problem)) }
+        let credentials = try? self.credentials()
+        if let problem = credentials?.dateProblem { findings.append(Finding(development: problem)) }
+        if let problem = credentials?.chainProblem { findings.append(Finding(chain: problem)) }
+        findings += self.sources.repeatedNames.map(Finding.init(repeatedName:))
         return findings
     }
 }
@@ -96,6 +99,23 @@ extension Finding {
             .warning, nil, .configuration, what: "\(problem)",
             why: "Clients reject it, and in production the gateway does not start.",
             remedy: "renew the certificate")
+    }
+}
+
+extension Finding {
+    /// A finding about a certificate that some clients reject.
+    fileprivate init(chain problem: TLSConfigurationError) {
+        self.init(
+            .warning, nil, .configuration, what: "\(problem)",
+            why: "Browsers may fetch the missing certificate; curl, apps and other servers do not.",
+            remedy: "use a file with the whole chain, the server's certificate first")
+    }
+
+    /// A finding about a name that the configuration file sets more than once.
+    fileprivate init(repeatedName problem: String) {
+        self.init(
+            .warning, nil, .configuration, what: problem, why: "Whoever changes another line changes nothing.",
+            remedy: "remove all lines of that name but one")
     }
 }
 

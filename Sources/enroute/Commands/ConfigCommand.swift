@@ -13,7 +13,7 @@ struct ConfigCommand: AsyncParsableCommand {
             Prints every setting, its value and where the value comes from: the environment, a line of the file, or the
             default. Secrets and passwords in URLs are masked. It reads the files that settings name, but connects to
             nothing; `enroute check` also looks at Redis. Exit codes: 0 nothing is wrong, 78 something is; all of it is
-            reported on standard error.
+            reported on standard error. So are warnings, about a name that the file sets twice; they change no exit code.
 
             Examples:
               enroute config
@@ -47,21 +47,31 @@ struct ConfigCommand: AsyncParsableCommand {
                 return Output.say(self.reference ? SettingsReference.page : SettingsReference.example)
             }
             var (file, problems): ((path: String, settings: SettingsFile)?, [String]) = (nil, [])
+            var isFileUsable = true
             do {
                 file = try self.config.map { (path: $0, settings: try SettingsFile(path: $0)) }
             } catch {
-                problems.append("\(error)")
+                isFileUsable = false
+                problems += "\(error)".split(separator: "\n").map(String.init)
             }
             let environment = ProcessInfo.processInfo.environment
             let configuration = ProcessConfiguration(SettingSources(environment: environment, file: file))
             problems += configuration.sources.unknownNames + configuration.sources.fileFaults(for: nil)
-            problems += await configuration.problems().map { "\($0.error)" }.filter { !problems.contains($0) }
+            if isFileUsable {
+                problems += await configuration.problems().map { "\($0.error)" }.filter { !problems.contains($0) }
+            } else {
+                // Settings that seem to be missing may be in the file.
+                problems.append(
+                    "The values of settings were not checked, because the configuration file cannot be used.")
+            }
+            let warnings = configuration.sources.repeatedNames
             let effective = EffectiveConfiguration(configuration)
             switch self.format {
             case .text: say(effective.text)
             case .env: say(effective.environmentFile)
-            case .json: say(try effective.json(problems: problems))
+            case .json: say(try effective.json(problems: problems, warnings: warnings))
             }
+            for warning in warnings { Output.complain("enroute: warning: \(warning)\n") }
             guard problems.isEmpty else {
                 for problem in problems { Output.complain("enroute: \(problem)\n") }
                 throw ExitCode.wrongConfiguration

@@ -47,6 +47,10 @@ struct ServeCommand: AsyncParsableCommand {
     @Option(help: configurationFileHelp)
     var config: String?
 
+    func validate() throws {
+        guard self.port.map((0...65_535).contains) ?? true else { throw ValidationError("--port must be 0 to 65535.") }
+    }
+
     func run() async throws {
         let systemd = ServiceManagerEnvironment.take()
         disableCoreDumps()
@@ -64,6 +68,7 @@ struct ServeCommand: AsyncParsableCommand {
             if let problem = settings.credentials?.dateProblem {
                 logger.warning("starting although a check failed", metadata: [LogKey.reason: "\(problem)"])
             }
+            settings.credentials?.warnAboutChain(logger)
             for file in settings.languageFiles where !file.missing.isEmpty {
                 logger.warning("texts missing in a language file", metadata: [LogKey.reason: "\(file.gaps)"])
             }
@@ -165,10 +170,19 @@ struct CertificateReload: Service, CustomStringConvertible {
         }
         do throws(TLSConfigurationError) {
             try credentials.reload()
+            credentials.warnAboutChain(self.logger)
             self.logger.info("certificates reloaded")
         } catch {
             self.logger.warning(
                 "certificate reload failed; keeping the current certificates", metadata: [LogKey.reason: "\(error)"])
         }
+    }
+}
+
+extension TLSCredentials {
+    /// Logs a warning if some clients reject the chain of certificates.
+    fileprivate func warnAboutChain(_ logger: Logger) {
+        guard let problem = self.chainProblem else { return }
+        logger.warning("certificate chain incomplete", metadata: [LogKey.reason: "\(problem)"])
     }
 }

@@ -45,6 +45,8 @@ extension ProcessConfiguration {
             { _ = try self.signInURL() }, { _ = try self.tiles() }, { _ = try self.photoOrigins() },
             { _ = try self.frameAncestors() }, { _ = try self.brand() },
             { _ = try self.languages(and: self.languageFiles()) }, { _ = try self.streets() },
+            { _ = try self.proxyProtocol() }, { _ = try self.management() }, { _ = try self.limits() },
+            { _ = try self.overload() }, { _ = try self.webhooks() }, { _ = try self.push() },
         ]
         for part in parts { await attempt { try part() } }
         // What the parts above do not cover.

@@ -90,15 +90,18 @@ struct EffectiveConfiguration {
         return "\"\(quoted)\""
     }
 
-    /// - Parameter problems: what is wrong, a sentence each.
-    func json(problems: [String]) throws -> String {
+    /// - Parameters:
+    ///   - problems: what is wrong, a sentence each.
+    ///   - warnings: what is probably not intended, a sentence each.
+    func json(problems: [String], warnings: [String] = []) throws -> String {
         struct Document: Encodable {
             let settings: [Entry]
             let problems: [String]
+            let warnings: [String]
         }
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-        let document = Document(settings: self.groups.flatMap(\.entries), problems: problems)
+        let document = Document(settings: self.groups.flatMap(\.entries), problems: problems, warnings: warnings)
         return String(decoding: try encoder.encode(document), as: UTF8.self)
     }
 }

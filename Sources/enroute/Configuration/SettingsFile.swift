@@ -136,6 +136,15 @@ extension SettingsFile {
         }
     }
 
+    /// The names that occur more than once with their lines, in the order in which they first occur.
+    var repeated: [(name: String, lines: [Int])] {
+        let lines = Dictionary(grouping: self.settings, by: \.name).mapValues { $0.map(\.line) }
+        return self.settings.compactMap { setting in
+            guard let all = lines[setting.name], all.count > 1, all.first == setting.line else { return nil }
+            return (setting.name, all)
+        }
+    }
+
     /// The values by name.
     var values: [String: String] { Dictionary(self.settings.map { ($0.name, $0.value) }) { $1 } }
 }

@@ -21,6 +21,16 @@ struct RedisInspection: Sendable {
             case .ledger: "ENROUTE_REDIS_LEDGER_ADMIN_URL"
             }
         }
+
+        /// The address where the admin signs in. Where the masters are discovered, it is the one of `master`, so that both
+        /// users reach the same node.
+        func address(of admin: RedisAddress, at master: RedisAddress) -> RedisAddress {
+            guard case .tcp(let host, let port) = master.endpoint else { return admin }
+            switch (self.address.endpoint, admin.endpoint) {
+            case (.cluster, _), (.sentinels, .sentinels): return admin.at(RedisAddress.Node(host: host, port: port))
+            default: return admin
+            }
+        }
     }
 
     var mode: DeploymentMode
@@ -63,16 +73,27 @@ struct RedisInspection: Sendable {
         return outcome
     }
 
-    private func look(at target: Target) async throws -> (RedisFacts, [Finding]) {
+    /// Inspects the master; in a cluster, every one of them.
+    private func look(at target: Target) async throws -> (RedisFacts?, [Finding]) {
         let client = try await self.client(of: target.address)
         defer { client.stop() }
-        let (admin, refusal) = await self.admin(of: target)
+        var masters: [InspectedMaster] = []
+        for master in try await client.masters().get() { masters.append(try await self.look(at: master, of: target)) }
+        return (masters.together, masters.findings)
+    }
+
+    private func look(at master: RedisAddress, of target: Target) async throws -> InspectedMaster {
+        let client = try await self.client(of: master)
+        defer { client.stop() }
+        let (admin, refusal) = await self.admin(of: target, at: master)
         defer { admin?.stop() }
         let facts = try await RedisInspector(
-            role: target.role, connection: RedisConnectionInfo(target.address), client: client, admin: admin
+            role: target.role, connection: RedisConnectionInfo(target.address, at: master), client: client, admin: admin
         )
         .allFacts(keyspace: self.keyspace).get()
-        return (facts, (facts.findings(in: self.mode) + [refusal].compactMap { $0 }).gravestFirst)
+        return InspectedMaster(
+            name: master.description, facts: facts,
+            findings: (facts.findings(in: self.mode) + [refusal].compactMap { $0 }).gravestFirst)
     }
 
     /// Findings about both together. When one instance has both roles, or when the two are swapped, most findings about the
@@ -104,7 +125,7 @@ struct RedisInspection: Sendable {
         }
         return Finding(
             .error, target.role, .connection, what: error.description, why: "A gateway cannot work without it.",
-            remedy: "\(RedisConnectionInfo(target.address).commandLine) PING, from this machine")
+            remedy: "\(RedisConnectionInfo(target.address).connectionTest), from this machine")
     }
 
     // MARK: connections
@@ -125,10 +146,10 @@ struct RedisInspection: Sendable {
     }
 
     /// A connection as the user that may read the configuration, or a finding when it cannot sign in.
-    private func admin(of target: Target) async -> (RedisClient?, Finding?) {
+    private func admin(of target: Target, at master: RedisAddress) async -> (RedisClient?, Finding?) {
         guard let address = target.admin else { return (nil, nil) }
         do {
-            return (try await self.client(of: address), nil)
+            return (try await self.client(of: target.address(of: address, at: master)), nil)
         } catch {
             return (
                 nil,
@@ -154,10 +175,14 @@ extension RedisURLSetting {
 }
 
 extension Finding {
-    /// The finding with the names of environment variables in its remedy.
+    /// The finding with the names of environment variables: in its remedy, and in its statement about an admin URL.
     fileprivate func namingSettings() -> Finding {
-        let remedy = RedisURLSetting.allCases.reduce(self.remedy) { $0.replacing($1.rawValue, with: $1.variable) }
-        return Finding(self.severity, self.role, self.subject, what: self.what, why: self.why, remedy: remedy)
+        var finding = self
+        finding.remedy = RedisURLSetting.allCases.reduce(self.remedy) { $0.replacing($1.rawValue, with: $1.variable) }
+        finding.what = [RedisURLSetting.liveAdmin, .ledgerAdmin].reduce(self.what) {
+            $0.replacing($1.rawValue, with: $1.variable)
+        }
+        return finding
     }
 }
 

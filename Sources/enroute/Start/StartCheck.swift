@@ -16,6 +16,8 @@ struct StartCheck: Sendable {
 
     /// Time between two checks while Redis is unavailable.
     static let pace = Duration.seconds(1)
+    /// Errors that may pass while the gateway runs: a missing replica usually reconnects, and memory can be freed or added.
+    private static let passing: Set<Finding.Subject> = [.replicas, .memory]
 
     /// - Parameter inspection: runs in production mode even in development, to warn about what would stop a gateway there.
     init(_ inspection: RedisInspection, logger: Logger) {
@@ -50,8 +52,8 @@ struct StartCheck: Sendable {
         // With one Redis unavailable only connection errors count: other findings may depend on both.
         let mistakes = outcome.mistakes.filter { !outcome.isUnavailable || $0.subject == .connection }
         let isDevelopment = self.inspection.mode == .development
-        // A missing replica usually reconnects. In development only a refused connection keeps the gateway from starting.
-        let grave = mistakes.filter { isDevelopment ? $0.subject == .connection : $0.subject != .replicas }
+        // In development only a refused connection keeps the gateway from starting.
+        let grave = mistakes.filter { isDevelopment ? $0.subject == .connection : !Self.passing.contains($0.subject) }
         guard !grave.isEmpty else {
             for mistake in mistakes {
                 self.logger.warning(
@@ -59,11 +61,12 @@ struct StartCheck: Sendable {
             }
             return
         }
+        let isAcceptedInDevelopment = !isDevelopment && !grave.contains { $0.subject == .connection }
         let texts = grave.map { "\($0.role?.rawValue ?? "gateway"): \($0.what) \($0.why) Do: \($0.remedy)." }
         throw ConfigurationError(
             description: texts.joined(separator: "\n")
-                + (isDevelopment
-                    ? "" : "\nFor development, without personal data of real people, set ENROUTE_MODE=development.")
+                + (isAcceptedInDevelopment
+                    ? "\nFor development, without personal data of real people, set ENROUTE_MODE=development." : "")
                 + "\nRun `enroute check` for the full report.")
     }
 }

@@ -37,8 +37,11 @@ private func advice(on error: any Error) -> String {
         isManagement
             ? " Choose another one with ENROUTE_MANAGEMENT_PORT, or set ENROUTE_MANAGEMENT=off."
             : " Choose another one with --port or ENROUTE_LISTEN_PORT."
-    case GatewayServer.StartFailure.notBound:
-        " Choose another address with --host and --port."
+    case GatewayServer.StartFailure.notBound(_, _, let isManagement, _):
+        isManagement
+            ? " Choose another address with ENROUTE_MANAGEMENT_HOST and ENROUTE_MANAGEMENT_PORT, or set "
+                + "ENROUTE_MANAGEMENT=off."
+            : " Choose another address with --host and --port, or ENROUTE_LISTEN_HOST and ENROUTE_LISTEN_PORT."
     default: ""
     }
 }

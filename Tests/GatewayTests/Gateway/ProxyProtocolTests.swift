@@ -131,6 +131,46 @@ import TrafficControl
         }
     }
 
+    @Test(arguments: [
+        ("", "connection closed; its PROXY protocol header did not arrive in time"),
+        ("PROXY TCP4 ", "connection closed; its PROXY protocol header did not arrive in time"),
+    ])
+    func `a header that takes too long is in the log, once a minute, with what to do`(start: String, message: String)
+        async throws
+    {
+        let (lines, balancers) = (RecordedLines(), try TrustedProxies(["127.0.0.1"]))
+        try await within {
+            try await RunningGateway.run(isSecure: false, logger: lines.logger) {
+                $0.proxyProtocol = balancers
+                $0.limits.proxyHeaderSeconds = 1
+            } _: { gateway in
+                for _ in 0..<2 { _ = try await Self.answer(gateway, to: Array(start.utf8)) }
+            }
+        }
+        let found = lines.all.filter { $0.message.contains("PROXY protocol") }
+        #expect(found.map(\.message) == [message])
+        #expect(found.allSatisfy { $0.level == .warning && $0.metadata["peer"] == "127.0.0.1" })
+        #expect(found.allSatisfy { "\($0.metadata["reason"]!)".contains("management port") })
+    }
+
+    @Test func `a connection that its peer closes within the header is in the log, and one without a byte is not`()
+        async throws
+    {
+        let (lines, balancers) = (RecordedLines(), try TrustedProxies(["127.0.0.1"]))
+        try await within {
+            try await RunningGateway.run(isSecure: false, logger: lines.logger) {
+                $0.proxyProtocol = balancers
+            } _: { gateway in
+                let port = gateway.port
+                try await blocking { _ = try RawSocket(port: port) }
+                try await blocking { try RawSocket(port: port).send("PROXY TCP4 ") }
+                #expect(try await eventually { try await Self.refused(gateway, "malformed") == 1 })
+            }
+        }
+        let found = lines.all.filter { $0.message.contains("PROXY protocol") }
+        #expect(found.map(\.message) == ["connection closed; its PROXY protocol header is malformed"])
+    }
+
     @Test func `a peer that is not a trusted balancer is refused, header or not`() async throws {
         try await Self.running(from: ["192.0.2.0/24"]) { gateway in
             let header = Array((Self.header(of: "192.0.2.1") + Self.request).utf8)

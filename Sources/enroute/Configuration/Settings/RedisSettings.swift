@@ -26,7 +26,8 @@ extension SettingsTable {
                 "A Redis user of the live Redis that may read its configuration.",
                 details: """
                     Used for the checks of `enroute check` and before the start, when the gateway's own user must not run
-                    `CONFIG GET`.
+                    `CONFIG GET`. It must lead to the same Redis as `ENROUTE_REDIS_LIVE_URL`: another one is an error, and its
+                    settings are ignored. In a cluster the user signs in at every master.
                     """, secrecy: .url),
             Setting(
                 "ENROUTE_REDIS_LEDGER_ADMIN_URL", .text(redisURL),

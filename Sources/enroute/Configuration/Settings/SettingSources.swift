@@ -72,6 +72,14 @@ struct SettingSources: Sendable {
         return .file(path: self.file?.path ?? "", line: self.lines[name]?.line ?? 0)
     }
 
+    /// Names that the configuration file sets more than once, a sentence each.
+    var repeatedNames: [String] {
+        guard let file else { return [] }
+        return file.settings.repeated.map { name, lines in
+            "\(file.path): \(name) is set in lines \(lines.map(String.init).joined(separator: ", ")). The last one applies."
+        }
+    }
+
     /// What is wrong with the names that are set, a sentence each.
     var unknownNames: [String] { UnknownSettings.faults(environment: self.environment, file: self.file) }
 }

@@ -23,7 +23,8 @@ enum SettingsReference {
         [enroute.env.example](enroute.env.example), a file with every setting.
 
         A configuration file has lines of `NAME=value`, as a `.env` file does. `export`, quotes, comments and blank lines are
-        allowed; variables are not expanded. Any other line is an error.
+        allowed; variables are not expanded. Any other line is an error. When a file sets a name more than once, the last line
+        applies, and `enroute config` and `enroute check` warn.
 
         A value that may be secret can also come from a file of its own, which the setting's name followed by `_FILE` names:
         `ENROUTE_REDIS_LIVE_URL_FILE`, for example. White space at both ends of the file does not count. Setting both is an
