@@ -2,6 +2,7 @@
 // interprets only those about the connection itself: welcome, pong, degraded, restored and goaway. enroute-timing.js decides
 // when to do what.
 
+import {CREDENTIAL_LATE} from './enroute-rest.js';
 import {
   CONNECT_WITHIN, GOAWAY_GRACE, MOST_WAITING, MessageBudget, OFFLINE_DOUBTED_AFTER, PING_AFTER_EXPECTED, PONG_WITHIN,
   RENEWAL_RETRY, STABLE_AFTER, closeMeaning, heartbeat, reconnectDelay, renewalDelay, tokenExpiry,
@@ -101,8 +102,10 @@ export class GatewayConnection {
     this.#clear('planned');
     this.#retryAt = undefined;
     this.#become('connecting');
-    this.#plan('connect', CONNECT_WITHIN, () => this.#lose(1006, 'the gateway did not answer in time'));
     let credential;
+    this.#plan('connect', CONNECT_WITHIN, () => {
+      this.#lose(1006, credential === undefined ? CREDENTIAL_LATE : 'the gateway did not answer in time');
+    });
     try {
       credential = await this.#options.credential();
     } catch (error) {
