@@ -2,10 +2,9 @@
 // interprets only those about the connection itself: welcome, pong, degraded, restored and goaway. enroute-timing.js decides
 // when to do what.
 
-import {CREDENTIAL_LATE} from './enroute-rest.js';
 import {
-  CONNECT_WITHIN, GOAWAY_GRACE, MOST_WAITING, MessageBudget, OFFLINE_DOUBTED_AFTER, PING_AFTER_EXPECTED, PONG_WITHIN,
-  RENEWAL_RETRY, STABLE_AFTER, closeMeaning, heartbeat, reconnectDelay, renewalDelay, tokenExpiry,
+  CONNECT_WITHIN, CREDENTIAL_LATE, GOAWAY_GRACE, MOST_WAITING, MessageBudget, OFFLINE_DOUBTED_AFTER, PING_AFTER_EXPECTED,
+  PONG_WITHIN, RENEWAL_RETRY, STABLE_AFTER, closeMeaning, heartbeat, reconnectDelay, renewalDelay, tokenExpiry,
 } from './enroute-timing.js';
 
 const OPEN = 1;

@@ -1,11 +1,9 @@
 // Requests over the socket and to the REST API, and the error type for all failed requests.
 
-import {JOB_NAME} from './enroute-timing.js';
+import {CREDENTIAL_LATE, JOB_NAME} from './enroute-timing.js';
 
 /** ms to wait for an answer. */
 const ANSWER_WITHIN = 15_000;
-/** Why a connection or a request failed while the app's function did not return. */
-export const CREDENTIAL_LATE = "The app's credential function did not answer within 15 s.";
 /** How many timed-out requests of one kind keep waiting for a late answer; the oldest ones are dropped. */
 const MOST_TIMED_OUT = 16;
 
