@@ -1,7 +1,8 @@
 #!lua
 -- create_job: write a job's record and the first entry of its log.
 --
--- Safe to repeat: a job that exists is left unchanged, and the reply has its epoch.
+-- Safe to repeat: a job that exists is left unchanged, and the reply has its epoch. A record that was erased is not written
+-- again (erase_job).
 --
 -- Role     ledger
 -- KEYS[1]  job:{<job>}            hash     the record
@@ -21,7 +22,7 @@
 -- ARGV[12] metadata               what services and operations see besides, JSON object, or ''
 -- ARGV[13] recipient              whom the rider delivers to or visits, JSON object, or ''
 -- Errors   'ERR create_job: ...' on a bad argument; nothing is written.
--- Returns  {1, epoch, id} created   {0, epoch, head} already exists
+-- Returns  {1, epoch, id} created   {0, epoch, head} already exists   {-1} the record with this epoch was erased
 -- Cost     O(1)
 
 if #KEYS ~= 3 or #ARGV ~= 13 then
@@ -72,8 +73,11 @@ if recipient ~= '' and not string.match(recipient, '^{.*}$') then
   return redis.error_reply("ERR create_job: recipient must be '' or a JSON object")
 end
 
-local existing = redis.call('HMGET', KEYS[1], 'epoch', 'head')
+local existing = redis.call('HMGET', KEYS[1], 'epoch', 'head', 'erased')
 if existing[1] then return {0, existing[1], existing[2]} end
+for erased in string.gmatch(existing[3] or '', '[%w_-]+') do
+  if erased == epoch then return {-1} end
+end
 
 local time = redis.call('TIME')
 local now = string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000))

@@ -3,18 +3,21 @@
 --
 -- The last event of the job says that it was erased, so that other systems can erase it too. It names nobody.
 --
--- Only the fence stays, for some minutes and without anything about the job: an open_feed of the erased job that is still on
--- its way must not open the feed of a job that is created with the same id. All other scripts treat such a record as missing.
+-- Two fields stay for a while, without anything about the job. All other scripts treat such a record as missing.
+--
+--   fence   an open_feed of the erased job that is still on its way must not open the feed of a job created with the same id
+--   erased  the epochs of the last four erased records: an event that creates a job is recognized by its epoch, and must not
+--           bring the job back when a queue delivers it again
 --
 -- Role     ledger
--- KEYS[1]  job:{<job>}            hash     the record; afterwards only fence
+-- KEYS[1]  job:{<job>}            hash     the record; afterwards only fence and erased
 -- KEYS[2]  job:{<job>}:log        stream   deleted
 -- KEYS[3]  job:{<job>}:links      zset     deleted
 -- KEYS[4]  job:{<job>}:events     channel  {"type":"erased"}: the job no longer exists
 -- KEYS[5]  events:{<shard>}       stream   all events; on a cluster outbox:{<tag>}, which is in the job's slot
 -- ARGV[1]  epoch                  of the record as the caller read it, 1 to 64 of [A-Za-z0-9_-]; '' for a malformed record
 -- ARGV[2]  fence                  of the record as the caller read it, 1 to 15 digits; 0 for a malformed record
--- ARGV[3]  fence_ms               ms for which the fence stays, 1 to 1,000,000,000,000
+-- ARGV[3]  tombstone_ms           ms for which the two fields stay, 1 to 1,000,000,000,000
 -- Errors   'ERR erase_job: ...' on a bad argument; nothing is written.
 -- Returns  {1, keys} erased; `keys` keys were deleted   {0} no such job   {-1} the job has changed: read the record again
 -- Cost     O(log entries + links) plus one XADD and one SPUBLISH
@@ -32,12 +35,13 @@ if not is_fence(expected) then
   return redis.error_reply('ERR erase_job: fence must be 1 to 15 digits')
 end
 if not lifetime or lifetime % 1 ~= 0 or lifetime < 1 or lifetime > 1e12 then
-  return redis.error_reply('ERR erase_job: fence_ms must be 1 to 1000000000000')
+  return redis.error_reply('ERR erase_job: tombstone_ms must be 1 to 1000000000000')
 end
 
 -- A key of another type is a malformed record, too. Of such a record there is nothing to compare: no script changes it.
-local record = redis.pcall('HMGET', KEYS[1], 'epoch', 'fence', 'zone', 'version')
-if not record.err and redis.call('HLEN', KEYS[1]) == (record[2] and 1 or 0) then return {0} end
+local record = redis.pcall('HMGET', KEYS[1], 'epoch', 'fence', 'zone', 'version', 'erased')
+local tombstones = (record[2] and 1 or 0) + (record[5] and 1 or 0)
+if not record.err and redis.call('HLEN', KEYS[1]) == tombstones then return {0} end
 local is_malformed = record.err or not is_epoch(record[1] or '') or not is_fence(record[2] or '0')
 local is_as_read = record[1] == epoch and tonumber(record[2] or '0') == tonumber(expected)
 if not is_malformed and not is_as_read then return {-1} end
@@ -59,6 +63,13 @@ end
 append_event('erased', epoch, record[3], now, '')
 local keys = redis.call('DEL', KEYS[1], KEYS[2], KEYS[3])
 redis.call('HSET', KEYS[1], 'fence', string.format('%.0f', tonumber(expected) + 1))
+if is_epoch(record[1] or '') then
+  local epochs = {record[1]}
+  for former in string.gmatch(record[5] or '', '[%w_-]+') do
+    if #epochs < 4 then epochs[#epochs + 1] = former end
+  end
+  redis.call('HSET', KEYS[1], 'erased', table.concat(epochs, ' '))
+end
 redis.call('PEXPIRE', KEYS[1], lifetime)
 redis.call('SPUBLISH', KEYS[4], '{"type":"erased"}')
 return {1, keys}

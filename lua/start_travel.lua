@@ -7,7 +7,8 @@
 --
 -- The record names the device that started last, and only that device may resume: a device that was offline while another one
 -- took over must not take the trip back by itself. Of devices without a name, whose names last as long as their connections,
--- open_feed decides which one goes on.
+-- open_feed decides which one goes on. Nor may a device resume what was switched off since, by any device of the rider, by the
+-- service or by the status.
 --
 -- Role     ledger
 -- KEYS[1]  job:{<job>}            hash     the record
@@ -22,6 +23,7 @@
 -- Returns  {1, deadline_ms, fence} on   {0} no such job   {-1} not this rider's job
 --          {-2, status} not allowed in this status   {-3, deadline_ms} the time limit for this job has been reached
 --          {-4} with resume: another device of this rider has started since
+--          {-5} with resume: travel mode was switched off since   {-6} with resume: travel mode was never on
 -- Cost     O(1)
 
 if #KEYS ~= 2 or #ARGV ~= 6 then
@@ -82,6 +84,7 @@ if deadline and now >= deadline then
   redis.call('HSET', KEYS[1], 'travel_active', '0', 'version', string.format('%.0f', version))
   return {-3, deadline}
 end
+if ARGV[6] == '1' and record[7] ~= '1' then return {record[7] and -5 or -6} end
 deadline = deadline or now + cap
 local fence = tonumber(record[4] or '0') + 1
 if record[7] ~= '1' then

@@ -15,4 +15,33 @@ extension String {
         guard !credentials.isEmpty, !credentials.utf8.contains(UInt8(ascii: " ")) else { return nil }
         return String(credentials)
     }
+
+    /// Returns whether this Authorization header has the scheme, whatever its credentials are.
+    ///
+    /// - Parameter scheme: in lower case, for instance `bearer`.
+    package func hasScheme(_ scheme: String) -> Bool { Substring(self.bytesOfScheme).lowercased() == scheme }
+
+    /// The scheme of this Authorization header, for an error message. `nil` for what may be a token without a scheme, which no
+    /// message may repeat.
+    package var presentableScheme: String? {
+        let scheme = self.bytesOfScheme
+        guard scheme.endIndex < self.utf8.endIndex, (1...Self.longestPresentableScheme).contains(scheme.count),
+            scheme.allSatisfy(Self.isOfScheme)
+        else { return nil }
+        return String(Substring(scheme))
+    }
+
+    private var bytesOfScheme: Substring.UTF8View { self.utf8.prefix { $0 != UInt8(ascii: " ") } }
+
+    private static let longestPresentableScheme = 20
+
+    /// The characters of the registered schemes. Those of a JWT include dots.
+    private static func isOfScheme(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"):
+            true
+        default: false
+        }
+    }
 }

@@ -65,13 +65,22 @@ struct JobDetails: Decodable, Sendable {
     /// Describes why data cannot be decoded.
     static func reason(_ error: any Error) -> String {
         switch error {
-        case DecodingError.typeMismatch(_, let place) where place.codingPath.last?.stringValue != "data":
-            guard let member = place.codingPath.last?.stringValue else { break }
+        case DecodingError.typeMismatch(_, let place), DecodingError.valueNotFound(_, let place):
+            guard let member = Self.member(at: place.codingPath) else { break }
             return "\(member) in the data has the wrong type."
-        case DecodingError.keyNotFound(let key, _) where key.stringValue != "data":
-            return "The data needs \(key.stringValue)."
+        case DecodingError.keyNotFound(let key, let place):
+            guard let member = Self.member(at: place.codingPath + [key]) else { break }
+            return "The data needs \(member)."
         default: break
         }
         return "The data must be a JSON object."
+    }
+
+    /// Returns the path of a member of the data; `nil` for the data itself.
+    private static func member(at path: [any CodingKey]) -> String? {
+        // In structured mode the path starts with `data`, and in a batch with the index of the event.
+        let inEvent = path.drop { $0.indexInArray != nil }
+        let inData = inEvent.first?.stringValue == "data" ? inEvent.dropFirst() : inEvent
+        return inData.isEmpty ? nil : Array(inData).memberPath
     }
 }

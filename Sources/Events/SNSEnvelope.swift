@@ -82,11 +82,9 @@ package struct SNSEnvelope: Decodable, Sendable {
         return key.isValidSignature(signature, for: Data(self.signedText.utf8), signatureAlgorithm: algorithm)
     }
 
-    /// - Parameter seconds: maximum age of the message; 0 for no limit. An unreadable time counts as too old.
-    func isSent(within seconds: Int, of now: Date) -> Bool {
-        guard seconds > 0 else { return true }
-        guard let sentAt = Timestamp.milliseconds(self.timestamp) else { return false }
-        return Double(sentAt) / 1000 >= now.timeIntervalSince1970 - Double(seconds)
+    /// When SNS sent the message; `nil` if its time is not RFC 3339, or outside of `Fix.times`.
+    var sentAt: Date? {
+        Timestamp.milliseconds(self.timestamp).map { Date(timeIntervalSince1970: Double($0) / 1000) }
     }
 
     /// The event in a notification: a structured CloudEvent, or Enroute's plain form, an object with `type` and the members of

@@ -25,6 +25,8 @@ package actor SNSVerifier {
         case badSignature
         /// Genuine, but older than the limit: it may be a replay.
         case tooOld(sentAt: String, oldestSeconds: Int)
+        /// Genuine, but without a time that tells its age.
+        case unreadableTime
         /// The certificate or the confirmation could not be fetched; it may be possible later.
         case unreachable(String)
     }
@@ -105,7 +107,9 @@ package actor SNSVerifier {
             throw Refusal.unknownAddress
         }
         guard message.isSigned(by: try await self.key(url)) else { throw Refusal.badSignature }
-        guard message.isSent(within: self.oldestSeconds, of: .now) else {
+        guard self.oldestSeconds > 0 else { return }
+        guard let sentAt = message.sentAt else { throw Refusal.unreadableTime }
+        guard sentAt.timeIntervalSinceNow >= -Double(self.oldestSeconds) else {
             throw Refusal.tooOld(sentAt: message.timestamp, oldestSeconds: self.oldestSeconds)
         }
     }

@@ -358,6 +358,7 @@ package struct GatewayServer: Service, CustomStringConvertible {
             } catch {
                 response = try Problem(causedBy: error).response(from: request, context: context)
             }
+            response.removeLengthOfEventStream()
             context.finish(&response)
             counts?.record(
                 context.endpointPath, status: response.status.code, after: .now() - started, on: channel.eventLoop)

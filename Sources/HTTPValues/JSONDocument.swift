@@ -1,5 +1,6 @@
 // JSON documents of the REST interface. Members are sorted by name, so equal documents have equal bytes.
 
+internal import EnrouteWire
 internal import FoundationEssentials
 
 package enum JSONDocument {
@@ -64,7 +65,7 @@ private struct Numbers: Decodable {
                 // Not a number. A text with a malformed escape fails with another error, which the caller understands.
                 do { _ = try value.decode(String.self) } catch is DecodingError {}
             } catch {
-                throw JSONDocument.Fault.number(path: decoder.codingPath.map(\.stringValue).joined(separator: "."))
+                throw JSONDocument.Fault.number(path: decoder.codingPath.memberPath)
             }
         }
     }

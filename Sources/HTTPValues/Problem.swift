@@ -29,6 +29,8 @@ package struct Problem: Error, HTTPResponseError {
     package var retryIn: Int64?
     /// ms since the Unix epoch by the gateway's clock, if the request was refused because of a time in it.
     package var serverTime: Int64?
+    /// Headers of the response that belong to the problem. A 401 always has a challenge.
+    package var headers: HTTPFields = [:]
     /// The cause of an internal error. It goes to the log and never to the client.
     package var cause: String?
 
@@ -36,6 +38,35 @@ package struct Problem: Error, HTTPResponseError {
         self.code = code
         self.statusCode = status
         self.detail = detail
+        if status == 401 { self.headers[.wwwAuthenticate] = Self.invalidTokenChallenge }
+    }
+
+    /// The challenge to a request without a token, which names no error (RFC 6750 section 3.1).
+    package static let challenge = "Bearer"
+    private static let invalidTokenChallenge = #"Bearer error="invalid_token""#
+
+    /// The request has no token: it has no Authorization header, or one with another scheme.
+    package init(noTokenIn authorization: String?) {
+        let reason =
+            if let authorization {
+                authorization.presentableScheme.map { "The scheme \($0) of Authorization is not accepted here." }
+                    ?? "Authorization does not start with Bearer."
+            } else {
+                "The token is missing."
+            }
+        self.init(
+            .unauthorized, status: 401, detail: "\(reason) Send a token in the header Authorization: Bearer <JWT>.")
+        self.headers[.wwwAuthenticate] = Self.challenge
+    }
+
+    /// The body has a Content-Encoding (RFC 9110 section 15.5.16).
+    package static var compressedBody: Problem {
+        var problem = Problem(
+            .unsupportedMediaType, status: 415,
+            detail:
+                "The body has a Content-Encoding, which is not supported. Send it uncompressed, without this header.")
+        problem.headers[.acceptEncoding] = "identity"
+        return problem
     }
 
     /// The client sent too many invalid tokens.
@@ -134,7 +165,8 @@ package struct Problem: Error, HTTPResponseError {
 
     package func response(from request: Request, context: some RequestContext) throws -> Response {
         self.log("request failed with an internal error", context.logger, route: context.endpointPath)
-        var headers: HTTPFields = [.contentType: Self.mediaType]
+        var headers = self.headers
+        headers[.contentType] = Self.mediaType
         if let retryIn { headers[.retryAfter] = String((retryIn + 999) / 1000) }
         return Response(
             status: self.status, headers: headers,

@@ -28,7 +28,8 @@ package struct RequestTimestamp: Hashable, Sendable, Decodable {
                 .init(
                     codingPath: decoder.codingPath,
                     debugDescription:
-                        "must be a time: milliseconds since the Unix epoch, or RFC 3339 such as 2026-11-21T17:45:00.250Z"
+                        "must be a time from 2001-09-10 to 2286: milliseconds since the Unix epoch, or RFC 3339 such as "
+                        + "2026-11-21T17:45:00.250Z"
                 ))
         }
         self = timestamp

@@ -43,7 +43,8 @@ extension JobService {
         }
     }
 
-    /// Uses the event's epoch for the record, so a job that this event already created is recognized.
+    /// Uses the event's epoch for the record, so a job that this event already created is recognized, also after it was erased: a
+    /// queue may deliver the event again, and that must not undo the erasure.
     private func create(
         _ created: CreatedJob, _ event: CloudEvent, _ actor: PersonID
     ) -> EventLoopFuture<EventOutcome> {
@@ -52,11 +53,15 @@ extension JobService {
             zone: created.zone, destination: created.destination, geocoded: created.geocoded,
             vendor: created.vendor, display: created.display, metadata: created.metadata,
             recipient: created.recipient, actor: actor)
-        return self.create(new, epoch: event.epoch).map { creation in
+        return self.ledger.wasErased(created.job, epoch: event.epoch).flatMap { wasErased in
+            wasErased
+                ? self.loop.makeSucceededFuture(Durable(value: .erased, replicas: nil))
+                : self.create(new, epoch: event.epoch)
+        }.map { creation in
             switch creation.value {
             case .created: .applied(nil, isReplicationUnconfirmed: creation.isReplicationUnconfirmed, isRepeat: false)
             case .exists(event.epoch, _): .applied(nil, isReplicationUnconfirmed: false, isRepeat: true)
-            case .exists: .superseded(nil)
+            case .exists, .erased: .superseded(nil)
             }
         }.flatMapErrorThrowing { error in
             guard let refused = error as? Refused, refused.isOfRider else { throw error }

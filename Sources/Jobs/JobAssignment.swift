@@ -108,7 +108,7 @@ extension JobService {
         return closed.and(former).flatMap { _, former in
             // Listed before the record names them, so that no job is missing from a list.
             self.ledger.list(
-                job, rider: parties.rider, customer: parties.customer, now: WallClock.nowMilliseconds
+                job, rider: parties.rider, customer: parties.customer, now: WallClock.nowMilliseconds, record: record
             ).flatMap {
                 self.ledger.assign(
                     job, to: parties.rider, of: parties.customer, expected: record.fence, occurredAt: occurredAt)
@@ -119,7 +119,8 @@ extension JobService {
         }
     }
 
-    /// Creates a job; if it has a rider, it becomes a task of that rider. Safe to repeat.
+    /// Creates a job; if it has a rider, it becomes a task of that rider. Safe to repeat. A job that was erased is not created
+    /// with the same epoch again.
     package func create(_ new: NewJob, epoch: String) -> EventLoopFuture<Durable<JobLedger.Creation>> {
         let listed = self.ledger.list(
             new.job, rider: new.rider, customer: new.customer, now: WallClock.nowMilliseconds)

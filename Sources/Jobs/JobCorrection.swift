@@ -118,7 +118,7 @@ extension JobService {
     ) -> Refused? {
         let status = correction.status
         if let expected, expected.id != record.head || expected.epoch.map({ $0 != record.epoch }) ?? false {
-            return Refused(overtakenBy: record.status, record.head)
+            return Refused(expected: expected, butIs: record.status, record.head)
         }
         guard record.kind.statuses.contains(status) else {
             let statuses = record.kind.statuses.map(\.rawValue).joined(separator: ", ")
@@ -160,7 +160,7 @@ extension JobService {
         let dropsRider = if case .refused = task { true } else { false }
         // Listed before the record names them, so that no job is missing from a list.
         return self.ledger.list(
-            job, rider: record.rider, customer: record.customer, now: WallClock.nowMilliseconds, isRefresh: true
+            job, rider: record.rider, customer: record.customer, now: WallClock.nowMilliseconds, record: record
         ).flatMap { self.ledger.correct(job, correction, of: record, dropsRider: dropsRider) }
     }
 

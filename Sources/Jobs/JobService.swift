@@ -136,7 +136,7 @@ package struct JobService: Sendable {
                 // The change that made it so may not have been finished.
                 return self.finish(job, by: actor).flatMapThrowing { throw refused }
             case .overtaken(let current, let head):
-                return loop.makeFailedFuture(Refused(overtakenBy: current, head))
+                return loop.makeFailedFuture(Refused(expected: expected, butIs: current, head))
             case .noSuchJob, .notTheirs: return loop.makeFailedFuture(Refused.noSuchJob)
             }
         }
@@ -162,7 +162,7 @@ package struct JobService: Sendable {
         self.ledger.recover(job).whenSuccess { recovery in
             guard let record = recovery?.record else { return }
             _ = self.ledger.list(
-                job, rider: record.rider, customer: record.customer, now: WallClock.nowMilliseconds, isRefresh: true)
+                job, rider: record.rider, customer: record.customer, now: WallClock.nowMilliseconds, record: record)
         }
     }
 

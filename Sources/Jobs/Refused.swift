@@ -1,6 +1,7 @@
 // Why a request is refused, by a rule or by a failure of Redis: one value for WebSocket and REST.
 
 package import EnrouteWire
+internal import LiveState
 internal import Redis
 
 /// A refusal with its error code and message.
@@ -20,6 +21,8 @@ package struct Refused: Error {
 
     static let changedConcurrently = Refused(
         code: .unavailable, message: "The job is being changed concurrently. Try again.")
+    package static let travelModeOff = Refused(
+        code: .travelModeOff, message: "Travel mode is off for this job. Switch it on first.")
     package static let otherDevice = Refused(
         code: .otherDevice,
         message: "Another device of this rider reports for this job. Switch travel mode on here to take over.")
@@ -61,5 +64,23 @@ package struct Refused: Error {
                 "The job has changed and is now \(status.rawValue). Read it, then repeat the request if it still applies.",
             status: status)
         self.head = head
+    }
+
+    /// The change was based on a state that no job can have. The job may be unchanged, so reading it again does not help.
+    package init(impossibleIfMatchFor status: JobStatus, _ head: StatusID) {
+        self.init(
+            code: .preconditionFailed,
+            message:
+                "If-Match names no state that a job can have. Send the job's ETag unchanged and without W/, or the ID of "
+                + "its newest status, in quotes.",
+            status: status)
+        self.head = head
+    }
+
+    /// - Parameter expected: the event on which the change was based.
+    init(expected: ExpectedHead?, butIs status: JobStatus, _ head: StatusID) {
+        self =
+            expected == .never
+            ? Refused(impossibleIfMatchFor: status, head) : Refused(overtakenBy: status, head)
     }
 }

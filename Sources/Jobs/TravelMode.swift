@@ -9,7 +9,8 @@ package import NIOCore
 extension JobService {
     /// - Parameters:
     ///   - reporter: the device that reports from now on. Reports of any other device are refused.
-    ///   - resumes: only goes on with what this device started; refused if another one has started since.
+    ///   - resumes: only goes on with what this device started; refused if another one has started since, or if travel mode was
+    ///     switched off since.
     /// - Returns: the deadline of travel mode, ms since the epoch.
     package func startTravel(
         _ job: JobID, by rider: PersonID, on reporter: Reporter, resumes: Bool = false
@@ -40,16 +41,20 @@ extension JobService {
                         message: "Travel mode requires the status \(allowed); the job is \(status.rawValue).",
                         status: status))
             case .timeLimit: return loop.makeFailedFuture(Self.timeLimit)
-            case .otherDevice: return self.resumeByFeed(job, by: rider, on: reporter)
+            case .otherDevice: return self.resumeByFeed(job, by: rider, on: reporter, otherwise: .otherDevice)
+            case .neverOn: return self.resumeByFeed(job, by: rider, on: reporter, otherwise: .travelModeOff)
+            case .switchedOff: return loop.makeFailedFuture(Refused.travelModeOff)
             }
         }
     }
 
-    /// The ledger names another device, which may have failed before the feed was opened for it. Then this one still reports.
-    private func resumeByFeed(_ job: JobID, by rider: PersonID, on reporter: Reporter) -> EventLoopFuture<Int64> {
+    /// The ledger names another device, which may have failed before the feed was opened for it, or it has lost that this one
+    /// started. If the feed is open for this device, it still reports.
+    private func resumeByFeed(
+        _ job: JobID, by rider: PersonID, on reporter: Reporter, otherwise refusal: Refused
+    ) -> EventLoopFuture<Int64> {
         self.feed.isOpen(job, for: rider, on: reporter).flatMap { isOpen in
-            isOpen
-                ? self.startTravel(job, by: rider, on: reporter) : self.loop.makeFailedFuture(Refused.otherDevice)
+            isOpen ? self.startTravel(job, by: rider, on: reporter) : self.loop.makeFailedFuture(refusal)
         }
     }
 

@@ -50,7 +50,7 @@ extension Routes {
             )
         }
         var request = request
-        let body = try await request.body.collect(upTo: Self.maxBodyBytes)
+        let body = try await Self.bodyBytes(of: request)
         request.body = RequestBody(buffer: body)
         let key = IdempotencyRecords.Key(
             text, of: grant.person, role: grant.role.rawValue, limits: grant.limitsOfKeys)

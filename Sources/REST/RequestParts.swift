@@ -37,10 +37,9 @@ extension Routes {
 
     /// Authenticates the caller and checks its rate limit and permission.
     package func grant(_ request: Request, _ context: GatewayRequestContext, _ verb: Verb) throws -> Grant {
-        guard let header = request.headers[.authorization] else {
-            throw Problem(
-                .unauthorized, status: 401,
-                detail: "The token is missing. Send it in the header Authorization: Bearer <JWT>.")
+        let authorization = request.headers[.authorization]
+        guard let header = authorization, header.hasScheme("bearer") else {
+            throw Problem(noTokenIn: authorization)
         }
         // A token is signed, so it is verified during a lockout.
         let attempt = try self.attempt(request, context) { self.settings.tokens.knows(bearer: header) }
@@ -70,6 +69,15 @@ extension Routes {
         return grant
     }
 
+    /// Reads the body.
+    ///
+    /// - Throws: 415 if it has a content coding, and 413 if it is too long.
+    static func bodyBytes(of request: Request) async throws -> ByteBuffer {
+        let codings = request.headers[values: .contentEncoding].flatMap { $0.split(separator: ",") }
+        guard codings.allSatisfy({ $0.trimmed.lowercased() == "identity" }) else { throw Problem.compressedBody }
+        return try await request.body.collect(upTo: Self.maxBodyBytes)
+    }
+
     /// Decodes the body.
     ///
     /// - Throws: 400 for malformed JSON (also if it is not UTF-8 or has duplicate members) or a number that does not fit into
@@ -77,7 +85,7 @@ extension Routes {
     package func body<Body: Decodable>(
         _ type: Body.Type, _ request: Request, _ context: GatewayRequestContext
     ) async throws -> Body {
-        try Self.decode(type, try await request.body.collect(upTo: Self.maxBodyBytes))
+        try Self.decode(type, try await Self.bodyBytes(of: request))
     }
 
     /// Decodes a body that may be missing.
@@ -87,7 +95,7 @@ extension Routes {
     func optionalBody<Body: Decodable>(
         _ type: Body.Type, _ request: Request, _ context: GatewayRequestContext
     ) async throws -> Body? {
-        let bytes = try await request.body.collect(upTo: Self.maxBodyBytes)
+        let bytes = try await Self.bodyBytes(of: request)
         return bytes.readableBytes == 0 ? nil : try Self.decode(type, bytes)
     }
 
@@ -97,14 +105,14 @@ extension Routes {
         }
         do {
             return try JSONDecoder().decode(type, from: Data(bytes.readableBytesView))
-        } catch let DecodingError.keyNotFound(key, _) {
-            throw Self.unprocessable("The body must contain \(key.stringValue).")
+        } catch let DecodingError.keyNotFound(key, place) {
+            throw Self.unprocessable("The body must contain \((place.codingPath + [key]).memberPath).")
         } catch let DecodingError.typeMismatch(_, place) where !place.codingPath.isEmpty {
-            throw Self.unprocessable("\(place.path) has the wrong type.")
+            throw Self.unprocessable("\(place.codingPath.memberPath) has the wrong type.")
         } catch let DecodingError.valueNotFound(_, place) where !place.codingPath.isEmpty {
-            throw Self.unprocessable("\(place.path) has the wrong type.")
+            throw Self.unprocessable("\(place.codingPath.memberPath) has the wrong type.")
         } catch let DecodingError.dataCorrupted(place) where !place.codingPath.isEmpty {
-            throw Self.unprocessable("\(place.path) \(place.debugDescription).")
+            throw Self.unprocessable("\(place.codingPath.memberPath) \(place.debugDescription).")
         } catch DecodingError.typeMismatch, DecodingError.valueNotFound {
             throw Self.unprocessable("The body must be a JSON object.")
         } catch DecodingError.dataCorrupted {
@@ -185,11 +193,6 @@ extension Routes {
             status: isReplicationUnconfirmed ? .accepted : status, headers: headers,
             body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
     }
-}
-
-extension DecodingError.Context {
-    /// The path of the member that the error is about, such as `destination.lat`.
-    fileprivate var path: String { self.codingPath.map(\.stringValue).joined(separator: ".") }
 }
 
 extension HTTPField.Name {

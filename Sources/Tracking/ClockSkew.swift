@@ -57,7 +57,6 @@ package struct ClockSkew: Hashable, Sendable {
         // Not a clock that is set by people; and sums of such times may overflow.
         guard abs(late.clamped) < Self.absurd else { return nil }
         if self.slack > 0, at > self.lastAt { self.slack -= min(self.slack, (at - self.lastAt) / 10) }
-        let isFirst = self.lastAt == 0
         self.step = min(Self.longestStep, max(1, at.subtractingReportingOverflow(self.lastAt).partialValue))
         self.lastAt = at
         let rest = late - self.correction
@@ -66,11 +65,10 @@ package struct ClockSkew: Hashable, Sendable {
             if rest < 0, self.correction != 0 { self.correct(by: late, at: at, shownAt) }
             return self.notice(now)
         }
-        // No delay makes a reading come from the future. So the first one is corrected at once, before it is shown: afterwards
-        // it takes long, and the reading of a device that takes over meanwhile would be the older one.
-        let isAhead = isFirst && rest < 0 && !isRefused
-        // Or the clock was taken for slower than it is: the messages before this one were delayed.
-        if isAhead || rest < 0 && late >= -Self.tolerance {
+        // No delay makes a reading come from the future. So it is corrected at once, before it is shown: otherwise the readings
+        // of a device that takes over, and of this one when its clock is set right, would be the older ones. Or the clock was
+        // taken for slower than it is: the messages before this one were delayed.
+        if rest < 0, !isRefused || late >= -Self.tolerance {
             self.adopt(late, at: at, now: now, shownAt)
             return nil
         }

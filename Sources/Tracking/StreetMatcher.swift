@@ -50,6 +50,8 @@ package struct StreetMatcher: Hashable, Sendable {
     static let leastDeviation = 6.0
     /// m: the usual difference between a way and the straight line of one step (β).
     static let usualDetour = 6.0
+    /// m: no rider is shown further from where the filter says, so a marker that changes streets moves less than twice as far.
+    static let furthestSnap = 25.0
     /// Candidates within so many m of each other show the same place.
     static let samePlace = 10.0
 
@@ -148,7 +150,7 @@ package struct StreetMatcher: Hashable, Sendable {
     /// Whether the street is close, and not one of several. On foot, riders leave the streets more often.
     private func isConvincing(_ candidate: StreetCandidate, _ deviation: Double, _ vehicle: Vehicle?) -> Bool {
         let isOnFoot = vehicle == .foot
-        guard candidate.meters <= (isOnFoot ? 1.2 : 2.5) * deviation else { return false }
+        guard candidate.meters <= min(Self.furthestSnap, (isOnFoot ? 1.2 : 2.5) * deviation) else { return false }
         var (same, all) = (0.0, 0.0)
         for state in self.states {
             let share = Self.exponential(state.likelihood)

@@ -18,4 +18,26 @@ import Testing
         ]
         for header in headers { #expect(header.credentials(ofScheme: "bearer") == nil, "\(header)") }
     }
+
+    @Test func `a header has its scheme whatever follows it`() {
+        for header in ["Bearer", "bearer ", "BEARER a.b.c", "Bearer  a"] {
+            #expect(header.hasScheme("bearer"), "\(header)")
+        }
+        for header in ["", " ", " Bearer a", "Basic eA==", "Bearera", "a.b.c"] {
+            #expect(!header.hasScheme("bearer"), "\(header)")
+        }
+    }
+
+    @Test func `a scheme can be repeated in a message, and what may be a token cannot`() {
+        for (header, scheme) in [
+            ("Basic YTpi", "Basic"), ("Link x", "Link"), ("AWS4-HMAC-SHA256 x", "AWS4-HMAC-SHA256"),
+            ("token ", "token"),
+        ] {
+            #expect(header.presentableScheme == scheme)
+        }
+        let headers = [
+            "", " ", " a", "eyJh.eyJp.c2ln", "eyJh.eyJp.c2ln x", "eyJhbGciOiJIUzI1NiJ9x x", "ä x", "a\u{7}b x",
+        ]
+        for header in headers { #expect(header.presentableScheme == nil, "\(header)") }
+    }
 }

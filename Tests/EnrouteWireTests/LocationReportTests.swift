@@ -41,6 +41,15 @@ import Testing
         #expect(try self.report(Self.fix(#""at":1700000000000,"# + members)) != nil)
     }
 
+    @Test func `a speed or heading of -1, as iOS writes what it has not measured, is unknown`() throws {
+        let members = #""at":1700000000000,"lat":41,"lon":12"#
+        let plain = try self.report(Self.fix(members))
+        #expect(plain != nil)
+        for unknown in [#","spd":-1"#, #","hdg":-1"#, #","spd":-1,"hdg":-1.0"#, #","spd":null,"hdg":-1"#] {
+            #expect(try self.report(Self.fix(members + unknown)) == plain)
+        }
+    }
+
     @Test(
         arguments: [
             (#""lat":1"#, "lat and lon"), (#""lon":1"#, "lat and lon"),

@@ -1,4 +1,5 @@
 import EnrouteWire
+import Foundation
 import Testing
 
 /// Texts and links that the order system writes for people.
@@ -65,6 +66,25 @@ import Testing
         #expect(Self.reason { $0.plate = String(repeating: "A", count: 21) }?.contains("card.plate") == true)
         for vehicle in Vehicle.allCases { #expect(Self.reason { $0.vehicle = vehicle.rawValue } == nil) }
         #expect(Self.reason { $0.vehicle = "Car" }?.contains("cargo_bike") == true)
+    }
+
+    @Test(arguments: ["\u{202e}onig", "a\u{2066}b", "a\u{2028}b", "a\u{85}b", "   ", "", "a\u{7f}", "\t"])
+    func `a vendor's name and address follow the same rules`(text: String) throws {
+        for member in ["name", "address"] {
+            let json = try JSONEncoder().encode([member: text])
+            let vendor = try JSONDecoder().decode(VendorDescription.self, from: json)
+            let fault = #expect(throws: VendorDescription.Impossible.self) { _ = try vendor.place() }
+            #expect(fault?.reason.hasPrefix("vendor.\(member) must be 1 to ") == true)
+        }
+    }
+
+    @Test func `a vendor's address may have lines, and its name has one`() throws {
+        func vendor(_ member: String) throws -> PickupPlace {
+            let json = try JSONEncoder().encode([member: "Via Appia 1\nRoma"])
+            return try JSONDecoder().decode(VendorDescription.self, from: json).place()
+        }
+        #expect(try vendor("address").address == "Via Appia 1\nRoma")
+        #expect(throws: VendorDescription.Impossible.self) { _ = try vendor("name") }
     }
 
     private static func json<Value>(_ text: String, _ parse: (UnsafeRawBufferPointer) -> Value?) -> Value? {

@@ -33,6 +33,12 @@ import Testing
     }
 
     @Test(arguments: [
+        #"["Ana \ud83d"]"#, #"["\ude00"]"#, #"["\ud83d\ud83d\ude00"]"#, #"{"\ud83d":1}"#, #"["\uD83D😀"]"#,
+        #"["\ud83d\u0041"]"#,
+    ])
+    func `half a surrogate pair is refused`(text: String) { #expect(Self.fault(text.utf8) == .loneSurrogate) }
+
+    @Test(arguments: [
         #"{"a":1,"a":1}"#, #"{"a":1,"b":{},"a":2}"#, #"[{"x":{"a":1,"\u0061":2}}]"#, #"{"":1,"":2}"#,
         #"{"\ud83d\ude00":1,"😀":2}"#,
     ])

@@ -110,6 +110,22 @@ import Testing
         #expect(Timestamp.milliseconds(text) == milliseconds)
     }
 
+    @Test func `a time after 2286 is one in the future, and one before 2001 is refused with the bound`() throws {
+        let event = try CloudEvent.structured(Self.text(#","time":"9999-12-31T23:59:59Z""#))
+        let future = self.fault { try event.checkTime(now: 1_795_284_000_000) }
+        #expect(future?.kind == .unusable && future?.reason.contains("in the future") == true)
+        let early = self.fault { _ = try CloudEvent.structured(Self.text(#","time":"1970-01-01T00:00:00Z""#)) }
+        #expect(early?.kind == .malformed && early?.reason.contains("2001-09-10 or later") == true)
+    }
+
+    @Test func `a member of the data is named with its path, alone and in a batch`() throws {
+        let body = Self.text(type: "created", data: #"{"job":"j","destination":{"lat":41.9}}"#)
+        let batch = try CloudEvent.batch(Data("[".utf8) + body + Data("]".utf8))
+        for event in [try CloudEvent.structured(body), try batch[0].get()] {
+            #expect(self.fault { _ = try JobEvent(event) }?.reason == "The data needs destination.lon.")
+        }
+    }
+
     @Test func `the request id identifies the event and is unique`() throws {
         func requestID(_ source: String, _ id: String) throws -> String {
             let text = #"{"specversion":"1.0","id":"\#(id)","source":"\#(source)","type":"t"}"#

@@ -81,6 +81,17 @@ import Testing
         ("created", #"{"job":"j","kind":"delivery","customer":"a","vendor":{"lat":9}}"#, "vendor.lat and vendor.lon"),
         ("created", #"{"job":"j","kind":"delivery","customer":"a","vendor":{"name":""}}"#, "vendor.name must be"),
         ("created", #"{"job":"j","kind":"delivery","customer":"a","vendor":{"address":" "}}"#, "vendor.address must"),
+        (
+            "created", #"{"job":"j","kind":"delivery","customer":"a","vendor":{"name":"\u202ea"}}"#,
+            "vendor.name must be"
+        ),
+        ("created", #"{"job":"j","destination":{"lat":9}}"#, "The data needs destination.lon."),
+        (
+            "created", #"{"job":"j","destination":{"lat":null,"lon":9}}"#,
+            "destination.lat in the data has the wrong type"
+        ),
+        ("created", #"{"job":"j","display":{"items":["a",7]}}"#, "display.items[1] in the data has the wrong type"),
+        ("created", #"{"job":"j","metadata":{"data":7}}"#, "metadata.data in the data has the wrong type"),
         ("assigned", #"{"job":"j"}"#, "needs rider, customer"), ("assigned", #"{"job":"j","rider":"r"}"#, "needs time"),
     ])
     func `an event that can never be applied is rejected with the reason`(type: String, data: String, reason: String)

@@ -35,12 +35,12 @@ import Testing
         try await Signed.in(as: "enroute", at: .ledger) { signed in
             let ledger = JobLedger(ledger: signed.client, settings: Self.settings)
             let (customer, now) = (PersonID("customer-1")!, Int64(1_795_248_617_611))
-            for _ in 0..<2 {
+            for epoch in ["epoch-1", "epoch-2"] {
                 try await ledger.list(Self.job, rider: Self.rider, customer: customer, now: now).get()
                 let new = NewJob(
                     job: Self.job, kind: .delivery, customer: customer, rider: Self.rider,
                     display: JobDisplay(note: "a"), actor: PersonID("service-1")!)
-                _ = try await ledger.create(new, epoch: "epoch-1").get()
+                _ = try await ledger.create(new, epoch: epoch).get()
                 try await ledger.refresh(Self.job, after: 1, ofCardOf: Self.rider).get()
                 let page = try await ledger.page(
                     of: .rider(Self.rider), after: nil, limit: 10, now: now

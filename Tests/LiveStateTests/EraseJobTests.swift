@@ -12,7 +12,7 @@ import Testing
 
     private static let arguments = ["epoch-1", "0", "300000"]
 
-    @Test func `only the fence stays of a job, and the other scripts treat it as missing`() async throws {
+    @Test func `only fence and epoch stay of a job, and the other scripts treat it as missing`() async throws {
         try await Stage.set { stage in
             try await stage.createJob(through: Stage.statusesUntilTransit)
             guard case .on(_, let fence) = try await stage.ledger.startTravel(for: Stage.job, by: Stage.rider).get()
@@ -24,7 +24,7 @@ import Testing
             #expect(answer == .answer(1, 2))
             #expect(try await stage.subscriber.messages.next().text == #"{"type":"erased"}"#)
             let left = try await stage.client.run("HGETALL", stage.jobKey).array?.map(\.text)
-            #expect(left == ["fence", "\(fence + 1)"])
+            #expect(left == ["fence", "\(fence + 1)", "erased", "epoch-1"])
             #expect((1...300_000).contains(try await stage.client.timeLeft(of: stage.jobKey)))
             #expect(try await stage.client.run("EXISTS", stage.logKey) == .integer(0))
 
@@ -48,10 +48,37 @@ import Testing
             #expect(try await stage.hasNoMessages())
 
             // A new job with this id has another history, and its feed opens only for greater fences.
-            let again = try await stage.createJob()
+            let again = try await stage.createJob(epoch: "epoch-2")
             #expect(again.fence == fence + 1 && again.head > StatusID("0-0")!)
             let log = try await ledger.log(of: Stage.job).get()
             #expect(log.count == 1)
+        }
+    }
+
+    @Test func `the last four records of a job that were erased are not created again, as long as that is remembered`()
+        async throws
+    {
+        try await Stage.set { stage in
+            for number in 1...5 {
+                try await stage.createJob(epoch: "epoch-\(number)")
+                let erasable = try await stage.ledger.erasable(Stage.job).get()
+                let erased = try await stage.ledger.erase(Stage.job, as: erasable?.version).get().value
+                #expect(erased == .erased(keys: 2))
+            }
+            #expect(try await stage.record("erased") == ["epoch-5 epoch-4 epoch-3 epoch-2"])
+            try await stage.leavesEverythingUnchanged {
+                for number in 2...5 {
+                    let answer = try await stage.ledger.create(Stage.newJob(), epoch: "epoch-\(number)").get()
+                    #expect(answer == .erased)
+                }
+            }
+            try await stage.createJob(epoch: "epoch-1")
+            // While another record exists, the job exists.
+            guard case .exists("epoch-1", _) = try await stage.ledger.create(Stage.newJob(), epoch: "epoch-5").get()
+            else {
+                Issue.record("created twice")
+                return
+            }
         }
     }
 
@@ -180,7 +207,8 @@ import Testing
             let erased = try await stage.ledger.erase(Stage.job, as: erasable.version).get().value
             #expect(erased == .erased(keys: 2))
             let left = try await stage.client.run("HKEYS", stage.jobKey).array?.compactMap(\.text)
-            #expect(left == ["fence"])
+            let hasEpoch = isReadable || change.contains("fence")
+            #expect(left == (hasEpoch ? ["fence", "erased"] : ["fence"]))
             #expect(try await stage.ledger.erasable(Stage.job).get() == nil)
             let again = try await stage.ledger.erase(Stage.job, as: erasable.version).get().value
             #expect(again == .noSuchJob)
@@ -193,7 +221,7 @@ import Testing
             let call = ValidCall(script: Scripts.eraseJob, keys: self.keys(stage), arguments: Self.arguments)
             var bad = badNames.map { (0, $0, "epoch must be") }
             bad += ["", "x", "-1", "1.5", String(repeating: "1", count: 16)].map { (1, $0, "fence must be") }
-            bad += badRetentions.map { (2, $0, "fence_ms must be") }
+            bad += badRetentions.map { (2, $0, "tombstone_ms must be") }
             try await call.refuses(bad, on: stage)
         }
     }

@@ -76,7 +76,7 @@ import Testing
             let erasable = try #require(try await stage.ledger.erasable(Stage.job).get())
             let erased = try await stage.ledger.erase(Stage.job, as: erasable.version).get().value
             #expect(erased == .erased(keys: 2))
-            try await stage.createJob()
+            try await stage.createJob(epoch: "epoch-2")
             let events = try await self.events(stage)
             #expect(events.map(\.kind) == [.created, .statusChanged, .erased, .created])
             #expect(events.map(\.version) == [1, 2, 3, 1])

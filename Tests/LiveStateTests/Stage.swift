@@ -139,14 +139,19 @@ extension RESPValue {
 extension Stage {
     /// Creates the job and moves it through these statuses.
     @discardableResult
-    func createJob(_ kind: JobKind = .delivery, through statuses: [JobStatus] = []) async throws -> JobRecord {
-        let new = NewJob(
-            job: Self.job, kind: kind, customer: Self.customer, rider: Self.rider, zone: ZoneID("berlin"),
-            destination: Coordinate(latitude: 52.5, longitude: 13.4), actor: PersonID("service-1")!)
-        _ = try await self.ledger.create(new, epoch: "epoch-1").get()
+    func createJob(
+        _ kind: JobKind = .delivery, through statuses: [JobStatus] = [], epoch: String = "epoch-1"
+    ) async throws -> JobRecord {
+        _ = try await self.ledger.create(Self.newJob(kind), epoch: epoch).get()
         for status in statuses { try await self.publish(status) }
         _ = try await self.subscriber.messages.next(statuses.count)
         return try #require(try await self.ledger.recover(Self.job).get()).record
+    }
+
+    static func newJob(_ kind: JobKind = .delivery) -> NewJob {
+        NewJob(
+            job: Self.job, kind: kind, customer: Self.customer, rider: Self.rider, zone: ZoneID("berlin"),
+            destination: Coordinate(latitude: 52.5, longitude: 13.4), actor: PersonID("service-1")!)
     }
 
     /// Moves the job to an allowed status.

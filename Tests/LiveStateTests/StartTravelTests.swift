@@ -47,7 +47,7 @@ import Testing
     @Test func `the record names the device that started last, and only that one may resume`() async throws {
         try await Stage.set { stage in
             try await stage.createJob(through: Stage.statusesUntilTransit)
-            var answers = [try await self.start(stage, on: "phone-1", resumes: true)]
+            var answers = [try await self.start(stage, on: "phone-1", resumes: false)]
             answers.append(try await self.start(stage, on: "phone-2", resumes: false))
             answers.append(try await self.start(stage, on: "phone-1", resumes: true))
             #expect(answers == [1, 1, -4])
@@ -76,13 +76,39 @@ import Testing
         }
     }
 
-    @Test func `the device of a rider that had the job before does not keep the next rider from resuming`() async throws
+    @Test func `nobody resumes what was never started or was switched off since, and a new start is possible`()
+        async throws
     {
         try await Stage.set { stage in
             try await stage.createJob(through: Stage.statusesUntilTransit)
-            try await stage.client.run("HSET", stage.jobKey, "reporter", "rider-10 phone-9")
-            let answer = try await self.start(stage, on: "phone-1", resumes: true)
-            #expect(answer == 1)
+            try await stage.leavesEverythingUnchanged {
+                let answer = try await self.start(stage, on: "phone-1", resumes: true)
+                #expect(answer == -6)
+            }
+            for device in ["phone-1", "~a"] {
+                let started = try await self.start(stage, on: device, resumes: false)
+                let stop = try await stage.run(
+                    Scripts.stopTravel, keys: [stage.jobKey, stage.eventStream], ["rider-1", "172800000", "", ""])
+                #expect(started == 1 && stop.array?.first == .integer(1))
+                try await stage.leavesEverythingUnchanged {
+                    let answer = try await self.start(stage, on: device, resumes: true)
+                    #expect(answer == -5)
+                }
+            }
+            let again = try await self.start(stage, on: "phone-1", resumes: false)
+            #expect(again == 1)
+        }
+    }
+
+    @Test func `a rider does not resume what the rider before has started, and its device does not matter`()
+        async throws
+    {
+        try await Stage.set { stage in
+            try await stage.createJob(through: Stage.statusesUntilTransit)
+            try await stage.client.run("HSET", stage.jobKey, "reporter", "rider-10 phone-9", "travel_active", "0")
+            let resumed = try await self.start(stage, on: "phone-1", resumes: true)
+            let started = try await self.start(stage, on: "phone-1", resumes: false)
+            #expect(resumed == -5 && started == 1)
         }
     }
 

@@ -51,15 +51,16 @@ package struct TopicSigner: Sendable {
     ///   - host: of the certificate and the confirmation.
     ///   - version: of the signature: 1 uses SHA-1, 2 uses SHA-256.
     ///   - sentAt: when SNS sent it.
+    ///   - timestamp: written instead of `sentAt`.
     ///   - change: modifies it after signing.
     package func envelope(
         _ message: String, as type: String = "Notification", host: String, version: Int = 2, id: String = "m-1",
-        topic: String = Self.topic, subject: String? = nil, sentAt: Date = .now,
+        topic: String = Self.topic, subject: String? = nil, sentAt: Date = .now, timestamp: String? = nil,
         _ change: (inout [String: String]) -> Void = { _ in }
     ) throws -> String {
         var members = [
             "Type": type, "MessageId": id, "TopicArn": topic, "Message": message,
-            "Timestamp": sentAt.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true)),
+            "Timestamp": timestamp ?? sentAt.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true)),
         ]
         members["Subject"] = subject
         if type != "Notification" {

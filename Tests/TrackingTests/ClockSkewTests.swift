@@ -101,6 +101,24 @@ import Testing
         #expect(ahead.allSatisfy { (0...600).contains($0) }, "\(ahead)")
     }
 
+    @Test(arguments: [-30, -25, -6] as [Int64])
+    func `a clock that jumps ahead during the trip is corrected before a reading is shown`(behind: Int64) {
+        var trip = Trip()
+        trip.ride(0..<300, behind: { $0 < 100 ? 0 : behind * 1000 }, delay: { 300 + $0 * 37 % 300 })
+        // Another device, whose clock is right, could take over at any time.
+        #expect(trip.shown.count == 300)
+        let ahead = trip.shown.enumerated().map { $1 - (Recordings.start + Int64($0) * 1000) }
+        #expect(ahead.allSatisfy { (-300...600).contains($0) }, "\(ahead)")
+    }
+
+    @Test func `one reading from the future costs at most two others`() {
+        var trip = Trip()
+        trip.ride(0..<300, behind: { $0 == 100 ? -25_000 : 0 })
+        #expect(trip.shown.count >= 298, "\(trip.shown.count)")
+        #expect(zip(trip.shown, trip.shown.dropFirst()).allSatisfy { $0 < $1 })
+        #expect(trip.validator.skew.correction == 0 && trip.notices.isEmpty)
+    }
+
     @Test func `one reading with an absurd time changes nothing`() {
         var trip = Trip()
         trip.ride(0..<300, behind: { $0 % 50 == 20 ? -400_000 : $0 % 50 == 40 ? .min / 2 : 0 })

@@ -116,6 +116,29 @@ private struct Nowhere: StreetSource {
         #expect(snapped(.car) && !snapped(.foot))
     }
 
+    @Test(arguments: [15, 50, 100] as [Double])
+    func `the marker is never far from where the filter says, however vague the phone is`(accuracy: Double) {
+        var (movement, other) = (ShownMovement(streets: Self.streets), ShownMovement())
+        var random = NoisyRide.Random(state: 5)
+        // Errors that last for 20 s.
+        let (lasting, deviation) = (0.95, accuracy / 1.5)
+        var error = SIMD2(0.0, 0.0)
+        var (furthest, count) = (0.0, 0)
+        for second in 0..<600 {
+            let fresh = SIMD2(random.normal(), random.normal()) * deviation * (1 - lasting * lasting).squareRoot()
+            error = error * lasting + fresh
+            // Standing for half of the time.
+            let read = SIMD2(Double(min(second, 300)) * 8, 500) + error
+            let fix = Self.fix(second, read.x, read.y, accuracy: accuracy)
+            let (shown, filtered) = (movement.show(fix, isAnew: false), other.show(fix, isAnew: false))
+            guard shown.isSnapped else { continue }
+            let away = Self.offset(shown) - Self.offset(filtered)
+            furthest = max(furthest, (away * away).sum().squareRoot())
+            count += 1
+        }
+        #expect(count > 50 && furthest <= StreetMatcher.furthestSnap + 0.1, "\(count) \(furthest) m")
+    }
+
     @Test func `without streets nothing is marked as moved`() {
         var (movement, other) = (ShownMovement(streets: Nowhere()), ShownMovement())
         for second in 0..<10 {

@@ -7,6 +7,8 @@ package struct StrictJSON {
         case syntax
         /// Not UTF-8, or with a byte order mark.
         case encoding
+        /// A text contains an escaped half of a surrogate pair, which is not a character.
+        case loneSurrogate
         /// An object has two members with the same name, which may be written differently.
         case duplicateMember
         /// Objects and arrays are nested too deeply.
@@ -200,7 +202,7 @@ package struct StrictJSON {
         throw .syntax
     }
 
-    /// Replaces escape sequences. A lone surrogate becomes U+FFFD; the decoder refuses it.
+    /// Replaces escape sequences.
     private static func unescaped(_ raw: UnsafeRawBufferPointer) throws(Fault) -> [UInt8] {
         var units: [UInt16] = []
         var rest = Substring(String(decoding: raw, as: UTF8.self)).utf16
@@ -227,7 +229,11 @@ package struct StrictJSON {
             default: throw .syntax
             }
         }
-        return Array(String(decoding: units, as: UTF16.self).utf8)
+        var bytes: [UInt8] = []
+        let isInvalid = transcode(
+            units.makeIterator(), from: UTF16.self, to: UTF8.self, stoppingOnError: true, into: { bytes.append($0) })
+        guard !isInvalid else { throw .loneSurrogate }
+        return bytes
     }
 }
 
@@ -252,6 +258,9 @@ extension StrictJSON.Fault {
         switch self {
         case .syntax: "\(what) must be \(form)."
         case .encoding: "\(what) must be \(form) in UTF-8 without a byte order mark."
+        case .loneSurrogate:
+            "\(what) must be \(form) in valid Unicode: an escape such as \\ud83d is half of a surrogate pair. "
+                + "A text was cut inside a character."
         case .duplicateMember: "\(what) must be \(form) without duplicate members: a member name occurs twice."
         case .depth: "\(what) must be \(form) with at most \(StrictJSON.maxDepth) nested levels."
         }

@@ -8,6 +8,11 @@ package enum Timestamp {
     /// - Parameter allowsSpace: whether a space may replace the `T`, which the RFC leaves to the application.
     /// - Returns: `nil` for any other text, and for times outside of `Fix.times`.
     package static func milliseconds(_ text: String, allowsSpace: Bool = false) -> Int64? {
+        self.unboundedMilliseconds(text, allowsSpace: allowsSpace).flatMap { Fix.times.contains($0) ? $0 : nil }
+    }
+
+    /// Parses a time like `milliseconds`, in the years 0 to 9999.
+    package static func unboundedMilliseconds(_ text: String, allowsSpace: Bool = false) -> Int64? {
         var digits = Digits(bytes: Array(text.utf8)[...])
         guard let year = digits.number(4), digits.take("-"), let month = digits.number(2), (1...12).contains(month),
             digits.take("-"), let day = digits.number(2), (1...Self.days(in: month, of: year)).contains(day),
@@ -17,8 +22,7 @@ package enum Timestamp {
             let offset = digits.offsetMinutes(), digits.isAtEnd
         else { return nil }
         let minutes = (Self.daysSinceEpoch(year, month, day) * 24 + hour) * 60 + minute - offset
-        let milliseconds = (minutes * 60 + second) * 1000 + fraction
-        return Fix.times.contains(milliseconds) ? milliseconds : nil
+        return (minutes * 60 + second) * 1000 + fraction
     }
 
     private static func days(in month: Int64, of year: Int64) -> Int64 {

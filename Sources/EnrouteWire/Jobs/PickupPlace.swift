@@ -102,18 +102,13 @@ public struct VendorDescription: Decodable, Sendable {
         guard place != nil || self.address != nil || self.name != nil else {
             throw Impossible(reason: "vendor needs lat and lon, address or name.")
         }
-        if let address, !GeocodedAddress.isAddress(address) {
-            throw Impossible(reason: "vendor.address must be 1 to \(GeocodedAddress.longest) characters.")
-        }
-        if let name, !Self.isName(name) {
+        if let address, !ShownText.isParagraph(address, longest: GeocodedAddress.longest) {
             throw Impossible(
-                reason: "vendor.name must be 1 to \(PickupPlace.longestName) characters without control characters.")
+                reason: "vendor.address must be 1 to \(GeocodedAddress.longest) printable characters or line breaks.")
+        }
+        if let name, !ShownText.isLine(name, longest: PickupPlace.longestName) {
+            throw Impossible(reason: "vendor.name must be 1 to \(PickupPlace.longestName) printable characters.")
         }
         return PickupPlace(place: place, name: self.name, address: self.address)
-    }
-
-    private static func isName(_ text: String) -> Bool {
-        (1...PickupPlace.longestName).contains(text.unicodeScalars.count)
-            && !text.unicodeScalars.contains { $0.value < 32 || $0.value == 127 }
     }
 }

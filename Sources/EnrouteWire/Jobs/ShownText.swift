@@ -2,9 +2,9 @@
 // only keep out what could mislead a reader or start something: control characters, overridden text directions, links that
 // are neither https nor a telephone number.
 
-enum ShownText {
+package enum ShownText {
     /// One line of text: 1 to `longest` characters, not only spaces, without control characters.
-    static func isLine(_ text: String, longest: Int) -> Bool {
+    package static func isLine(_ text: String, longest: Int) -> Bool {
         (1...longest).contains(text.unicodeScalars.count) && !text.allSatisfy(\.isWhitespace)
             && text.unicodeScalars.allSatisfy(Self.isShown)
     }

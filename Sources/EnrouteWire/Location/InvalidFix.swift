@@ -46,10 +46,10 @@ enum DecodedFix {
                 accuracy = try reader.optionalDouble(in: Fix.accuracies, "acc must be a radius from 0 to 10000 m")
             } else if name.equals("spd") {
                 try members.once(4)
-                speed = try reader.optionalDouble(in: Fix.speeds, "spd must be a speed from 0 to 340 m/s")
+                speed = try reader.measured(in: Fix.speeds, "spd must be a speed from 0 to 340 m/s")
             } else if name.equals("hdg") {
                 try members.once(5)
-                heading = try reader.optionalDouble(in: Fix.headings, "hdg must be a heading from 0 to 360 degrees")
+                heading = try reader.measured(in: Fix.headings, "hdg must be a heading from 0 to 360 degrees")
             } else if name.equals("mock") {
                 try members.once(6)
                 isMocked = try reader.null() ? false : reader.boolean()
@@ -87,6 +87,17 @@ enum DecodedFix {
 }
 
 extension JSONReader {
+    /// Reads a number that the phone may not have measured: `null`, or -1 as on iOS.
+    fileprivate mutating func measured(in range: ClosedRange<Double>, _ rule: StaticString) throws(BadMessage)
+        -> Double?
+    {
+        if self.null() { return nil }
+        let value = try self.double()
+        guard value != -1 else { return nil }
+        guard range.contains(value) else { throw BadMessage("\(rule)") }
+        return value
+    }
+
     /// Reads the array `fixes` of a message or a batch: the valid fixes and the invalid ones.
     ///
     /// - Parameter message: what contains them, for the error message.

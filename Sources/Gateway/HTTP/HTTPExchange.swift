@@ -315,6 +315,7 @@ package final class HTTPExchange: ChannelInboundHandler, RemovableChannelHandler
             "answered", metadata: [LogKey.trace: "\(trace.traceID)", LogKey.status: "\(refusal.status.code)"])
         let body = ByteBuffer(bytes: refusal.problem.json(trace))
         var headers = refusal.headers
+        for field in refusal.problem.headers { headers.add(name: field.name.rawName, value: field.value) }
         headers.add(name: "traceresponse", value: trace.traceresponse)
         headers.add(name: "content-type", value: Problem.mediaType)
         headers.add(name: "content-length", value: String(body.readableBytes))

@@ -64,6 +64,10 @@ enum Admission {
             self = ticket.map { .ticket(String($0.dropFirst(Self.ticketPrefix.count))) } ?? .session(nil)
             return
         }
+        guard header.hasScheme("bearer") else {
+            self = .refused(Refusal(status: .unauthorized, problem: Problem(noTokenIn: header)))
+            return
+        }
         // A token is signed, so it is verified during a lockout.
         let lockout = loop.quotas.lockout(of: address, at: NIODeadline.now().uptimeNanoseconds) {
             loop.settings.tokens.knows(bearer: header)

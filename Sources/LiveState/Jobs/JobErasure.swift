@@ -43,8 +43,9 @@ extension JobLedger {
         case overtaken
     }
 
-    /// How long the fence of an erased job stays: longer than any call takes that was sent before.
-    static let fenceLifetime = Duration.seconds(300)
+    /// How long it is remembered that a record was erased: as long as Amazon SQS can retain the event that created it. The
+    /// fence, which stays with it, is needed for some minutes.
+    static let tombstoneLifetime = Duration.seconds(14 * 86_400)
 
     /// Reads what an erasure needs. Unlike `recover`, it also reads a malformed record.
     ///
@@ -75,7 +76,7 @@ extension JobLedger {
             ],
             arguments: [
                 .text(version?.epoch ?? ""), .integer(version?.fence ?? 0),
-                .integer(Self.fenceLifetime.milliseconds),
+                .integer(Self.tombstoneLifetime.milliseconds),
             ]
         ).flatMapThrowing { answer in
             let parts = answer.value.array ?? []
@@ -88,11 +89,19 @@ extension JobLedger {
         }
     }
 
-    /// Whether the job was erased in the last minutes, and not created again: only its fence is left.
+    /// Whether the job was erased in the last 14 days, and not created again: its fence is left, and no status.
     package func wasErased(_ job: JobID) -> EventLoopFuture<Bool> {
         self.ledger.send(["HMGET", .text(self.keyspace.job(job)), "fence", "status"]).map { answer in
             guard let fields = answer.array, fields.count == 2 else { return false }
             return fields[0] != .null && fields[1] == .null
+        }
+    }
+
+    /// Whether the record of a job with this epoch was erased in the last 14 days. create_job decides; this spares a caller what it
+    /// would do before that.
+    package func wasErased(_ job: JobID, epoch: String) -> EventLoopFuture<Bool> {
+        self.ledger.send(["HGET", .text(self.keyspace.job(job)), "erased"]).map { answer in
+            answer.text?.split(separator: " ").contains(Substring(epoch)) == true
         }
     }
 

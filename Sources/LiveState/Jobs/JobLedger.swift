@@ -25,6 +25,8 @@ package struct JobLedger: Sendable {
     package enum Creation: Sendable, Hashable {
         case created(epoch: String, id: StatusID)
         case exists(epoch: String, head: StatusID)
+        /// The record with this epoch was erased.
+        case erased
     }
 
     /// Creates a job in the first status of its kind. Safe to repeat.
@@ -49,6 +51,7 @@ package struct JobLedger: Sendable {
                 json(new.recipient.flatMap { $0.isEmpty ? nil : $0.json }),
             ]
         ).flatMapThrowing { answer in
+            if answer.value == .array([.integer(-1)]) { return Durable(value: .erased, replicas: nil) }
             guard let parts = answer.value.array, parts.count == 3, let epoch = parts[1].text,
                 epoch.isNonce, let id = parts[2].text.flatMap({ StatusID($0) })
             else { throw self.ledger.refusal(of: self.keyspace.job(new.job), by: Scripts.createJob.name) }

@@ -14,6 +14,10 @@ extension JobLedger {
         case timeLimit(deadline: Int64)
         /// Another device of this rider has started since, so this one cannot resume.
         case otherDevice
+        /// Travel mode was switched off since, so no device can resume.
+        case switchedOff
+        /// Travel mode was never on, or the ledger has lost that it was.
+        case neverOn
     }
 
     /// - Parameters:
@@ -41,6 +45,8 @@ extension JobLedger {
             case (-2, _, let status?): return .notInStatus(status)
             case (-3, let deadline?, _): return .timeLimit(deadline: deadline)
             case (-4, _, _): return .otherDevice
+            case (-5, _, _): return .switchedOff
+            case (-6, _, _): return .neverOn
             default: break
             }
             throw self.ledger.refusal(of: self.keyspace.job(job), by: Scripts.startTravel.name)

@@ -66,15 +66,16 @@ extension JobLedger {
     ///
     /// - Parameters:
     ///   - now: ms since the epoch.
-    ///   - isRefresh: whether the record names them already, so the place in the lists stays.
+    ///   - record: of the job, if it exists. In the lists of the people whom it names already, the job stays at its place.
     package func list(
-        _ job: JobID, rider: PersonID?, customer: PersonID, now: Int64, isRefresh: Bool = false
+        _ job: JobID, rider: PersonID?, customer: PersonID, now: Int64, record: JobRecord? = nil
     ) -> EventLoopFuture<Void> {
         let lists = [rider.map { JobList.rider($0) }, .customer(customer)].compactMap { $0 }
+        let present = [record?.rider.map { JobList.rider($0) }, (record?.customer).map { .customer($0) }]
         let added = lists.map { list in
             let key = RedisCommand.Word.text(self.key(of: list))
             let lifetime = self.listLifetime.milliseconds
-            let condition: [RedisCommand.Word] = isRefresh ? ["NX"] : []
+            let condition: [RedisCommand.Word] = present.contains(list) ? ["NX"] : []
             let command = RedisCommand(["ZADD", key] + condition + [.integer(now), .text(job.text)])
             return self.writes.send(command).map { answer in
                 _ = self.writes.send(["PEXPIRE", key, .integer(lifetime)])

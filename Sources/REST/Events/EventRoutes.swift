@@ -20,7 +20,7 @@ extension Routes {
     @Sendable func receiveEvents(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
         if request.headers[Self.topicMessageType] != nil { return try await self.receiveSNSMessage(request, context) }
         let grant = try self.grant(request, context, .sendEvents)
-        let body = try await request.body.collect(upTo: Self.maxBodyBytes)
+        let body = try await Self.bodyBytes(of: request)
         let mediaType = request.headers[.contentType]
         switch mediaType?.prefix(while: { $0 != ";" }).lowercased().filter({ $0 != " " }) {
         case CloudEvent.batchMediaType:

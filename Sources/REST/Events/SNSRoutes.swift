@@ -26,7 +26,7 @@ extension Routes {
                 .forbidden, status: 403,
                 detail: "This gateway accepts no SNS topics. Ask the operator to allow the topic.")
         }
-        let body = try await request.body.collect(upTo: Self.maxBodyBytes)
+        let body = try await Self.bodyBytes(of: request)
         let message: SNSEnvelope
         do throws(EventFault) { message = try SNSEnvelope(body: body.readableBytesView) } catch {
             throw self.problem(error)
@@ -73,6 +73,13 @@ extension Routes {
                 detail: "The message is too old: it was sent at \(sentAt), and messages are accepted for \(seconds) s. "
                     + "Publish it again.")
         }
+        if refusal == .unreadableTime {
+            self.eventCounts.add(.eventsUnprocessable)
+            return Problem(
+                .forbidden, status: 403,
+                detail: "The message has no readable time, so its age is unknown: Timestamp must be RFC 3339, from "
+                    + "2001-09-10 to 2286.")
+        }
         if let problem = self.problem(ofFailed: attempt) { return problem }
         self.eventCounts.add(.eventsForged)
         let detail =
@@ -80,7 +87,7 @@ extension Routes {
             case .unknownTopic: "This gateway does not accept this SNS topic. Ask the operator to allow it."
             case .unknownAddress: "The certificate URL or the subscription URL does not belong to SNS."
             case .badCertificate(let reason): reason
-            case .badSignature, .unreachable, .tooOld:
+            case .badSignature, .unreachable, .tooOld, .unreadableTime:
                 "The signature is invalid. Signature versions 1 and 2 are supported."
             }
         return Problem(.forbidden, status: 403, detail: detail)

@@ -5,7 +5,7 @@ internal import Access
 internal import EnrouteWire
 internal import HTTPTypes
 internal import HTTPValues
-internal import Hummingbird
+package import Hummingbird
 internal import Jobs
 internal import LiveState
 internal import NIOCore
@@ -134,6 +134,13 @@ extension Routes {
     }
 }
 
+extension Response {
+    /// The router gives the answer to HEAD the length of an empty body. A stream has no length (RFC 9110 section 8.6).
+    package mutating func removeLengthOfEventStream() {
+        if self.headers[.contentType] == EventStream.mediaType { self.headers[.contentLength] = nil }
+    }
+}
+
 extension Problem {
     /// The problem for a failed sign-in.
     package init(_ refusal: SignInRefusal) {
@@ -143,7 +150,10 @@ extension Problem {
         case .rateLimited: self.init(.rateLimited, status: 429, detail: "Sign-in failed: \(refusal.reason).")
         case .insufficientState:
             self.init(Refused(code: .unavailable, message: "Sign-in failed: \(refusal.reason)."))
-        default: self.init(.unauthorized, status: 401, detail: "Sign-in failed: \(refusal.reason).")
+        default:
+            self.init(.unauthorized, status: 401, detail: "Sign-in failed: \(refusal.reason).")
+            // A link was refused, and no token.
+            self.headers[.wwwAuthenticate] = Self.challenge
         }
     }
 }

@@ -107,8 +107,8 @@ struct JobCondition: Hashable, Sendable {
             refused.head = record.head
             return refused
         }
-        let isExpected = self.expected?.matches(record) ?? !self.isImpossible
-        guard isExpected, !self.excluded.contains(where: { $0.matches(record) }) else {
+        guard !self.isImpossible else { return Refused(impossibleIfMatchFor: record.status, record.head) }
+        guard self.expected?.matches(record) ?? true, !self.excluded.contains(where: { $0.matches(record) }) else {
             return Refused(overtakenBy: record.status, record.head)
         }
         return nil

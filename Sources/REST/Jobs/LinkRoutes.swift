@@ -65,7 +65,7 @@ extension Routes {
         _ request: Request, _ context: GatewayRequestContext
     ) async throws -> (viewers: Int, lifetime: Duration) {
         var request = request
-        let bytes = try await request.body.collect(upTo: Self.maxBodyBytes)
+        let bytes = try await Self.bodyBytes(of: request)
         request.body = RequestBody(buffer: bytes)
         let body = bytes.readableBytes == 0 ? LinkBody() : try await self.body(LinkBody.self, request, context)
         let longest = Int(TrackingLinks.maxLifetime.components.seconds)

@@ -129,7 +129,7 @@ extension Routes {
     }
 
     private static func batch(_ request: Request) async throws -> LocationBatch {
-        let body = try await request.body.collect(upTo: Self.maxBodyBytes)
+        let body = try await Self.bodyBytes(of: request)
         return try body.withUnsafeReadableBytes { bytes in
             guard bytes.isUTF8, Self.isJSON(bytes) else { throw Self.badRequest("The body must be a JSON object.") }
             do throws(BadMessage) {

@@ -33,7 +33,7 @@ extension Routes {
             grant.reaches(job, customer: record.customer, rider: record.rider),
             !self.revocations.hides(job, from: grant.role)
         else { throw Problem(Refused.noSuchJob) }
-        let off = Refused(code: .travelModeOff, message: FixRefusal.travelModeOff.message)
+        let off = Refused.travelModeOff
         guard record.isTravelling else { throw Problem(off) }
         // If the reason could not be recorded, respond with an error, so that the phone reports it again.
         let isNoted = try await self.result(

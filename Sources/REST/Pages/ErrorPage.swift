@@ -86,6 +86,7 @@ extension Pages {
         page.add(json: problem.json(context.trace), as: "problem")
         var response = Self.response(page.bytes, file.contentType, caching: "no-store", status: problem.status)
         response.headers[.contentLanguage] = language.language
+        response.headers.append(contentsOf: problem.headers)
         if let retryIn = problem.retryIn { response.headers[.retryAfter] = String((retryIn + 999) / 1000) }
         return response
     }

@@ -206,10 +206,11 @@ extension Routes {
             throw Self.unprocessable("Operations can only take a rider offline. Riders go online themselves.")
         }
         let reason = body.reason ?? ""
-        guard reason.utf8.count <= RiderService.longestReason, !reason.utf8.contains(where: { $0 < 32 || $0 == 127 })
+        guard reason.isEmpty || ShownText.isLine(reason, longest: RiderService.longestReason),
+            reason.utf8.count <= RiderService.longestReason
         else {
             throw Self.unprocessable(
-                "reason must be at most \(RiderService.longestReason) bytes without control characters.")
+                "reason must be one line of at most \(RiderService.longestReason) bytes of printable characters.")
         }
         let result = try await self.result(
             of: self.riders.declare(

@@ -60,6 +60,7 @@ export const words = {
     travelFailed: 'Travel Mode was not changed. Please try again.',
     travelElsewhere: 'Another of your devices is now sharing your location for this task. Activate Travel Mode here to '
       + 'switch back.',
+    travelStopped: 'Travel Mode was switched off on another device or by your team.',
     travelOver: 'You’ve reached the time limit for sharing your location for this task.',
     timeLimit: 'Travel Mode stopped: it reached its time limit.',
     sharingOne: 'Sharing your location', sharingMany: (n) => `Sharing your location for ${n} tasks`,
@@ -159,6 +160,7 @@ export const words = {
     travelFailed: 'Der Fahrtmodus wurde nicht geändert. Bitte versuchen Sie es noch einmal.',
     travelElsewhere: 'Ein anderes Ihrer Geräte teilt jetzt den Standort für diesen Auftrag. Schalten Sie den '
       + 'Fahrtmodus hier ein, um zu diesem zurückzuwechseln.',
+    travelStopped: 'Der Fahrtmodus wurde auf einem anderen Gerät oder von Ihrem Team ausgeschaltet.',
     travelOver: 'Die Zeit zum Teilen des Standorts ist für diesen Auftrag um.',
     timeLimit: 'Der Fahrtmodus ist aus: seine Höchstdauer ist erreicht.',
     sharingOne: 'Ihr Standort wird geteilt', sharingMany: (n) => `Ihr Standort wird für ${n} Aufträge geteilt`,

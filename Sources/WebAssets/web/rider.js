@@ -60,7 +60,10 @@ const travel = new Travel(enroute, {
   presence: ({lat, lon}) => enroute.presence(presenceOf(rider, deviceName(), {lat, lon})),
   failed(job, {code}, {isOff = false} = {}) {
     if (isOff) return jobs.note(job, words.travelOffUnheard, 'travel');
-    const said = {network: words.travelNetwork, forbidden: words.travelOver, other_device: words.travelElsewhere};
+    const said = {
+      network: words.travelNetwork, forbidden: words.travelOver, other_device: words.travelElsewhere,
+      travel_mode_off: words.travelStopped,
+    };
     jobs.note(job, said[code] ?? words.travelFailed, 'travel');
   },
   settled: (job) => jobs.settled(job, 'travel'),

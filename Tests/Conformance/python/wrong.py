@@ -74,6 +74,27 @@ class FollowsTheEnded(Client):
             self._jobs[message["job"]] = job
 
 
+class ResumesForever(Client):
+    """Resumes journeys that were switched off elsewhere."""
+
+    def __init__(self, *args, **options):
+        super().__init__(*args, **options)
+        self.rider.forget = lambda _: None
+
+
+class StartsLater(Client):
+    """Starts a journey that failed without a connection, as soon as there is one."""
+
+    is_open = True
+
+
+class StaysSubscribed(Client):
+    """Believes that every `unsubscribe` arrives."""
+
+    async def _leave_later(self, job, seconds):
+        pass
+
+
 class ShowsHidden(Client):
     """Goes on showing the rider while tracking is paused."""
 
@@ -112,6 +133,7 @@ class NeverComesBack(Client):
 WRONG = {
     NoSince: ["resume", "resume-again"], StatusTwice: ["resume"], LosesStatuses: ["resume", "slow-reader"],
     IgnoresGoaway: ["goaway-without-close", "goaway-early-close"], TrustsEveryGateway: ["half-open"], StopsAtUnknown: ["unknown"],
+    ResumesForever: ["travel-refused-later"], StartsLater: ["travel-unsent"], StaysSubscribed: ["unfollow-refused"],
     NeverRefreshes: ["refresh"], FollowsTheEnded: ["ended"], ShowsHidden: ["hidden paused", "hidden ended"],
     ShowsOldLocations: ["old-location"], OwnClock: ["report-wrong-clock 2"], FloodsGateway: ["upgrade-refused", "many-jobs"],
     AlwaysComesBack: ["close-for-good 4502", "close-for-good 4777", "refused-sign-in"],

@@ -131,8 +131,8 @@ import Testing
                     ["HDEL", "job:{order-1}", "customer"], ["SET", "job:{order-1}", "x"],
                     ["SET", "job:{order-1}:links", "x"],
                 ]
-                for change in changes {
-                    _ = try await gateway.travellingJob("order-1")
+                for (index, change) in changes.enumerated() {
+                    _ = try await gateway.travellingJob("order-1", epoch: "epoch-\(index)")
                     _ = try await gateway.client.send(RedisCommand(change.map { .text($0) })).get()
                     let read = try await gateway.rest("GET", "/api/v1/jobs/order-1", by: "orders", .service)
                     let isRecord = change[1] == "job:{order-1}"

@@ -108,6 +108,28 @@ import Testing
         }
     }
 
+    @Test func `I7: an event that is delivered again does not bring back the job that it created and that was erased`()
+        async throws
+    {
+        try await Self.run { sender in
+            #expect(try await sender.send(Self.created).outcome == "applied")
+            let path = "/api/v1/jobs/j1"
+            let erased = try await sender.gateway.rest("DELETE", path, by: "orders", .service)
+            #expect(erased.status == 204)
+            let again = try await sender.send(Self.created)
+            #expect(again.outcome == "superseded" && again.status == 200, "\(again)")
+            #expect(try await sender.gateway.rest("GET", path, by: "orders", .service).status == 404)
+            let listed = try await sender.gateway.client.run("EXISTS", "jobs:customer:{anna}", "jobs:rider:{rider-1}")
+            #expect(listed == .integer(0))
+            // Another event creates the job, and then the first one still does not undo a second erasure.
+            let other = Self.event("e-9", "created", #"{"job":"j1","kind":"delivery","customer":"anna"}"#, second: 9)
+            #expect(try await sender.send(other).outcome == "applied")
+            #expect(try await sender.gateway.rest("DELETE", path, by: "orders", .service).status == 204)
+            for event in [Self.created, other] { #expect(try await sender.send(event).outcome == "superseded") }
+            #expect(try await sender.gateway.rest("GET", path, by: "orders", .service).status == 404)
+        }
+    }
+
     @Test func `events in any order, retried while they cannot be applied yet, reach the final status`() async throws {
         try await Self.run { sender in
             let way = [
@@ -142,8 +164,10 @@ import Testing
             let data = #"{"job":"j1","customer":"bert"}"#
             let future = Date(timeIntervalSinceNow: 3600).ISO8601Format()
             for (type, data) in [("assigned", data), ("status", #"{"job":"j1","status":"accepted"}"#)] {
-                let refused = try await sender.send(Self.event("e-future-\(type)", type, data, time: future))
-                #expect(refused.status == 422 && refused.detail?.contains("time is in the future") == true)
+                for time in [future, "9999-12-31T00:00:00Z"] {
+                    let refused = try await sender.send(Self.event("e-\(time)-\(type)", type, data, time: time))
+                    #expect(refused.status == 422 && refused.detail?.contains("time is in the future") == true)
+                }
             }
             let record = try await sender.gateway.ledger.recover(JobID("j1")!).get()?.record
             #expect(record?.customer != PersonID("bert") && record?.status == .pendingVendorAcceptance)

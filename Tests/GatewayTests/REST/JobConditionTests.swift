@@ -48,6 +48,16 @@ import Testing
             Self.isMet(Self.record(), ifMatch: [tag, tag]) == nil && Self.isMet(Self.record(), ifMatch: [""]) == nil)
     }
 
+    @Test func `a tag that no job can have is refused as such, and one of another state as a change`() throws {
+        for tag in ["W/\"8k2p.1795248617611-42.3-0\"", "\"\"", "\"x\"", "\"8k2p.1795248617611-42.x-0\""] {
+            let refusal = try #require(JobCondition(ifMatch: [tag], ifNoneMatch: [])?.refusal(for: Self.record()))
+            #expect(refusal.code == .preconditionFailed && refusal.head == Self.record().head)
+            #expect(refusal.message.hasPrefix("If-Match names no state that a job can have."), "\(tag)")
+        }
+        let other = try #require(JobCondition(ifMatch: ["\"1-1\""], ifNoneMatch: [])?.refusal(for: Self.record()))
+        #expect(other.message.hasPrefix("The job has changed"))
+    }
+
     @Test func `If-None-Match is met unless it names the state or any`() {
         let tag = "\"8k2p.1795248617611-42.3-0\""
         for header in ["*", tag, "W/\(tag)", "\"x\", \(tag)"] {

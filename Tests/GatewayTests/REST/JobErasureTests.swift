@@ -97,7 +97,7 @@ import Testing
             let events = try await gateway.events(about: JobID("order-1")!)
             #expect(events.map(\.kind) == [.erased] && events[0].data == "{}", "\(events)")
             let record = try await gateway.client.run("HKEYS", "job:{order-1}").array?.compactMap(\.text)
-            #expect(record == ["fence"])
+            #expect(record == ["fence", "erased"])
             let travel = try await gateway.client.run("GET", "job:{order-1}:travel").text
             #expect(travel?.contains("rider-1") != true)
             // The rider's phone may have been refused after the erasure: counts and times, for at most a minute.

@@ -103,6 +103,19 @@ import Testing
         }
     }
 
+    @Test(arguments: ["yesterday", "2026-11-21", "9999-12-31T23:59:59Z"])
+    func `a genuine message whose time cannot be read is refused with the reason`(timestamp: String) async throws {
+        try await Self.run { scenario in
+            let envelope = try scenario.signer.envelope(
+                EventRoutesTests.created, host: scenario.host, timestamp: timestamp)
+            let answer = try await scenario.post(envelope)
+            #expect(answer.status == 403 && answer.text.contains("has no readable time"), "\(answer)")
+            #expect(!answer.text.contains("too old"), "\(answer)")
+            let isCounted = try await scenario.metric(#"enroute_events_refused_total{reason="unprocessable"} 1"#)
+            #expect(isCounted)
+        }
+    }
+
     @Test func `SNS retries an event that cannot be applied yet, and drops one that never can`() async throws {
         try await Self.run { scenario in
             let early = try scenario.signer.envelope(EventRoutesTests.status("e-1", "accepted"), host: scenario.host)

@@ -49,6 +49,31 @@ import Testing
         }
     }
 
+    @Test(arguments: ["status", "corrections"])
+    func `a weak or empty tag is refused with advice that leads on, and not as a change of the job`(route: String)
+        async throws
+    {
+        try await within {
+            try await RunningGateway.run(isSecure: false) { gateway in
+                _ = try await gateway.travellingJob()
+                let read = try await gateway.rest("GET", "/api/v1/jobs/job-1", by: "orders", .service)
+                let tag = try #require(read.headers["etag"])
+                @Sendable func change(_ tag: String) async throws -> RESTResponse {
+                    try await gateway.rest(
+                        "POST", "/api/v1/jobs/job-1/\(route)", by: "orders", .service,
+                        #"{"status":"work_in_progress","reason":"It was set by mistake."}"#,
+                        headers: ["If-Match: \(tag)"])
+                }
+                for never in ["W/\(tag)", "\"\""] {
+                    let refused = try await change(never)
+                    #expect(refused.status == 412 && refused.member("jobStatus") == "on_the_way", "\(refused)")
+                    #expect(refused.text.contains("If-Match names no state that a job can have."), "\(refused)")
+                }
+                #expect(try await change(tag).status == 200)
+            }
+        }
+    }
+
     @Test(arguments: ["", "a b", "ä", String(repeating: "k", count: 129)])
     func `an invalid idempotency key is refused, and nothing is changed`(key: String) async throws {
         try await within {

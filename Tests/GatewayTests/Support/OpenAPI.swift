@@ -56,7 +56,7 @@ struct OpenAPI: Sendable {
                 let schema = JSONSchema(document: self.document)
                 faults += schema.faults(of: .text(text), by: wanted["schema"] ?? .null, at: "\(name) \(header)")
             }
-            for header in ["ETag", "Enroute-Durability", "Retry-After"]
+            for header in ["ETag", "Enroute-Durability", "Retry-After", "WWW-Authenticate"]
             where answer.headers[header.lowercased()] != nil && response["headers"]?[header] == nil {
                 faults.append("\(name): the header \(header) is not documented")
             }

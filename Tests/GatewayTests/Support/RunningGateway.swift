@@ -174,14 +174,15 @@ struct RunningGateway: Sendable {
 
     /// Creates a service visit that is on its way, so its rider may switch travel mode on.
     func travellingJob(
-        _ name: String = "job-1", customer: String = "anna", rider: String = "rider-1", zone: ZoneID? = nil
+        _ name: String = "job-1", customer: String = "anna", rider: String = "rider-1", zone: ZoneID? = nil,
+        epoch: String? = nil
     ) async throws -> JobID {
         let job = JobID(name)!
         _ = try await self.ledger.create(
             NewJob(
                 job: job, kind: .service, customer: PersonID(customer)!, rider: PersonID(rider)!, zone: zone,
                 destination: Coordinate(latitude: 41.9, longitude: 12.5), actor: PersonID("service")!),
-            epoch: "epoch-\(name)"
+            epoch: epoch ?? "epoch-\(name)"
         ).get()
         _ = try await self.ledger.publish(.onTheWay, of: job, by: PersonID("service")!, source: "event").get()
         return job

@@ -6,6 +6,32 @@ import Testing
 
 @testable import Enroute
 
+#if canImport(FoundationNetworking)
+    import FoundationNetworking
+#endif
+
+/// What a credential function answers.
+private actor Answers<Value: Sendable> {
+    private(set) var value: Value
+    init(_ value: Value) { self.value = value }
+    func set(_ value: Value) { self.value = value }
+}
+
+/// Polls until `look` is true; the time limit of the suite ends it.
+private func eventually(_ look: () async -> Bool) async throws {
+    while await !look() { try await Task.sleep(for: .milliseconds(5)) }
+}
+
+extension FakeGateway {
+    fileprivate func configuration(
+        _ credential: @escaping @Sendable () async throws -> Credential?
+    ) -> EnrouteClient.Configuration {
+        var configuration = self.configuration
+        configuration.credential = credential
+        return configuration
+    }
+}
+
 /// The actor with a gateway in this process: what an app sees.
 @Suite(.timeLimit(.minutes(2))) struct ClientTests {
     private static let job: JobID = "visit-1"
@@ -140,6 +166,102 @@ import Testing
         for await state in client.connectionStates where state.isOpen { break }
         await client.stop()
     }
+
+    @Test func `without a credential a loop throws, also one that starts after the refusal, and works after a sign-in`()
+        async throws
+    {
+        let (gateway, token) = (FakeGateway(), Answers<Credential?>(nil))
+        await gateway.addJob(Self.job)
+        let client = EnrouteClient(await gateway.configuration { await token.value })
+        await client.start()
+        for await state in client.connectionStates { if case .refused = state { break } }
+        let views = await #expect(throws: EnrouteError.self) { for try await _ in client.job(Self.job) {} }
+        let events = await #expect(throws: EnrouteError.self) {
+            for try await _ in client.statusEvents(of: Self.job) {}
+        }
+        #expect(views?.code == .unauthorized && events?.code == .unauthorized)
+        await token.set(.token("t"))
+        await client.start()
+        for try await view in client.job(Self.job) {
+            #expect(view.status == .assigned)
+            break
+        }
+        await client.stop()
+    }
+
+    /// A client whose time passes so fast that its 15 s are over in 0.1 s.
+    private func fastClient(_ gateway: FakeGateway, _ credential: @escaping @Sendable () async -> Credential?) async
+        -> EnrouteClient
+    {
+        EnrouteClient(await gateway.configuration(credential), timebase: Timebase(speed: 150))
+    }
+
+    @Test func `a credential function that hangs once delays a report in the background, and does not stop reports`()
+        async throws
+    {
+        let (gateway, hangs) = (FakeGateway(), Answers(false))
+        await gateway.addJob(Self.job, status: .onTheWay)
+        let client = await self.fastClient(gateway) {
+            if await hangs.value { await Self.hang() }
+            return .token("t")
+        }
+        await client.start()
+        for await state in client.connectionStates where state.isOpen { break }
+        await hangs.set(true)
+        await client.enterBackground()
+        await client.rider.report(Fix(place: Self.home, measuredAt: Date()), for: [Self.job])
+        let error = await #expect(throws: EnrouteError.self) { try await client.rest.job(Self.job) }
+        #expect(error?.code == .network && error?.isRetryable == true)
+        #expect(error?.message == "The app's credential function did not answer within 15 s.")
+        await hangs.set(false)
+        var outcomes = await client.openOutcomes().makeAsyncIterator()
+        await client.rider.report(Fix(place: Self.home, measuredAt: Date()), for: [Self.job])
+        #expect(await outcomes.next() == .accepted(Self.job))
+        await client.stop()
+    }
+
+    /// Ignores its cancellation, as some sign-in libraries do.
+    private static func hang() async { await withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in } }
+
+    @Test func `a request whose task is cancelled returns at once, over the socket and over REST`() async throws {
+        let gateway = FakeGateway()
+        await gateway.addJob(Self.job, status: .onTheWay)
+        let asked = Answers(0)
+        let client = EnrouteClient(
+            await gateway.configuration {
+                await asked.set(await asked.value + 1)
+                if await asked.value > 1 { await Self.hang() }
+                return .token("t")
+            })
+        await client.start()
+        for await state in client.connectionStates where state.isOpen { break }
+        await gateway.freeze()
+        let began = ContinuousClock.now
+        let travel = Task { try await client.rider.startTravel(Self.job) }
+        let rest = Task { try await client.rest.job(Self.job) }
+        try await eventually { await gateway.received.last?.contains("travel") == true }
+        try await eventually { await asked.value == 2 }
+        travel.cancel()
+        rest.cancel()
+        let errors = [
+            await #expect(throws: EnrouteError.self) { _ = try await travel.value },
+            await #expect(throws: EnrouteError.self) { _ = try await rest.value },
+        ]
+        for error in errors { #expect(error?.code == .cancelled && error?.isRetryable == false) }
+        #expect(began.duration(to: .now) < .milliseconds(ClientMachine.answerWithin))
+        await client.stop()
+    }
+
+    #if canImport(FoundationNetworking)
+        @Test func `a URLSession without WebSocket names the transport that has one`() async throws {
+            let url = try #require(URL(string: "ws://127.0.0.1:1/v1"))
+            let socket = try await URLSessionTransport().connect(to: url, subprotocol: "enroute.v1")
+            let error = await #expect(throws: (any Error).self) { try await socket.receive() }
+            // With a libcurl that has WebSocket, the connection is refused.
+            #expect((error as? URLError)?.code != .unsupportedURL)
+            #expect((error as? TransportError)?.description.contains("NIOTransport") != false)
+        }
+    #endif
 
     /// Runs alone in a process of its own (`make test-client`), because other tests need memory too.
     @Test(

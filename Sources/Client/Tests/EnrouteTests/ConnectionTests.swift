@@ -38,6 +38,51 @@ import Testing
         #expect(client.finished[1]??.code == Reconnecting.errorCode(for: code))
     }
 
+    @Test func `whoever follows after the refusal learns of it at once, until the next start`() {
+        var client = PlayedClient()
+        client.credential = nil
+        client.start()
+        client.change { $0.follow(Self.job, viewer: 1, at: $1) }
+        client.change { $0.follow(Self.job, reader: 2, after: nil, at: $1) }
+        client.change { $0.watch("rome", consumer: 3, at: $1) }
+        for consumer in 1...3 { #expect(client.finished[consumer]??.code == .unauthorized) }
+        #expect(client.machine.follows.isEmpty && client.machine.watches.isEmpty)
+        client.credential = .token("t")
+        client.start()
+        client.change { $0.follow(Self.job, viewer: 4, at: $1) }
+        client.welcome()
+        client.machine.received(
+            FollowedViewTests.subscribed(), attempt: client.machine.connection.attempt, at: client.moment)
+        client.pass(0)
+        #expect(client.finished[4] == nil && client.machine.follows[Self.job]?.view.view != nil)
+    }
+
+    @Test func `whoever follows while an expired token is renewed keeps waiting`() {
+        var client = PlayedClient.open()
+        client.pass(10_000)
+        client.closes(4005, "expired")
+        client.pass(0)
+        #expect(client.state == .refused(CloseReason(code: 4005, reason: "expired")))
+        client.change { $0.follow(Self.job, viewer: 1, at: $1) }
+        client.credential = .token("newer")
+        client.start()
+        client.welcome()
+        #expect(client.finished.isEmpty && client.sent("subscribe").count == 1)
+    }
+
+    @Test func `a credential function that hangs is given up after 15 s, and named`() {
+        var client = PlayedClient()
+        client.hangsCredential = true
+        client.start()
+        client.pass(15_000)
+        let reason = client.machine.connection.lastCloseReason?.reason
+        #expect(reason == "The app's credential function did not answer within 15 s.")
+        client.hangsCredential = false
+        client.pass(3_000)
+        client.welcome()
+        #expect(client.state == self.open)
+    }
+
     @Test(arguments: [1000, 1001, 1006, 1011, 4000, 4001, 4002, 4003, 4004, 4006, 4008] as [UInt16])
     func `after other close codes the client reconnects within 3 s and subscribes again`(code: UInt16) {
         var client = PlayedClient.open()

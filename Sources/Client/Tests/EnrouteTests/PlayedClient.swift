@@ -29,6 +29,8 @@ struct PlayedClient {
     /// What happened, each line once: `<ms> <event>`, as the scripts of faults write it.
     var log: [String] = []
     var credential: Credential? = .token("t")
+    /// Whether the app's credential function never answers.
+    var hangsCredential = false
 
     init(random: Double = 0.5) { self.machine = ClientMachine(random: { random }) }
 
@@ -103,6 +105,7 @@ struct PlayedClient {
         switch effect {
         case .connection(.fetchCredential(let attempt)):
             self.fetches += 1
+            if self.hangsCredential { return }
             let (credential, moment) = (self.credential, self.moment)
             self.machine.connection(at: moment) { $0.received(credential, attempt: attempt, at: moment) }
         case .connection(.open(let attempt)):

@@ -190,6 +190,16 @@ import Testing
         #expect(client.sent("location").count == 2 && client.outcomes == [.accepted(Self.job), .accepted("visit-2")])
     }
 
+    @Test func `an app that no longer waits gets its answer at once, and a late one means nothing`() {
+        var client = PlayedClient.open()
+        let request = client.request(.availability(.online, device: nil))
+        client.change { machine, _ in machine.cancel(request) }
+        #expect(client.error(of: request)?.code == .cancelled && client.error(of: request)?.isRetryable == false)
+        client.says(#"{"type":"ok","replyTo":"availability","ref":"\#(request)"}"#)
+        client.pass(15_000)
+        #expect(client.error(of: request)?.code == .cancelled && client.machine.timers.isEmpty)
+    }
+
     @Test func `two followers share a subscription, and the last one ends it`() {
         var client = PlayedClient.open()
         for viewer in 1...2 { client.change { $0.follow(Self.job, viewer: viewer, at: $1) } }

@@ -307,6 +307,24 @@ import Testing
         }
     }
 
+    @Test func `a phone does not resume what its rider ended on another device, until it is asked to`() async throws {
+        try await Stage.open { stage in
+            try await self.visit(try await stage.client(role: "service", "orders").rest)
+            let phone = try await stage.client(role: "rider", "rider-7")
+            let tablet = try await stage.client(role: "rider", "rider-7")
+            try await self.opens(phone, tablet)
+            try await phone.rider.startTravel(Self.job)
+            try await tablet.rider.stopTravel(Self.job)
+            var outcomes = await phone.openOutcomes().makeAsyncIterator()
+            await phone.enterBackground()
+            await phone.wake()
+            let outcome = await outcomes.next()
+            guard case .refused(Self.job, let error)? = outcome else { throw TransportError("\(outcome as Any)") }
+            #expect(error.code == .travelModeOff)
+            #expect(try await phone.rider.startTravel(Self.job) != nil)
+        }
+    }
+
     @Test func `a location without travel mode is refused, and the rider learns why`() async throws {
         try await Stage.open { stage in
             try await self.visit(try await stage.client(role: "service", "orders").rest)

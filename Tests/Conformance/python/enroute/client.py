@@ -39,6 +39,7 @@ class Client:
         self._on_view, self._on_status = on_view or nothing, on_status or nothing
         self._on_connection, self._on_error = on_connection or nothing, on_error or nothing
         self._jobs, self._answers, self._refs = {}, {}, itertools.count(1)
+        self._not_left = set()  # Jobs whose `unsubscribe` the gateway refused: this connection still follows them.
         self._socket = None  # Only while signed in.
         self._token, self._stopped, self._leave_at = None, asyncio.Event(), None
         self._heard, self._is_asking, self._server_ahead = 0.0, False, 0.0  # In seconds.
@@ -89,6 +90,14 @@ class Client:
         if self._jobs.pop(job, None) and self._socket:
             self._send({"type": "unsubscribe", "job": job})
 
+    @property
+    def is_open(self):
+        return self._socket is not None
+
+    def failed(self, job, code):
+        """Tells the application what nobody waits for."""
+        self._on_error(job, code)
+
     def cursor(self, job):
         return self._jobs[job].since
 
@@ -134,6 +143,7 @@ class Client:
                 opened, self._heard = self.clock.elapsed(), self.clock.elapsed()
                 self._server_ahead = welcome["serverTime"] / 1000 - self.clock.now()
                 self._socket, self._outgoing = socket, asyncio.Queue()
+                self._not_left.clear()
                 self._on_connection("open", None)
                 tasks = [asyncio.create_task(task) for task in (
                     self._write(socket, self._outgoing), self._watch_silence(socket),
@@ -224,6 +234,8 @@ class Client:
     def _subscribe(self, jobs, at_most=100):
         if not self._socket:
             return
+        for job in self._not_left.intersection(jobs):
+            self._send({"type": "unsubscribe", "job": job})
         # 20 jobs with their cursors stay well below 4 KiB.
         size = min(at_most, 20)
         for some in (jobs[start:start + size] for start in range(0, len(jobs), size)):
@@ -251,6 +263,7 @@ class Client:
                 self._on_view(job.view)
             if type == "ended":
                 self._jobs.pop(job.view.job, None)
+                self.rider.forget(job.view.job)
 
     def _answered(self, message):
         answer = self._answers.get(message.get("ref"))
@@ -258,6 +271,13 @@ class Client:
             answer.set_result(message) if message["type"] == "ok" else answer.set_exception(Refused(message))
         elif message["type"] == "ok" and message.get("replyTo") == "location":
             self.rider.accepted(message.get("seq"))
+        elif message["type"] == "ok" and message.get("replyTo") == "unsubscribe":
+            self._not_left.discard(message.get("job"))
+        elif message["type"] == "error" and message.get("replyTo") == "unsubscribe" and message.get("retry"):
+            self._not_left.add(message["job"])
+            asyncio.create_task(self._leave_later(message["job"], message.get("retryInMs", 1000) / 1000))
+        elif message["type"] == "error" and message.get("replyTo") == "subscribe" and message.get("job") in self._not_left:
+            pass  # `_leave_later` sends it again.
         elif message["type"] == "error" and message.get("replyTo") == "subscribe":
             jobs = [message["job"]] if message.get("job") else list(self._jobs)
             if message.get("retry"):
@@ -276,3 +296,13 @@ class Client:
         if socket is self._socket:
             self._subscribe([job for job in jobs if job in self._jobs])
 
+    async def _leave_later(self, job, seconds):
+        """Sends an `unsubscribe` again, and the `subscribe` of a job that the application follows again meanwhile."""
+        socket = self._socket
+        await self.clock.sleep(seconds)
+        if socket is not self._socket or job not in self._not_left:
+            return
+        if job in self._jobs:
+            self._subscribe([job])
+        else:
+            self._send({"type": "unsubscribe", "job": job})

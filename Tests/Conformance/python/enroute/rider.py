@@ -1,23 +1,43 @@
 """A rider's side: travel mode, and reports at the pace that the gateway asks for. Of each trip only the newest fix waits."""
 
-from .errors import Refused
+import secrets
+
+from .errors import Disconnected, Refused
 
 OLDEST = 60  # The gateway refuses older fixes.
+NOT_REPORTING = ("travel_mode_off", "other_device", "not_found", "forbidden")  # This device does not report for the job.
 WRONG_CLOCK = 2  # More than this, and readings are reported by the gateway's clock.
 
 
 class Rider:
     def __init__(self, client):
         self._client = client
+        self._device = f"python-{secrets.token_hex(8)}"  # Resumes its journeys on later connections.
         self.interval = 1
         self._travelling, self._reasons = set(), {}
         self._waiting, self._unanswered, self._seq, self._sent_at = None, None, 0, None
 
     async def travel(self, job, active=True):
         """Switches travel mode and returns the deadline (ms) up to which the rider may share a position."""
-        answer = await self._client.request({"type": "travel", "job": job, "active": active})
-        (self._travelling.add if active else self._travelling.discard)(job)
-        return answer.get("deadline")
+        if not active:
+            self.forget(job)
+        elif self._client.is_open:
+            # Also if the answer is lost: the gateway does not resume what never started.
+            self._travelling.add(job)
+        return await self._switch(job, active)
+
+    async def _switch(self, job, active, **more):
+        try:
+            message = {"type": "travel", "job": job, "active": active, "device": self._device}
+            return (await self._client.request(message | more)).get("deadline")
+        except Refused as refused:
+            if not refused.retry:
+                self.forget(job)
+            raise
+
+    def forget(self, job):
+        """The journey is over."""
+        self._travelling.discard(job)
 
     def report(self, jobs, fix, battery=None):
         """Reports a fix for the jobs of a trip, in the order of their stops. It replaces one that was not sent yet."""
@@ -38,17 +58,19 @@ class Rider:
     def refused(self, error):
         if error.get("replyTo") == "location":
             self._unanswered = None
-        if error.get("replyTo") == "location" and error["code"] in ("travel_mode_off", "not_found", "forbidden"):
-            self._travelling.discard(error.get("job"))
+        if error.get("replyTo") == "location" and error["code"] in NOT_REPORTING:
+            self.forget(error.get("job"))
 
     async def run(self):
         """One connection long: what the rider declared before, then reports. A lost report is sent again if none is newer."""
         self._waiting, self._unanswered, self._sent_at = self._waiting or self._unanswered, None, None
         for job in list(self._travelling):
             try:
-                await self.travel(job)
-            except Refused:  # The journey is over.
-                self._travelling.discard(job)
+                await self._switch(job, True, resume=True)
+            except Refused as refused:
+                self._client.failed(job, refused.code)
+            except Disconnected:  # The next connection resumes.
+                pass
         for job, reason in list(self._reasons.items()):
             self._client._send({"type": "unavailable", "reason": reason, **({"job": job} if job else {})})
         while True:

@@ -10,6 +10,17 @@ import Testing
 
 /// Following by server-sent events over real sockets, with the same guarantees as a WebSocket.
 @Suite struct EventStreamTests {
+    @Test func `the answer to HEAD has the headers of a stream, and no length`() async throws {
+        try await within {
+            try await RunningGateway.run(isSecure: false) { gateway in
+                let job = try await gateway.travellingJob()
+                let answer = try await gateway.rest("HEAD", "/api/v1/jobs/\(job)/events", by: "anna", .customer)
+                #expect(answer.status == 200 && answer.headers["content-type"] == "text/event-stream", "\(answer)")
+                #expect(answer.headers["content-length"] == nil && answer.text.isEmpty, "\(answer)")
+            }
+        }
+    }
+
     @Test func `a stream sends the whole state, then every change with the id to resume from, then the end`()
         async throws
     {

@@ -315,6 +315,42 @@ import Testing
         }
     }
 
+    @Test func `sharing that any device of the rider switched off is not resumed, over REST and WebSocket`()
+        async throws
+    {
+        try await Self.run { one, other in
+            func travel(_ method: String, _ body: String) async throws -> RESTResponse {
+                try await other.rest(method, "/api/v1/jobs/\(Self.job)/travel", by: "rider-1", .rider, body)
+            }
+            let early = try await travel("PUT", #"{"device":"phone","resume":true}"#)
+            #expect(early.status == 403 && early.member("code") == "travel_mode_off", "\(early)")
+            try await Self.device(one, Self.phone) { phone, answers in
+                let resumed = try await Self.resume(phone, Self.phone, &answers)
+                #expect(resumed == nil)
+                let off = try await travel("DELETE", #"{"device":"tablet"}"#)
+                #expect(off.status == 200, "\(off)")
+                let refused = try await Self.resume(phone, Self.phone, &answers)
+                #expect(refused == .travelModeOff)
+                let report = try await Self.report(phone, 1, &answers)
+                #expect(report == .travelModeOff)
+            }
+            let late = try await travel("PUT", #"{"device":"phone","resume":true}"#)
+            #expect(late.status == 403 && late.member("code") == "travel_mode_off", "\(late)")
+            #expect(try await travel("PUT", #"{"device":"phone"}"#).status == 200)
+        }
+    }
+
+    @Test func `a device that reports resumes although the ledger has lost that it started`() async throws {
+        try await Self.run { one, _ in
+            try await Self.device(one, Self.phone) { phone, answers in
+                let key = one.settings.liveState.keyspace.job(Self.job)
+                try await one.client.run("HDEL", key, "travel_active", "travel_deadline", "reporter", "reporter_since")
+                let resumed = try await Self.resume(phone, Self.phone, &answers)
+                #expect(resumed == nil)
+            }
+        }
+    }
+
     @Test func `a phone whose trip was taken over publishes no reason when it disconnects`() async throws {
         try await within {
             try await RunningGateway.run(

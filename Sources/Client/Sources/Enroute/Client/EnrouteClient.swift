@@ -12,29 +12,6 @@ public import Foundation
 /// for try await view in client.job("order-1") { show(view) }
 /// ```
 public actor EnrouteClient {
-    /// Where the gateway is, and how to sign in.
-    public struct Configuration: Sendable {
-        /// `https://track.example`; a path prefix is part of it.
-        public var gateway: URL
-        public var transport: any Transport
-        /// Called before each connection and request, and before a token expires. `nil`: nobody is signed in, and the
-        /// connection is refused. If it throws, the client tries again later.
-        public var credential: @Sendable () async throws -> Credential?
-        /// Names this device, 1 to 64 of `[A-Za-z0-9_-]`. Of several devices of a rider, the one that last started travel mode
-        /// reports. Keep it across launches to be able to resume. Default: a new name.
-        public var device = UUID().uuidString
-        /// Highest plausible speed in m/s; faster positions are not shown. Raise it for trips replayed in fast motion.
-        public var fastest: Double
-
-        public init(
-            gateway: URL, transport: any Transport = URLSessionTransport(), fastest: Double = 60,
-            credential: @escaping @Sendable () async throws -> Credential?
-        ) {
-            (self.gateway, self.transport, self.fastest) = (gateway, transport, fastest)
-            self.credential = credential
-        }
-    }
-
     /// How many states, outcomes and intervals wait for a slow reader; the oldest ones are dropped.
     static let mostSignals = 64
     /// How many status events wait for a slow reader. More end its sequence with `slowConsumer`; its cursor resumes it.
@@ -51,6 +28,9 @@ public actor EnrouteClient {
     private var consumers: [Int: Consumer] = [:]
     private var lastConsumer = 0
     private var answers: [Int: CheckedContinuation<Result<WireOk, EnrouteError>?, Never>] = [:]
+    /// The request that each caller waits for, by the number of the caller.
+    private var waits: [Int: Int] = [:]
+    private var lastWait = 0
     private var states = Listeners<ConnectionState>()
     private var paces = Listeners<Duration>()
     private var outcomes = Listeners<ReportOutcome>()
@@ -69,7 +49,7 @@ public actor EnrouteClient {
 
     public init(_ configuration: Configuration) { self.init(configuration, timebase: Timebase()) }
 
-    /// A client by URLSession.
+    /// A client by URLSession, for Apple's systems. On Linux, pass a `Configuration` with `NIOTransport` of EnrouteNIO.
     public init(gateway: URL, credential: @escaping @Sendable () async throws -> Credential?) {
         self.init(Configuration(gateway: gateway, credential: credential))
     }
@@ -114,8 +94,8 @@ public actor EnrouteClient {
     // MARK: following
 
     /// Whole pictures of a job, the newest one only: a slow reader skips some and never sees one go back. It ends after the
-    /// view that has `ended`, and throws `EnrouteError` if the job may not be followed. Any number of loops share one
-    /// subscription.
+    /// view that has `ended`, and throws `EnrouteError` if the job may not be followed or the connection is refused: after
+    /// `start()`, follow again. Any number of loops share one subscription.
     public nonisolated func job(_ id: JobID) -> Updates<JobView> { Updates { await self.openViews(of: id) } }
 
     /// Every status event of a job, in order and exactly once.
@@ -136,7 +116,9 @@ public actor EnrouteClient {
     public nonisolated var rider: RiderClient { RiderClient(client: self) }
 
     /// Requests over REST.
-    public nonisolated var rest: RESTClient { RESTClient(configuration: self.configuration) }
+    public nonisolated var rest: RESTClient {
+        RESTClient(configuration: self.configuration, timebase: self.timebase)
+    }
 
     private func openStates() -> AsyncStream<ConnectionState> {
         self.states.open(first: self.connectionState) { [weak self] id in Task { await self?.closeStates(id) } }
@@ -214,19 +196,32 @@ public actor EnrouteClient {
         return try result.get()
     }
 
-    /// Sends a request and waits for its answer; `nil` if `send` sent nothing.
+    /// Sends a request and waits for its answer, until its task is cancelled; `nil` if `send` sent nothing.
     private func answer(
         to send: (inout ClientMachine, Moment) -> Int?
     ) async -> Result<WireOk, EnrouteError>? {
-        await withCheckedContinuation { continuation in
-            var isSent = false
-            self.change { machine, moment in
-                guard let id = send(&machine, moment) else { return }
-                isSent = true
-                self.answers[id] = continuation
+        self.lastWait += 1
+        let wait = self.lastWait
+        defer { self.waits[wait] = nil }
+        return await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                self.change { machine, moment in
+                    guard let id = send(&machine, moment) else { return }
+                    self.waits[wait] = id
+                    self.answers[id] = continuation
+                }
+                if self.waits[wait] == nil { continuation.resume(returning: nil) }
+                // The handler was called before there was something to cancel.
+                if Task.isCancelled { self.cancel(wait) }
             }
-            if !isSent { continuation.resume(returning: nil) }
+        } onCancel: {
+            Task { await self.cancel(wait) }
         }
+    }
+
+    private func cancel(_ wait: Int) {
+        guard let request = self.waits[wait] else { return }
+        self.change { machine, _ in machine.cancel(request) }
     }
 
     func report(_ fix: Fix, for jobs: [JobID], battery: Double?) {
@@ -284,10 +279,10 @@ public actor EnrouteClient {
     private func perform(_ action: ConnectionMachine.Action) {
         switch action {
         case .fetchCredential(let attempt):
-            let fetch = self.configuration.credential
+            let (configuration, timebase) = (self.configuration, self.timebase)
             Task {
                 do {
-                    let credential = try await fetch()
+                    let credential = try await configuration.fetchCredential(timebase)
                     self.connection { $0.received(credential, attempt: attempt, at: $1) }
                 } catch {
                     self.connection { $0.credentialFailed("\(error)", attempt: attempt, at: $1) }
@@ -349,9 +344,9 @@ public actor EnrouteClient {
     }
 
     private func renew() {
-        let fetch = self.configuration.credential
+        let (configuration, timebase) = (self.configuration, self.timebase)
         Task {
-            let credential = try? await fetch()
+            let credential = try? await configuration.fetchCredential(timebase)
             let answer = await self.answer { $0.renew(with: credential, at: $1) }
             guard let answer, let credential else { return }
             let isAccepted = (try? answer.get()) != nil

@@ -5,6 +5,7 @@ public import Foundation
 /// A client of the REST API. Get it from `EnrouteClient.rest`.
 public struct RESTClient: Sendable {
     let configuration: EnrouteClient.Configuration
+    let timebase: Timebase
 
     /// A job to create.
     public struct NewJob: Encodable, Hashable, Sendable {
@@ -112,23 +113,16 @@ public struct RESTClient: Sendable {
     ///   - path: below `/api/v1`, beginning with a slash.
     ///   - body: JSON.
     ///   - headers: besides the credential and the type of the body.
-    /// - Throws: `EnrouteError` with the code of the problem document, or `network`.
+    /// - Throws: `EnrouteError` with the code of the problem document, `network`, or `cancelled` if the task is cancelled.
     public func send(
         _ method: String, _ path: String, body: Data? = nil, headers: [String: String] = [:]
     ) async throws(EnrouteError) -> Answer {
+        let end = self.timebase.moment().now + ClientMachine.answerWithin
         var request = TransportRequest(
             method: method, url: self.configuration.restURL(path), headers: headers, body: body)
-        do {
-            switch try await self.configuration.credential() {
-            case .token(let token): request.headers["Authorization"] = "Bearer \(token)"
-            case .trackingLink(let link): request.headers["Authorization"] = "Link \(link)"
-            case nil: break
-            }
-        } catch {
-            throw .unreachable("No credential is available right now: \(error)")
-        }
+        if let authorization = try await self.authorization() { request.headers["Authorization"] = authorization }
         if body != nil { request.headers["Content-Type"] = "application/json" }
-        let response = try await self.exchange(request)
+        let response = try await self.exchange(request, until: end)
         guard !(200..<300).contains(response.status), response.status != 304 else {
             return Answer(status: response.status, headers: response.headers, body: response.body)
         }
@@ -137,23 +131,37 @@ public struct RESTClient: Sendable {
 
     // MARK: parts
 
-    /// Sends a request that is given up after `ClientMachine.answerWithin`.
-    private func exchange(_ request: TransportRequest) async throws(EnrouteError) -> TransportResponse {
-        let transport = self.configuration.transport
+    private func authorization() async throws(EnrouteError) -> String? {
         do {
-            return try await withThrowingTaskGroup(of: TransportResponse?.self) { group in
-                group.addTask { try await transport.send(request) }
-                group.addTask {
-                    try await Task.sleep(for: Duration(ms: ClientMachine.answerWithin))
-                    return nil
-                }
-                defer { group.cancelAll() }
-                guard let response = try await group.next() ?? nil else { throw TransportError("no answer in time") }
-                return response
+            switch try await self.configuration.fetchCredential(self.timebase) {
+            case .token(let token): return "Bearer \(token)"
+            case .trackingLink(let link): return "Link \(link)"
+            case nil: return nil
             }
         } catch {
-            throw .unreachable("\(request.method) \(request.url.path) got no answer: \(error)")
+            let reason = "\(error)"
+            let isLate = reason == ConnectionMachine.credentialLate
+            throw Self.failure(isLate ? reason : "No credential is available right now: \(reason)")
         }
+    }
+
+    /// Sends a request that is given up at `end`, which is `ClientMachine.answerWithin` after the call: the credential and the
+    /// answer share this time.
+    private func exchange(
+        _ request: TransportRequest, until end: Double
+    ) async throws(EnrouteError) -> TransportResponse {
+        let transport = self.configuration.transport
+        do {
+            return try await self.timebase.wait(
+                atMost: max(0, end - self.timebase.moment().now), late: TransportError("no answer in time")
+            ) { try await transport.send(request) }
+        } catch {
+            throw Self.failure("\(request.method) \(request.url.path) got no answer: \(error)")
+        }
+    }
+
+    private static func failure(_ message: String) -> EnrouteError {
+        Task.isCancelled ? .cancelled : .unreachable(message)
     }
 
     func decoded<Body: Decodable>(
@@ -208,29 +216,5 @@ public struct RESTClient: Sendable {
             problem?.detail ?? problem?.title ?? "HTTP \(response.status)",
             isRetryable: problem?.retryable ?? (response.status >= 500), retryAfter: after, tasks: problem?.tasks ?? [],
             reason: problem?.reason, jobStatus: problem?.jobStatus, httpStatus: response.status)
-    }
-}
-
-extension EnrouteClient.Configuration {
-    /// The address of the WebSocket: `wss://host/prefix/v1`.
-    var socketURL: URL {
-        var parts = self.parts
-        parts.scheme = parts.scheme == "http" || parts.scheme == "ws" ? "ws" : "wss"
-        return parts.url?.appendingPathComponent("v1") ?? self.gateway
-    }
-
-    func restURL(_ path: String) -> URL {
-        var parts = self.parts
-        parts.scheme = parts.scheme == "http" || parts.scheme == "ws" ? "http" : "https"
-        // The path may contain a query, which appending a component would escape.
-        return URL(string: (parts.string ?? "") + "/api/v1" + path) ?? self.gateway
-    }
-
-    /// The address without a slash at its end, query and fragment.
-    private var parts: URLComponents {
-        var parts = URLComponents(url: self.gateway, resolvingAgainstBaseURL: false) ?? URLComponents()
-        while parts.path.hasSuffix("/") { parts.path.removeLast() }
-        (parts.query, parts.fragment) = (nil, nil)
-        return parts
     }
 }

@@ -17,16 +17,18 @@ public struct RiderClient: Sendable {
         _ = try await self.client.request(.availability(availability, device: device))
     }
 
-    /// Switches travel mode on: from now on this device reports, and the rider's other devices do not. After a reconnect, the
-    /// client resumes by itself.
+    /// Switches travel mode on: from now on this device reports, and the rider's other devices do not. It needs an open
+    /// connection. After a reconnect, the client resumes by itself, until the gateway refuses that because travel mode was
+    /// switched off elsewhere: then `outcomes` contains `travelModeOff`, `otherDevice` or why else it is over.
     ///
     /// - Parameters:
     ///   - job: in a status that allows travel mode.
     ///   - resuming: only goes on with what this device started, for example in an earlier launch. It needs the same
     ///     `Configuration.device`.
     /// - Returns: until when the rider may share its position, by the gateway's clock.
-    /// - Throws: `illegalTransition` in a status without travel mode, `notFound`, `network`, and `otherDevice` if another device
-    ///   took over meanwhile.
+    /// - Throws: `illegalTransition` in a status without travel mode, `notFound`, `network` without an open connection or answer,
+    ///   and with `resuming` `otherDevice` or `travelModeOff` if another device took over or switched it off meanwhile. After a
+    ///   lost answer the client resumes, so what the gateway started goes on.
     @discardableResult
     public func startTravel(_ job: JobID, resuming: Bool = false) async throws(EnrouteError) -> Date? {
         try await self.client.ask { $0.switchTravel(job, isActive: true, resumes: resuming, at: $1) }.deadline.map {
@@ -66,8 +68,8 @@ public struct RiderClient: Sendable {
         _ = try await self.client.request(.presence(place, device: device))
     }
 
-    /// What became of reports, for each of their jobs. A reading that is too old to be sent, or that a newer one for the same
-    /// jobs replaced before, has no outcome.
+    /// What became of reports, for each of their jobs, and which jobs could not be resumed after a reconnect. A reading that is too
+    /// old to be sent, or that a newer one for the same jobs replaced before, has no outcome.
     public var outcomes: Signals<ReportOutcome> { Signals { await self.client.openOutcomes() } }
 
     /// How often the gateway wants reports, the current interval first. Configure the receiver by it.

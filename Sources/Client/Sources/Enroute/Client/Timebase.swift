@@ -27,6 +27,35 @@ package struct Timebase: Sendable {
     func sleep(_ milliseconds: Double) async throws {
         try await Task.sleep(until: .now + Duration(ms: milliseconds / self.speed), clock: .continuous)
     }
+
+    /// Waits for an operation no longer than its time, and no longer than its task: an operation that ignores its cancellation
+    /// goes on without anybody.
+    ///
+    /// - Throws: what the operation throws, `CancellationError`, or `late` after the time.
+    func wait<Value: Sendable>(
+        atMost milliseconds: Double, late: TransportError, for operation: @escaping @Sendable () async throws -> Value
+    ) async throws -> Value {
+        try Task.checkCancellation()
+        let (results, continuation) = AsyncThrowingStream.makeStream(of: Value.self, throwing: (any Error).self)
+        let work = Task {
+            do {
+                continuation.yield(try await operation())
+                continuation.finish()
+            } catch {
+                continuation.finish(throwing: error)
+            }
+        }
+        let limit = Task {
+            try await self.sleep(milliseconds)
+            continuation.finish(throwing: late)
+        }
+        defer {
+            work.cancel()
+            limit.cancel()
+        }
+        for try await value in results { return value }
+        throw CancellationError()
+    }
 }
 
 extension EnrouteClient {

@@ -1,4 +1,4 @@
-// The part of the client that follows jobs and watches zones: subscriptions, their consumers, and what they receive.
+// The part of the client that follows jobs: subscriptions, their consumers, and what they receive.
 
 extension ClientMachine {
     /// A job that is followed, by any number of consumers over one subscription.
@@ -14,8 +14,6 @@ extension ClientMachine {
         var asked: StatusCursor?
         /// Readers of older events than the last `subscribe` asked for. They read nothing until the gateway is asked again.
         var late: Set<Int> = []
-        /// Whether the `ok` of an `unsubscribe` is due, before which messages belong to the earlier subscription.
-        var isLeaving = false
         /// How many times `subscribe` was repeated without knowing whether the first one arrived. The gateway refuses a
         /// repetition with `bad_request`.
         var repetitions = 0
@@ -43,18 +41,8 @@ extension ClientMachine {
         }
     }
 
-    /// A zone that is watched, by any number of consumers.
-    struct Watch {
-        var pool: WatchedPool
-        var consumers: Set<Int> = []
-        var isAnswered = false
-        /// As for a job.
-        var repetitions = 0
-    }
-
-    // MARK: jobs
-
     mutating func follow(_ job: JobID, viewer: Int, at moment: Moment) {
+        if let refusal { return self.effects.append(.finish(consumer: viewer, refusal)) }
         guard self.follows[job] != nil else {
             self.follows[job] = Follow(view: FollowedView(job: job), viewers: [viewer])
             return self.subscribe(job, at: moment)
@@ -68,6 +56,7 @@ extension ClientMachine {
             self.effects.append(.finish(consumer: reader, .invalidCursor))
             return
         }
+        if let refusal { return self.effects.append(.finish(consumer: reader, refusal)) }
         var reading = StatusReader(after: cursor)
         guard let follow = self.follows[job] else {
             self.follows[job] = Follow(view: FollowedView(job: job), readers: [reader: reading])
@@ -89,55 +78,42 @@ extension ClientMachine {
         self.follows[job]?.late.remove(consumer)
         guard self.follows[job]?.consumers.isEmpty == true else { return }
         self.follows[job] = nil
-        self.timers[.job(job)] = nil
-        self.send(.unsubscribe(job), at: moment)
+        self.leave(job, at: moment)
     }
 
     /// Subscribes to a job on a new connection.
     mutating func subscribeFirst(_ job: JobID, at moment: Moment) {
         self.follows[job]?.late = []
-        self.follows[job]?.isLeaving = false
         self.follows[job]?.repetitions = 0
         self.subscribe(job, at: moment)
     }
 
-    /// Subscribes to a job, from the oldest event that a consumer has. If a reader is late, the current subscription ends first.
+    /// Subscribes to a job, from the oldest event that a consumer has. If a reader is late, or the gateway refused to end an
+    /// earlier subscription, that one ends first.
     mutating func subscribe(_ job: JobID, at moment: Moment) {
         guard var follow = self.follows[job] else { return }
-        if !follow.late.isEmpty {
-            follow.late = []
-            follow.isLeaving = true
-            self.send(.unsubscribe(job), at: moment)
-        }
+        self.timers[.job(job)] = nil
+        if !follow.late.isEmpty || self.leaving[job] == 0 { self.leave(job, at: moment) }
+        follow.late = []
         follow.isAnswered = false
         follow.asked = follow.since
         self.follows[job] = follow
         self.send(.subscribe(job, since: follow.asked), at: moment)
     }
 
-    /// The gateway ended the earlier subscription: from now on, messages belong to the last one.
-    mutating func unsubscribed(_ job: JobID) { self.follows[job]?.isLeaving = false }
-
-    /// The gateway did not end the earlier subscription, so it refuses the last one, too. Both messages are sent again.
-    mutating func unsubscribeRefused(_ job: JobID, tryAgainAt due: Double) {
-        guard let follow = self.follows[job], follow.isLeaving else { return }
-        self.follows[job]?.late.formUnion(follow.readers.keys)
-        self.follows[job]?.repetitions += 1
-        self.timers[.job(job)] = due
-    }
-
     mutating func update(_ job: JobID, _ message: ServerMessage, at moment: Moment) {
         guard var follow = self.follows[job] else { return }
+        let isLeaving = self.leaving[job] != nil
         switch message {
-        // Of the earlier subscription: the answer to the last one is still due.
-        case .subscribed where follow.isLeaving, .reset where follow.isLeaving: break
+        // Of an earlier subscription: the answer to the last one is still due.
+        case .subscribed where isLeaving, .reset where isLeaving: break
         case .subscribed(_, let snapshot), .reset(_, let snapshot):
             follow.isAnswered = true
             for reader in follow.readers.keys where !follow.late.contains(reader) {
                 self.deliver(follow.readers[reader]?.read(snapshot) ?? [], to: reader)
             }
         // The answer that is due contains this status, too.
-        case .status where follow.isLeaving: break
+        case .status where isLeaving: break
         case .status(_, let status):
             for reader in follow.readers.keys where !follow.late.contains(reader) {
                 self.deliver(follow.readers[reader]?.read(status) ?? [], to: reader)
@@ -174,58 +150,15 @@ extension ClientMachine {
         self.effects += events.map { .status(consumer: reader, $0) }
     }
 
-    // MARK: zones
-
-    mutating func watch(_ zone: String, consumer: Int, at moment: Moment) {
-        guard JobID.isValid(zone) else {
-            self.effects.append(.finish(consumer: consumer, .invalidZone(zone)))
-            return
-        }
-        guard let watch = self.watches[zone] else {
-            self.watches[zone] = Watch(pool: WatchedPool(zone: zone), consumers: [consumer])
-            return self.watch(zone, at: moment)
-        }
-        self.watches[zone]?.consumers.insert(consumer)
-        if watch.pool.isKnown { self.effects.append(.pool(consumer: consumer, watch.pool.pool)) }
-    }
-
-    mutating func unwatch(_ zone: String, consumer: Int, at moment: Moment) {
-        guard self.watches[zone] != nil else { return }
-        self.watches[zone]?.consumers.remove(consumer)
-        guard self.watches[zone]?.consumers.isEmpty == true else { return }
-        self.watches[zone] = nil
-        self.timers[.zone(zone)] = nil
-        self.send(.unwatch(zone: zone), at: moment)
-    }
-
-    mutating func watch(_ zone: String, at moment: Moment) {
-        guard let watch = self.watches[zone] else { return }
-        self.watches[zone]?.isAnswered = false
-        self.send(.watch(zone: zone, since: watch.pool.pool.version), at: moment)
-    }
-
-    mutating func update(_ zone: String, _ change: (inout WatchedPool) -> Bool) {
-        guard var watch = self.watches[zone] else { return }
-        watch.isAnswered = true
-        let isNew = change(&watch.pool)
-        self.watches[zone] = watch
-        guard isNew else { return }
-        for consumer in watch.consumers.sorted() {
-            self.effects.append(.pool(consumer: consumer, watch.pool.pool))
-        }
-    }
-
-    mutating func refuse(zone: String, _ error: EnrouteError) {
-        guard let watch = self.watches.removeValue(forKey: zone) else { return }
-        self.effects += watch.consumers.sorted().map { .finish(consumer: $0, error) }
-    }
-
     // MARK: all of them
 
     mutating func resubscribeUnanswered(at moment: Moment) {
+        for job in self.leaving.keys {
+            self.leaving[job] = 0
+            if self.follows[job] == nil { self.leave(job, at: moment) }
+        }
         for (job, follow) in self.follows where !follow.isAnswered {
             self.follows[job]?.repetitions += 1
-            if follow.isLeaving { self.follows[job]?.late.formUnion(follow.readers.keys) }
             self.subscribe(job, at: moment)
         }
         for (zone, watch) in self.watches where !watch.isAnswered {
@@ -249,9 +182,16 @@ extension ClientMachine {
         return false
     }
 
+    /// Why nothing will arrive until `start()`; an expired token can be renewed.
+    var refusal: EnrouteError? {
+        guard case .refused(let reason) = self.connection.connection, reason.code != Reconnecting.tokenExpired else {
+            return nil
+        }
+        return EnrouteError(Reconnecting.errorCode(for: reason.code), reason.reason)
+    }
+
     /// A session that may not reconnect must not show what it saw.
-    mutating func refuseAll(_ reason: CloseReason) {
-        let error = EnrouteError(Reconnecting.errorCode(for: reason.code), reason.reason)
+    mutating func refuseAll(_ error: EnrouteError) {
         for job in self.follows.keys { self.refuse(job, error) }
         for zone in self.watches.keys { self.refuse(zone: zone, error) }
     }

@@ -42,6 +42,7 @@ extension ClientMachine {
             for job in answer.accepted + (answer.held ?? []) { self.effects.append(.outcome(.accepted(job))) }
             for refusal in answer.refused ?? [] {
                 let error = EnrouteError(EnrouteError.Code(rawValue: refusal.code), "The location was refused.")
+                self.forget(refusal.job, after: error)
                 self.effects.append(.outcome(.refused(refusal.job, error)))
             }
             if let seconds = answer.intervalSeconds {

@@ -38,9 +38,14 @@ struct ClientMachine {
     var watches: [String: Watch] = [:]
     var fixes = FixQueue()
     var isPosting = false
-    /// The jobs whose travel mode this device switched on.
-    private var travels: Set<JobID> = []
-    private var pending: Set<Int> = []
+    /// The jobs whose travel mode this device switched on, to be resumed on each new connection.
+    var travels: [JobID: Travel] = [:]
+    /// How many `unsubscribe`s of a job have no answer on this connection; 0: the gateway refused the last one, and it is sent
+    /// again.
+    var leaving: [JobID: Int] = [:]
+    /// The zones whose `unwatch` the gateway refused on this connection, and which it therefore still sends.
+    var refusedUnwatches: Set<String> = []
+    private(set) var pending: Set<Int> = []
     private var lastRequest = 0
     private var lastState = ConnectionState.stopped
     let fastest: Double
@@ -80,7 +85,7 @@ struct ClientMachine {
         let state = self.connection.connection
         guard state != self.lastState else { return }
         if !self.connection.isOpen { self.disconnected() }
-        if case .refused(let reason) = state, reason.code != Reconnecting.tokenExpired { self.refuseAll(reason) }
+        if let refusal { self.refuseAll(refusal) }
         self.lastState = state
         self.effects.append(.connectionState(state))
         if self.isInBackground { self.reportWhenDue(at: moment) }
@@ -95,8 +100,8 @@ struct ClientMachine {
             case .report: self.reportWhenDue(at: moment)
             case .renewal: self.effects.append(.fetchNewerToken)
             case .resubscribeAll: self.resubscribeUnanswered(at: moment)
-            case .job(let job): self.subscribe(job, at: moment)
-            case .zone(let zone): self.watch(zone, at: moment)
+            case .job(let job): self.askAgain(job, at: moment)
+            case .zone(let zone): self.askAgain(zone: zone, at: moment)
             case .request(let id):
                 self.settle(
                     id,
@@ -116,10 +121,14 @@ struct ClientMachine {
 
     // MARK: requests
 
+    mutating func nextRequest() -> Int {
+        self.lastRequest += 1
+        return self.lastRequest
+    }
+
     /// Sends a message and returns the number of the request, whose answer is an effect.
     mutating func request(_ message: ClientMessage, at moment: Moment) -> Int {
-        self.lastRequest += 1
-        let id = self.lastRequest
+        let id = self.nextRequest()
         if self.send(message, ref: id, at: moment) {
             self.pending.insert(id)
             self.timers[.request(id)] = moment.now + Self.answerWithin
@@ -130,18 +139,8 @@ struct ClientMachine {
         return id
     }
 
-    /// Switches travel mode on or off, and returns the number of the request. From then on nothing of a job that is switched off
-    /// is sent, even if the gateway cannot be reached.
-    mutating func switchTravel(_ job: JobID, isActive: Bool, resumes: Bool, at moment: Moment) -> Int {
-        if isActive { self.travels.insert(job) } else { self.forget(job) }
-        return self.request(
-            .travel(job, isActive: isActive, device: self.device, resumes: resumes), at: moment)
-    }
-
-    private mutating func forget(_ job: JobID) {
-        self.travels.remove(job)
-        self.fixes.forget(job)
-    }
+    /// The app no longer waits for the answer.
+    mutating func cancel(_ request: Int) { self.settle(request, .failure(.cancelled)) }
 
     @discardableResult
     private mutating func settle(_ id: Int, _ result: Result<WireOk, EnrouteError>) -> Bool {
@@ -169,13 +168,17 @@ struct ClientMachine {
                 self.fixes.answered(ok.seq ?? 0)
                 if let job = ok.job { self.effects.append(.outcome(.accepted(job))) }
             } else if ok.replyTo == "unsubscribe" {
-                if let job = ok.job { self.unsubscribed(job) }
+                if let job = ok.job { self.left(job) }
             } else if let id = ok.ref.flatMap({ Int($0) }) {
+                if ok.replyTo == "travel", let job = ok.job { self.travelAnswered(job, id) }
                 self.settle(id, .success(ok))
             }
         case .error(let error): self.refused(error, at: moment)
         case .pool(let zone, let pool): self.update(zone) { $0.apply(pool) }
         case .rider(let zone, let change): self.update(zone) { $0.apply(change) }
+        case .ended(let job, _):
+            self.forget(job)
+            self.update(job, message, at: moment)
         default: if let job = message.followedJob { self.update(job, message, at: moment) }
         }
     }
@@ -189,27 +192,14 @@ struct ClientMachine {
             self.watch(zone, at: moment)
         }
         // Before the first report, so that the gateway knows which device it is from.
-        for job in self.travels.sorted(by: { $0.rawValue < $1.rawValue }) {
-            self.send(.travel(job, isActive: true, device: self.device, resumes: true), at: moment)
-        }
+        self.resumeTravels(at: moment)
         self.reportWhenDue(at: moment)
     }
 
     private mutating func refused(_ refusal: WireError, at moment: Moment) {
         let error = refusal.error
         let again = moment.now + (refusal.retryInMs.map { max(0, $0) } ?? Self.askAgainAfter)
-        if self.isAnswerToRepetition(refusal) { return }
-        if error.code == .otherDevice, let job = refusal.job {
-            // Said once, also if it answers the resumption after a reconnect, which nobody waits for.
-            if self.travels.contains(job), refusal.replyTo != "travel" || refusal.ref == nil {
-                self.effects.append(.outcome(.refused(job, error)))
-            }
-            self.forget(job)
-            if refusal.replyTo == "location" { return self.fixes.refused(job) }
-        }
-        if refusal.replyTo == "unsubscribe", let job = refusal.job {
-            return self.unsubscribeRefused(job, tryAgainAt: again)
-        }
+        if self.isAskedAgain(refusal, at: again) || self.isAnswerToRepetition(refusal) { return }
         if refusal.replyTo == "subscribe", let job = refusal.job, self.follows[job]?.isAnswered == false {
             if error.isRetryable { self.timers[.job(job)] = again } else { self.refuse(job, error) }
             return
@@ -218,11 +208,8 @@ struct ClientMachine {
             if error.isRetryable { self.timers[.zone(zone)] = again } else { self.refuse(zone: zone, error) }
             return
         }
-        if refusal.replyTo == "location" {
-            self.fixes.refused(refusal.job)
-            self.effects.append(.outcome(.refused(refusal.job, error)))
-            return
-        }
+        if refusal.replyTo == "location" { return self.reportRefused(refusal.job, error) }
+        if refusal.replyTo == "travel" { self.travelRefused(refusal, error) }
         // The gateway dropped a message and does not say which.
         if refusal.replyTo ?? "" == "", error.code == .rateLimited { self.timers[.resubscribeAll] = again }
         if let id = refusal.ref.flatMap({ Int($0) }) { self.settle(id, .failure(error)) }
@@ -236,6 +223,7 @@ struct ClientMachine {
             self.timers[timer] = nil
         }
         self.fixes.disconnected()
+        (self.leaving, self.refusedUnwatches) = ([:], [])
         for id in self.pending.sorted() {
             self.settle(
                 id,

@@ -18,6 +18,9 @@ struct ConnectionMachine {
 
     /// From the start of an attempt to the welcome.
     static let connectWithin = 15_000.0
+    /// Why there is no connection and no answer while the app's function hangs.
+    static let credentialLate =
+        "The app's credential function did not answer within \(Int(Self.connectWithin / 1000)) s."
     /// How long a gateway may take to close the connection after the time in its `goaway`.
     static let goawayGrace = 2_000.0
     /// After this time of received messages, an offline report of the device is ignored.
@@ -196,7 +199,8 @@ struct ConnectionMachine {
         {
             self.timers[timer] = nil
             switch timer {
-            case .connect: self.lose(1006, "the gateway did not answer in time", at: moment)
+            case .connect where self.hasSocket: self.lose(1006, "the gateway did not answer in time", at: moment)
+            case .connect: self.lose(1006, Self.credentialLate, at: moment)
             case .planned: self.connect(at: moment)
             case .answer: self.isSilent = true
             case .look: self.check(at: moment)

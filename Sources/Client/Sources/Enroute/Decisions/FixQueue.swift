@@ -119,10 +119,12 @@ struct FixQueue {
         for reading in readings { try? self.add(reading.fix, jobs: reading.jobs, battery: reading.battery) }
     }
 
-    /// Discards everything about a job.
+    /// Discards everything about a job. A reading for several jobs stays for the others.
     mutating func forget(_ job: JobID) {
-        self.waiting.removeAll { $0.jobs.contains(job) }
-        self.unanswered.removeAll { $0.reading.jobs.contains(job) }
+        for place in self.waiting.indices { self.waiting[place].jobs.removeAll { $0 == job } }
+        for place in self.unanswered.indices { self.unanswered[place].reading.jobs.removeAll { $0 == job } }
+        self.waiting.removeAll(where: \.jobs.isEmpty)
+        self.unanswered.removeAll(where: \.reading.jobs.isEmpty)
     }
 }
 

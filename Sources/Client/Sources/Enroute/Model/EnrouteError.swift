@@ -35,6 +35,8 @@ public struct EnrouteError: Error, Hashable, Sendable {
         public static let `internal` = Code(rawValue: "internal")
         /// The gateway could not be reached or did not answer in time.
         public static let network = Code(rawValue: "network")
+        /// The task that waited for the answer was cancelled. The request may have been executed or not.
+        public static let cancelled = Code(rawValue: "cancelled")
         /// The app read status events so slowly that they no longer fit the buffer.
         public static let slowConsumer = Code(rawValue: "slow_consumer")
     }
@@ -69,6 +71,9 @@ public struct EnrouteError: Error, Hashable, Sendable {
 
     static let invalidCursor = EnrouteError(
         .badRequest, "This cursor does not come from a gateway. Pass one that an event contained, unchanged.")
+
+    static let cancelled = EnrouteError(
+        .cancelled, "The task was cancelled before the answer. The request may have been executed or not.")
 
     static func unreachable(_ message: String) -> EnrouteError { EnrouteError(.network, message, isRetryable: true) }
 }

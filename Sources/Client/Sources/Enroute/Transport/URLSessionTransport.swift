@@ -51,10 +51,20 @@ private struct URLSessionSocket: TransportSocket {
             @unknown default: return .text("{}")
             }
         } catch {
-            guard self.task.closeCode != .invalid else { throw error }
+            guard self.task.closeCode != .invalid else { throw Self.explained(error) }
             let reason = self.task.closeReason.map { String(decoding: $0, as: UTF8.self) } ?? ""
             return .closed(code: UInt16(clamping: self.task.closeCode.rawValue), reason: reason)
         }
+    }
+
+    /// On Linux, URLSession needs a libcurl with WebSocket; with another one, every connection fails.
+    private static func explained(_ error: any Error) -> any Error {
+        #if canImport(FoundationNetworking)
+            guard (error as? URLError)?.code == .unsupportedURL else { return error }
+            return TransportError("\(error.localizedDescription). Use NIOTransport of EnrouteNIO on Linux.")
+        #else
+            return error
+        #endif
     }
 
     func send(_ text: String) async throws { try await self.task.send(.string(text)) }

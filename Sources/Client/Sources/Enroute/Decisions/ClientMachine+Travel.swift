@@ -1,0 +1,67 @@
+// The part of the client that switches travel mode, and resumes it on each new connection until it is over.
+
+extension ClientMachine {
+    /// A job whose travel mode this device switched on.
+    struct Travel {
+        /// The last request that switched it on or resumed it.
+        var request: Int
+        var isAnswered = false
+    }
+
+    /// Switches travel mode on or off, and returns the number of the request. From then on nothing of a job that is switched off
+    /// is sent, even if the gateway cannot be reached. A job is resumed only if the request to switch it on was sent: if its
+    /// answer is lost, the gateway refuses to resume what never started.
+    mutating func switchTravel(_ job: JobID, isActive: Bool, resumes: Bool, at moment: Moment) -> Int {
+        if !isActive { self.forget(job) }
+        let request = self.request(
+            .travel(job, isActive: isActive, device: self.device, resumes: resumes), at: moment)
+        if isActive, self.pending.contains(request) { self.travels[job] = Travel(request: request) }
+        return request
+    }
+
+    mutating func resumeTravels(at moment: Moment) {
+        for job in self.travels.keys.sorted(by: { $0.rawValue < $1.rawValue }) {
+            let request = self.nextRequest()
+            self.travels[job] = Travel(request: request)
+            self.send(
+                .travel(job, isActive: true, device: self.device, resumes: true), ref: request, at: moment)
+        }
+    }
+
+    mutating func travelAnswered(_ job: JobID, _ request: Int) {
+        if self.travels[job]?.request == request { self.travels[job]?.isAnswered = true }
+    }
+
+    /// Neither resumes a job nor sends what waits for it.
+    mutating func forget(_ job: JobID) {
+        self.travels[job] = nil
+        self.fixes.forget(job)
+    }
+
+    /// The gateway refused to switch travel mode on or off. After a later request, its answer decides.
+    mutating func travelRefused(_ refusal: WireError, _ error: EnrouteError) {
+        guard !error.isRetryable, let job = refusal.job, let request = self.travels[job]?.request,
+            refusal.ref == nil || refusal.ref == String(request)
+        else { return }
+        self.forget(job)
+        // Nobody waits for the answer to a resumption.
+        if !self.pending.contains(request) { self.effects.append(.outcome(.refused(job, error))) }
+    }
+
+    /// The gateway refused a report over the socket.
+    mutating func reportRefused(_ job: JobID?, _ error: EnrouteError) {
+        self.fixes.refused(job)
+        let isRepetition = error.code == .otherDevice && job.map { self.travels[$0] == nil } == true
+        if let job { self.forget(job, after: error) }
+        if !isRepetition { self.effects.append(.outcome(.refused(job, error))) }
+    }
+
+    /// Forgets a job if a refused report shows that this device does not report for it. A report may be older than the request
+    /// that switches travel mode on now.
+    mutating func forget(_ job: JobID, after error: EnrouteError) {
+        guard error.code == .otherDevice || error.code == .travelModeOff, self.travels[job]?.isAnswered != false else {
+            return
+        }
+        self.forget(job)
+    }
+}
