@@ -30,21 +30,22 @@ const unreachable = (message) => new EnrouteError({code: 'network', message, ret
 
 /** Matches requests with answers. The gateway answers requests of one kind about one job in order. */
 export class SocketRequests {
-  #pending = []; #timers; #gateway;
+  #pending = [];
 
-  constructor(timers, gateway) {
-    this.#timers = timers;
-    this.#gateway = gateway;
-  }
+  constructor(timers, gateway) { Object.assign(this, {timers, gateway}); }
 
   /** Sends a message and waits for its answer. @param isAwaited whether the sender handles a refusal; see `settle` */
   send(message, isAwaited = true) {
     return new Promise((resolve, reject) => {
-      if (message.job !== undefined && !JOB_NAME.test(message.job)) return reject(new EnrouteError(badName));
-      if (!this.#gateway.send(message)) return reject(unreachable('There is no connection to the gateway.'));
+      if (message.job !== undefined && !JOB_NAME.test(message.job)) throw new EnrouteError(badName);
+      if (!this.gateway.send(message)) throw unreachable('There is no connection to the gateway.');
       const request = {key: keyOf(message.type, message.job), resolve, reject, isAwaited};
-      request.timer = this.#timers.setTimeout(() => {
-        this.#timeOut(request);
+      request.timer = this.timers.setTimeout(() => {
+        // A late answer must not be taken for the answer to the next request, so the request keeps its place in the queue.
+        request.isLate = true;
+        const late = this.#pending.filter(({key, isLate}) => isLate && key === request.key);
+        if (request.mayBeLost) this.#remove(request);
+        else if (late.length > MOST_TIMED_OUT) this.#remove(late[0]);
         reject(unreachable('The gateway did not answer in time. The request may have been executed or not.'));
       }, ANSWER_WITHIN);
       this.#pending.push(request);
@@ -59,7 +60,7 @@ export class SocketRequests {
     const request = this.#pending.find(({key}) => key === keyOf(message.replyTo, message.job));
     if (!request) return false;
     this.#remove(request);
-    this.#timers.clearTimeout(request.timer);
+    this.timers.clearTimeout(request.timer);
     if (message.type === 'ok') request.resolve(message);
     else request.reject(new EnrouteError(message));
     return request.isAwaited;
@@ -70,22 +71,12 @@ export class SocketRequests {
 
   disconnected() {
     for (const {reject, timer} of this.#pending.splice(0)) {
-      this.#timers.clearTimeout(timer);
+      this.timers.clearTimeout(timer);
       reject(unreachable('The connection was lost before the answer. The request may have been executed or not.'));
     }
   }
 
   #remove(request) { this.#pending = this.#pending.filter((other) => other !== request); }
-
-  /**
-   * Keeps the place of a timed-out request in the queue, so that its late answer is not taken for the answer to the next one.
-   */
-  #timeOut(request) {
-    request.isLate = true;
-    const late = this.#pending.filter(({key, isLate}) => isLate && key === request.key);
-    if (request.mayBeLost) this.#remove(request);
-    else if (late.length > MOST_TIMED_OUT) this.#remove(late[0]);
-  }
 }
 
 const keyOf = (type, job = '') => `${type} ${job}`;

@@ -24,6 +24,8 @@ export {EnrouteError};
 export class Enroute {
   #options; #gateway; #requests; #listeners = new Map();
   #follows = new Map(); #pools = new Map(); #retries = new Map();
+  /** Jobs whose `unsubscribe` the gateway dropped: this connection still follows them. */
+  #leaving = new Set();
   #fixes = new FixQueue(); #travels = new Set(); #report; #renewal; #last = {};
 
   /** @param {import('./enroute').EnrouteOptions} options */
@@ -107,9 +109,9 @@ export class Enroute {
     if (!follow || follow.view.ended || (follow.view.refused && !follow.isRefusedByConnection)) {
       follow = {view: this.#timed(unknownView(job)), listeners: new Set(), isAnswered: false};
       this.#follows.set(job, follow);
-      queueMicrotask(() => this.#refuseAll());
       if (JOB_NAME.test(job)) this.#subscribe(follow);
       else queueMicrotask(() => this.#publishView(follow, reduce(follow.view, badName, this.#options.now())));
+      queueMicrotask(() => this.#refuseAll());
     } else if (follow.view.known || follow.view.refused) {
       queueMicrotask(() => {
         if (follow.listeners.has(listener)) this.#call(listener, follow.view, follow.view.refused ? 'refused' : 'snapshot');
@@ -131,7 +133,7 @@ export class Enroute {
     const {job, known, epoch, id, ended, refused} = follow.view;
     if (ended || refused || this.#follows.get(job) !== follow) return;
     follow.isAnswered = false;
-    if (this.#isLeaving(job)) this.#gateway.send({type: 'unsubscribe', job});
+    if (this.#leaving.has(job)) this.#gateway.send({type: 'unsubscribe', job});
     this.#gateway.send({type: 'subscribe', job, ...(known && {since: {epoch, id}})});
   }
 
@@ -235,7 +237,7 @@ export class Enroute {
       case 'ok':
         if (message.replyTo === 'location') this.#fixes.answered(message.seq);
         else this.#requests.settle(message);
-        if (message.replyTo === 'unsubscribe') this.#retries.delete(`leave ${message.job}`);
+        if (message.replyTo === 'unsubscribe') this.#leaving.delete(message.job);
         break;
       case 'error': this.#refused(message); return;
       case 'pool': case 'rider': this.#updateZone(message); break;
@@ -288,9 +290,12 @@ export class Enroute {
     const follow = this.#follows.get(job);
     const watched = this.#pools.get(zone);
     // The connection is subscribed already, because a message was dropped.
-    const isSubscribed = this.#retries.has('all') || this.#isLeaving(job);
+    const isSubscribed = this.#retries.has('all') || this.#leaving.has(job);
     if (code === 'bad_request' && isSubscribed && /subscribe|watch/.test(replyTo)) return;
-    if (replyTo === 'unsubscribe' && retry) return this.#retryLater(`leave ${job}`, message, () => this.#leave(job));
+    if (replyTo === 'unsubscribe' && retry) {
+      this.#leaving.add(job);
+      return this.#retryLater(`job ${job}`, message, () => this.#leave(job));
+    }
     if (replyTo === 'subscribe' && follow && !follow.isAnswered) {
       if (retry) return this.#retryLater(`job ${job}`, message, () => this.#subscribe(follow));
       return this.#publishView(follow, reduce(follow.view, message, this.#options.now()));
@@ -313,14 +318,11 @@ export class Enroute {
 
   /** Repeats an `unsubscribe` that was dropped. If the job is followed again, a new subscription replaces the earlier one. */
   #leave(job) {
-    if (!this.#isLeaving(job)) return;
+    if (!this.#leaving.has(job)) return;
     const follow = this.#follows.get(job);
     if (follow) this.#subscribe(follow);
     else this.#gateway.send({type: 'unsubscribe', job});
   }
-
-  /** Whether the gateway dropped an `unsubscribe`, so that this connection still follows the job. */
-  #isLeaving(job) { return this.#retries.has(`leave ${job}`); }
 
   #resubscribeUnanswered() {
     for (const follow of this.#follows.values()) if (!follow.isAnswered) this.#subscribe(follow);
@@ -354,6 +356,7 @@ export class Enroute {
     this.#report = undefined;
     this.#renewal.cancel();
     this.#retries.clear();
+    this.#leaving.clear();
     this.#fixes.disconnected();
     this.#requests.disconnected();
   }

@@ -87,6 +87,17 @@ test('after a token expired, following waits for the renewal and refuses nothing
   assert.deepEqual([told, follow.view.refused], [[], null]);
 });
 
+test('an invalid name stays refused when the next session starts', async () => {
+  const {enroute, sockets, clock, signOut, signIn} = await followed();
+  await signOut();
+  const bad = enroute.follow('no such/job');
+  await settled();
+  assert.equal(bad.view.refused.code, 'not_found');
+  await signIn();
+  sockets.last.welcomes(clock.wall());
+  assert.deepEqual([sockets.last.heard().slice(1).map(({job}) => job), bad.view.refused.code], [['j'], 'not_found']);
+});
+
 test('a job that is followed before start() is not refused', async () => {
   const enroute = begin({url: 'wss://x/v1', credential: () => null, WebSocket: class {}});
   const follow = enroute.follow('j');
