@@ -3,8 +3,8 @@
 // when to do what.
 
 import {
-  CONNECT_WITHIN, GOAWAY_GRACE, MOST_WAITING, MessageBudget, OFFLINE_DOUBTED_AFTER, PING_AFTER_EXPECTED, PONG_WITHIN,
-  RENEWAL_RETRY, STABLE_AFTER, closeMeaning, heartbeat, reconnectDelay, renewalDelay, tokenExpiry,
+  CONNECT_WITHIN, CREDENTIAL_LATE, GOAWAY_GRACE, MOST_WAITING, MessageBudget, OFFLINE_DOUBTED_AFTER, PING_AFTER_EXPECTED,
+  PONG_WITHIN, RENEWAL_RETRY, STABLE_AFTER, closeMeaning, heartbeat, reconnectDelay, renewalDelay, tokenExpiry,
 } from './enroute-timing.js';
 
 const OPEN = 1;
@@ -101,8 +101,10 @@ export class GatewayConnection {
     this.#clear('planned');
     this.#retryAt = undefined;
     this.#become('connecting');
-    this.#plan('connect', CONNECT_WITHIN, () => this.#lose(1006, 'the gateway did not answer in time'));
     let credential;
+    this.#plan('connect', CONNECT_WITHIN, () => {
+      this.#lose(1006, credential === undefined ? CREDENTIAL_LATE : 'the gateway did not answer in time');
+    });
     try {
       credential = await this.#options.credential();
     } catch (error) {

@@ -1,7 +1,11 @@
-// Requests to the REST API, and the error type for all failed requests, over the socket or by REST.
+// Requests over the socket and to the REST API, and the error type for all failed requests.
+
+import {CREDENTIAL_LATE, JOB_NAME} from './enroute-timing.js';
 
 /** ms to wait for an answer. */
-export const ANSWER_WITHIN = 15_000;
+const ANSWER_WITHIN = 15_000;
+/** How many timed-out requests of one kind keep waiting for a late answer; the oldest ones are dropped. */
+const MOST_TIMED_OUT = 16;
 
 /**
  * Why a request failed: `code` is an error code of the protocol, or `network` if the gateway was unreachable or did not
@@ -16,11 +20,71 @@ export class EnrouteError extends Error {
   }
 }
 
+/** The client refuses a bad name itself, because the gateway would close the connection for a malformed message. */
+export const badName = {type: 'error', code: 'not_found', message: 'This is not a valid id.'};
+
 /** The error when the gateway cannot be reached or does not answer. */
-export const unreachable = (message) => new EnrouteError({code: 'network', message, retry: true});
+const unreachable = (message) => new EnrouteError({code: 'network', message, retry: true});
+
+// ---- over the socket ----
+
+/** Matches requests with answers. The gateway answers requests of one kind about one job in order. */
+export class SocketRequests {
+  #pending = [];
+
+  constructor(timers, gateway) { Object.assign(this, {timers, gateway}); }
+
+  /** Sends a message and waits for its answer. @param isAwaited whether the sender handles a refusal; see `settle` */
+  send(message, isAwaited = true) {
+    return new Promise((resolve, reject) => {
+      if (message.job !== undefined && !JOB_NAME.test(message.job)) throw new EnrouteError(badName);
+      if (!this.gateway.send(message)) throw unreachable('There is no connection to the gateway.');
+      const request = {key: keyOf(message.type, message.job), resolve, reject, isAwaited};
+      request.timer = this.timers.setTimeout(() => {
+        // A late answer must not be taken for the answer to the next request, so the request keeps its place in the queue.
+        request.isLate = true;
+        const late = this.#pending.filter(({key, isLate}) => isLate && key === request.key);
+        if (request.mayBeLost) this.#remove(request);
+        else if (late.length > MOST_TIMED_OUT) this.#remove(late[0]);
+        reject(unreachable('The gateway did not answer in time. The request may have been executed or not.'));
+      }, ANSWER_WITHIN);
+      this.#pending.push(request);
+    });
+  }
+
+  /** Whether a request was sent and is not answered. */
+  isWaiting(type, job) { return this.#pending.some(({key}) => key === keyOf(type, job)); }
+
+  /** @returns whether the message answers a request whose sender handles it */
+  settle(message) {
+    const request = this.#pending.find(({key}) => key === keyOf(message.replyTo, message.job));
+    if (!request) return false;
+    this.#remove(request);
+    this.timers.clearTimeout(request.timer);
+    if (message.type === 'ok') request.resolve(message);
+    else request.reject(new EnrouteError(message));
+    return request.isAwaited;
+  }
+
+  /** The gateway dropped a message and does not say which, so every unanswered request may be lost. */
+  mayBeLost() { for (const request of this.#pending) request.mayBeLost = true; }
+
+  disconnected() {
+    for (const {reject, timer} of this.#pending.splice(0)) {
+      this.timers.clearTimeout(timer);
+      reject(unreachable('The connection was lost before the answer. The request may have been executed or not.'));
+    }
+  }
+
+  #remove(request) { this.#pending = this.#pending.filter((other) => other !== request); }
+}
+
+const keyOf = (type, job = '') => `${type} ${job}`;
+
+// ---- to the REST API ----
 
 /**
- * Sends a request.
+ * Sends a request. Its time limit includes the credential.
  *
  * @param {object} options the options of `Enroute`, with all defaults
  * @param {string} method
@@ -30,28 +94,27 @@ export const unreachable = (message) => new EnrouteError({code: 'network', messa
  * @throws {EnrouteError} with the code of the problem document, or `network`
  */
 export async function request({fetch, rest, timers, credential}, method, path, {body, headers = {}} = {}) {
-  let signedIn;
-  try {
-    signedIn = await credential();
-  } catch (error) {
-    throw unreachable(`No credential is available: ${error?.message ?? error}`);
-  }
   const abort = new AbortController();
+  const late = new Promise((_, reject) => { abort.signal.addEventListener('abort', reject); });
   const timer = timers.setTimeout(() => abort.abort(), ANSWER_WITHIN);
-  let response, text;
+  let signedIn, response, text;
   try {
+    // The app's function may fail, and may never answer.
+    signedIn = await Promise.race([credential(), late]) ?? {};
     response = await fetch(rest + path, {
       method, signal: abort.signal,
       headers: {
-        ...(signedIn?.token && {Authorization: `Bearer ${signedIn.token}`}),
-        ...(signedIn?.link && {Authorization: `Link ${signedIn.link}`}),
+        ...(signedIn.token && {Authorization: `Bearer ${signedIn.token}`}),
+        ...(signedIn.link && {Authorization: `Link ${signedIn.link}`}),
         ...(body !== undefined && {'Content-Type': 'application/json'}), ...headers,
       },
       ...(body !== undefined && {body: JSON.stringify(body)}),
     });
     text = await response.text();
   } catch (error) {
-    throw unreachable(`${method} ${path} got no answer: ${error.message}`);
+    const why = error?.message ?? error;
+    throw unreachable(signedIn ? `${method} ${path} got no answer: ${why}`
+      : abort.signal.aborted ? CREDENTIAL_LATE : `No credential is available: ${why}`);
   } finally {
     timers.clearTimeout(timer);
   }

@@ -88,6 +88,8 @@ export const PING_AFTER_EXPECTED = 10_000;
 export const PONG_WITHIN = 4_000;
 /** ms from the start of an attempt to the welcome. */
 export const CONNECT_WITHIN = 15_000;
+/** Why a connection, or a request within as much time, failed while the app's function did not return. */
+export const CREDENTIAL_LATE = "The app's credential function did not answer within 15 s.";
 /** ms that a gateway may take to close the connection after the time in its `goaway`. */
 export const GOAWAY_GRACE = 2_000;
 /** ms of received messages after which an offline report of the device is ignored. */

@@ -9,7 +9,7 @@ export interface EnrouteOptions {
   url?: string;
   /**
    * Returns the credential. It is called for each connection and each request, so it can return a fresh token. `null` means
-   * that nobody is signed in: the connection is refused. If it throws, the client tries again later.
+   * that nobody is signed in: the connection is refused. If it throws, or has no answer for 15 s, the client tries again later.
    */
   credential: () => Promise<Credential | null> | Credential | null;
   /** Base address of the REST API. Default: `/api/v1` beside the `/v1` of `url`, otherwise on its host. */
@@ -257,7 +257,7 @@ export interface Ok { readonly type: 'ok'; readonly replyTo: string; readonly jo
 
 /**
  * Why a request failed. `code` is an error code of the protocol, or `network` if the gateway could not be reached or did not
- * answer.
+ * answer, or the app's `credential` did not.
  */
 export class EnrouteError extends Error {
   readonly code: string;
@@ -312,7 +312,7 @@ export class Enroute {
   readonly lastMessageAt: number | null;
   /** The gateway's time, in ms since the epoch. */
   readonly serverTime: number;
-  /** Connects; also after `stop()` and after the connection was refused. */
+  /** Connects; also after `stop()` and after the connection was refused. The next snapshots show again what it hid. */
   start(): void;
   /** Disconnects and stays disconnected. Views keep their last state. */
   stop(): void;
@@ -329,7 +329,10 @@ export class Enroute {
    */
   refresh(token: string): Promise<Ok>;
 
-  /** Follows a job. The listener is called with each new view, and with the current one if the job is followed already. */
+  /**
+   * Follows a job. The listener is called with each new view, and with the current one if the job is followed already. If the
+   * connection was refused, that is the first view.
+   */
   follow(job: string, listener?: (view: View, change: Change) => void): Follow;
   /**
    * Watches a zone's pool of riders. @param listener receives the pool and what changed: a rider's change, `'pool'` or
@@ -339,11 +342,13 @@ export class Enroute {
 
   /**
    * Switches travel mode of a job on or off. The device that switched it on last reports; the others are told once, with the
-   * code `other_device`. After a reconnect, the client resumes by itself.
+   * code `other_device`. After a reconnect, the client resumes by itself what it switched on, until the gateway refuses that or
+   * the followed job ends. What it could not send, because there was no connection, does not start later.
    *
    * @param options.resume only goes on with what this device started, for example after the app was started again; with
    *     `active: false` only ends that. Set it for what the rider did earlier, while there was no connection.
-   * @throws EnrouteError; `other_device` if another device took over meanwhile and `resume` is set
+   * @throws EnrouteError; with `resume`, `other_device` if another device took over meanwhile, and `travel_mode_off` if travel
+   *     mode was switched off meanwhile or never was on
    */
   travel(job: string, active: boolean, options?: {resume?: boolean}): Promise<Ok>;
   /**

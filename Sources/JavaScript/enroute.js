@@ -2,37 +2,40 @@
 // automatically. It runs in browsers, Node and React Native, without a build step or dependencies.
 //
 // Views are values (enroute-view.js), and timing decisions are pure functions (enroute-timing.js). enroute-connection.js owns
-// the socket. This file matches requests with answers and passes messages to views. The protocol is described in
-// Sources/EnrouteWire, the API in enroute.d.ts.
+// the socket, and enroute-rest.js matches requests with answers. This file passes messages to views. The protocol is
+// described in Sources/EnrouteWire, the API in enroute.d.ts.
 
 import {GatewayConnection, TokenRenewal} from './enroute-connection.js';
 import {FixQueue, JOB_NAME, closeMeaning, isPlace, localTime} from './enroute-timing.js';
-import {ANSWER_WITHIN, EnrouteError, request, unreachable} from './enroute-rest.js';
+import {EnrouteError, SocketRequests, badName, request} from './enroute-rest.js';
 import {reduce, reducePool, unknownPool, unknownView} from './enroute-view.js';
 
 /** ms until a subscription is repeated, unless the gateway names a time. */
 const ASK_AGAIN_AFTER = 1_000;
-/** How many timed-out requests of one kind keep waiting for a late answer; the oldest ones are dropped. */
-const MOST_TIMED_OUT = 16;
 /** ms until a report is tried again while the socket still buffers the previous one. */
 const CONGESTION_PAUSE = 500;
 
-/** The client refuses a bad name itself, because the gateway would close the connection for a malformed message. */
-const badName = {type: 'error', code: 'not_found', message: 'This is not a valid id.'};
+/** Whether the gateway says that this device does not report for the job. */
+const endsTravel = ({replyTo, code, retry}) =>
+  ['other_device', 'travel_mode_off'].includes(code) || (replyTo === 'travel' && !retry);
 
 export {EnrouteError};
 
 export class Enroute {
-  #options; #gateway; #listeners = new Map(); #pending = new Map();
+  #options; #gateway; #requests; #listeners = new Map();
   #follows = new Map(); #pools = new Map(); #retries = new Map();
+  /** Jobs whose `unsubscribe` the gateway dropped: this connection still follows them. */
+  #leaving = new Set();
   #fixes = new FixQueue(); #travels = new Set(); #report; #renewal; #last = {};
 
   /** @param {import('./enroute').EnrouteOptions} options */
   constructor(options) {
-    const {url = '/v1', rest = `${/^(.*[^/])\/v1\/?$/.exec(url)?.[1] ?? ''}/api/v1`} = options; // beside the WebSocket
+    // REST is beside the WebSocket.
+    const {url = '/v1', rest = `${/^(.*[^/])\/v1\/?$/.exec(url)?.[1] ?? ''}/api/v1`} = options;
     const [host, here] = [/^(?:ws|http)s?:\/\/[^/]+/, globalThis.location?.origin ?? ''];
     const absolute = (path, usual) => {
-      const [alone] = host.exec(path) ?? []; // the address of the gateway alone, as for the Swift client
+      // The address of the gateway alone is complete, as for the Swift client.
+      const [alone] = host.exec(path) ?? [];
       if (alone) return alone === path.replace(/\/$/, '') ? alone + usual : path;
       if (path.startsWith('/')) return (host.exec(url)?.[0] ?? here) + path;
       // Behind an origin, a host without a scheme would be another host, and the credential would be sent to it.
@@ -51,6 +54,7 @@ export class Enroute {
     }
     this.#gateway = new GatewayConnection(
       this.#options, (message) => this.#received(message), () => this.#connectionChanged(), () => this.#expectsMessages());
+    this.#requests = new SocketRequests(this.#options.timers, this.#gateway);
     this.#renewal = new TokenRenewal(this.#options, this.#gateway, (token) => this.refresh(token));
   }
 
@@ -58,7 +62,9 @@ export class Enroute {
 
   start() {
     for (const follow of this.#follows.values()) {
-      if (follow.isRefusedByConnection) follow.view = Object.freeze({...follow.view, refused: null});
+      if (!follow.isRefusedByConnection) continue;
+      // Listeners know the refusal: without `doubted`, the next snapshot is news to them even if the job is as it was.
+      follow.view = Object.freeze({...follow.view, refused: null, doubted: undefined});
       follow.isRefusedByConnection = false;
     }
     this.#gateway.start();
@@ -88,7 +94,7 @@ export class Enroute {
   }
 
   async refresh(token) {
-    const answer = await this.#request({type: 'refresh', token});
+    const answer = await this.#requests.send({type: 'refresh', token});
     this.#gateway.renewed({token});
     this.#renewal.plan(this.serverTime);
     return answer;
@@ -100,14 +106,16 @@ export class Enroute {
     // A wrapper for each call, so that one function can follow twice and stop once.
     const listener = (view, change) => heard(view, change);
     let follow = this.#follows.get(job);
-    const isNew = !follow || follow.view.ended || follow.view.refused;
-    if (isNew) {
+    if (!follow || follow.view.ended || (follow.view.refused && !follow.isRefusedByConnection)) {
       follow = {view: this.#timed(unknownView(job)), listeners: new Set(), isAnswered: false};
       this.#follows.set(job, follow);
       if (JOB_NAME.test(job)) this.#subscribe(follow);
       else queueMicrotask(() => this.#publishView(follow, reduce(follow.view, badName, this.#options.now())));
-    } else if (follow.view.known) {
-      queueMicrotask(() => { if (follow.listeners.has(listener)) this.#call(listener, follow.view, 'snapshot'); });
+      queueMicrotask(() => this.#refuseAll());
+    } else if (follow.view.known || follow.view.refused) {
+      queueMicrotask(() => {
+        if (follow.listeners.has(listener)) this.#call(listener, follow.view, follow.view.refused ? 'refused' : 'snapshot');
+      });
     }
     follow.listeners.add(listener);
     return {
@@ -125,6 +133,7 @@ export class Enroute {
     const {job, known, epoch, id, ended, refused} = follow.view;
     if (ended || refused || this.#follows.get(job) !== follow) return;
     follow.isAnswered = false;
+    if (this.#leaving.has(job)) this.#gateway.send({type: 'unsubscribe', job});
     this.#gateway.send({type: 'subscribe', job, ...(known && {since: {epoch, id}})});
   }
 
@@ -154,14 +163,18 @@ export class Enroute {
   // ---- travelling ----
 
   travel(job, active, {resume} = {}) {
-    if (active) this.#travels.add(job);
-    // After this call nothing of the job is sent, even if the gateway cannot be reached now.
-    else this.#forget(job);
-    return this.#request(this.#travel(job, active, resume));
+    if (!active) {
+      // After this call nothing of the job is sent, even if the gateway cannot be reached now.
+      this.#travels.delete(job);
+      this.#fixes.forget(job);
+    }
+    const answer = this.#requests.send(this.#travel(job, active, resume));
+    // What was not sent must not start later: the app is told that it failed.
+    if (active && this.#requests.isWaiting('travel', job)) this.#travels.add(job);
+    return answer;
   }
 
   #travel(job, active, resume) { return {type: 'travel', job, active, device: this.#options.device, ...(resume && {resume})}; }
-  #forget(job) { this.#travels.delete(job); this.#fixes.forget(job); }
 
   publish(jobs, fix) {
     this.#fixes.add([jobs].flat(), {...fix, at: localTime(fix.at, this.#clock)});
@@ -169,7 +182,7 @@ export class Enroute {
   }
 
   availability(status, {device} = {}) {
-    return this.#request({type: 'availability', status, ...(device && {device})});
+    return this.#requests.send({type: 'availability', status, ...(device && {device})});
   }
 
   reportUnavailable(reason, job) { return this.#notify({type: 'unavailable', ...(job && {job}), reason}); }
@@ -195,52 +208,16 @@ export class Enroute {
 
   // ---- requests ----
 
-  /** Sends a message and waits for its answer. The gateway answers requests of one kind about one job in order. */
-  #request(message) {
-    return new Promise((resolve, reject) => {
-      if (message.job !== undefined && !JOB_NAME.test(message.job)) return reject(new EnrouteError(badName));
-      if (!this.#gateway.send(message)) return reject(unreachable('There is no connection to the gateway.'));
-      const key = `${message.type} ${message.job ?? ''}`;
-      const request = {resolve, reject};
-      request.timer = this.#options.timers.setTimeout(() => {
-        this.#timeOut(key, request);
-        reject(unreachable('The gateway did not answer in time. The request may have been executed or not.'));
-      }, ANSWER_WITHIN);
-      this.#pending.set(key, [...this.#pending.get(key) ?? [], request]);
-    });
-  }
-
-  /**
-   * Keeps the place of a timed-out request in the queue, so that its late answer is not taken for the answer to the next one.
-   */
-  #timeOut(key, request) {
-    const requests = this.#pending.get(key);
-    request.isLate = true;
-    const late = requests.filter(({isLate}) => isLate);
-    const gone = request.mayBeLost ? request : late.length > MOST_TIMED_OUT ? late[0] : null;
-    this.#pending.set(key, requests.filter((other) => other !== gone));
-  }
-
   /** Sends a message whose sender does not wait for the answer. @returns whether the gateway accepted it */
   async #notify(message) {
     try {
-      await this.#request(message);
+      await this.#requests.send(message);
       return true;
     } catch (error) {
       const {code, retry} = error;
       this.#emit('error', {replyTo: message.type, job: message.job, code, message: error.message, retry});
       return false;
     }
-  }
-
-  #settle(message) {
-    const requests = this.#pending.get(`${message.replyTo} ${message.job ?? ''}`);
-    const request = requests?.shift();
-    if (!request) return false;
-    this.#options.timers.clearTimeout(request.timer);
-    if (message.type === 'ok') request.resolve(message);
-    else request.reject(new EnrouteError(message));
-    return true;
   }
 
   rest(method, path, options) { return request(this.#options, method, path, options); }
@@ -259,7 +236,8 @@ export class Enroute {
         break;
       case 'ok':
         if (message.replyTo === 'location') this.#fixes.answered(message.seq);
-        else this.#settle(message);
+        else this.#requests.settle(message);
+        if (message.replyTo === 'unsubscribe') this.#leaving.delete(message.job);
         break;
       case 'error': this.#refused(message); return;
       case 'pool': case 'rider': this.#updateZone(message); break;
@@ -273,7 +251,8 @@ export class Enroute {
     this.#renewal.plan(this.serverTime);
     for (const follow of this.#follows.values()) this.#subscribe(follow);
     for (const watched of this.#pools.values()) this.#watch(watched);
-    for (const job of this.#travels) this.#gateway.send(this.#travel(job, true, true));
+    // Nobody waits for the answer: a refusal is an event.
+    for (const job of this.#travels) this.#requests.send(this.#travel(job, true, true), false).catch(() => {});
     this.#reportWhenDue();
   }
 
@@ -287,6 +266,7 @@ export class Enroute {
     const follow = this.#follows.get(message.job);
     if (!follow) return;
     if (/subscribed|reset/.test(message.type)) follow.isAnswered = true;
+    if (message.type === 'ended') this.#travels.delete(message.job);
     const {now, wall, fastest} = this.#options;
     this.#publishView(follow, reduce(follow.view, message, now(), {fastest, wall: wall()}));
   }
@@ -306,27 +286,42 @@ export class Enroute {
   }
 
   #refused(message) {
-    const unanswered = (waiting) => waiting && !waiting.isAnswered;
-    // The client subscribed twice because a message was dropped. The first subscription is still valid.
-    if (message.code === 'bad_request' && this.#retries.has('all') && /subscribe|watch/.test(message.replyTo)) return;
-    if (message.replyTo === 'subscribe' && unanswered(this.#follows.get(message.job))) {
-      const follow = this.#follows.get(message.job);
-      if (message.retry) return this.#retryLater(`job ${message.job}`, message, () => this.#subscribe(follow));
+    const {replyTo, code, job, zone, retry} = message;
+    const follow = this.#follows.get(job);
+    const watched = this.#pools.get(zone);
+    // The connection is subscribed already, because a message was dropped.
+    const isSubscribed = this.#retries.has('all') || this.#leaving.has(job);
+    if (code === 'bad_request' && isSubscribed && /subscribe|watch/.test(replyTo)) return;
+    if (replyTo === 'unsubscribe' && retry) {
+      this.#leaving.add(job);
+      return this.#retryLater(`job ${job}`, message, () => this.#leave(job));
+    }
+    if (replyTo === 'subscribe' && follow && !follow.isAnswered) {
+      if (retry) return this.#retryLater(`job ${job}`, message, () => this.#subscribe(follow));
       return this.#publishView(follow, reduce(follow.view, message, this.#options.now()));
     }
-    if (message.replyTo === 'watch' && unanswered(this.#pools.get(message.zone))) {
-      const watched = this.#pools.get(message.zone);
-      if (message.retry) return this.#retryLater(`zone ${message.zone}`, message, () => this.#watch(watched));
+    if (replyTo === 'watch' && watched && !watched.isAnswered) {
+      if (retry) return this.#retryLater(`zone ${zone}`, message, () => this.#watch(watched));
       return this.#updateZone(message);
     }
-    if (message.code === 'other_device') this.#forget(message.job);
-    if (message.replyTo === 'location') this.#fixes.answered(Infinity);
-    // The gateway dropped a message and does not say which, so every unanswered request may be lost.
-    if (message.replyTo === '' && message.code === 'rate_limited') {
-      for (const request of [...this.#pending.values()].flat()) request.mayBeLost = true;
+    if (code === 'other_device') this.#fixes.forget(job);
+    if (replyTo === 'location') this.#fixes.answered(Infinity);
+    if (replyTo === '' && code === 'rate_limited') {
+      this.#requests.mayBeLost();
       this.#retryLater('all', message, () => this.#resubscribeUnanswered());
     }
-    if (!this.#settle(message)) this.#emit('error', message);
+    const isHandled = this.#requests.settle(message);
+    // The answer to a later request decides.
+    if (endsTravel(message) && !this.#requests.isWaiting('travel', job)) this.#travels.delete(job);
+    if (!isHandled) this.#emit('error', message);
+  }
+
+  /** Repeats an `unsubscribe` that was dropped. If the job is followed again, a new subscription replaces the earlier one. */
+  #leave(job) {
+    if (!this.#leaving.has(job)) return;
+    const follow = this.#follows.get(job);
+    if (follow) this.#subscribe(follow);
+    else this.#gateway.send({type: 'unsubscribe', job});
   }
 
   #resubscribeUnanswered() {
@@ -350,7 +345,7 @@ export class Enroute {
   #connectionChanged() {
     const connection = this.connection;
     if (!this.#gateway.isOpen) this.#disconnected();
-    if (connection.state === 'refused') this.#refuseAll(connection.close);
+    this.#refuseAll();
     if (JSON.stringify(connection) === JSON.stringify(this.#last)) return;
     this.#last = connection;
     this.#emit('connection', connection);
@@ -361,19 +356,16 @@ export class Enroute {
     this.#report = undefined;
     this.#renewal.cancel();
     this.#retries.clear();
+    this.#leaving.clear();
     this.#fixes.disconnected();
-    const requests = [...this.#pending.values()].flat();
-    this.#pending.clear();
-    for (const {reject, timer} of requests) {
-      this.#options.timers.clearTimeout(timer);
-      reject(unreachable('The connection was lost before the answer. The request may have been executed or not.'));
-    }
+    this.#requests.disconnected();
   }
 
   /** A session that may not reconnect must not keep what it saw, except after a token expired: that can be renewed. */
-  #refuseAll({code, reason}) {
+  #refuseAll() {
+    const {state, close: {code, reason} = {}} = this.connection;
     const {error} = closeMeaning(code);
-    if (error === 'token_expired') return;
+    if (state !== 'refused' || error === 'token_expired') return;
     for (const follow of this.#follows.values()) {
       if (follow.view.ended || follow.view.refused) continue;
       follow.isRefusedByConnection = true;

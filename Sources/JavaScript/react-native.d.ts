@@ -7,7 +7,10 @@ export {EnrouteError} from './enroute.js';
 export interface BackgroundOptions {
   /** Address of the gateway: `https://track.example`. A path prefix is fine. */
   gateway: string;
-  /** Returns the rider's credential. Called for each request, also when the system started the app in the background. */
+  /**
+   * Returns the rider's credential. Called for each request, also when the system started the app in the background. If it has
+   * no answer for 15 s, the request fails with `network` and is repeated.
+   */
   credential: () => Promise<Credential | null> | Credential | null;
   /**
    * Where jobs, pace and unsent fixes survive the end of the app, for example AsyncStorage. Without it, call `setJobs` after

@@ -7,7 +7,8 @@ export const LINGER: number;
 
 /**
  * Follows a job as long as the component is mounted, and renders it again after each change. Components that follow the same
- * job share one subscription.
+ * job share one subscription. If a job was refused or has ended and no component shows it, the next one that is mounted follows
+ * it again.
  *
  * @param enroute the client, which the app starts and stops; `null` where there is none, such as on a server
  * @param job `null` or `undefined` follows nothing, and the result is `null`

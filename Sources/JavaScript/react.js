@@ -57,22 +57,28 @@ function sourceOf(enroute, job) {
 function join(enroute, job, changed) {
   if (!followed.has(enroute)) followed.set(enroute, new Map());
   const jobs = followed.get(enroute);
+  const before = jobs.get(job);
+  if (before?.listeners.size === 0) {
+    clearTimeout(before.release);
+    // It changes no more: a component that is mounted again asks again.
+    if (before.follow.view.ended || before.follow.view.refused) before.end();
+  }
   if (!jobs.has(job)) {
     const listeners = new Set();
     const follow = enroute.follow(job, () => { for (const listener of [...listeners]) listener(); });
-    jobs.set(job, {follow, listeners});
+    const end = () => {
+      jobs.delete(job);
+      follow.stop();
+    };
+    jobs.set(job, {follow, listeners, end});
   }
   const shared = jobs.get(job);
-  clearTimeout(shared.release);
   // A wrapper for each call, so that one function can subscribe twice.
   const listener = () => changed();
   shared.listeners.add(listener);
   return () => {
     if (!shared.listeners.delete(listener) || shared.listeners.size > 0) return;
-    shared.release = setTimeout(() => {
-      jobs.delete(job);
-      shared.follow.stop();
-    }, LINGER);
+    shared.release = setTimeout(shared.end, LINGER);
     shared.release.unref?.();
   };
 }

@@ -2,7 +2,8 @@
 
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
-import {open} from './connected.mjs';
+import {Clock, playedSockets} from './clock.mjs';
+import {begin, open} from './connected.mjs';
 
 const answering = (status, body, headers = {}) => {
   const asked = [];
@@ -58,4 +59,57 @@ test('an error without a problem document is thrown alike; a missing answer is a
   await assert.rejects(nobody.enroute.rest('GET', '/x'), {code: 'network', retry: true});
   const empty = await open({fetch: async () => new Response(null, {status: 204})});
   assert.equal((await empty.enroute.rest('PUT', '/x')).body, null);
+});
+
+test('a credential that does not arrive in time fails the request like a missing answer', async () => {
+  const {fetch, asked} = answering(200, '{}');
+  let isHanging = false;
+  const credential = () => (isHanging ? new Promise(() => {}) : {token: 't'});
+  const {enroute, clock} = await open({fetch, credential});
+  isHanging = true;
+  const hanging = assert.rejects(enroute.rest('GET', '/x'), {
+    code: 'network', retry: true, message: "The app's credential function did not answer within 15 s."});
+  await clock.pass(15_000);
+  await hanging;
+  isHanging = false;
+  assert.equal((await enroute.rest('GET', '/x')).status, 200);
+  assert.equal(asked.length, 1, 'what was late sends nothing');
+});
+
+test('a credential that is slow leaves less time for the answer', async () => {
+  let arrives;
+  const credential = () => new Promise((resolve) => { arrives = () => resolve({token: 't'}); });
+  const fetch = (url, {signal}) => new Promise((_, reject) => {
+    signal.addEventListener('abort', () => reject(new Error('aborted')));
+  });
+  const clock = new Clock();
+  const enroute = begin({url: 'wss://x/v1', credential, fetch, WebSocket: class {}, ...clock});
+  const failed = assert.rejects(enroute.rest('GET', '/x'), {code: 'network', message: 'GET /x got no answer: aborted'});
+  await clock.pass(10_000);
+  arrives();
+  await clock.pass(5_000);
+  await failed;
+});
+
+test('an app that has no credential now is named in the error', async () => {
+  for (const credential of [() => { throw new Error('away'); }, async () => { throw new Error('away'); }]) {
+    const away = begin({url: 'wss://x/v1', credential, WebSocket: class {}});
+    await assert.rejects(away.rest('GET', '/x'), {code: 'network', message: 'No credential is available: away'});
+  }
+});
+
+test('a connection says whether the app or the gateway did not answer, and asks the app again', async () => {
+  let calls = 0;
+  const clock = new Clock();
+  const sockets = playedSockets();
+  const credential = () => (++calls === 1 ? new Promise(() => {}) : {token: 't'});
+  const enroute = begin({url: 'wss://x/v1', credential, WebSocket: sockets, ...clock});
+  enroute.start();
+  await clock.pass(15_000);
+  assert.deepEqual([enroute.connection.state, enroute.connection.close], [
+    'waiting', {code: 1006, reason: "The app's credential function did not answer within 15 s."}]);
+  await clock.pass(3_000);
+  assert.deepEqual([calls, sockets.all.length], [2, 1]);
+  await clock.pass(15_000);
+  assert.equal(enroute.connection.close.reason, 'the gateway did not answer in time');
 });

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
-import {fixAt, open, refusal, typesOf} from './connected.mjs';
+import {fixAt, open, refusal, subscribed, typesOf} from './connected.mjs';
 
 test('availability, refresh, presence and unavailable reasons are sent as given', async () => {
   const {enroute, peer, errors} = await open();
@@ -127,4 +127,137 @@ test('a rejected position is reported to error listeners only', async () => {
   enroute.publish('j', fixAt(clock));
   peer.says(refusal('location', 'travel_mode_off', {job: 'j', reason: 'travel_mode_off'}));
   assert.deepEqual(errors.map(({replyTo, reason}) => [replyTo, reason]), [['location', 'travel_mode_off']]);
+});
+
+// ---- what goes on after a reconnect ----
+
+const resumed = (job) => ({type: 'travel', job, active: true, device: 'phone-1', resume: true});
+const resumptions = (peer) => peer.heard().filter(({type}) => type === 'travel');
+
+/** A rider who switched travel mode on for these jobs. */
+async function travelling(...jobs) {
+  const stage = await open({device: 'phone-1'});
+  for (const job of jobs) {
+    const answer = stage.enroute.travel(job, true);
+    stage.peer.says({type: 'ok', replyTo: 'travel', job, deadline: 9});
+    await answer;
+  }
+  stage.peer.heard();
+  return stage;
+}
+
+test('after a reconnect travel mode is resumed before the first report, each time', async () => {
+  const {enroute, clock, comeBack} = await travelling('a', 'b');
+  for (let times = 0; times < 2; times++) {
+    enroute.publish('a', fixAt(clock));
+    const next = await comeBack();
+    assert.equal(typesOf(next.said), 'auth travel travel location');
+    assert.deepEqual(resumptions(next), [resumed('a'), resumed('b')]);
+    next.says(...['a', 'b'].map((job) => ({type: 'ok', replyTo: 'travel', job, deadline: 9})));
+  }
+});
+
+for (const code of ['travel_mode_off', 'illegal_transition', 'not_found', 'forbidden', 'other_device']) {
+  test(`a job whose resumption is refused with ${code} is reported once and not resumed again`, async () => {
+    const {errors, comeBack} = await travelling('a', 'b');
+    const next = await comeBack();
+    next.says({type: 'ok', replyTo: 'travel', job: 'b'}, refusal('travel', code, {job: 'a'}));
+    assert.deepEqual(errors.map((error) => [error.replyTo, error.job, error.code]), [['travel', 'a', code]]);
+    assert.deepEqual(resumptions(await comeBack()), [resumed('b')]);
+  });
+}
+
+test('a resumption that may succeed later is repeated after the next reconnect', async () => {
+  const {comeBack} = await travelling('a');
+  const next = await comeBack();
+  next.says(refusal('travel', 'unavailable', {job: 'a', retry: true, retryInMs: 500}));
+  assert.deepEqual(resumptions(await comeBack()), [resumed('a')]);
+});
+
+for (const code of ['travel_mode_off', 'other_device']) {
+  test(`a job whose location is refused with ${code} is not resumed`, async () => {
+    const {enroute, clock, peer, comeBack} = await travelling('a', 'b');
+    enroute.publish(['a', 'b'], fixAt(clock));
+    peer.says(refusal('location', code, {job: 'a', seq: 1}));
+    assert.deepEqual(resumptions(await comeBack()), [resumed('b')]);
+  });
+}
+
+test('a refused reading says nothing about a job that this device keeps reporting for', async () => {
+  const {enroute, clock, peer, comeBack} = await travelling('a');
+  enroute.publish('a', fixAt(clock));
+  peer.says(refusal('location', 'stale_position', {job: 'a', seq: 1}));
+  assert.deepEqual(resumptions(await comeBack()), [resumed('a')]);
+});
+
+test('a followed job that ended is not resumed', async () => {
+  const {enroute, peer, comeBack} = await travelling('a', 'b');
+  enroute.follow('a');
+  peer.says(subscribed('a'), {type: 'ended', job: 'a', reason: 'completed'});
+  assert.deepEqual(resumptions(await comeBack()), [resumed('b')]);
+});
+
+test('travel mode that could not be switched on does not start later', async () => {
+  const {enroute, peer, clock, sockets} = await open();
+  peer.closes(1006);
+  await assert.rejects(enroute.travel('a', true), {code: 'network', message: /no connection/});
+  await clock.pass(30_000);
+  sockets.last.welcomes(clock.wall());
+  assert.deepEqual(resumptions(sockets.last), []);
+  for (const code of ['illegal_transition', 'forbidden']) {
+    const answer = enroute.travel('a', true);
+    sockets.last.says(refusal('travel', code, {job: 'a'}));
+    await assert.rejects(answer, {code});
+  }
+  sockets.last.closes(1006);
+  await clock.pass(30_000);
+  sockets.last.welcomes(clock.wall());
+  assert.deepEqual(resumptions(sockets.last), []);
+});
+
+test('a failed attempt without a connection does not end what was switched on before', async () => {
+  const {enroute, peer, clock, sockets} = await travelling('a');
+  peer.closes(1006);
+  await assert.rejects(enroute.travel('a', true), {code: 'network'});
+  await clock.pass(30_000);
+  sockets.last.welcomes(clock.wall());
+  assert.deepEqual(resumptions(sockets.last), [resumed('a')]);
+});
+
+test('a request whose answer was lost is resumed, and forgotten if it never arrived', async () => {
+  const {enroute, comeBack} = await travelling();
+  const lost = assert.rejects(enroute.travel('a', true), {code: 'network', message: /may have been executed/});
+  const next = await comeBack();
+  await lost;
+  assert.deepEqual(resumptions(next), [resumed('a')]);
+  next.says(refusal('travel', 'travel_mode_off', {job: 'a'}));
+  assert.deepEqual(resumptions(await comeBack()), []);
+});
+
+test('the answer to a resumption is not taken for the answer to the rider\u2019s own request', async () => {
+  const {enroute, errors, comeBack} = await travelling('a');
+  const next = await comeBack();
+  const answer = enroute.travel('a', true);
+  next.says(refusal('travel', 'travel_mode_off', {job: 'a'}));
+  assert.equal(errors.length, 1);
+  next.says({type: 'ok', replyTo: 'travel', job: 'a', deadline: 9});
+  assert.equal((await answer).deadline, 9);
+  assert.deepEqual(resumptions(await comeBack()), [resumed('a')]);
+});
+
+test('a location that was refused before travel mode is on does not end it', async () => {
+  const {enroute, clock, peer, comeBack} = await travelling();
+  const answer = enroute.travel('a', true);
+  enroute.publish('a', fixAt(clock));
+  peer.says(refusal('location', 'travel_mode_off', {job: 'a', seq: 1}), {type: 'ok', replyTo: 'travel', job: 'a'});
+  await answer;
+  assert.deepEqual(resumptions(await comeBack()), [resumed('a')]);
+});
+
+test('travel mode that was switched off is not resumed, whatever the gateway answers', async () => {
+  const {enroute, peer, comeBack} = await travelling('a');
+  const answers = [enroute.travel('a', true), enroute.travel('a', false)];
+  peer.says({type: 'ok', replyTo: 'travel', job: 'a'}, {type: 'ok', replyTo: 'travel', job: 'a'});
+  await Promise.all(answers);
+  assert.deepEqual(resumptions(await comeBack()), []);
 });

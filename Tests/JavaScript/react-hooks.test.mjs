@@ -26,12 +26,13 @@ after(() => app?.close());
 afterEach(() => { for (const enroute of opened.splice(0)) enroute.stop(); });
 
 /** A client that is connected to a socket of the test. */
-async function connected() {
+async function connected(more = {}) {
   const clock = new Clock();
   const sockets = playedSockets();
   const {now, wall, random, timers} = clock;
   const enroute = new Enroute({
     url: 'wss://gw.example/v1', credential: () => ({token: 't'}), WebSocket: sockets, now, wall, random, timers,
+    ...more,
   });
   opened.push(enroute);
   enroute.start();
@@ -175,6 +176,65 @@ test('a refused job is shown as refused, and can be followed again later', {skip
   await says(peer, subscribed('v'));
   assert.deepEqual(again.texts(), ['v on_the_way waiting']);
   await again.end();
+});
+
+test('a refused or ended job is asked for again by a component that is mounted again at once', {skip}, async () => {
+  const {enroute, peer} = await connected();
+  const {shown, Job} = screen();
+  const page = await render(h(Job, {key: 1, enroute, job: 'v'}));
+  const other = await render(h(Job, {enroute, job: 'w'}));
+  await says(peer, {type: 'error', replyTo: 'subscribe', job: 'v', code: 'not_found', message: 'No.', retry: false});
+  peer.heard();
+  await page.replace(h(Job, {key: 2, enroute, job: 'v'}));
+  assert.deepEqual(peer.heard(), [{type: 'subscribe', job: 'v'}]);
+  assert.equal(shown.views.at(-1).refused, null);
+  await says(peer, subscribed('v'), {type: 'ended', job: 'v', reason: 'completed'});
+  assert.equal(shown.views.at(-1).ended, 'completed');
+  await page.replace(h(Job, {key: 3, enroute, job: 'v'}));
+  assert.deepEqual(peer.heard(), [{type: 'subscribe', job: 'v'}]);
+  await says(peer, subscribed('v', {status: 'assigned'}));
+  linger();
+  assert.deepEqual(page.texts(), ['v assigned waiting']);
+  assert.equal(typesOf(peer.heard()), '');
+  await page.end();
+  await other.end();
+});
+
+test('a refused job that another component still shows is not asked for again', {skip}, async () => {
+  const {enroute, peer} = await connected();
+  const {Job} = screen();
+  const page = await render(h(Job, {enroute, job: 'v'}));
+  await says(peer, {type: 'error', replyTo: 'subscribe', job: 'v', code: 'not_found', message: 'No.', retry: false});
+  peer.heard();
+  const second = await render(h(Job, {enroute, job: 'v'}));
+  assert.equal(typesOf(peer.heard()), '');
+  await page.end();
+  await second.end();
+});
+
+test('a component shows a sign-out, also if it is mounted later, and the next sign-in', {skip}, async () => {
+  const session = {credential: {token: 't'}};
+  const {enroute, clock, peer, sockets} = await connected({credential: () => session.credential});
+  const {shown, Job} = screen();
+  const page = await render(h(Job, {enroute, job: 'v'}));
+  await says(peer, subscribed('v'));
+  const signs = (credential) => renderer.act(async () => {
+    session.credential = credential;
+    enroute.stop();
+    enroute.start();
+    await settled();
+  });
+  await signs(null);
+  assert.equal(shown.views.at(-1).refused.code, 'unauthorized');
+  const late = await render(h(Job, {enroute, job: 'w'}));
+  assert.deepEqual([shown.views.at(-1).job, shown.views.at(-1).refused.code], ['w', 'unauthorized']);
+  await signs({token: 't'});
+  await renderer.act(async () => { sockets.last.welcomes(clock.wall()); });
+  await says(sockets.last, subscribed('v'), subscribed('w'));
+  assert.deepEqual([page.texts(), late.texts()], [['v on_the_way waiting'], ['w on_the_way waiting']]);
+  assert.ok(shown.views.slice(-2).every(({refused}) => refused === null));
+  await page.end();
+  await late.end();
 });
 
 test('useConnection shows each state once', {skip}, async () => {

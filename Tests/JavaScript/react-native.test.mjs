@@ -127,6 +127,22 @@ test('without a network the fixes wait and are repeated with the newest one', as
   assert.deepEqual([outcomes[1].sent, outcomes[1].waiting], [true, 0]);
 });
 
+test('a credential that never arrives delays the reports by 15 s and does not stop them', async () => {
+  let calls = 0;
+  const {clock, reporter, sent} = phone({credential: () => (++calls === 1 ? new Promise(() => {}) : {token: 't'})});
+  await reporter.setJobs(['v']);
+  const first = reporter.report(fixesOfExpo(expo(clock, 0).data));
+  await clock.pass(14_000);
+  const next = reporter.report(fixesOfExpo(expo(clock, 0).data));
+  await clock.pass(1_000);
+  const {error, waiting} = await first;
+  assert.deepEqual([error.code, error.message, waiting], [
+    'network', "The app's credential function did not answer within 15 s.", 2]);
+  assert.equal((await next).sent, false, 'one request runs at a time');
+  await clock.pass(3_000);
+  assert.deepEqual([calls, sent.length, reporter.waiting], [2, 1, 0]);
+});
+
 test('a refusal is an outcome, never an exception, and the app decides', async () => {
   const problem = {status: 403, body: {code: 'travel_mode_off', detail: 'Travel mode is off.'}};
   const {clock, reporter, outcomes, sent} = phone({answers: [problem, {body: 'not an object'}, {body: null}]});
