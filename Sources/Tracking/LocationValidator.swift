@@ -180,7 +180,7 @@ package struct LocationValidator: Sendable {
         let inaccuracy = Self.accuracy(shown) + Self.accuracy(reading)
         let travelled = min(top, speed + self.vehicle.acceleration * seconds) * seconds
         return max(
-            min(max(top, Self.jumpMetersPerSecond) * seconds, travelled + self.vehicle.jitterMeters) + inaccuracy,
+            min(max(top, Self.jumpMetersPerSecond) * seconds, travelled + self.vehicle.jitterMeters + inaccuracy),
             inaccuracy * Self.accuracyLeeway)
     }
 

@@ -185,21 +185,6 @@ import Testing
         }
     }
 
-    @Test(arguments: [5, 8, 10] as [Double])
-    func `readings of a train at 300 km per hour with independent errors are shown`(accuracy: Double) {
-        var (validator, random) = (LocationValidator(), NoisyRide.Random(state: 3))
-        validator.setVehicle(nil)
-        let verdicts = (0..<240 as Range<Int64>).map { second -> FixVerdict in
-            let error = random.normal() * accuracy / ReadingNoise.radiusByDeviation
-            let reading = Reading(
-                at: Recordings.start + second * 1000, point: Point(latitude: 41.9, longitude: 12.5),
-                accuracyMeters: accuracy)
-            return validator.validate(reading.moved(northMeters: Double(second) * 83.3 + error))
-        }
-        // Its first seconds have to agree.
-        #expect(verdicts.dropFirst(30).allSatisfy { $0 == .accepted(.onward) })
-    }
-
     @Test func `a train that leaves a tunnel at 300 km per hour is shown at once`() {
         var validator = LocationValidator()
         var lost = 0

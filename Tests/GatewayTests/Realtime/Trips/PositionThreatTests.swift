@@ -10,10 +10,12 @@ import Testing
 
 /// Riders that report positions they should not, and what their followers see.
 @Suite struct PositionThreatTests {
-    private static func report(_ job: JobID, at time: Int64) -> LocationReport {
-        LocationReport(
-            job: job, sequence: 1,
-            fixes: [Fix(at: time, place: Coordinate(latitude: 41.9, longitude: 12.5)!, accuracyMeters: 5)])
+    private static let place = Coordinate(latitude: 41.9, longitude: 12.5)!
+    /// Some metres away.
+    private static let otherPlace = Coordinate(latitude: 41.90003, longitude: 12.5)!
+
+    private static func report(_ job: JobID, at time: Int64, _ place: Coordinate = Self.place) -> LocationReport {
+        LocationReport(job: job, sequence: 1, fixes: [Fix(at: time, place: place, accuracyMeters: 5)])
     }
 
     private static func run(_ body: @escaping @Sendable (RunningGateway, JobID) async throws -> Void) async throws {
@@ -44,13 +46,15 @@ import Testing
                     try await rider.send(.travel(job: job, active: true))
                     _ = try await answers.travelAnswer()
                     for time in times { try await rider.send(.location(Self.report(job, at: time))) }
-                    try await rider.send(.location(Self.report(job, at: WallClock.nowMilliseconds + 25_000)))
-                    var last: Int64 = 0
-                    while last <= now + 20_000 {
-                        let next = try await seen.location().fix.at
-                        #expect(next > last)
-                        #expect((now - 60_000...now + 200_000).contains(next))
-                        last = next
+                    // From the future, so it is shown as captured when it arrived, after all others.
+                    let future = WallClock.nowMilliseconds + 25_000
+                    try await rider.send(.location(Self.report(job, at: future, Self.otherPlace)))
+                    var (last, isLast) = (Int64(0), false)
+                    while !isLast {
+                        let next = try await seen.location().fix
+                        #expect(next.at > last)
+                        #expect((now - 60_000...now + 200_000).contains(next.at))
+                        (last, isLast) = (next.at, next.place.latitude > Self.place.latitude)
                     }
                 }
             }
