@@ -84,6 +84,9 @@ struct FollowedArrival {
     /// Stores only a reference. The frame is decoded at the next check.
     mutating func received(position frame: [UInt8]) { self.unread = frame }
 
+    /// Metres. A rider who is that close to the destination is about to arrive. Many do so earlier than predicted.
+    static let nearMeters = 150.0
+
     /// - Parameter now: when it was received, or would have been.
     mutating func observe(_ fix: Fix, now: UInt64) {
         guard fix.at > self.last?.at ?? 0 else { return }
@@ -91,9 +94,12 @@ struct FollowedArrival {
         self.last = (fix.place, fix.at)
         self.estimator.observe(Reading(fix))
         let metersAhead = self.route?.follow(fix.place)
+        let metersToGo = metersAhead ?? Point(fix.place).meters(to: Point(self.destination))
+        // Without the line of a route, a rider may be on the other bank of a river.
+        let knowsWay = metersAhead != nil || self.lastKnown?.source == ArrivalSource.builtIn.rawValue
         self.time.observe(
-            metersToGo: metersAhead ?? Point(fix.place).meters(to: Point(self.destination)),
-            isAlongRoute: metersAhead != nil, now: now)
+            metersToGo: metersToGo, isAlongRoute: metersAhead != nil,
+            isNear: knowsWay && metersToGo <= Self.nearMeters, now: now)
         if self.route != nil, metersAhead == nil { self.deviated() }
     }
 
@@ -267,13 +273,14 @@ struct FollowedArrival {
             self.time.failed(calculation, now: now)
             return nil
         }
-        self.time.succeeded(calculation, seconds: seconds, now: now)
+        let isNew = self.time.succeeded(calculation, seconds: seconds, now: now)
+        // Close to the destination, followers receive what they do not know yet. For them, a rider who waits at the door
+        // stays about to arrive.
+        guard isNew || Self.isShared(calculation) else { return nil }
         guard case .ok(let remaining) = self.time.state(now: now) else { return nil }
         let confidence: ArrivalConfidence = route.map { $0.answer.knowsTraffic ? .high : .medium } ?? .low
         let source = (route?.source ?? .builtIn).rawValue
         let range = self.range(ofSeconds: remaining, source: source, wall)
-        // A rider who waits at the door stays about to arrive, and followers know it.
-        guard calculation.reason != .overdue || remaining > 0 else { return nil }
         self.route = self.last.flatMap { last in
             // The way takes as long as the estimate says.
             if let route {
@@ -340,7 +347,12 @@ struct FollowedArrival {
     }
 
     /// Whether the calculation needs the lease. Close to the destination it does not, because no provider knows more.
-    static func isShared(_ calculation: ArrivalTime.Calculation) -> Bool { calculation.reason != .overdue }
+    static func isShared(_ calculation: ArrivalTime.Calculation) -> Bool {
+        switch calculation.reason {
+        case .due, .deviation: true
+        case .overdue, .near: false
+        }
+    }
 
     /// - Parameter isOurs: whether this gateway holds the lease. If not, another gateway calculated less than the
     ///   interval ago and will do so again. Until then the gateway's own estimators are better than nothing, and better
