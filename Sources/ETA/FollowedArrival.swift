@@ -36,8 +36,8 @@ struct FollowedArrival {
     }
     /// What the arrival is estimated from before there is a position; `nil` if nothing is known.
     var early: EarlyArrival? { didSet { self.settledUntil = 0 } }
-    /// The last position, and its time by the phone's clock.
-    private var last: (place: Coordinate, at: Int64)?
+    /// The last position, its time by the phone's corrected clock, and when it was received.
+    private var last: (place: Coordinate, at: Int64, received: UInt64)?
     /// The frame of the newest position. It is decoded once a second, however many arrive.
     private var unread: [UInt8]?
     /// Until then there is nothing to do, unless something is received.
@@ -91,7 +91,8 @@ struct FollowedArrival {
     mutating func observe(_ fix: Fix, now: UInt64) {
         guard fix.at > self.last?.at ?? 0 else { return }
         self.settledUntil = 0
-        self.last = (fix.place, fix.at)
+        if self.isAfterCorrection(fix, now) { self.estimator.clockChanged() }
+        self.last = (fix.place, fix.at, now)
         self.estimator.observe(Reading(fix))
         let metersAhead = self.route?.follow(fix.place)
         let metersToGo = metersAhead ?? Point(fix.place).meters(to: Point(self.destination))
@@ -101,6 +102,14 @@ struct FollowedArrival {
             metersToGo: metersToGo, isAlongRoute: metersAhead != nil,
             isNear: knowsWay && metersToGo <= Self.nearMeters, now: now)
         if self.route != nil, metersAhead == nil { self.deviated() }
+    }
+
+    /// Whether the phone's clock was corrected since the last position: its times advance by more than what has passed. A
+    /// position that was delayed looks the same, and little is lost by it.
+    private func isAfterCorrection(_ fix: Fix, _ now: UInt64) -> Bool {
+        guard let last = self.last else { return false }
+        let passed = Int64(clamping: (now - min(now, last.received)) / 1_000_000)
+        return fix.at - last.at > passed + ClockSkew.tolerance
     }
 
     /// The last calculation no longer applies. Followers see for themselves that the rider is elsewhere; new ones do not

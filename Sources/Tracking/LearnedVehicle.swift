@@ -76,6 +76,9 @@ package struct LearnedVehicle: Hashable, Sendable {
 
     private mutating func measure(from reading: Reading) { (self.from, self.parts) = (reading, 1) }
 
+    /// The time of the next reading cannot be compared with that of the last one.
+    mutating func clockChanged() { self.from = nil }
+
     private mutating func count(_ speed: Double, _ weight: UInt8) {
         if self.total >= Self.most {
             self.counts = self.counts &>> 1

@@ -59,6 +59,14 @@ package struct TravelEstimator: Hashable, Sendable {
         }
     }
 
+    /// The phone's clock was corrected, so the time of the next reading cannot be compared with those before.
+    package mutating func clockChanged() {
+        self.learned.clockChanged()
+        guard let from, let last else { return }
+        self.complete(from, last)
+        self.from = nil
+    }
+
     /// Returns whether the rider changed the vehicle.
     private mutating func learnsAnother(from reading: Reading) -> Bool {
         guard self.vehicle == nil else { return false }
